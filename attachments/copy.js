@@ -1,39 +1,29 @@
 // A text to copy, with its button.
-import { element } from '../client/timeline/dom.js'
-import { button } from './dom.js'
+import { html, useRef, useState } from './html.js'
 import { words } from './words.js'
 
 /** As a shell takes it. @param {string | number} text */
 export const shellWord = text =>
   /^[\w@%+=:,./~-]+$/.test(String(text)) ? text : `'${String(text).replaceAll("'", "'\\''")}'`
 
-/**
- * @param {string} [label] of the button, for those who hear it; else its text
- * @returns {{nodes: HTMLElement[], set: (text: string) => void}} nodes: the text and the button
- */
-export function copyable (label) {
-  const code = element('code', { tabindex: '0' })
-  const copying = button(words.address.copy, copy, label ? { 'aria-label': label } : {})
-  async function copy () {
+/** label: name of the button for screen readers, if its text does not say enough */
+export function Copyable ({ text, label }) {
+  const code = useRef(/** @type {HTMLElement | null} */ (null))
+  const [done, setDone] = useState({ text: '', message: '' })
+  const copy = async () => {
     try {
-      await navigator.clipboard.writeText(code.textContent)
-      say(words.address.copied)
-    } catch { // not allowed outside https and localhost: leave it selected instead
-      getSelection()?.selectAllChildren(code)
-      say(words.address.selected)
+      await navigator.clipboard.writeText(text)
+      setDone({ text, message: words.address.copied })
+    } catch { // browsers allow it on https and localhost only; elsewhere the reader copies the selected text
+      if (code.current) getSelection()?.selectAllChildren(code.current)
+      setDone({ text, message: words.address.selected })
     }
   }
-  function say (text) {
-    copying.textContent = text
-    copying.removeAttribute('aria-label')
-  }
-  return {
-    nodes: [code, copying],
-    set (text) {
-      if (code.textContent === text) return
-      code.textContent = text
-      copying.textContent = words.address.copy
-      if (label) copying.setAttribute('aria-label', label)
-    }
-  }
+  const isDone = done.text === text
+  return html`<div class="copyable">
+    <code ref=${code} tabindex="0">${text}</code>
+    <button type="button" aria-label=${isDone ? null : label} onClick=${copy}>
+      ${isDone ? done.message : words.address.copy}
+    </button>
+  </div>`
 }

@@ -1,10 +1,5 @@
-// Buttons, icons, choices and images of the page.
-import { element, svg, write } from '../client/timeline/dom.js'
-
-/** @param {any} label text or nodes @param {() => void} act @param {Record<string, any>} [attributes] */
-export const button = (label, act, attributes) => element(
-  'button', { type: 'button', ...attributes, on: { click: act } }, label
-)
+// Icons of the pages, buttons of the map, and functions that put work off.
+import { element, svg } from '../client/timeline/dom.js'
 
 export const icons = {
   close: 'M6 6l12 12M18 6 6 18',
@@ -30,41 +25,9 @@ export const icon = name => svg(
  * @param {keyof typeof icons} name @param {() => void} act @param {Record<string, any>} [attributes]
  */
 export const iconButton = (name, label, act, attributes) =>
-  button(icon(name), act, { class: 'icon', 'aria-label': label, title: label, ...attributes })
-
-/**
- * Buttons of which one is chosen.
- * @template {string} T
- * @param {[T, string][]} options value and label @param {(value: T) => void} onChoose
- * @returns {{element: HTMLElement, set: (value: T) => void}}
- */
-export function choices (label, options, onChoose) {
-  const buttons = options.map(([value, text]) => button(
-    text, () => onChoose(value), { 'data-value': value, 'aria-pressed': 'false' }
-  ))
-  return {
-    element: element('div', { class: 'choice', role: 'group', 'aria-label': label }, ...buttons),
-    set: value => { for (const each of buttons) write(each, { 'aria-pressed': String(each.dataset.value === value) }) }
-  }
-}
-
-/** A field with a switch in front of its text. @param {(on: boolean) => void} onChange */
-export const toggle = (text, onChange, attributes) => {
-  const input = element('input', {
-    type: 'checkbox', ...attributes, on: { change: ({ target }) => onChange(target.checked) }
-  })
-  return { input, element: element('label', { class: 'toggle' }, input, text) }
-}
-
-/** The options of a select become others; what is chosen stays chosen. @param {[string, string][]} options */
-export function fillSelect (select, options, value) {
-  const wanted = JSON.stringify(options)
-  if (select.dataset.options !== wanted) {
-    select.dataset.options = wanted
-    select.replaceChildren(...options.map(([each, text]) => element('option', { value: each }, text)))
-  }
-  if (select.value !== value) select.value = value
-}
+  element('button', {
+    type: 'button', class: 'icon', 'aria-label': label, title: label, ...attributes, on: { click: act }
+  }, icon(name))
 
 /** The browser draws what is there, and hears what is pressed, before the next part of the page is made. */
 export const breathe = () => new Promise(resolve => { setTimeout(resolve) })
@@ -81,41 +44,5 @@ export function soon (run, delay) {
     }
     if (delay) setTimeout(then, delay)
     else requestAnimationFrame(then)
-  }
-}
-
-/**
- * @param {Promise<string | undefined>} url
- * @returns {HTMLImageElement} without a source if there is no image or it cannot be loaded
- */
-export function picture (url, attributes) {
-  const image = element('img', { alt: '', ...attributes, on: { error: () => image.removeAttribute('src') } })
-  url.then(found => { if (found) image.src = found }, () => {})
-  return image
-}
-
-/** Tells once when an element is first to be seen. @param {(node: Element) => void} onSeen */
-export class Watch {
-  #seen
-  #observer
-  constructor (onSeen, options) {
-    this.#seen = new WeakSet()
-    this.#observer = new IntersectionObserver(entries => {
-      for (const { target, isIntersecting } of entries) {
-        if (!isIntersecting || this.#seen.has(target)) continue
-        this.#seen.add(target)
-        this.#observer.unobserve(target)
-        onSeen(target)
-      }
-    }, options)
-  }
-
-  /** @param {Element} node */
-  add (node) {
-    this.#observer.observe(node)
-  }
-
-  end () {
-    this.#observer.disconnect()
   }
 }

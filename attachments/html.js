@@ -4,7 +4,7 @@
 //   const Greeting = ({ name }) => html`<p class="hint">Hello, ${name}</p>`
 import htm from 'htm'
 import { h as create } from 'preact'
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { plainText } from '../core/text.js'
 
 export { createContext, render } from 'preact'
@@ -47,8 +47,32 @@ export function useInterval (run, pause) {
  */
 export function useEvents (target, names) {
   const [, redraw] = useReducer(count => count + 1, 0)
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: an event between two frames counts as well
     target.on(names, redraw)
     return () => target.off(names, redraw)
   }, [target, names])
+}
+
+/**
+ * Calls a function when an element is first in view, and again after the inputs change.
+ * @param {import('preact').RefObject<Element>} ref @param {() => void} onSeen @param {any[]} inputs
+ */
+export function useSeen (ref, onSeen, inputs) {
+  useEffect(() => {
+    const observer = new IntersectionObserver(entries => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      observer.disconnect()
+      onSeen()
+    })
+    if (ref.current) observer.observe(ref.current)
+    return () => observer.disconnect()
+  }, inputs)
+}
+
+/** The focused element keeps the focus if its list gets another order: an element that is moved loses it. */
+export function useKeptFocus () {
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement)
+  useLayoutEffect(() => {
+    if (focused?.isConnected && document.activeElement === document.body) focused.focus({ preventScroll: true })
+  })
 }

@@ -1,88 +1,66 @@
-// What the panel shows of the chosen layer: its editions, its facts and its address.
-import { element, write } from '../client/timeline/dom.js'
-import { attributionNodes } from '../client/source/attribution.js'
+// The chosen layer in the panel: its editions, what it shows, and behind "Details" its figures and its address.
 import { fromSeconds } from '../core/index.js'
-import { copyable } from './copy.js'
-import { button } from './dom.js'
-import { Editions } from './editions.js'
+import { Copyable } from './copy.js'
+import { EditionList } from './editions.js'
 import { count, size, time as written, zooms } from './format.js'
+import { html, useEffect, useEvents, useRef } from './html.js'
+import { Attribution, Button, Fold, Terms } from './parts.js'
 import { databaseUrl, template } from './store.js'
 import { words } from './words.js'
 
-export class LayerDetails {
-  editions
-  element
-  #facts = element('div')
-  #address
-
-  /** @param {{editions: import('./editions.js').Listeners, onCompare: () => void}} listeners */
-  constructor (layer, { editions, onCompare }) {
-    this.editions = new Editions(editions)
-    this.#address = address(layer)
-    this.element = element('div', { class: 'details' },
-      this.editions.element,
-      button(words.panel.compare, onCompare, { class: 'secondary', 'data-does': 'compare' }),
-      this.#facts,
-      this.#address.element)
-  }
-
-  /** @param {import('./store.js').Stats} [stats] once they are known */
-  update (layer, stats) {
-    const next = facts(layer, stats)
-    if (this.#facts.isEqualNode(next)) return
-    this.#facts.replaceWith(next)
-    this.#facts = next
-  }
-
-  setTime (time) {
-    this.editions.setTime(time)
-    this.#address.setTime(time)
-  }
+export function LayerDetails ({ page, layer, stats, ...editionState }) {
+  const node = useRef(/** @type {HTMLElement | null} */ (null))
+  const hasEditions = editionState.editions.length > 0
+  useEffect(() => scrollToTop(node.current?.parentElement), [hasEditions])
+  return html`<div ref=${node} class="details">
+    <${EditionList} page=${page} hasPictures=${layer.format !== 'pbf'} ...${editionState} />
+    <${Button} data-does="compare" onClick=${page.onCompare}>${words.panel.compare}<//>
+    <div class="facts">
+      ${layer.description && html`<p>${layer.description}</p>`}
+      ${stats?.conflicts && html`<p class="conflicts">
+        ${words.facts.disagree(stats.conflicts)} <code>tilecouch check --fix</code> ${words.facts.repairs}
+      </p>`}
+      <${Fold} head=${words.facts.details}>
+        <${Terms} rows=${factsOf(layer, stats)} />
+        <${Address} layer=${layer} stage=${page.stage} />
+      <//>
+    </div>
+  </div>`
 }
 
-/** @param {import('./store.js').Stats} [stats] once they are known */
-export function facts (layer, stats) {
+/** Scrolls the panel so that the card of a layer begins at its top: the heading and the editions are in view. */
+function scrollToTop (card) {
+  const panel = card?.closest('#content')
+  if (!panel) return
+  const [box, view] = [card, panel].map(each => each.getBoundingClientRect())
+  const isInView = box.top >= view.top && box.bottom <= view.bottom
+  if (!isInView) panel.scrollTop += box.top - view.top - parseFloat(getComputedStyle(card).scrollMarginTop)
+}
+
+/** Terms and values. @param {import('./store.js').Stats} [stats] */
+function factsOf ({ layer, minzoom, maxzoom, attribution }, stats) {
   const { terms } = words.facts
-  const rows = [
-    [terms.layer, element('code', null, layer.layer)],
+  return [
+    [terms.layer, html`<code>${layer}</code>`],
     [terms.tiles, stats?.tiles !== undefined && count(stats.tiles)],
     [terms.versions, stats && count(stats.versions)],
     [terms.size, stats && size(stats.bytes)],
-    [terms.zooms, zooms(layer.minzoom, layer.maxzoom)],
+    [terms.zooms, zooms(minzoom, maxzoom)],
     [terms.first, stats?.versions && written(fromSeconds(stats.first))],
     [terms.last, stats?.versions && written(fromSeconds(stats.last))],
     [terms.conflicts, stats?.conflicts && count(stats.conflicts)],
-    [terms.source, layer.attribution && element('span', null, ...attributionNodes(layer.attribution))]
-  ].filter(([, value]) => value)
-  return element('div', { class: 'facts' },
-    layer.description && element('p', null, layer.description),
-    element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
-    stats?.conflicts && element(
-      'p',
-      { class: 'conflicts' },
-      words.facts.disagree(stats.conflicts),
-      ' ',
-      element('code', null, 'tilecouch check --fix'),
-      ' ',
-      words.facts.repairs
-    ))
+    [terms.source, attribution && html`<${Attribution} text=${attribution} />`]
+  ]
 }
 
-/**
- * The address of a layer's tiles, to copy.
- * @returns {{element: HTMLElement, setTime: (time: string | null) => void}}
- */
-export function address (layer) {
-  const { nodes, set } = copyable()
-  // CouchDB has no page of the layers
-  const more = databaseUrl() === null && element('a', null, words.address.more)
-  return {
-    element: element(
-      'div', { class: 'address' }, element('h3', null, words.address.head), element('div', null, ...nodes), more
-    ),
-    setTime (time) {
-      set(new URL('.', document.baseURI).href + template(layer, time))
-      if (more) write(more, { href: `layers${time ? `?time=${time}` : ''}#${layer.layer}` })
-    }
-  }
+/** The address of a layer's tiles, as of the time of the clock. */
+export function Address ({ layer, stage }) {
+  useEvents(stage, 'time')
+  const { time } = stage
+  const more = `layers${time ? `?time=${time}` : ''}#${layer.layer}`
+  return html`<div class="address">
+    <h3>${words.address.head}</h3>
+    <${Copyable} text=${new URL('.', document.baseURI).href + template(layer, time)} />
+    ${databaseUrl() === null && html`<a href=${more}>${words.address.more}</a>`}
+  </div>` // CouchDB has no page of the layers
 }

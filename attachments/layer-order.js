@@ -1,30 +1,43 @@
-// In which order lists show layers, and under which headings.
+// The order of layers in lists, and the headings above them.
 import { byName } from './format.js'
 
 /** @typedef {import('./store.js').Layer} Layer */
 
-export const MANY = 12 // layers from which on there are a search and groups
+export const MANY = 12 // layers from which on a list has a search and headings
+
+const titleOf = ({ name, layer }) => name ?? layer
 
 /**
- * The heading that a layer stands under: its own, or what its name begins with where others begin so, too.
+ * The heading of each layer: its own, or the beginning of its name if other names begin with it, too.
  * @param {Layer[]} layers
  * @returns {(layer: Layer) => string} '' for none
  */
-export function groupsOf (layers) {
-  const prefix = ({ layer }) => /^([a-z0-9]+)[-_]/.exec(layer)?.[1] ?? ''
+export function headingsOf (layers) {
+  const isGrouped = layers.length >= MANY || layers.some(({ group }) => group)
+  if (!isGrouped) return () => ''
+  const prefixOf = ({ layer }) => /^([a-z0-9]+)[-_]/.exec(layer)?.[1] ?? ''
   const counts = new Map()
-  for (const layer of layers) counts.set(prefix(layer), (counts.get(prefix(layer)) ?? 0) + 1)
-  return layer => layer.group ?? (counts.get(prefix(layer)) > 1 ? prefix(layer) : '')
+  for (const layer of layers) counts.set(prefixOf(layer), (counts.get(prefixOf(layer)) ?? 0) + 1)
+  return layer => layer.group ?? (counts.get(prefixOf(layer)) > 1 ? prefixOf(layer) : '')
 }
 
-/** Whether lists have headings. @param {Layer[]} layers */
-export const isGrouped = layers => layers.length >= MANY || layers.some(({ group }) => group)
-
-/** As people look for them: by their order, then by name; those without a heading first. @param {Layer[]} layers */
+/** By heading, those without one first; then by their order, then by name. @param {Layer[]} layers */
 export function sortLayers (layers) {
-  const titled = ({ name, layer }) => name ?? layer
-  const groupOf = isGrouped(layers) ? groupsOf(layers) : () => ''
-  const place = ({ order = Infinity }) => order
-  const byOrder = (a, b) => place(a) === place(b) ? 0 : place(a) - place(b)
-  return [...layers].sort((a, b) => byName(groupOf(a), groupOf(b)) || byOrder(a, b) || byName(titled(a), titled(b)))
+  const headingOf = headingsOf(layers)
+  const place = ({ order = Number.MAX_SAFE_INTEGER }) => order
+  return [...layers].sort((a, b) =>
+    byName(headingOf(a), headingOf(b)) || place(a) - place(b) || byName(titleOf(a), titleOf(b)))
+}
+
+/**
+ * Sorted layers under their headings.
+ * @param {Layer[]} layers @param {Layer[]} all layers of the store, which the headings depend on
+ * @returns {[heading: string, layers: Layer[]][]}
+ */
+export function groupLayers (layers, all) {
+  const headingOf = headingsOf(all)
+  /** @type {Map<string, Layer[]>} */
+  const groups = new Map()
+  for (const layer of layers) groups.set(headingOf(layer), [...groups.get(headingOf(layer)) ?? [], layer])
+  return [...groups]
 }

@@ -1,5 +1,5 @@
-// What the operator of the store says of the page: its name, its logo and its colour. See core/settings.js, which lets
-// through only what is valid.
+// The name, description, logo and colours that the operator of a store chose for its pages. core/settings.js lets only
+// valid values through.
 import { plainText } from '../core/text.js'
 
 const NAME = 'tilecouch'
@@ -12,21 +12,26 @@ export const nameOf = settings => plainText(settings.title ?? NAME)
  * @param {string} [logo] its address
  */
 export function showOperator (settings, logo) {
-  const { colours = {} } = settings
+  const { colours = {}, description } = settings
   const title = nameOf(settings)
   const heading = /** @type {HTMLElement} */ (document.querySelector('h1'))
   heading.firstChild?.replaceWith(title)
   document.title = title
-  const image = /** @type {HTMLImageElement} */ (document.getElementById('logo'))
-  if (logo) {
-    const own = image.src
-    image.addEventListener('error', () => { image.src = own }, { once: true })
-    image.src = logo
-    image.classList.add('own')
-  }
-  // used by base.css in the light and in the dark
+  const lead = document.getElementById('lead') // the viewer has one
+  if (lead && description) lead.textContent = plainText(description)
+  if (logo) showLogo(logo)
+  // base.css uses them in the light and in the dark scheme
   for (const [scheme, colour] of Object.entries(colours)) {
     document.documentElement.style.setProperty(`--accent-${scheme}`, colour)
   }
   document.documentElement.classList.toggle('coloured', Object.keys(colours).length > 0)
+}
+
+/** The logo of the program stays if this one does not load. */
+function showLogo (address) {
+  const image = /** @type {HTMLImageElement} */ (document.getElementById('logo'))
+  const { src } = image
+  image.addEventListener('error', () => { image.src = src }, { once: true })
+  image.src = address
+  image.classList.add('own')
 }

@@ -1,8 +1,8 @@
 // Layers in other grids than Web Mercator, which the page's map cannot draw: a card over the map says so, and gives the
 // address for programs that can.
 import L from 'leaflet'
-import { element } from '../client/timeline/dom.js'
-import { address } from './layer-details.js'
+import { html, render } from './html.js'
+import { Address } from './layer-details.js'
 import { words } from './words.js'
 
 /** Whether the map of this page cannot draw a layer because of its grid. */
@@ -10,22 +10,24 @@ export const isInOtherGrid = ({ grid }) => grid !== undefined && grid !== 'WebMe
 
 /** @param {import('./stage.js').Stage} stage @param {HTMLElement} container of the map */
 export function explainOtherGrids (stage, container) {
-  /** @type {HTMLElement | undefined} */
-  let card
+  const place = document.createElement('div')
+  L.DomEvent.disableClickPropagation(place).disableScrollPropagation(place)
+  container.append(place)
   stage.on('show', () => {
     const { doc } = stage
-    card?.remove()
-    card = undefined
     const isOther = Boolean(doc && isInOtherGrid(doc))
     document.body.classList.toggle('other-grid', isOther)
-    if (!doc || !isOther) return
-    const { grid, title = grid?.title ?? grid?.id ?? grid, name = doc.layer } = /** @type {any} */ (doc)
-    const copying = address(doc)
-    copying.setTime(stage.time)
-    const { head, why, programs } = words.otherGrid
-    card = element('section', { class: 'elsewhere notice', role: 'note' },
-      element('h2', null, head(name)), element('p', null, why(title)), element('p', null, programs), copying.element)
-    L.DomEvent.disableClickPropagation(card).disableScrollPropagation(card)
-    container.append(card)
+    render(isOther ? html`<${Explanation} layer=${doc} stage=${stage} />` : null, place)
   })
+}
+
+function Explanation ({ layer, stage }) {
+  const { grid, title = grid?.title ?? grid?.id ?? grid, name = layer.layer } = layer
+  const { head, why, programs } = words.otherGrid
+  return html`<section class="elsewhere notice" role="note">
+    <h2>${head(name)}</h2>
+    <p>${why(title)}</p>
+    <p>${programs}</p>
+    <${Address} layer=${layer} stage=${stage} />
+  </section>`
 }

@@ -1,6 +1,7 @@
 // Parts of which all pages consist.
+import { attributionNodes } from '../client/source/attribution.js'
 import { icons } from './dom.js'
-import { html } from './html.js'
+import { html, useLayoutEffect, useRef } from './html.js'
 
 /** A button whose focus stays while it is busy: one that is disabled would lose it. */
 export function Button ({
@@ -65,3 +66,10 @@ export const plainInput = { type: 'text', autocomplete: 'off', autocapitalize: '
 export const Terms = ({ rows, ...others }) => html`<dl ...${others}>
   ${rows.filter(([, value]) => value).map(([term, value]) => html`<dt>${term}</dt><dd>${value}</dd>`)}
 </dl>`
+
+/** The attribution of a layer: text and links. */
+export function Attribution ({ text }) {
+  const node = useRef(/** @type {HTMLElement | null} */ (null))
+  useLayoutEffect(() => node.current?.replaceChildren(...attributionNodes(text)), [text])
+  return html`<span ref=${node} />`
+}

@@ -1,4 +1,4 @@
-// The box of the panel: it can be folded away, and on a phone it is a sheet below the map that begins folded.
+// The box of the panel, which a button folds away. On a phone it is a sheet below the map, and folded at first.
 import { words } from './words.js'
 
 const MARGIN = 16 // pixels around the box

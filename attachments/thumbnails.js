@@ -1,12 +1,12 @@
-// Small pictures of the view at other times, drawn from images that are here; what lacks is fetched one picture after
-// the other.
+// Small pictures of the view at other times. Each is drawn from the images that are loaded; missing images are fetched
+// for one picture after the other.
 
-/** @typedef {{canvas: HTMLCanvasElement, time: string}} Wish */
+/** @typedef {{canvas: HTMLCanvasElement, time: string}} Picture */
 
 export class Thumbnails {
   #stage
-  /** @type {Wish[]} */
-  #wishes = []
+  /** @type {Picture[]} */
+  #waiting = []
   #stop = new AbortController()
   #isBusy = false
 
@@ -17,13 +17,13 @@ export class Thumbnails {
 
   /** @param {HTMLCanvasElement} canvas @param {string} time */
   draw (canvas, time) {
-    this.#wishes.push({ canvas, time })
+    this.#waiting.push({ canvas, time })
     this.#work()
   }
 
-  /** The view is another one: what is not drawn yet is not wanted any more. */
+  /** Forgets the pictures that are not drawn yet: the view has changed. */
   drop () {
-    this.#wishes = []
+    this.#waiting = []
     this.#stop.abort()
     this.#stop = new AbortController()
   }
@@ -31,8 +31,8 @@ export class Thumbnails {
   async #work () {
     if (this.#isBusy) return
     this.#isBusy = true
-    for (let wish; (wish = this.#wishes.shift());) {
-      if (wish.canvas.isConnected) await this.#drawOne(wish).catch(() => {}) // a picture less
+    for (let picture; (picture = this.#waiting.shift());) {
+      if (picture.canvas.isConnected) await this.#drawOne(picture).catch(() => {}) // this picture stays empty
     }
     this.#isBusy = false
   }
@@ -48,7 +48,7 @@ export class Thumbnails {
   }
 }
 
-/** Draws what a layer shows at a time, as large as fills the canvas. */
+/** Draws the view of a layer at a time, so large that it fills the canvas. */
 async function paint (canvas, layer, time) {
   const { x, y } = layer._map?.getSize() ?? { x: 0, y: 0 }
   const context = canvas.getContext('2d')
@@ -58,8 +58,8 @@ async function paint (canvas, layer, time) {
   const pictures = layer.pictures(time).filter(({ image }) => image)
   const images = await Promise.all(pictures.map(({ image }) => createImageBitmap(image).catch(() => null)))
   context.clearRect(0, 0, canvas.width, canvas.height)
-  for (const [at, { up, dx, dy, size, ...box }] of pictures.entries()) {
-    const image = images[at]
+  for (const [index, { up, dx, dy, size, ...box }] of pictures.entries()) {
+    const image = images[index]
     if (!image) continue
     const [width, height] = [image.width / 2 ** up, image.height / 2 ** up]
     context.drawImage(

@@ -4,18 +4,19 @@ import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
 import { Device, keepPage, keepRest, listenToButton, obstacle } from './device.js'
 import { breathe, soon } from './dom.js'
-import { PAGE } from './editions.js'
+import { EditionReader } from './edition-reader.js'
 import { Finder } from './find/finder.js'
 import { size, time as written } from './format.js'
 import { HeatMap } from './heat-map.js'
 import { html, render } from './html.js'
 import { listenToKeys } from './keys.js'
+import { sortLayers } from './layer-order.js'
 import { MapView } from './map.js'
 import { Empty, Failure, Loading, Notices } from './notices.js'
 import { nameOf, showOperator } from './operator.js'
 import { explainOtherGrids, isInOtherGrid } from './other-grid.js'
 import { Outlines } from './outlines.js'
-import { Panel } from './panel.js'
+import { mountPanel } from './panel.js'
 import * as permalink from './permalink.js'
 import { showProblems } from './problems.js'
 import { RangeCard } from './range-card.js'
@@ -34,8 +35,7 @@ import { translate, words } from './words.js'
 const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
 const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
 const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted what changed in it
-const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
-const MAX_POLL = 300000 // milliseconds: the longest of them
+const POLL = 5000 // milliseconds between looks at a store that is empty
 const DATES = 200 // of another layer, that a comparison offers
 const GONE = ['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'] // codes after which the list of layers is read again
 const THUMBNAIL = 20000 // bytes of a tile, on average, up to which one is a small picture of its layer
@@ -64,32 +64,28 @@ const rangeCard = new RangeCard(stage, cards, outlines, {
 const tileCard = new TileCard(stage, cards, outlines, store)
 const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: choose })
 listenToKeys(stage, view.map, cards, { onFind: () => finder.open(), onCompare: toggleComparison })
-const panel = new Panel(content, {
+const panel = document.createElement('div')
+panel.className = 'panel'
+const editions = new EditionReader(store, { onRead: state => showPanel(state), onLoad: () => reread() })
+const showPanel = mountPanel(panel, {
+  stage,
   onLayer: choose,
   onCompare: toggleComparison,
-  thumbnailUrl: layer => store.thumbnailUrl(layer, THUMBNAIL),
-  editions: {
-    onSelect: time => stage.clock.setTime(time),
-    onMore: () => readEditions((panel.editions?.length ?? 0) + PAGE),
-    onAll: () => readAllEditions(),
-    onFootprint: time => outlineEdition(time),
-    onHeat: on => showHeat(on),
-    onThumbnail: (canvas, time) => thumbnails.draw(canvas, time)
-  }
-}, stage.stack)
+  onOlder: () => editions.readOlder(),
+  onSearch: () => editions.readAll(),
+  onFootprint: outlineEdition,
+  onHeat: showHeat,
+  drawView: (canvas, time) => thumbnails.draw(canvas, time),
+  thumbnailUrl: layer => store.thumbnailUrl(layer, THUMBNAIL)
+})
 
 /** @type {import('./store.js').Layer[]} */
 let layers = []
 /** @type {Map<string, import('./store.js').Stats> | null} */
 let stats = null
-let [unfinished, pause] = ['', POLL]
-let looking
 /** @type {{layer: any, last: string} | null} */
 let reported = null
 let again = new AbortController() // ends a pause before the store is asked again
-let reading = new AbortController() // of all editions
-/** @type {import('./editions.js').Editions | null} whose editions are read to the last, to be searched */
-let searched = null
 let isHeated = false
 
 /** Pixels of the map that lie under something. */
@@ -112,7 +108,7 @@ function mount (offline, { mountOffline }) {
 }
 
 async function start () {
-  panel.node.remove()
+  panel.remove()
   render(html`<${Loading} />`, content)
   content.setAttribute('aria-busy', 'true')
   summarize(words.reading)
@@ -134,7 +130,7 @@ async function start () {
   document.body.classList.remove('bare')
   content.removeAttribute('aria-busy')
   render(null, content)
-  content.append(panel.node)
+  content.append(panel)
   stage.stack.know(layers, store.settings.base)
   await follow()
   readFigures()
@@ -189,7 +185,7 @@ async function follow (hash = location.hash) {
 /** The layer that is shown where nobody says which: no one is welcomed by an empty map. */
 async function firstLayer () {
   const { opens } = store.settings
-  const listed = panel.sorted(layers)
+  const listed = sortLayers(layers)
   const candidates = [...listed.filter(({ layer }) => layer === opens), ...listed]
   for (const { layer } of candidates) if (await store.hasTiles(layer)) return layer
   return candidates[0].layer
@@ -224,47 +220,16 @@ async function choose (name) {
   byId('shown').textContent = layer.name ?? name
   tileCard.close()
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
-  panel.render(layers, name, stats)
+  const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
+  showPanel({ layers, stats, chosen: name, ...fresh })
   if (isOther) {
-    reading.abort()
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
-    outlineEdition(null)
-    showHeat(false)
     countTiles()
   }
   view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
-  panel.setTime(stage.time)
-  panel.onStack()
-  readEditions(PAGE)
+  editions.read()
   remember()
-}
-
-async function readEditions (limit) {
-  const name = /** @type {string} */ (stage.doc?.layer)
-  const editions = await store.editions(name, limit + 1).catch(() => null) // the map says what is wrong
-  if (!editions || stage.doc?.layer !== name) return
-  panel.editions?.fill(editions.slice(0, limit), editions.length > limit)
-  // a load is under way, or was stopped: then asking gets rarer
-  const state = JSON.stringify(editions.filter(({ finished }) => !finished))
-  if (state === '[]') return
-  pause = state === unfinished ? Math.min(2 * pause, MAX_POLL) : POLL
-  unfinished = state
-  clearTimeout(looking)
-  looking = setTimeout(reread, pause)
-}
-
-/** All of them, to be searched: once, since what is typed goes on. */
-async function readAllEditions () {
-  const list = panel.editions
-  const layer = stage.doc?.layer
-  if (!list || !layer || list === searched) return
-  searched = list
-  reading = new AbortController()
-  const { signal } = reading
-  const editions = await store.allEditions(layer, signal, found => list.progress(found)).catch(() => null)
-  if (editions && !signal.aborted) list.fill(editions, false)
-  else if (searched === list) searched = null
 }
 
 /** Begins or ends a comparison: of the range of the timeline, else of the first and the newest edition. */
@@ -289,7 +254,7 @@ const lookAtView = soon(() => {
   if (!layer) return
   thumbnails.drop()
   const tiles = layer.changesByTile()
-  panel.editions?.setChanges(layer.changes(), tiles?.length ?? 0)
+  showPanel({ changes: layer.changes(), tilesInView: tiles?.length ?? 0 })
   if (isHeated) heat.show(layer)
 }, VIEW_DELAY)
 
@@ -345,7 +310,7 @@ function describe () {
   summarize()
   const shown = layers.find(({ layer }) => layer === name)
   if (shown) stage.doc = shown
-  panel.render(layers, name, stats)
+  showPanel({ layers, stats })
 }
 
 /** The address of what is shown; '' while nothing is. */
@@ -391,7 +356,7 @@ function retry () {
 const writeCards = soon(() => rangeCard.update())
 const reread = soon(async () => {
   await refresh()
-  readEditions(PAGE)
+  editions.read()
   tileCard.refresh()
 }, REREAD_DELAY)
 
@@ -399,15 +364,12 @@ stage.on('time range compare stack', remember)
 stage.on('time range compare changes extent zone', writeCards)
 stage.on('changes', lookAtView)
 stage.on('show extent', () => document.body.classList.toggle('one-edition', stage.hasOneEdition))
-stage.on('stack', () => panel.onStack())
 let hasTwoMaps = false
 stage.on('compare', () => {
   const had = hasTwoMaps
   hasTwoMaps = stage.comparing && stage.comparison.mode === 'side'
   if (hasTwoMaps && !had) sheet.fold(true) // it would lie over the left one
 })
-stage.on('time', () => panel.setTime(stage.time))
-stage.on('zone', () => { describe(); panel.editions?.render() })
 stage.on('storeback', reread)
 stage.on('extent', ({ first, last }) => { // reported anew whenever a tile changes
   const isNews = reported?.layer === stage.layer && reported?.last !== `${first} ${last}`
@@ -417,7 +379,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 stage.on('storeerror', ({ error }) => { if (GONE.includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
 explainOtherGrids(stage, byId('map'))
-takeAway({ button: byId('take'), stage, view, notices, cards, panel, written, hash: shownHash })
+takeAway({ button: byId('take'), stage, view, notices, cards, editions, written, hash: shownHash })
 mountSettings(byId('settings'), stage)
 addTools(view, notices, { onFind: () => finder.open() })
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))

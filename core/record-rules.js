@@ -172,6 +172,7 @@ export var storeRules = {
   created: 'time',
   published: 'time',
   title: 'text 200', // the name of the map or of its operator
+  description: 'text 300', // a sentence that says what the map is for
   logo: 'path', // within the origin; else the attachment `logo`
   colours: 'colours', // accent in each scheme
   opens: 'name', // the layer that is shown first

@@ -16,7 +16,9 @@ export function contrast (one, other) {
 }
 
 /** The fields of the document that are settings. */
-export const settingNames = ['title', 'logo', 'colours', 'opens', 'base', 'gazetteer', 'places', 'activityDays']
+export const settingNames = [
+  'title', 'description', 'logo', 'colours', 'opens', 'base', 'gazetteer', 'places', 'activityDays'
+]
 
 /** Whether a setting may have this value. @param {string} name one of settingNames @param {any} value */
 export const isSetting = (name, value) => isRecordValue(value, recordFields.store[name])
@@ -24,6 +26,7 @@ export const isSetting = (name, value) => isRecordValue(value, recordFields.stor
 /**
  * @typedef {object} Settings
  * @property {string} [title]
+ * @property {string} [description] a sentence below the title
  * @property {string} [logo] a path within the origin
  * @property {{light?: string, dark?: string}} [colours]
  * @property {string} [opens] a layer

@@ -19,7 +19,8 @@ export const deepGroups = {
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
     'offline/quota', 'offline/system', 'offline/transfer', 'viewer/between',
     'viewer/changes', 'viewer/closed', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
-    'viewer/other-grid', 'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile',
+    'viewer/other-grid', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
+    'viewer/tile',
     'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],
   // what takes longest: too long to repeat for every change

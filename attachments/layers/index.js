@@ -1,27 +1,19 @@
-// The page of the layers, served by the gateway at /layers: each with an address for every kind of program, now or as
-// of a time.
-import { attributionNodes } from '../../client/source/attribution.js'
-import { element, write } from '../../client/timeline/dom.js'
+// The page of the layers, which the gateway serves at /layers: each layer with its addresses for every kind of program,
+// now or as of a time.
 import { STORE_ID } from '../../core/ids.js'
 import { settingsOf } from '../../core/settings.js'
-import { copyable } from '../copy.js'
+import { Copyable } from '../copy.js'
 import { byName, date, zooms } from '../format.js'
+import { html, render, useEffect, useState } from '../html.js'
 import { nameOf, showOperator } from '../operator.js'
+import { Attribution, Hint } from '../parts.js'
 import { language, layersWords as texts, words } from '../words.js'
 import { addressesOf, isTime, isVector } from './addresses.js'
 
-const MANY = 12 // layers from which on there is a search
+const MANY = 12 // layers from which on the page has a search
 const MOST_TIMES = 200 // that the field of the time offers
 
 /** @typedef {import('./addresses.js').Listed} Listed */
-
-const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
-const list = byId('list')
-const asked = new URLSearchParams(location.search).get('time') ?? ''
-
-document.documentElement.lang = language
-byId('map').textContent = texts.map
-list.replaceChildren(element('p', { class: 'hint', role: 'status' }, texts.reading))
 
 async function read (path) {
   const answer = await fetch(path)
@@ -30,7 +22,7 @@ async function read (path) {
   throw new Error(body?.reason ?? words.store.answered(answer.status))
 }
 
-/** The name, logo and colours of the operator, where the gateway shows the store. */
+/** Shows the name, logo and colours of the operator, if the gateway shows the store. */
 async function readOperator () {
   const doc = await read(`db/${STORE_ID}`).catch(() => null)
   const settings = settingsOf(doc)
@@ -38,100 +30,97 @@ async function readOperator () {
   document.title = `${texts.title} · ${nameOf(settings)}`
 }
 
-/** Times of each layer, oldest first. @returns {Promise<Map<string, string[]>>} none where they cannot be read */
+/** Times of each layer, oldest first. @returns {Promise<Map<string, string[]>>} empty if they cannot be read */
 async function readTimes () {
   const { collections = [] } = await read('ogc/collections').catch(() => ({}))
   return new Map(collections.map(({ id, extent }) => [id, extent?.temporal?.grid?.coordinates ?? []]))
 }
 
-/** A layer with its addresses. @param {Listed} layer @param {string[]} times */
-function section (layer, times) {
+/** @param {{layers: Listed[], times: Map<string, string[]>}} props */
+function LayersPage ({ layers, times }) {
+  const [query, setQuery] = useState('')
+  const [typed, setTyped] = useState(new URLSearchParams(location.search).get('time') ?? '')
+  const text = typed.trim()
+  const isValid = text === '' || isTime(text)
+  const [time, setTime] = useState(isValid ? text : '') // the last valid one
+  const edit = ({ target }) => {
+    const next = target.value.trim()
+    setTyped(target.value)
+    if (next === '' || isTime(next)) setTime(next)
+  }
+  useEffect(() => {
+    const section = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+    section?.focus({ preventScroll: true })
+    section?.scrollIntoView()
+  }, [])
+  const newest = [...new Set([...times.values()].flat())].sort().slice(-MOST_TIMES).reverse()
+  const part = query.trim().toLowerCase()
+  const matching = layers.filter(({ id, name }) => `${name} ${id}`.toLowerCase().includes(part))
+  return html`
+    <p>${texts.lead}</p>
+    <div class="fields">
+      <label>
+        ${texts.time}
+        <input type="search" list="times" value=${typed} placeholder=${words.newest} onInput=${edit}
+          aria-describedby="time-hint problem" aria-invalid=${isValid ? null : 'true'} />
+      </label>
+      ${layers.length >= MANY && html`<label>
+        ${words.panel.find}
+        <input type="search" value=${query} onInput=${({ target }) => setQuery(target.value)} />
+      </label>`}
+    </div>
+    <${Hint} id="time-hint">${texts.timeHint}<//>
+    <p id="problem" role="status">${isValid ? '' : texts.badTime(text)}</p>
+    <datalist id="times">${newest.map(value => html`<option key=${value} value=${value} />`)}</datalist>
+    <${Hint} role="status">${matching.length ? '' : texts.none}<//>
+    ${matching.map(layer => html`<${Layer} key=${layer.id} layer=${layer} time=${time}
+      times=${times.get(layer.id)} />`)}`
+}
+
+/**
+ * A layer with its addresses.
+ * @param {{layer: Listed, times?: string[], time: string}} props time: empty for the newest
+ */
+function Layer ({ layer, times = [], time }) {
   const { id, name, description, attribution, minzoom, maxzoom } = layer
-  const rows = addressesOf(layer).map(({ kind }) => {
-    const { head, use } = texts.kinds[kind]
-    const { nodes, set } = copyable(texts.copy({ what: head, layer: name }))
-    return { kind, set, nodes: [element('dt', null, head, element('small', null, use)), element('dd', null, ...nodes)] }
-  })
-  const [first, last] = [times[0], times[times.length - 1]].map(time => time && date(time))
+  const [first, last] = [times[0], times[times.length - 1]].map(each => each && date(each))
   const facts = [
     isVector(layer) ? texts.vector : texts.images,
     zooms(minzoom, maxzoom) && `${words.facts.terms.zooms} ${zooms(minzoom, maxzoom)}`,
     times.length > 1 && first !== last ? texts.times({ count: times.length, first, last }) : first
-  ].filter(Boolean)
-  const viewer = element('a', null, texts.open)
-  return {
-    text: `${name} ${id}`.toLowerCase(),
-    node: element('section', { id, 'aria-labelledby': `${id}-head`, tabindex: '-1' },
-      element(
-        'div', { class: 'head' }, element('h2', { id: `${id}-head` }, name, ' ', element('code', null, id)), viewer
-      ),
-      description && element('p', null, description),
-      element('p', { class: 'hint' }, facts.join(' · ')),
-      element('dl', null, ...rows.flatMap(({ nodes }) => nodes)),
-      attribution && element('p', { class: 'hint' }, ...attributionNodes(attribution))),
-    /** @param {string} [time] */
-    setTime (time) {
-      const addresses = new Map(addressesOf(layer, time).map(({ kind, address }) => [kind, address]))
-      for (const { kind, set } of rows) set(addresses.get(kind) ?? '')
-      write(viewer, { href: `./#${id}${time ? `@${time}` : ''}` })
-    }
+  ]
+  return html`<section id=${id} aria-labelledby=${`${id}-head`} tabindex="-1">
+    <div class="head">
+      <h2 id=${`${id}-head`}>${name} <code>${id}</code></h2>
+      <a href=${`./#${id}${time && `@${time}`}`}>${texts.open}</a>
+    </div>
+    ${description && html`<p>${description}</p>`}
+    <${Hint}>${facts.filter(Boolean).join(' · ')}<//>
+    <dl>${addressesOf(layer, time).map(({ kind, address }) => {
+      const { head, use } = texts.kinds[kind]
+      return html`<dt>${head}<small>${use}</small></dt>
+        <dd><${Copyable} text=${address} label=${texts.copy({ what: head, layer: name })} /></dd>`
+    })}</dl>
+    ${attribution && html`<${Hint}><${Attribution} text=${attribution} /><//>`}
+  </section>`
+}
+
+async function start () {
+  const list = /** @type {HTMLElement} */ (document.getElementById('list'))
+  const show = content => render(content, list)
+  document.documentElement.lang = language
+  Object.assign(document.getElementById('map') ?? {}, { textContent: texts.map })
+  list.replaceChildren()
+  show(html`<${Hint} role="status">${texts.reading}<//>`)
+  readOperator()
+  try {
+    const [layers, times] = await Promise.all([read('index.json'), readTimes()])
+    const isEmpty = !Array.isArray(layers) || !layers.length
+    if (isEmpty) return show(html`<p>${texts.empty}</p>`)
+    show(html`<${LayersPage} layers=${layers.sort((a, b) => byName(a.name, b.name))} times=${times} />`)
+  } catch (error) {
+    show(html`<p role="alert">${texts.failed(error.message)}</p>`)
   }
 }
 
-/** @param {Listed[]} layers @param {Map<string, string[]>} times */
-function show (layers, times) {
-  const sorted = [...layers].sort((a, b) => byName(a.name, b.name))
-  const sections = sorted.map(layer => section(layer, times.get(layer.id) ?? []))
-  const known = [...new Set([...times.values()].flat())].sort().slice(-MOST_TIMES).reverse()
-  const problem = element('p', { id: 'problem', role: 'status' })
-  const setTime = () => {
-    const text = field.value.trim()
-    const isGood = text === '' || isTime(text)
-    write(field, { 'aria-invalid': isGood ? null : 'true' })
-    write(problem, { text: isGood ? '' : texts.badTime(text) })
-    if (isGood) for (const each of sections) each.setTime(text || undefined)
-  }
-  const field = element('input', {
-    type: 'search',
-    list: 'times',
-    value: asked,
-    placeholder: words.newest,
-    'aria-describedby': 'time-hint problem',
-    on: { input: setTime }
-  })
-  const none = element('p', { class: 'hint', role: 'status' })
-  const find = element('input', {
-    type: 'search',
-    on: {
-      input () {
-        const wanted = find.value.trim().toLowerCase()
-        for (const { node, text } of sections) node.hidden = !text.includes(wanted)
-        write(none, { text: sections.every(({ node }) => node.hidden) ? texts.none : '' })
-      }
-    }
-  })
-  list.replaceChildren(
-    element('p', null, texts.lead),
-    element('div', { class: 'fields' },
-      element('label', null, texts.time, field),
-      layers.length >= MANY && element('label', null, words.panel.find, find)),
-    element('p', { class: 'hint', id: 'time-hint' }, texts.timeHint),
-    problem,
-    element('datalist', { id: 'times' }, ...known.map(value => element('option', { value }))),
-    none,
-    ...sections.map(({ node }) => node))
-  for (const each of sections) each.setTime() // stays if the time in the address is not valid
-  setTime()
-  const wanted = byId(decodeURIComponent(location.hash.slice(1)))
-  wanted?.focus({ preventScroll: true })
-  wanted?.scrollIntoView()
-}
-
-readOperator()
-try {
-  const [layers, times] = await Promise.all([read('index.json'), readTimes()])
-  if (Array.isArray(layers) && layers.length) show(layers, times)
-  else list.replaceChildren(element('p', null, texts.empty))
-} catch (error) {
-  list.replaceChildren(element('p', { role: 'alert' }, texts.failed(error.message)))
-}
+start()

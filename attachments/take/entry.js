@@ -14,12 +14,12 @@ export const isEmbedded = isInFrame(location.search)
 
 /**
  * @param {Pick<import('./index.js').Page, 'button' | 'stage' | 'view' | 'notices' | 'cards' | 'written'> &
- *   {hash: () => string, panel: import('../panel.js').Panel}} page
- *   hash: of the address with all that is shown, or empty; panel: knows the editions
+ *   {hash: () => string, editions: import('../edition-reader.js').EditionReader}} page
+ *   hash: of the address with all that is shown, or empty
  */
-export function takeAway ({ hash, panel, ...page }) {
+export function takeAway ({ hash, editions, ...page }) {
   const address = () => addressOf(hash())
-  labelPrints(page, panel)
+  labelPrints(page, editions)
   if (isEmbedded) embed(page.view.map, address)
   else openWithButton({ ...page, address, count, size, words: take, language })
 }
@@ -33,13 +33,13 @@ function addressOf (hash) {
 }
 
 /** The map is printed with its layer, its edition and its date. */
-function labelPrints ({ view: { map }, stage, written }, panel) {
+function labelPrints ({ view: { map }, stage, written }, editions) {
   const title = element('p', { class: 'print-title' })
   map.getContainer().append(title)
   const update = () => {
     const { doc, time, layer } = stage
     const date = written(time ?? layer?.extent()?.last ?? null) // "newest" says nothing on paper
-    title.textContent = [doc?.name ?? doc?.layer, panel.editions?.titleAt(time), date].filter(Boolean).join(' · ')
+    title.textContent = [doc?.name ?? doc?.layer, editions.titleAt(time), date].filter(Boolean).join(' · ')
     map.eachLayer(each => /** @type {any} */ (each).gl?.redraw()) // the browser empties a canvas that it has shown
   }
   addEventListener('beforeprint', update)
@@ -50,9 +50,6 @@ function labelPrints ({ view: { map }, stage, written }, panel) {
 function openWithButton (page) {
   const { button, notices } = page
   const open = shared(async () => (await import(await loadScript('take-script'))).mountTake(page))
-  button.setAttribute('aria-label', take.title)
-  button.title = take.title
-  button.setAttribute('aria-expanded', 'false')
   button.hidden = false
   button.addEventListener('click', async () => {
     if (button.hasAttribute('aria-busy')) return

@@ -11,10 +11,11 @@ import { readJson } from './upstream.js'
 /** @type {import('./command.js').Declaration} */
 export const settingsCommand = {
   name: 'settings',
-  description: 'show or set the title, logo, colours, first layer, base map and place search of the viewer, and how ' +
-    'long activity is kept',
+  description: 'show or set the title, description, logo, colours, first layer, base map and place search of the ' +
+    'viewer, and how long activity is kept',
   options: [
     '--title <text>',
+    ['--description <text>', 'sentence below the title that says what the map is for'],
     ['--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB'],
     ['--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674'],
     ['--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2'],
@@ -66,10 +67,11 @@ function changeOf (before, after) {
 }
 
 /** What was typed; null takes a setting back. @returns {import('../store/settings.js').Changes} */
-function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gazetteer, activityDays }) {
+function changesOf ({ title, description, logo, colourLight, colourDark, opens, baseMap, gazetteer, activityDays }) {
   const colours = statedOf({ light: colourLight, dark: colourDark })
   return statedOf({
     title,
+    description,
     logo: logo && readBytes(logo, LARGEST_LOGO),
     colours: Object.keys(colours).length ? colours : undefined,
     opens,
@@ -92,9 +94,10 @@ const leadsElsewhere = ({ base, gazetteer }) =>
   [typeof base === 'object' ? base?.url : undefined, gazetteer].some(address => address && isUrl(address))
 
 /** @param {import('../store/settings.js').Described} settings */
-function lines ({ title, logo, colours, opens, base, gazetteer, places, activityDays, ignored = [] }) {
+function lines ({ title, description, logo, colours, opens, base, gazetteer, places, activityDays, ignored = [] }) {
   const rows = [
     ['title', title],
+    ['description', description],
     ['logo', typeof logo === 'object' ? `${logo.type}, ${bytes(logo.bytes)}` : logo],
     ['colours', colours && Object.entries(colours).map(([scheme, colour]) => `${colour} in the ${scheme}`).join(', ')],
     ['opens', opens],
@@ -105,5 +108,5 @@ function lines ({ title, logo, colours, opens, base, gazetteer, places, activity
     ...ignored.map(field => ['ignored', `${field}: it is not valid`])
   ].filter(([, value]) => value !== undefined)
   if (!rows.length) return ['Nothing is set: the viewer has its own name and colours.']
-  return rows.map(([name, value]) => `${`${name}:`.padEnd(12)}${value}`)
+  return rows.map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`)
 }

@@ -14,6 +14,7 @@ import { LARGEST_LOGO, mark } from './marker.js'
 /** What fields take, for messages. */
 const takes = {
   title: 'it takes at most 200 characters',
+  description: 'it takes at most 300 characters',
   opens: 'it takes the name of a layer',
   base: 'it takes a layer, or an address with {z}, {x} and {y}, if you like with a name, an attribution and a maxzoom',
   gazetteer: 'it takes an address, or a path on the same server',
@@ -28,6 +29,7 @@ const takes = {
  *
  * @typedef {object} Changes null takes a setting back
  * @property {string | null} [title]
+ * @property {string | null} [description]
  * @property {Buffer | null} [logo] bytes of a PNG, JPEG, WebP or AVIF
  * @property {{light?: string | null, dark?: string | null}} [colours]
  * @property {string | null} [opens] a layer of the store

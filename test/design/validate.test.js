@@ -249,7 +249,7 @@ describe('validate_doc_update', () => {
   it('agrees with core on what the operator of a store may say of the viewer', () => {
     const marker = { _id: 'tilecouch', type: 'store', schema: 1 }
     const values = {
-      title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null],
+      title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null], description: ['A map', '', 'x'.repeat(300), 'x'.repeat(301), 3, null],
       logo: ['logo.png', '/brand/logo.png?x=1', '//evil.example/x', 'https://evil.example/x', 'javascript:alert(1)', 'a b', '', 3],
       colours: [{}, { light: '#0f6674' }, { light: '#0f6674', dark: '#5cc3d2' }, { light: '#5cc3d2' }, { dark: '#0f6674' }, { light: '#777777' }, { light: 'red' }, { light: '#fff' }, { other: '#0f6674' }, { constructor: '#0f6674' }, [], 'red', null],
       opens: ['osm', 'Osm', '', 3],

@@ -152,6 +152,7 @@ onEachStore('the layers of a gateway', backend => {
 
     it('is linked from the viewer, and leads back to it', async () => {
       const page = await open('/#osm/0/0/0')
+      await page.locator('.facts summary').click()
       await page.getByRole('link', { name: 'Addresses for other programs' }).click()
       await page.locator('#osm dd code').first().waitFor()
       await page.locator('#osm .head a').click()

@@ -20,18 +20,18 @@ onEachStore('tilecouch settings', backend => {
   const run = (...argv) => runCommand(['settings', ...argv, '--db', own.url])
   const stored = () => json(`${own.url}/${STORE_ID}`)
   const at = name => path.join(folder.dir, name)
-  const all = ['--title', 'Maps of Bern', '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
+  const all = ['--title', 'Maps of Bern', '--description', 'The town since 1850.', '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
 
   it('shows and sets what the viewer shows, and leaves the mark of the store as it is', async () => {
     assert.deepEqual(await run(), { code: 0, out: NOTHING, err: '' })
     const { _id, _rev, ...mark } = await stored()
     const lines = [
-      'title:      Maps of Bern', `colours:    ${LIGHT} in the light, ${DARK} in the dark`, 'opens:      land', 'base map:   land', 'gazetteer:  /search'
+      'title:       Maps of Bern', 'description: The town since 1850.', `colours:     ${LIGHT} in the light, ${DARK} in the dark`, 'opens:       land', 'base map:    land', 'gazetteer:   /search'
     ]
     assert.deepEqual(await run(...all), { code: 0, out: lines.join('\n') + '\n', err: '' })
     assert.deepEqual((await run()).out, lines.join('\n') + '\n')
     const { _id: id, _rev: rev, ...doc } = await stored()
-    const settings = { title: 'Maps of Bern', colours: { light: LIGHT, dark: DARK }, opens: 'land', base: 'land', gazetteer: '/search' }
+    const settings = { title: 'Maps of Bern', description: 'The town since 1850.', colours: { light: LIGHT, dark: DARK }, opens: 'land', base: 'land', gazetteer: '/search' }
     assert.deepEqual(doc, { ...mark, ...settings })
     assert.deepEqual(JSON.parse((await run('--json')).out), settings)
     await run(...all)
@@ -42,16 +42,16 @@ onEachStore('tilecouch settings', backend => {
     await run(...all)
     assert.doesNotMatch((await run('--colour-light', '')).out, /light/)
     assert.deepEqual((await stored()).colours, { dark: DARK })
-    const { out } = await run('--colour-dark', '', '--base-map', '', '--opens', '')
-    assert.equal(out, 'title:      Maps of Bern\ngazetteer:  /search\n')
+    const { out } = await run('--colour-dark', '', '--base-map', '', '--opens', '', '--description', '')
+    assert.equal(out, 'title:       Maps of Bern\ngazetteer:   /search\n')
     assert.equal((await run('--title', '', '--gazetteer', '')).out, NOTHING)
-    for (const field of ['title', 'colours', 'opens', 'base', 'gazetteer']) assert.ok(!(field in await stored()), field)
+    for (const field of ['title', 'description', 'colours', 'opens', 'base', 'gazetteer']) assert.ok(!(field in await stored()), field)
   })
 
   it('attaches a logo, which stays when something else is set', async () => {
     folder.write({ 'logo.png': png(1) })
     await own.store.couch.update(STORE_ID, doc => ({ ...doc, logo: 'old.png' }))
-    assert.match((await run('--logo', at('logo.png'))).out, /^logo: {7}image\/png, \d+ B\n$/)
+    assert.match((await run('--logo', at('logo.png'))).out, /^logo: {8}image\/png, \d+ B\n$/)
     const show = () => request(`${own.url}/${STORE_ID}/logo`)
     const logo = await show()
     assert.deepEqual([logo.headers.get('content-type'), Buffer.from(await logo.arrayBuffer())], ['image/png', png(1)])
@@ -59,16 +59,16 @@ onEachStore('tilecouch settings', backend => {
     await run('--title', 'Map')
     await publish(own.store)
     assert.deepEqual(Buffer.from(await (await show()).arrayBuffer()), png(1))
-    assert.equal((await run('--logo', '')).out, 'title:      Map\n')
+    assert.equal((await run('--logo', '')).out, 'title:       Map\n')
     assert.equal((await show()).status, 404)
   })
 
   it('takes a base map as an address, or as a file with its attribution', async () => {
     folder.write({ 'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 }) })
-    assert.deepEqual(await run('--base-map', at('base.json')), { code: 0, out: 'base map:   /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
+    assert.deepEqual(await run('--base-map', at('base.json')), { code: 0, out: 'base map:    /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
     assert.equal((await stored()).base.maxzoom, 19)
     const { out, err } = await run('--base-map', 'https://tiles.example.org/{z}/{x}/{y}.png', '--gazetteer', 'https://search.example.org/search')
-    assert.match(out, /^base map: {3}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
+    assert.match(out, /^base map: {4}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
     assert.match(err, /^Another origin: .*\n`tilecouch doctor --fix --allow-viewer`/)
   })
 
@@ -109,7 +109,7 @@ onEachStore('tilecouch settings', backend => {
     const before = await stored()
     folder.write({ 'logo.png': png(1) })
     const { out } = await run('--title', 'Map', '--logo', at('logo.png'), '--dry-run')
-    assert.equal(out, `It would be:\n  title:      Map\n  logo:       image/png, ${png(1).length} B\nNothing was changed.\n`)
+    assert.equal(out, `It would be:\n  title:       Map\n  logo:        image/png, ${png(1).length} B\nNothing was changed.\n`)
     assert.deepEqual(await stored(), before)
   })
 
@@ -118,8 +118,8 @@ onEachStore('tilecouch settings', backend => {
     const { couch } = await Store.create(url) // without design documents, whose validation would refuse it
     await couch.update(STORE_ID, doc => ({ ...doc, title: 5, opens: 'land' }))
     const show = (...argv) => runCommand(['settings', ...argv, '--db', url])
-    assert.equal((await show()).out, 'opens:      land\nignored:    title: it is not valid\n')
-    assert.equal((await show('--title', 'Map')).out, 'title:      Map\nopens:      land\n')
+    assert.equal((await show()).out, 'opens:       land\nignored:     title: it is not valid\n')
+    assert.equal((await show('--title', 'Map')).out, 'title:       Map\nopens:       land\n')
   })
 
   it('marks a store that has no mark, as one that was published before', async () => {

@@ -26,8 +26,9 @@ onViewer('what changed in view', { demo: false }, stage => {
     assert.deepEqual(await entries(page), ['Newest', 'West again', 'East', 'West', 'First survey'])
     await page.getByLabel('Only what changed here').check()
     await page.locator('.editions .share').first().waitFor()
-    assert.match(String(await page.locator('.editions li', { hasText: 'First survey' }).locator('.share').textContent()), /^100% · \d\d tiles$/)
-    assert.match(String(await page.locator('.editions li', { hasText: 'East' }).locator('.share').textContent()), /^\d% · 1 tile$/)
+    const texts = async title => Promise.all(['.share', '.note'].map(part => page.locator('.editions li', { hasText: title }).locator(part).textContent()))
+    assert.match((await texts('First survey')).join(), /^100%,1 Jan 2024 · \d\d tiles$/)
+    assert.match((await texts('East')).join(), /^\d%,3 Jan 2024 · 1 tile$/)
     await page.goto(`${stage.address}${WEST}`)
     // not what changed elsewhere; the map flies there
     await until(async () => (await entries(page)).join() === 'Newest,West again,West,First survey', { what: 'what changed in the west' })

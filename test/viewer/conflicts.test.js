@@ -24,7 +24,7 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
 
   it('are not mentioned where there are none', async () => {
     const page = await stage.visit('#steps/3/0/0')
-    await page.locator('dt', { hasText: 'Versions' }).waitFor()
+    await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
     assert.equal(await note(page).count(), 0)
     assert.ok(!(await page.locator('.facts dt').allTextContents()).includes('Conflicts'))
   })
@@ -51,7 +51,7 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
     }
     await resolve(stage.store)
     await page.reload()
-    await page.locator('dt', { hasText: 'Versions' }).waitFor()
+    await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
     assert.equal(await note(page).count(), 0)
   })
 
@@ -76,7 +76,7 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
     stage.front.rule(({ path }) => path.includes('/_view/conflicts') ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)
     stage.allow(/404/)
     const page = await stage.visit('#steps/3/0/0')
-    await page.locator('dt', { hasText: 'Versions' }).waitFor()
+    await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
     await until(() => stage.front.requests().some(({ path, done }) => path.includes('/_view/conflicts') && done), { what: 'the question' })
     await drawnTiles(page)
     assert.equal(await note(page).count(), 0)

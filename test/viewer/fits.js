@@ -35,6 +35,9 @@ function findOffenders (within) {
   const isShown = node => node.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
     [node, ...ancestors(node)].every(each => getComputedStyle(each).clipPath === 'none')
 
+  // text of a list that scrolls may lie, out of sight, over text below the list
+  const scrollerOf = node => ancestors(node).find(each => getComputedStyle(each).overflowY !== 'visible')
+
   const stickyPart = node => [node, ...ancestors(node)].find(each => getComputedStyle(each).position === 'sticky')
 
   /** Boxes of the lines of text in a control. */
@@ -108,11 +111,13 @@ function findOffenders (within) {
     const cover = coverOf(control)
     if (cover) offenders.add(`covered: ${name(control)} by ${name(cover)}`)
   }
-  const texts = controls.map(control => ({ control, lines: linesOf(control), sticky: stickyPart(control) }))
+  const texts = controls.map(control => ({
+    control, lines: linesOf(control), sticky: stickyPart(control), scroller: scrollerOf(control)
+  }))
   for (const [index, one] of texts.entries()) {
     for (const other of texts.slice(index + 1)) {
       const isNested = one.control.contains(other.control) || other.control.contains(one.control)
-      if (isNested || one.sticky !== other.sticky) continue
+      if (isNested || one.sticky !== other.sticky || one.scroller !== other.scroller) continue
       if (one.lines.some(line => other.lines.some(each => isOver(line, each)))) {
         offenders.add(`one over the other: ${name(one.control)} and ${name(other.control)}`)
       }

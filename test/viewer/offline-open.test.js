@@ -43,7 +43,7 @@ onViewer('without a network', {}, stage => {
     assert.ok(await drawnTiles(page) > 4)
     await toast(page).getByText(/^You are offline\. This is what the device has of the map, as of \d+ \w+ 20\d\d, \d\d:\d\d UTC\.$/).waitFor()
     assert.deepEqual(await titles(page), ['Daylight'], 'and no layer of which nothing is here')
-    await page.locator('.facts dd', { hasText: /^77$/ }).waitFor()
+    await page.locator('.facts dd', { hasText: /^77$/ }).waitFor({ state: 'attached' })
     await page.getByText(/^On this device · \d+ kB$/).waitFor()
     assert.equal(await page.locator('.editions li').count(), 6)
     await page.getByRole('button', { name: '01:00 UTC 20 Jun' }).click()

@@ -56,12 +56,13 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
   })
 
   it('lie on the operator’s base map, and begin with the layer that he names', async () => {
-    await settings({ base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', colours: { light: '#7a3e9d' } })
+    await settings({ base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', description: 'The <i>town</i> since 1850.', colours: { light: '#7a3e9d' } })
     const page = await stage.visit()
     await drawnTiles(page)
     await page.waitForURL(/#steps\/[\d.]+\/[\d.-]+\/[\d.-]+$/)
     assert.equal(await page.locator('h1').evaluate(node => node.firstChild?.textContent), 'Maps of <b>Bern</b>')
     assert.equal(await page.title(), 'Steps · Maps of <b>Bern</b>')
+    assert.equal(await page.locator('#lead').textContent(), 'The <i>town</i> since 1850.')
     assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()), '#7a3e9d')
     assert.equal(await base(page).inputValue(), 'deep')
     await base(page).selectOption('')
@@ -72,7 +73,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     await page.goto(`${stage.address}#bounded/3/0/-100`)
     await page.locator('.leaflet-control-attribution a', { hasText: 'Somebody' }).waitFor()
     assert.deepEqual(await base(page).locator('option').allTextContents(), ['None', 'Made elsewhere', 'bounded', 'deep', 'Steps'])
-    await settings({ base: undefined, opens: undefined, title: undefined, colours: undefined })
+    await settings({ base: undefined, opens: undefined, title: undefined, description: undefined, colours: undefined })
     stage.allow(/404/)
   })
 

@@ -21,6 +21,7 @@ onViewer('the page', {}, (stage, kind) => {
 
   it('says what a layer holds', async () => {
     const page = await stage.visit('#land')
+    await page.locator('.facts summary').click()
     await page.locator('.facts dt', { hasText: 'Tiles' }).waitFor() // the last that comes
     const terms = await page.locator('.facts dt').allTextContents()
     const values = await page.locator('.facts dd').allTextContents()
@@ -160,6 +161,7 @@ onViewer('the page', {}, (stage, kind) => {
       attribution: '<a href="https://example.org/" onclick="window.hurt=1">Someone</a> <a href="javascript:window.hurt=1">else</a><script>window.hurt=1</script>'
     })
     const page = await stage.visit('#rude')
+    await page.locator('.facts summary').click()
     await page.locator('.facts dd a').waitFor()
     assert.equal(await page.locator('[aria-pressed="true"] .title').first().textContent(), '<img src=x onerror="window.hurt=1">')
     const links = page.locator('.facts dd a')

@@ -4,7 +4,7 @@ import { isLayer } from '../../../core/ids.js'
 import { hostOf } from '../../../core/upstream.js'
 import { zooms } from '../../format.js'
 import { html, useAnswer, useEffect, useRef, useState } from '../../html.js'
-import { MANY, groupsOf, isGrouped, sortLayers } from '../../layer-order.js'
+import { MANY, headingsOf, sortLayers } from '../../layer-order.js'
 import { useApp, useDocs } from '../app.js'
 import { Picture } from '../overview/pictures.js'
 import { Button, Hint } from '../../parts.js'
@@ -116,7 +116,7 @@ async function countTiles (couch, signal) {
 /** All layers as they are listed, and the heading of each. */
 function sorted (docs) {
   const all = sortLayers(docs.all('layer').filter(({ layer }) => typeof layer === 'string').map(sound))
-  return { all, groupOf: isGrouped(all) ? groupsOf(all) : () => '' }
+  return { all, groupOf: headingsOf(all) }
 }
 
 function placeOf (docs, layer) {
