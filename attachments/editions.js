@@ -1,6 +1,6 @@
 // The editions of a layer, newest first, or those that changed something in view. Choosing one moves the clock to it.
 import { PAGE } from './edition-reader.js'
-import { percent, time as written } from './format.js'
+import { clock, date, percent, time as written } from './format.js'
 import { html, useEvents, useLayoutEffect, useRef, useSeen, useState } from './html.js'
 import { Hint, Toggle } from './parts.js'
 import { words } from './words.js'
@@ -120,8 +120,8 @@ function searchTextOf (edition) {
 /** An edition without a title is called by its time. */
 function editionRow ({ time, title = '', finished = '' }) {
   if (time === null) return NEWEST
-  const timeNote = title ? written(time) : ''
-  return { time, title: title || written(time), note: finished ? timeNote : words.editions.loading }
+  const timeNote = title.includes(clock(time)) ? date(time) : written(time)
+  return { time, title: title || written(time), note: finished ? title && timeNote : words.editions.loading }
 }
 
 /** The row of a change in view: its edition, with the share of the view that changed. */

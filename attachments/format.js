@@ -39,6 +39,9 @@ export function brief (text) {
   return `${date(text)}, ${formats.clock(zone.civil(ms), false)}`
 }
 
+/** `14:05` */
+export const clock = text => formats.clock(zone.civil(Date.parse(text)), false)
+
 /** The zone as the timeline names it. */
 export const zoneId = () => zone.name
 
