@@ -1,23 +1,49 @@
-// The demo: small layers with a past, loaded once into an empty store. Two are images, one is vector tiles.
+// The demo: small layers with a past, loaded once into an empty store. The first one that is shown is a town that
+// grows over ninety years.
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { cities } from '../../loader/store/place/names.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
 import { DAY } from './daylight.js'
-import { FIRST_YEAR, TOWN_BOUNDS, YEARS, townLayers, townSource } from './town.js'
 import { daylightSource, landSource } from './tiles.js'
+import { townImageSource, townLayers, townVectorSource } from './town-tiles.js'
+import { FIRST_YEAR, INTERVAL, SURVEYS, TOWN_BOUNDS } from './town.js'
 
 const world = { bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [10, 25, 2] }
 const attribution = 'Natural Earth, public domain'
 
+const town = { bounds: TOWN_BOUNDS, center: [-30, 45, 14] }
+
+/** The layer that the viewer opens first. */
+const FIRST_LAYER = 'tilby-map'
+
 export const layers = {
-  land: { name: 'Land and borders', description: 'Land, ice and country borders of the world.', attribution, ...world },
+  [FIRST_LAYER]: {
+    name: 'Tilby, a growing town',
+    description: 'A town that never was, surveyed every ten years from 1930 to 2020.',
+    order: 1,
+    ...town
+  },
   daylight: {
-    name: 'Daylight', description: 'Day, twilight and night on 20 June 2024, hour by hour.', attribution, ...world
+    name: 'Daylight',
+    description: 'Day, twilight and night on 20 June 2024, hour by hour.',
+    order: 2,
+    attribution,
+    ...world
   },
   tilby: {
-    name: 'Tilby, a town', description: 'A town that never was, and how it grew, year by year. Vector tiles.',
-    bounds: TOWN_BOUNDS, center: [-30, 45, 13], vector_layers: townLayers
+    name: 'Tilby, vector tiles',
+    description: 'The same town with its streets, buildings and parks as features.',
+    order: 3,
+    vector_layers: townLayers,
+    ...town
+  },
+  land: {
+    name: 'Land and borders',
+    description: 'Land, ice and country borders of the world.',
+    order: 4,
+    attribution,
+    ...world
   }
 }
 
@@ -26,21 +52,24 @@ const SURVEYED = '2018-05-21T00:00:00Z'
 
 /**
  * The editions of the demo, in the order they are loaded.
- * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number, years?: number}} [size]
+ * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number, surveys?: number}} [size]
  */
-export function demoEditions ({ zooms = ZOOMS, hours = 24, years = YEARS } = {}) {
+export function demoEditions ({ zooms = ZOOMS, hours = 24, surveys = SURVEYS } = {}) {
+  const land = { layer: 'land', time: SURVEYED, title: 'Natural Earth 4.1', open: () => landSource(zooms) }
+  const daylight = Array.from({ length: hours }, (_, hour) => {
+    const time = addSeconds(DAY, hour * 3600)
+    const before = hour ? addSeconds(time, -3600) : undefined
+    const title = `${time.slice(11, 16)} UTC`
+    return { layer: 'daylight', time, title, open: () => daylightSource(time, before, zooms) }
+  })
+  const years = Array.from({ length: surveys }, (_, index) => FIRST_YEAR + index * INTERVAL)
+  const townEditions = (layer, sourceOf) => years.map(year =>
+    ({ layer, time: `${year}-06-01T00:00:00Z`, title: `Survey of ${year}`, open: () => sourceOf(year) }))
   return [
-    { layer: 'land', time: SURVEYED, title: 'Natural Earth 4.1', open: () => landSource(zooms) },
-    ...Array.from({ length: hours }, (_, hour) => {
-      const time = addSeconds(DAY, hour * 3600)
-      const before = hour ? addSeconds(time, -3600) : undefined
-      const title = `${time.slice(11, 16)} UTC`
-      return { layer: 'daylight', time, title, open: () => daylightSource(time, before, zooms) }
-    }),
-    ...Array.from({ length: years }, (_, index) => {
-      const year = FIRST_YEAR + index
-      return { layer: 'tilby', time: `${year}-12-31T00:00:00Z`, title: `Survey of ${year}`, open: () => townSource(year) }
-    })
+    land,
+    ...daylight,
+    ...townEditions(FIRST_LAYER, townImageSource),
+    ...townEditions('tilby', townVectorSource)
   ]
 }
 
@@ -62,14 +91,14 @@ export async function isDemoWanted (store) {
  * @param {import('../../loader/index.js').Store} store @param {object} [options]
  * @param {import('../../core/grid.js').Zooms} [options.zooms]
  * @param {number} [options.hours]
- * @param {number} [options.years]
+ * @param {number} [options.surveys] of the town
  * @param {AbortSignal} [options.signal]
  * @param {(event: {layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}) =>
  *   void} [options.onProgress] after every batch; tiles and bytes so far
  * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
  */
-export async function loadDemo (store, { zooms, hours, years, signal, onProgress } = {}) {
-  const editions = demoEditions({ zooms, hours, years })
+export async function loadDemo (store, { zooms, hours, surveys, signal, onProgress } = {}) {
+  const editions = demoEditions({ zooms, hours, surveys })
   const total = { tiles: 0, bytes: 0, editions: 0 }
   const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
   const finished = new Set(stored.flat().filter(one => one.finished).map(({ layer, time }) => `${layer}@${time}`))
@@ -87,7 +116,9 @@ export async function loadDemo (store, { zooms, hours, years, signal, onProgress
       total.editions++
     }
     const places = cities.map(({ name, lon, lat }) => [name, lon, lat, ZOOMS.max])
-    await store.couch.update(STORE_ID, doc => ({ ...doc, demo: now(), places: doc?.places ?? places }))
+    const opens = editions.some(({ layer }) => layer === FIRST_LAYER) ? FIRST_LAYER : undefined
+    const settings = { places, ...opens && { opens } }
+    await store.couch.update(STORE_ID, doc => ({ ...settings, ...doc, demo: now() }))
   } finally {
     forgetBasemap()
   }

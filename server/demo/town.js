@@ -1,42 +1,37 @@
-// The demo's vector tiles: Tilby, a town that never was, on an island in the middle of the Atlantic, and how it grew.
-import { gzipSync } from 'node:zlib'
-import { GeoJSONVT } from '@maplibre/geojson-vt'
-import { fromGeojsonVt } from '@maplibre/vt-pbf'
-import { parseArea } from '../../core/index.js'
-import { zoomsById } from '../../core/order.js'
+// The town of the demo: Tilby, which never was, on an island in the middle of the Atlantic, and how it grew from a few
+// houses at a crossing in 1930. Its features, as GeoJSON; town-tiles.js makes vector tiles and images of them.
 
 const CENTER = [-30, 45] // longitude, latitude
 const BLOCK = [0.0024, 0.0017] // degrees of longitude and latitude: about 190 metres
 const STREET = 0.1 // of a block, on each side
-const REACH = 9 // blocks from the middle to the edge of the town
-const PACE = 2.1 // years in which the town grows by a block on each side
+const REACH = 10 // blocks from the middle to the edge of the town
+const SHORE = 13 // blocks from the middle to the sea
+const FRAME = 10.5 // blocks from the middle to the edge of what is shown first: at zoom 14 in a window of 1280 pixels
 
-const ZOOMS = { min: 10, max: 14 }
-export const FIRST_YEAR = 2005
-export const YEARS = 20
+export const FIRST_YEAR = 1930
+export const INTERVAL = 10 // years between two surveys
+export const SURVEYS = 10
+const RAILWAY = 1955 // the year in which it is built
+const PACE = INTERVAL * (SURVEYS - 1) / REACH // years in which the town grows by a block on each side
 
 /** A place of the town, in blocks from the middle, as longitude and latitude. */
 const at = (x, y) => [CENTER[0] + x * BLOCK[0], CENTER[1] + y * BLOCK[1]]
 
-export const TOWN_BOUNDS = /** @type {import('../../core/grid.js').Bbox} */ ([...at(-15, -15), ...at(15, 15)])
+/** @returns {import('../../core/grid.js').Bbox} */
+const square = reach => /** @type {any} */ ([...at(-reach, -reach), ...at(reach, reach)])
 
-/** What TileJSON says of the source layers. */
-export const townLayers = Object.entries({
-  land: {},
-  park: { name: 'String' },
-  building: { use: 'String', floors: 'Number' },
-  road: { name: 'String', kind: 'String' },
-  place: { name: 'String', kind: 'String' }
-}).map(([id, fields]) => ({ id, fields, minzoom: ZOOMS.min, maxzoom: ZOOMS.max }))
+export const TOWN_BOUNDS = square(FRAME)
+/** All of the island. */
+export const ISLAND_BOUNDS = square(SHORE * 1.25)
 
-const NAMES = ['Main', 'Harbour', 'Mill', 'Chapel', 'Orchard', 'Quarry', 'Station', 'Beacon', 'Hazel', 'Rowan']
-const USES = ['homes', 'homes', 'homes', 'shops', 'offices', 'school']
+const NAMES = ['Main', 'Harbour', 'Mill', 'Chapel', 'Orchard', 'Quarry', 'Station', 'Beacon', 'Hazel', 'Rowan', 'Lime']
+const USES = ['homes', 'homes', 'homes', 'homes', 'homes', 'homes', 'homes', 'shops', 'shops', 'offices', 'school']
 
 const PLACES = [
-  { name: 'Tilby', kind: 'town', x: 0, y: 0, since: 2005 },
-  { name: 'Old Harbour', kind: 'quarter', x: -2.5, y: -2.5, since: 2009 },
-  { name: 'Tilby Central', kind: 'station', x: 0.5, y: -0.5, since: 2010 },
-  { name: 'Northgate', kind: 'quarter', x: 1.5, y: 4.5, since: 2013 }
+  { name: 'Tilby', kind: 'town', x: 0, y: 0, since: 1930 },
+  { name: 'Old Harbour', kind: 'quarter', x: -2.5, y: -2.5, since: 1950 },
+  { name: 'Tilby Central', kind: 'station', x: 3.3, y: -0.5, since: 1960 },
+  { name: 'Northgate', kind: 'quarter', x: 1.5, y: 5.5, since: 1980 }
 ]
 
 /** A number from 0 to 1 that is always the same for the same numbers. */
@@ -57,79 +52,117 @@ function box (id, left, bottom, width, height, properties) {
   return feature(id, 'Polygon', [ring], properties)
 }
 
+/** How far the sea is from the middle, in this direction. @param {number} angle */
+const shoreAt = angle => SHORE * (1 + 0.09 * Math.sin(3 * angle) + 0.05 * Math.sin(5 * angle + 1))
+
 function island () {
-  const ring = Array.from({ length: 73 }, (_, step) => {
-    const angle = (step % 72) / 36 * Math.PI
-    const reach = REACH * (1.5 + 0.1 * Math.sin(3 * angle))
-    return at(reach * Math.cos(angle), reach * Math.sin(angle))
+  const ring = Array.from({ length: 145 }, (_, step) => {
+    const angle = (step % 144) / 72 * Math.PI
+    return at(shoreAt(angle) * Math.cos(angle), shoreAt(angle) * Math.sin(angle))
   })
   return feature(1, 'Polygon', [ring])
 }
 
-/** The street and the avenue that are `line` blocks from the middle, when the town has this reach. */
-function roads (line, reach) {
-  const side = line % 3 === 0 ? 'secondary' : 'street'
-  const kind = line === 0 ? 'primary' : side
-  const name = `${line < 0 ? 'Old ' : ''}${NAMES[Math.abs(line)]}`
-  return [
-    feature(100 + line, 'LineString', [at(-reach, line), at(reach, line)], { name: `${name} Street`, kind }),
-    feature(200 + line, 'LineString', [at(line, -reach), at(line, reach)], { name: `${name} Avenue`, kind })
-  ]
+const riverAt = x => 1.6 * Math.sin(x / 3.2) - 1.8
+const railwayAt = y => 3.3 + 0.8 * Math.sin(y / 4)
+
+/** Places along a line across the island that are on land. @param {(step: number) => [number, number]} placeAt */
+function lineOnLand (placeAt) {
+  const places = Array.from({ length: 20 * SHORE }, (_, index) => placeAt(index / 8 - 1.25 * SHORE))
+  return places.filter(([x, y]) => Math.hypot(x, y) < shoreAt(Math.atan2(y, x))).map(([x, y]) => at(x, y))
+}
+
+const river = () => feature(2, 'LineString', lineOnLand(x => [x, riverAt(x)]), { name: 'Til' })
+const railway = () => feature(3, 'LineString', lineOnLand(y => [railwayAt(y), y]), { name: 'Tilby Line' })
+
+/** The year in which a block is built on: near the middle first, and along the main streets. */
+function settledIn (x, y) {
+  const [east, north] = [x + 0.5, y + 0.5]
+  const angle = Math.atan2(north, east)
+  const isAtMainStreet = Math.min(Math.abs(east), Math.abs(north)) < 1
+  const distance = Math.hypot(east, north) * (1 + 0.16 * Math.sin(3 * angle + 1) + 0.1 * Math.sin(4 * angle))
+  return FIRST_YEAR + (distance - 1.5) * PACE * (isAtMainStreet ? 0.75 : 1)
+}
+
+/** The blocks of the island, each with its lower left corner. @returns {{x: number, y: number, id: number}[]} */
+function blocks () {
+  const size = 2 * SHORE
+  const all = Array.from({ length: size * size }, (_, index) =>
+    ({ x: index % size - SHORE, y: Math.floor(index / size) - SHORE, id: 1000 + 4 * index }))
+  return all.filter(({ x, y }) =>
+    Math.hypot(x + 0.5, y + 0.5) + 1 < shoreAt(Math.atan2(y + 0.5, x + 0.5)))
+}
+
+const BLOCKS = blocks()
+
+/** The streets and avenues between the blocks of the town. @param {{x: number, y: number}[]} settled */
+function roads (settled) {
+  return ['x', 'y'].flatMap(along => {
+    const across = along === 'x' ? 'y' : 'x'
+    const ends = new Map()
+    for (const block of settled) {
+      for (const position of [block[across], block[across] + 1]) {
+        const { from, to } = ends.get(position) ?? { from: Infinity, to: -Infinity }
+        ends.set(position, { from: Math.min(from, block[along]), to: Math.max(to, block[along] + 1) })
+      }
+    }
+    return [...ends].map(([position, { from, to }]) => road(along, position, from, to))
+  })
+}
+
+/** @param {'x' | 'y'} along @param {number} position blocks from the middle */
+function road (along, position, from, to) {
+  const name = `${position < 0 ? 'Old ' : ''}${NAMES[Math.abs(position)]} ${along === 'x' ? 'Street' : 'Avenue'}`
+  const kind = ['primary', 'street', 'street', 'secondary'][position === 0 ? 0 : 1 + (Math.abs(position) + 2) % 3]
+  const [start, end] = along === 'x' ? [at(from, position), at(to, position)] : [at(position, from), at(position, to)]
+  return feature((along === 'x' ? 100 : 200) + position, 'LineString', [start, end], { name, kind })
 }
 
 /** One of the four lots of a block: built on, perhaps raised by two floors, perhaps given up. */
-function building (year, x, y, lot, id) {
-  const begun = FIRST_YEAR + Math.max(Math.abs(x + 0.5), Math.abs(y + 0.5)) * PACE + chance(x, y, lot, 1) * 5 - 3
-  const ended = chance(x, y, lot, 2) < 0.08 ? begun + 4 + 8 * chance(x, y, lot, 3) : Infinity
+function building (year, { x, y, id }, lot) {
+  const begun = settledIn(x, y) + chance(x, y, lot, 1) * 12 - 4
+  const isGivenUp = chance(x, y, lot, 2) < 0.08
+  const ended = isGivenUp ? begun + 15 + 30 * chance(x, y, lot, 3) : Infinity
   if (year < begun || year >= ended) return []
-  const isRaised = chance(x, y, lot, 4) < 0.2 && year >= begun + 3 + 6 * chance(x, y, lot, 5)
+  const isRaised = chance(x, y, lot, 4) < 0.2 && year >= begun + 12 + 20 * chance(x, y, lot, 5)
   const floors = 1 + Math.floor(chance(x, y, lot, 6) * 4) + (isRaised ? 2 : 0)
   const use = USES[Math.floor(chance(x, y, lot, 7) * USES.length)]
   const size = (1 - 3 * STREET) / 2
   const left = x + STREET + (lot % 2) * (size + STREET)
   const bottom = y + STREET + (lot >> 1) * (size + STREET)
-  const [width, height] = [8, 9].map(number => size * (0.6 + 0.4 * chance(x, y, lot, number)))
-  return [box(id, left, bottom, width, height, { use, floors })]
+  const [width, height] = [8, 9].map(number => size * (0.7 + 0.3 * chance(x, y, lot, number)))
+  const [east, north] = [left + width / 2, bottom + height / 2]
+  const isInRiver = Math.abs(north - riverAt(east)) < 0.45
+  const isOnTracks = year >= RAILWAY && Math.abs(east - railwayAt(north)) < 0.35
+  return isInRiver || isOnTracks ? [] : [box(id + lot, left, bottom, width, height, { use, floors })]
 }
 
-/** The town in a year: features by source layer. @param {number} year */
+/** What covers the ground in a year: streets and yards, or fields and woods. @param {number} year */
+export function groundIn (year) {
+  return BLOCKS.map(({ x, y, id }) => {
+    const isWood = chance(x >> 1, y >> 1, 10) < 0.3
+    const country = isWood ? 'wood' : ['meadow', 'grain', 'fallow'][Math.floor(3 * chance(x, y, 11))]
+    return box(id, x, y, 1, 1, { kind: settledIn(x, y) <= year ? 'town' : country })
+  })
+}
+
+/** The town in a year: features by source layer. @param {number} year @returns {Record<string, any[]>} */
 export function townIn (year) {
-  const reach = Math.min(REACH, 1 + Math.floor((year - FIRST_YEAR) / PACE))
-  const lines = Array.from({ length: 2 * reach + 1 }, (_, index) => index - reach)
-  /** @type {Record<string, any[]>} */
-  const town = { land: [island()], park: [], building: [], road: lines.flatMap(line => roads(line, reach)), place: [] }
-  for (const x of lines.slice(0, -1)) {
-    for (const y of lines.slice(0, -1)) {
-      const id = 1000 + ((x + REACH) * 2 * REACH + y + REACH) * 4
-      const isPark = chance(x, y) < 0.09
-      const name = `${NAMES[Math.abs(x + y) % NAMES.length]} Park`
-      if (isPark) town.park.push(box(id, x + STREET, y + STREET, 1 - 2 * STREET, 1 - 2 * STREET, { name }))
-      else town.building.push(...[0, 1, 2, 3].flatMap(lot => building(year, x, y, lot, id + lot)))
-    }
+  const settled = BLOCKS.filter(({ x, y }) => settledIn(x, y) <= year)
+  const isPark = ({ x, y }) => chance(x, y) < 0.09
+  const nameOf = ({ x, y }) => `${NAMES[Math.abs(x + y) % NAMES.length]} Park`
+  const park = block =>
+    box(block.id, block.x + STREET, block.y + STREET, 1 - 2 * STREET, 1 - 2 * STREET, { name: nameOf(block) })
+  const buildings = block => [0, 1, 2, 3].flatMap(lot => building(year, block, lot))
+  const places = PLACES.map(({ name, kind, x, y, since }, index) =>
+    ({ since, place: feature(5000 + index, 'Point', at(x, y), { name, kind }) }))
+  return {
+    land: [island()],
+    river: [river()],
+    park: settled.filter(isPark).map(park),
+    building: settled.filter(block => !isPark(block)).flatMap(buildings),
+    road: roads(settled),
+    railway: year >= RAILWAY ? [railway()] : [],
+    place: places.filter(({ since }) => year >= since).map(({ place }) => place)
   }
-  for (const [index, { name, kind, x, y, since }] of PLACES.entries()) {
-    if (year >= since) town.place.push(feature(5000 + index, 'Point', at(x, y), { name, kind }))
-  }
-  return town
-}
-
-/** @param {number} year @returns {import('../../loader/load/sources/index.js').Source} */
-export const townSource = year => ({
-  name: 'tilecouch demo: town',
-  fields: { format: 'pbf' },
-  async * tiles () {
-    const zooms = { maxZoom: ZOOMS.max, indexMaxZoom: ZOOMS.max, indexMaxPoints: 0 }
-    const cut = features => new GeoJSONVT({ type: 'FeatureCollection', features }, zooms)
-    const layers = Object.entries(townIn(year)).map(([name, features]) => ({ name, tiles: cut(features) }))
-    const area = parseArea({ bbox: TOWN_BOUNDS })
-    for (const zoom of zoomsById(ZOOMS)) {
-      for (const { z, x, y } of area.tiles(zoom)) yield { z, x, y, read: async () => encode(layers, z, x, y) }
-    }
-  },
-  close () {}
-})
-
-function encode (layers, z, x, y) {
-  const tilesByLayer = layers.map(({ name, tiles }) => [name, tiles.getTile(z, x, y)]).filter(([, tile]) => tile)
-  return gzipSync(fromGeojsonVt(Object.fromEntries(tilesByLayer), { version: 2 }))
 }

@@ -6,7 +6,7 @@ import { Store } from '../../loader/index.js'
 import { demoEditions, isDemoWanted, loadDemo } from '../../server/demo/index.js'
 import { startEmbedded } from '../../server/index.js'
 
-const small = { zooms: { min: 0, max: 2 }, hours: 4, years: 0 }
+const small = { zooms: { min: 0, max: 2 }, hours: 4, surveys: 0 }
 
 describe('loading the demo', () => {
   let folder

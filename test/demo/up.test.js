@@ -8,7 +8,7 @@ import { createProgram } from '../../loader/cli/program.js'
 import { findEmbedded, up } from '../../server/index.js'
 import { addServerCommands } from '../../server/commands.js'
 
-const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, years: 0 }
+const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, surveys: 0 }
 
 describe('tilecouch up', () => {
   let folder

@@ -28,7 +28,7 @@ for (const { name, open } of openKinds) {
     before(async function () {
       browser = await openBrowser(this)
       server = await serveExamples()
-      store = await open({ zooms: { min: 0, max: 3 }, hours: 2, years: 0 })
+      store = await open({ zooms: { min: 0, max: 3 }, hours: 2, surveys: 0 })
       link = await startLink(store.url)
       view = await openPage(browser)
       page = view.page

@@ -19,7 +19,7 @@ describe('the pages of docs/client.md', function () {
   before(async function () {
     browser = await openBrowser(this)
     server = await serveExamples()
-    store = await embeddedStore({ demoSize: { zooms: { min: 0, max: 3 }, hours: 1, years: 0 } })
+    store = await embeddedStore({ demoSize: { zooms: { min: 0, max: 3 }, hours: 1, surveys: 0 } })
   })
 
   after(async () => {

@@ -6,7 +6,7 @@ const SETTINGS = { 'chttpd/enable_cors': 'true', 'cors/origins': '*' }
 
 export const openKinds = kinds.map(({ name, open }) => ({
   name,
-  async open (demoSize = { zooms: { min: 0, max: 2 }, hours: 3, years: 0 }) {
+  async open (demoSize = { zooms: { min: 0, max: 2 }, hours: 3, surveys: 0 }) {
     const store = await open({ demoSize })
     if (name !== 'CouchDB') return store
     const restore = await allowAll(store.database)

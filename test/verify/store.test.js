@@ -44,7 +44,7 @@ onEachStore('verify of a layer', backend => {
   it('finds nothing in the demo', async () => {
     const demo = await Store.create(await backend.database())
     try {
-      await loadDemo(demo, { zooms: { min: 0, max: 3 }, hours: 3, years: 0 })
+      await loadDemo(demo, { zooms: { min: 0, max: 3 }, hours: 3, surveys: 0 })
       await publish(demo)
       for (const layer of ['land', 'daylight']) {
         const { summary, said } = await findings({ store: demo, layer })

@@ -7,7 +7,7 @@ import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { findEmbedded } from '../../loader/store/embedded.js'
 import { up } from '../../server/index.js'
 
-export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, years: 0 }
+export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, surveys: 0 }
 
 export async function embeddedStore (options = {}) {
   const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-viewer-'))
