@@ -97,7 +97,7 @@ const BLOCKS = blocks()
 
 /** The streets and avenues between the blocks of the town. @param {{x: number, y: number}[]} settled */
 function roads (settled) {
-  return ['x', 'y'].flatMap(along => {
+  return /** @type {('x' | 'y')[]} */ (['x', 'y']).flatMap(along => {
     const across = along === 'x' ? 'y' : 'x'
     const ends = new Map()
     for (const block of settled) {
