@@ -71,7 +71,8 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     assert.equal(await page.locator('.take-map').count(), 1, 'one hidden map')
     await page.keyboard.press('Escape')
     await card.waitFor({ state: 'detached' })
-    assert.equal(await page.locator('.take-map').count(), 0)
+    // Preact cleans up after the next frame
+    await page.locator('.take-map').waitFor({ state: 'detached' })
   })
 
   it('both times of a comparison are drawn, at any number of pixels of the screen', async () => {
