@@ -1,28 +1,32 @@
-// What this device keeps: areas of the store, and the files of this page. PouchDB and the panel of areas come in a file
-// of their own, offline.js, which is loaded only when something is on the device, or when the button is pressed.
+// What this device keeps: areas of the store, and the files of this page. PouchDB and the card of areas are a bundle of
+// their own, offline.js. It is loaded when something is on the device, or when the user presses the button.
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
+import { sharePromise } from '../core/promises.js'
 import { words } from './words.js'
 
-const DEVICE_TIMEOUT = 3000 // milliseconds that a map which could come from the store waits for the device
+const DEVICE_TIMEOUT = 3000 // milliseconds that the page waits for the device, if the store may answer instead
+const MOST_URLS = 500 // addresses of images that the page may use at the same time
+const DRAW_TIMEOUT = 5000 // milliseconds after which the page no longer waits for the first map
+const REST_DELAY = 20000 // milliseconds until the files come that only offline maps need
 
-/** The same for every address of a store on one origin, and another for every other store: both are folders. */
-const folder = () => new URL('.', document.baseURI).pathname.replace(/\/_design\/[^/]+\/_rewrite\/$/, '/')
+/** Path of the database: the same for every address of a store on one origin. */
+const storePath = () => new URL('.', document.baseURI).pathname.replace(/\/_design\/[^/]+\/_rewrite\/$/, '/')
 
 export class Device {
   /** @type {any} the OfflineStore, once it is open */
   offline = null
   /** Name of the databases on the device. */
-  name = `tilecouch:${folder().split('/').filter(Boolean).join(':')}`
-  /** @type {Promise<{panel: any, local: DeviceStore}> | null} */
-  #opening = null
+  name = `tilecouch:${storePath().split('/').filter(Boolean).join(':')}`
+  /** @type {Map<string, Promise<{panel: any, local: DeviceStore}>>} at most one, by the name */
+  #opened = new Map()
   #onOpen
   #onAreas
 
   /**
    * @param {object} options
-   * @param {(offline: any, file: any) => any} options.onOpen mounts the panel; file: what offline.js exports
-   * @param {(areas: any[]) => void} options.onAreas whenever there are others, or in another state
+   * @param {(offline: any, file: any) => any} options.onOpen mounts the card; file: what offline.js exports
+   * @param {(areas: any[]) => void} options.onAreas an area was added or removed, or changed its state
    */
   constructor ({ onOpen, onAreas }) {
     this.#onOpen = onOpen
@@ -33,7 +37,7 @@ export class Device {
   get note () {
     try {
       return JSON.parse(localStorage.getItem(this.name) ?? 'null')
-    } catch { // not allowed, or not ours
+    } catch { // localStorage is not allowed, or the text is not ours
       return null
     }
   }
@@ -42,31 +46,24 @@ export class Device {
     return Boolean(this.note?.areas)
   }
 
-  /**
-   * Opens what there is, or an empty one.
-   * @param {string} [db] address of the database; the one that was noted, when it does not answer
-   */
+  /** @param {string} [db] address of the database; that of the last visit if the store does not answer */
   open (db = this.note?.db) {
-    this.#opening ??= this.#open(db).catch(error => {
-      this.#opening = null
-      throw error
-    })
-    return this.#opening
+    return sharePromise(this.#opened, this.name, () => this.#open(db))
   }
 
-  /** Opens it when there is anything, and does not wait long for it. */
+  /** Opens the OfflineStore if it has areas, and does not wait long for it. */
   async prepare () {
     if (this.isUsed) await Promise.race([this.open().catch(() => {}), wait(DEVICE_TIMEOUT)])
   }
 
-  /** What is on the device, to read. */
+  /** The areas, to read. */
   async local () {
     return (await this.open()).local
   }
 
   /**
-   * Since when the device says what it says of a layer: the last time that all of it was as the store had it.
-   * @returns {string | null | undefined} null: it lacks something; undefined: nothing of the layer is here
+   * The time at which all areas of a layer were last as the store had them.
+   * @returns {string | null | undefined} null: an area was never complete; undefined: there is no area of it
    */
   asOf (layer) {
     const areas = this.offline?.areas.list().filter(area => area.layer === layer) ?? []
@@ -77,15 +74,15 @@ export class Device {
   async #open (db) {
     const file = await import(await loadScript('later'))
     const offline = await file.openOffline(db, this.name)
-    this.offline = offline
-    const tell = () => {
+    const report = () => {
       const areas = offline.areas.list()
       this.#write({ db, areas: areas.length })
       this.#onAreas(areas)
     }
+    this.offline = offline
     const panel = this.#onOpen(offline, file)
-    offline.on('areas', tell)
-    tell()
+    offline.on('areas', report)
+    report()
     return { panel, local: new DeviceStore(offline) }
   }
 
@@ -93,17 +90,17 @@ export class Device {
     try {
       if (note.areas) localStorage.setItem(this.name, JSON.stringify(note))
       else localStorage.removeItem(this.name)
-    } catch { // full, or not allowed
-      return // the next visit begins without
+    } catch {
+      // localStorage is full or not allowed: the next visit begins without a note
     }
   }
 }
 
 /**
- * A script that the page names and did not ask for: of its version, and with its digest, which is what CouchDB lets
- * run.
- * @param {string} id of the template that holds it
- * @returns {Promise<string>} its address: an import now gets what was fetched
+ * Loads a script that the page names in a template: with the version of the page, and with the digest without which
+ * CouchDB's policy does not let it run.
+ * @param {string} id of the template
+ * @returns {Promise<string>} address of the script, for an import
  */
 export function loadScript (id) {
   const template = /** @type {HTMLTemplateElement} */ (document.getElementById(id))
@@ -118,22 +115,15 @@ export function loadScript (id) {
   })
 }
 
-const PICTURES = 500 // addresses of images that the page may use at the same time
-
+/** Reads areas as store.js reads the store. */
 export class DeviceStore {
-  #offline
-  /**
-   * @type {Map<string, string>} document and revision -> address of its image in this page, least recently used first
-   */
-  #pictures = new Map()
+  #device
+  /** @type {Map<string, Promise<string | undefined>>} by id and revision, the least recently used first */
+  #urls = new Map()
 
   /** @param {any} offline the OfflineStore */
   constructor (offline) {
-    this.#offline = offline
-  }
-
-  get #device () {
-    return this.#offline.device
+    this.#device = offline.device
   }
 
   /** @returns {Promise<import('./store.js').Layer[]>} */
@@ -143,9 +133,9 @@ export class DeviceStore {
 
   /** @returns {Promise<Map<string, import('./store.js').Stats>>} */
   async stats () {
-    const names = (await this.layers()).map(({ layer }) => layer)
-    const stats = await Promise.all(names.map(name => this.#device.stats(name)))
-    return new Map(names.map((name, at) => [name, stats[at]]))
+    const layers = await this.layers()
+    const entries = layers.map(async ({ layer }) => /** @type {const} */ ([layer, await this.#device.stats(layer)]))
+    return new Map(await Promise.all(entries))
   }
 
   async editions (layer, limit) {
@@ -165,35 +155,43 @@ export class DeviceStore {
     }))
   }
 
-  /** Address of the image of such a version. */
+  /** Address of the image of a version. */
   async tileUrl (version) {
-    return this.#picture(`${version._id} ${version._rev}`, () => this.#device.tile(version))
+    return this.#url(version._id, version._rev, () => this.#device.tile(version))
   }
 
   /** Address of the newest image of a tile. */
   async newestUrl (layer, { z, x, y }) {
-    return this.#picture(tileId(layer, z, x, y), async () => (await this.#device.head(layer, z, x, y))?.blob)
+    const image = await this.#device.head(layer, z, x, y)
+    return image && this.#url(tileId(layer, z, x, y), image.version.rev, async () => image.blob)
   }
 
-  async #picture (key, read) {
-    const known = this.#pictures.get(key)
-    const blob = known ? undefined : await read()
-    const url = known ?? (blob && URL.createObjectURL(blob))
-    if (!url) return
-    this.#pictures.delete(key)
-    this.#pictures.set(key, url)
-    const [[oldest, useless]] = this.#pictures
-    if (this.#pictures.size > PICTURES) {
-      this.#pictures.delete(oldest)
-      URL.revokeObjectURL(useless)
-    }
+  /** The address is made once for each revision; later images do not replace it. */
+  async #url (id, rev, read) {
+    const key = `${id} ${rev}`
+    const pending = sharePromise(this.#urls, key, async () => {
+      const blob = await read()
+      return blob && URL.createObjectURL(blob)
+    })
+    this.#urls.delete(key)
+    this.#urls.set(key, pending) // the last one is the one that was used last
+    this.#dropOldest()
+    const url = await pending
+    if (!url) this.#urls.delete(key)
     return url
+  }
+
+  #dropOldest () {
+    if (this.#urls.size <= MOST_URLS) return
+    const [[key, pending]] = this.#urls
+    this.#urls.delete(key)
+    pending.then(url => { if (url) URL.revokeObjectURL(url) }, () => {})
   }
 }
 
 /**
- * @param {() => Promise<{open: () => void}>} load the panel
- * @returns {() => void} to be called when the panel is there, however it came
+ * @param {() => Promise<{open: () => void}>} load the card
+ * @returns {() => void} stops listening: from then on the card answers the button
  */
 export function listenToButton (button, notices, load) {
   async function open () {
@@ -201,7 +199,7 @@ export function listenToButton (button, notices, load) {
     try {
       (await load()).open()
       notices.end('device')
-    } catch (error) { // the file did not come, or the browser lets this page keep nothing
+    } catch (error) { // the file did not load, or the browser stores nothing for this page
       notices.show('device', { text: words.offlineFailed(error.message), tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')
@@ -211,28 +209,28 @@ export function listenToButton (button, notices, load) {
   return () => button.removeEventListener('click', open)
 }
 
-const DRAW_TIMEOUT = 5000 // milliseconds after which a map that is still not drawn need not be waited for
-const REST_DELAY = 20000 // milliseconds after which the files come that only offline maps need
+/** Why the page cannot open without a network; undefined if it can. Browsers want https, or the machine itself. */
+export function obstacle () {
+  if (navigator.serviceWorker) return undefined
+  return isSecureContext ? 'blocked' : 'insecure'
+}
 
-/** Why the page cannot open without a network; undefined where it can. Browsers want https, or the machine itself. */
-export const obstacle = () => navigator.serviceWorker ? undefined : isSecureContext ? 'blocked' : 'insecure'
-
-/** @param {Promise<any>} drawn what comes before: the map must not wait for its own copy */
+/** Has the browser keep the page. @param {Promise<any>} drawn the first map, which comes before */
 export async function keepPage (drawn) {
   if (obstacle()) return
   await Promise.race([drawn, wait(DRAW_TIMEOUT)])
   try {
     const registration = await navigator.serviceWorker.register('sw.js')
-    await registration.update() // browsers look for a new one some time after a visit, when nothing moves any more
+    await registration.update() // browsers look for a new version only some time after a visit
   } catch {
-    return // next time, then
+    return // the next visit tries again
   }
   await wait(REST_DELAY)
   navigator.serviceWorker.addEventListener('controllerchange', keepRest) // of a new version
   await keepRest()
 }
 
-/** Has the browser keep what only offline maps need, too. */
+/** Has the browser also keep the files that only offline maps need. */
 export async function keepRest () {
   if (!obstacle()) (await navigator.serviceWorker.ready).active?.postMessage('rest')
 }
