@@ -89,6 +89,7 @@ describe('what browsers get of this project', () => {
   const components = /(^|\/)node_modules\/(preact|htm)\//
   const brought = {
     'admin.js': components,
+    'layers.js': components,
     'viewer.js': components,
     'offline.js': new RegExp(`${components.source}|${pouch.source}|${reader.source}`),
     'tilecouch.js': reader,
