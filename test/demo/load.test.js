@@ -46,6 +46,18 @@ describe('loading the demo', () => {
     assert.deepEqual(layers.map(({ layer }) => layer), ['daylight', 'land'])
   })
 
+  it('opens with the town, surveyed every ten years as images and as vector tiles', async () => {
+    await loadDemo(store, { zooms: { min: 0, max: 0 }, hours: 1, surveys: 2 })
+    const { opens } = await store.couch.get('tilecouch')
+    assert.equal(opens, 'tilby-map')
+    for (const [layer, format] of [['tilby-map', 'png'], ['tilby', 'pbf']]) {
+      const editions = await store.editions(layer)
+      assert.deepEqual(editions.map(({ title }) => title), ['Survey of 1930', 'Survey of 1940'])
+      assert.ok(editions[1].advanced > 5, `${layer}: the town has grown`)
+      assert.equal((await store.layer(layer)).format, format)
+    }
+  })
+
   it('is done once', async () => {
     await loadDemo(store, small)
     assert.equal(await isDemoWanted(store), false)
