@@ -9,7 +9,8 @@ export function isNewEnough () {
   const needed = engines.node.replace('>=', '')
   const { node } = process.versions
   if (number(node) >= number(needed)) return true
-  console.error(`tilecouch needs Node ${needed} or later, and this is Node ${node}. See https://nodejs.org, or use a container.`)
+  console.error(`tilecouch needs Node ${needed} or later, and this is Node ${node}. ` +
+    'See https://nodejs.org, or use a container.')
   process.exitCode = 1
   return false
 }

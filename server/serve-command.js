@@ -55,7 +55,8 @@ function givenOptions ({ set = [], ...given }) {
     const option = serveOptions.find(one => one.name === name)
     if (!name) refuse('--set', text.split('=')[0], 'it takes name=value')
     if (option?.secret) {
-      refuse('--set', name, `everybody on this machine can see the command line: use ${option.env} or the file of --config`)
+      const why = `everybody on this machine can see the command line: use ${option.env} or the file of --config`
+      refuse('--set', name, why)
     }
     return [name, value]
   })
@@ -74,7 +75,8 @@ async function serveCommand ({ output, signal, args }, given) {
     return untilStopped(running, { output, signal })
   }
   ({ options, warnings } = await loadOptions({ flags, table: mirrorOptions }))
-  if (output.isTerminal && !output.json && flags.logLevel === undefined) options.logLevel = 'error' // there are messages
+  // messages say the same
+  if (output.isTerminal && !output.json && flags.logLevel === undefined) options.logLevel = 'error'
   const messages = new MirrorMessages(output)
   const running = await serve(options, {
     signal,

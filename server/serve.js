@@ -1,7 +1,8 @@
 // `tilecouch serve`: opens the store, mirrors another one into it if asked to, and starts the gateway on top.
 //
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
-//   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
+//   const flags = { from: 'https://maps.example.org/db' }
+//   const { mirror } = await serve(resolveOptions({ flags, table: mirrorOptions }))
 import { pause } from '../core/promises.js'
 import { TilecouchError } from '../loader/errors.js'
 import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
@@ -64,7 +65,8 @@ export async function serve (options, environment = {}) {
   const wanted = options.from ? await wantedOf(options) : undefined
   const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
   if (wrong) {
-    throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why: 'it needs from: the store to mirror' })
+    const why = 'it needs from: the store to mirror'
+    throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why })
   }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
   // the environment "default" is not served by accident: without a name it is the embedded store
@@ -182,7 +184,8 @@ async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couc
   try {
     await checkNames(privateLayers, couch)
     if (!LOOPBACK.test(new URL(couch.url).hostname) && await isPublic(couch)) {
-      log.warn({ store: couch.url }, 'everybody who can reach the store may read it: its layers are private only at this gateway')
+      const message = 'everybody who can reach the store may read it: its layers are private only at this gateway'
+      log.warn({ store: couch.url }, message)
     }
   } catch (error) {
     // the store may be away, or not filled yet

@@ -41,11 +41,15 @@ function portOf (text) {
   return /^\d{1,5}$/.test(text) && +text <= 65535 ? +text : refuse('--port', text, 'it takes a number up to 65535')
 }
 
+const blockedLines = command =>
+  ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command}`, '']
+
 function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
   const store = !embedded && db && !/^https?:/.test(db) ? db : url
   const target = `--db ${store}${embedded && data !== DATA ? ` --data ${data}` : ''}`
-  const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` does not change the PATH
+  // `npm start` does not change the PATH
+  const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch'
   const embeddedState = started ? 'tilecouch is up.' : 'tilecouch is already up.'
   return [
     embedded ? embeddedState : 'The store is ready.',
@@ -59,7 +63,7 @@ function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, ope
     ...(taken ? takenLines(taken, url, data) : []),
     ...(opened && !embedded ? ['', `  ${openedWords(url)}`] : []),
     '',
-    ...(blocked ? ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
+    ...(blocked ? blockedLines(`${command} serve ${target}`) : []),
     '  Load your own tiles:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
     ...(!embedded && url !== db ? ['    (your name and password: COUCHDB_USER and COUCHDB_PASSWORD)'] : []),

@@ -108,7 +108,8 @@ async function occupantOf (port) {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(OCCUPANT_TIME) })
     const { couchdb, vendor } = /** @type {any} */ (await answer.json())
-    if (couchdb) return String(vendor?.name).startsWith('tilecouch') ? 'the embedded store of another folder' : 'a CouchDB'
+    const isEmbedded = String(vendor?.name).startsWith('tilecouch')
+    if (couchdb) return isEmbedded ? 'the embedded store of another folder' : 'a CouchDB'
   } catch {
     // it does not speak HTTP, or no JSON
   }

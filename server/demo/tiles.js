@@ -47,7 +47,10 @@ function shade (world, size, left, top, levels) {
 /** A tile in one light, day or night. */
 const drawEven = (z, x, y, level) => draw(z, x, y, new Uint8Array(TILE * TILE).fill(level))
 
-/** @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/load/sources/index.js').Source} */
+/**
+ * @param {import('../../core/grid.js').Zooms} [zooms]
+ * @returns {import('../../loader/load/sources/index.js').Source}
+ */
 export function landSource (zooms = ZOOMS) {
   return source('tilecouch demo: land', async function * () {
     for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // beside the writing of the first zooms

@@ -9,7 +9,8 @@ import { createRequire } from 'node:module'
 // The packages under PouchDB are old and use parts of Node that it now warns about, which no user can change: exactly
 // these warnings, from exactly these packages, are hidden.
 const codes = new Set(['DEP0005', 'DEP0040', 'DEP0044', 'DEP0060', 'DEP0169'])
-const packages = /[\\/]node_modules[\\/](pouchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|leveldown|levelup|level[a-z-]*)[\\/]/
+const names = 'pouchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|leveldown|levelup|level[a-z-]*'
+const packages = new RegExp(`[\\\\/]node_modules[\\\\/](${names})[\\\\/]`)
 
 function quietOldPackages () {
   const emitWarning = process.emitWarning

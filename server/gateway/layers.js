@@ -1,7 +1,9 @@
 // The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
 // costs nothing, however many of them somebody makes up. And what the operator says of the viewer.
 import { isDeepStrictEqual } from 'node:util'
-import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, limitsId, settingsOf, soundLayers } from '../../core/index.js'
+import {
+  AFTER, STORE_ID, checkLayer, editionId, isExactTime, limitsId, settingsOf, soundLayers
+} from '../../core/index.js'
 import { Limits } from '../../core/store/limits.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'

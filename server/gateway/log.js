@@ -45,8 +45,9 @@ export function sentenceOf (line) {
   const { level, time, pid, msg = '', ...fields } = JSON.parse(line)
   const written = value => typeof value === 'string' ? value : JSON.stringify(value)
   const details = Object.entries(fields).map(([name, value]) => `${name}: ${written(value)}`).join(', ')
-  const said = plainText(`${time.slice(11, 19)} ${level === 'info' ? '' : `${level}: `}${msg}${details && ` (${details})`}`)
-  return `${said}\n`
+  const prefix = level === 'info' ? '' : `${level}: `
+  const sentence = `${time.slice(11, 19)} ${prefix}${msg}${details && ` (${details})`}`
+  return `${plainText(sentence)}\n`
 }
 
 /** The secrets in the options. @param {Record<string, any>} options */

@@ -32,7 +32,11 @@ import { TilecouchError } from '../../loader/errors.js'
 const MAX_PATH = 2000 // characters; /db has other limits
 
 // nearly every request: /osm/10/300/412.png or /osm@2024-03/10/300/412@2x.png
-const PLAIN = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})(@2x)?\.([a-z0-9]{2,5})(?:\?|$)/
+const PLAIN = new RegExp([
+  /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?/, // layer and time
+  /\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})/, // zoom, column and row
+  /(@2x)?\.([a-z0-9]{2,5})(?:\?|$)/
+].map(({ source }) => source).join(''))
 
 const REFERENCE = /^([^@]+)(?:@(.+))?$/
 const TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
@@ -87,7 +91,8 @@ function parseAny (method, target) {
   const service = WMTS.exec(parts[0])
   if (service && parts.length !== 4 && !OF_LAYER.test(parts[1])) {
     const time = service[1]
-    return { kind: 'wmts', ...(time !== undefined && { time }), path: parts.slice(1), query: new URLSearchParams(search) }
+    const query = new URLSearchParams(search)
+    return { kind: 'wmts', ...(time !== undefined && { time }), path: parts.slice(1), query }
   }
   // and another ogc
   if (parts[0] === 'ogc' && !(parts.length === 4 && NUMBER.test(parts[1])) && !OF_LAYER.test(parts[1])) {

@@ -104,8 +104,8 @@ export const isAccessError = error =>
 
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set([
-  'versions/by_tile', 'versions/by_time', 'versions/by_zoom', 'versions/by_area', 'versions/rest_by_area', 'versions/conflicts',
-  'versions/styles'
+  'versions/by_tile', 'versions/by_time', 'versions/by_zoom', 'versions/by_area', 'versions/rest_by_area',
+  'versions/conflicts', 'versions/styles'
 ])
 
 /** The document of the store itself, and the couchapp, which is no secret. */

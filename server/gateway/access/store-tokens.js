@@ -67,7 +67,8 @@ export class StoreTokens {
       }
     } catch (error) {
       if (this.#signal?.aborted) return
-      this.#log?.warn({ code: error.code, reason: error.message }, 'cannot read who may see private layers by the store')
+      const message = 'cannot read who may see private layers by the store'
+      this.#log?.warn({ code: error.code, reason: error.message }, message)
       this.#retry = setTimeout(() => this.read(), RETRY)
       this.#retry.unref()
     }

@@ -124,7 +124,8 @@ const NEEDED = {
 
 /** Fields that exclude each other: which of them counts is another one in each store. */
 const EXCLUSIVE = [
-  ['key', 'keys'], ['key', 'startkey'], ['key', 'endkey'], ['keys', 'startkey'], ['keys', 'endkey'], ['rev', 'open_revs']
+  ['key', 'keys'], ['key', 'startkey'], ['key', 'endkey'], ['keys', 'startkey'], ['keys', 'endkey'],
+  ['rev', 'open_revs']
 ]
 
 /** What each filter needs, and what needs it. */

@@ -17,7 +17,8 @@ const DATETIME = {
   name: 'datetime',
   in: 'query',
   required: false,
-  description: 'the map as of an instant, the end of a period (2023), or the end of an interval (2022-01-01/2023-12-31)',
+  description: 'the map as of an instant, the end of a period (2023), ' +
+    'or the end of an interval (2022-01-01/2023-12-31)',
   schema: { type: 'string' },
   style: 'form',
   explode: false
@@ -27,7 +28,9 @@ const SUBSET = {
 }
 
 const document = { 200: { description: 'the document', content: { [JSON_TYPE]: { schema: { type: 'object' } } } } }
-const failure = { description: 'an error', content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/error' } } } }
+const failure = {
+  description: 'an error', content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/error' } } }
+}
 const image = { schema: { type: 'string', format: 'binary' } }
 
 /** @param {Record<string, any>[]} [parameters] @param {Record<number, any>} [responses] */

@@ -78,7 +78,8 @@ export async function resolveLayer (layers, { layer: name = '', isMap, set }) {
   }
   const { id, uniqueId } = gridFor(layer)
   if (set !== undefined && set !== id && set !== uniqueId) {
-    throw new TilecouchError('NOT_FOUND', { reason: `the layer ${JSON.stringify(name)} is in the tile matrix set ${uniqueId}` })
+    const reason = `the layer ${JSON.stringify(name)} is in the tile matrix set ${uniqueId}`
+    throw new TilecouchError('NOT_FOUND', { reason })
   }
   return layer
 }
@@ -105,5 +106,6 @@ export async function resolveTile (layers, asked, time) {
   grid.check(z, x, y)
   const range = coveredBy(layer, z)
   if (!range || y < range.y0 || y > range.y1 || x < range.x0 || x > range.x1) return
-  return { kind: 'tile', layer: layer.layer, ...(time && { time }), z, x, y, ext: formatOfLayer(layer).ext, missing: '204' }
+  const { ext } = formatOfLayer(layer)
+  return { kind: 'tile', layer: layer.layer, ...(time && { time }), z, x, y, ext, missing: '204' }
 }

@@ -61,7 +61,8 @@ function gdalWms (layer, zooms, { base, time, query = '' }) {
   <Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
   <DataWindow>
     <UpperLeftX>${rounded(left)}</UpperLeftX><UpperLeftY>${rounded(top)}</UpperLeftY>
-    <LowerRightX>${rounded(left + columns * width)}</LowerRightX><LowerRightY>${rounded(top - rows * height)}</LowerRightY>
+    <LowerRightX>${rounded(left + columns * width)}</LowerRightX>\
+<LowerRightY>${rounded(top - rows * height)}</LowerRightY>
     <TileLevel>${level}</TileLevel><TileX>${first.x * deep}</TileX><TileY>${first.y * deep}</TileY>
     <SizeX>${columns * deep * tileSize}</SizeX><SizeY>${rows * deep * tileSize}</SizeY><YOrigin>top</YOrigin>
   </DataWindow>

@@ -38,7 +38,8 @@ function serviceXml (layers, service, query) {
 <Title>tilecouch</Title>
 <Abstract>Map tiles that remember: write layer@time for the map as of a time</Abstract>
 <TileMaps>${layers.filter(layer => gridOf(layer).isQuad).map(layer => xml`
-<TileMap title="${layer.name || layer.layer}" srs="${srsOf(layer)}" profile="${profileOf(layer)}" href="${service}${layer.layer}${query}"/>`)}
+<TileMap title="${layer.name || layer.layer}" srs="${srsOf(layer)}" profile="${profileOf(layer)}" \
+href="${service}${layer.layer}${query}"/>`)}
 </TileMaps>
 </TileMapService>
 `)
@@ -68,7 +69,8 @@ export function tileMapXml (layer, { service, time }) {
 <Origin x="${minx}" y="${miny}"/>
 <TileFormat width="${side}" height="${side}" mime-type="${type}" extension="${ext}"/>
 <TileSets profile="${profileOf(layer)}">${matrices.map(({ z, cellSize }) => xml`
-<TileSet href="${service}${formatReference(layer.layer, time)}/${z}" units-per-pixel="${rounded(cellSize)}" order="${z}"/>`)}
+<TileSet href="${service}${formatReference(layer.layer, time)}/${z}" \
+units-per-pixel="${rounded(cellSize)}" order="${z}"/>`)}
 </TileSets>
 </TileMap>
 `)

@@ -42,7 +42,8 @@ async function codings (bytes, type) {
 
 /** The policy of the page, which may read from the origins that the operator of the store names. */
 async function pagePolicy ({ options, layers }, url) {
-  return viewerPolicy(isEmbedded(`?${split(url).search}`) ? options.embed ?? [] : [], originsOf(await layers.settings()))
+  const embedders = isEmbedded(`?${split(url).search}`) ? options.embed ?? [] : []
+  return viewerPolicy(embedders, originsOf(await layers.settings()))
 }
 
 const tagOf = content => createHash('sha256').update(content).digest('base64url').slice(0, 22)

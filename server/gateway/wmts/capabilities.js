@@ -53,7 +53,10 @@ export function capabilities (listed, { base, token, at }) {
   const kvp = `${service}${query ? `${query}&` : '?'}`
   const layers = listed.map(({ layer }) => layer)
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
-<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
+<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" \
+xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
+xsi:schemaLocation="http://www.opengis.net/wmts/1.0 \
+http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
 <ows:ServiceIdentification>
 <ows:Title>tilecouch</ows:Title>
 <ows:Abstract>Map tiles that remember: the newest ones, and as of any time</ows:Abstract>
@@ -76,7 +79,8 @@ const operation = (name, rest, kvp) => xml`
 <ows:Operation name="${name}">
 <ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', kvp]].map(([encoding, href]) => xml`
 <ows:Get xlink:href="${href}">
-<ows:Constraint name="GetEncoding"><ows:AllowedValues><ows:Value>${encoding}</ows:Value></ows:AllowedValues></ows:Constraint>
+<ows:Constraint name="GetEncoding"><ows:AllowedValues>\
+<ows:Value>${encoding}</ows:Value></ows:AllowedValues></ows:Constraint>
 </ows:Get>`)}
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
@@ -94,7 +98,8 @@ function layerElement ({ layer, times, reach }, { service, query, at }) {
 <Layer>
 <ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`
 <ows:Abstract>${aboutOf(layer)}</ows:Abstract>`}
-<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>
+<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner>\
+<ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>
 <ows:Identifier>${layer.layer}</ows:Identifier>${!grid.isWebMercator && boxElement(grid, crsBoxOf(layer))}
 <Style isDefault="true"><ows:Title>${STYLE}</ows:Title><ows:Identifier>${STYLE}</ows:Identifier></Style>
 <Format>${type}</Format>${newest.length > 0 && xml`
@@ -117,12 +122,15 @@ const momentAt = (times, at) => times.findLast(time => time <= at) ?? at
 
 const limits = all => all.length > 0 && xml`
 <TileMatrixSetLimits>${all.map(({ matrix, x0, x1, y0, y1 }) => xml`
-<TileMatrixLimits><TileMatrix>${matrix.id}</TileMatrix><MinTileRow>${y0}</MinTileRow><MaxTileRow>${y1}</MaxTileRow><MinTileCol>${x0}</MinTileCol><MaxTileCol>${x1}</MaxTileCol></TileMatrixLimits>`)}
+<TileMatrixLimits><TileMatrix>${matrix.id}</TileMatrix>\
+<MinTileRow>${y0}</MinTileRow><MaxTileRow>${y1}</MaxTileRow>\
+<MinTileCol>${x0}</MinTileCol><MaxTileCol>${x1}</MaxTileCol></TileMatrixLimits>`)}
 </TileMatrixSetLimits>`
 
 /** @param {import('../../../core/grids/grid.js').Grid} grid @param {number[]} box */
 const boxElement = (grid, [left, bottom, right, top]) => xml`
-<ows:BoundingBox crs="${crsOf(grid)}"><ows:LowerCorner>${position(grid, [left, bottom])}</ows:LowerCorner><ows:UpperCorner>${position(grid, [right, top])}</ows:UpperCorner></ows:BoundingBox>`
+<ows:BoundingBox crs="${crsOf(grid)}"><ows:LowerCorner>${position(grid, [left, bottom])}</ows:LowerCorner>\
+<ows:UpperCorner>${position(grid, [right, top])}</ows:UpperCorner></ows:BoundingBox>`
 
 /** @param {import('./matrix-sets.js').MatrixSet} set */
 function matrixSet (set) {
@@ -130,7 +138,8 @@ function matrixSet (set) {
   const deepest = matrices[matrices.length - 1]
   return xml`
 <TileMatrixSet>
-<ows:Title>${grid.isWebMercator ? 'Web Mercator' : grid.title} to zoom ${deepest.id}, tiles of ${grid.tileSize} pixels</ows:Title>
+<ows:Title>${grid.isWebMercator ? 'Web Mercator' : grid.title} to zoom ${deepest.id}, \
+tiles of ${grid.tileSize} pixels</ows:Title>
 <ows:Identifier>${set.id}</ows:Identifier>${boxElement(grid, grid.rangeExtent(deepest.z, grid.whole(deepest.z)))}
 <ows:SupportedCRS>${crsOf(grid)}</ows:SupportedCRS>${wellKnownScaleSet(set) && xml`
 <WellKnownScaleSet>${wellKnownScaleSet(set)}</WellKnownScaleSet>`}${matrices.map(matrix => xml`

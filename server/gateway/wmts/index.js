@@ -20,7 +20,8 @@ const MOST_DOCUMENTS = 16
 const kept = new WeakMap()
 
 /**
- * @param {{path: string[], query: URLSearchParams, time?: string, visitor?: import('../access/visitor.js').Visitor}} asked
+ * @param {{path: string[], query: URLSearchParams, time?: string,
+ *   visitor?: import('../access/visitor.js').Visitor}} asked
  *   time: as written in the address; visitor: if there are private layers
  */
 export async function wmts (ctx, asked, req, res) {

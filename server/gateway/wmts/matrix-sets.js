@@ -17,9 +17,11 @@ export function crsOf ({ crs }) {
   return `urn:ogc:def:crs:${authority}:${authority === 'OGC' ? '1.3' : ''}:${code}`
 }
 
+const WKSS = /^http:\/\/www\.opengis\.net\/def\/wkss\/OGC\/1\.0\//
+
 /** The name of the scales in the standard, as OWS writes it. @param {MatrixSet} set */
 export const wellKnownScaleSet = ({ grid }) =>
-  grid.set.wellKnownScaleSet?.replace(/^http:\/\/www\.opengis\.net\/def\/wkss\/OGC\/1\.0\//, 'urn:ogc:def:wkss:OGC:1.0:')
+  grid.set.wellKnownScaleSet?.replace(WKSS, 'urn:ogc:def:wkss:OGC:1.0:')
 
 /** A double has 16 digits. @param {MatrixSet} set @param {import('../../../core/grids/grid.js').Matrix} matrix */
 export const scaleDenominator = ({ grid }, matrix) => grid.isWebMercator

@@ -34,7 +34,10 @@ function momentOf (parse, text) {
   }
 }
 
-const STEP = /^P(?=.)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=.)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}S)?)?$/
+const STEP = new RegExp([
+  /^P(?=.)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?/, // years to days
+  /(?:T(?=.)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}S)?)?$/ // hours to seconds
+].map(({ source }) => source).join(''))
 
 const SHORTEST = 5 // times in a series: any two are regular, and three or four often by chance
 
