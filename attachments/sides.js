@@ -21,14 +21,14 @@ export function Sides ({ stage, page }) {
     const other = page.layers().find(({ layer }) => layer === name)
     const isSame = name === doc.layer
     // another layer is shown at the time of the right side
-    stage.compare({ doc: isSame ? null : other, time: isSame ? left.time ?? stage.time : stage.time })
+    stage.compare({ doc: isSame ? null : other, time: isSame ? comparison.left?.time ?? stage.time : stage.time })
   }
 
   return html`<div class="sides">
     <${Choices} label=${words.compare.mode} value=${comparison.mode}
       options=${MODES.map(mode => [mode, words.compare.modes[mode]])} onChoose=${mode => comparison.setMode(mode)} />
     <${Side} name="left" page=${page} doc=${left.doc ?? doc} time=${left.time} layer=${comparison.layer}
-      onLayer=${chooseLeft} onTime=${time => stage.compare({ ...left, time })} />
+      onLayer=${chooseLeft} onTime=${time => stage.compare({ ...comparison.left, time })} />
     <${Side} name="right" page=${page} doc=${doc} time=${stage.time} layer=${stage.layer}
       onLayer=${page.onLayer} onTime=${time => clock.setTime(time)} />
   </div>`

@@ -24,7 +24,7 @@ export const layerCommand = {
   arguments: ['<layer>'],
   options: [
     '--title <text>',
-    ['--description <text>', 'what the layer shows'],
+    '--description <text>',
     ['--attribution <text>', 'source of the data; maps display it'],
     '--ttl <duration>',
     ['--no-ttl', 'tiles do not expire'],

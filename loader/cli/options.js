@@ -12,6 +12,7 @@ export const meanings = {
   '--all': 'everything',
   '--bbox': 'only tiles that touch this box, in degrees',
   '--compact': 'free disk space afterwards: auto (if it is worth it), always or never',
+  '--description': 'sentence that says what is shown',
   '--concurrency': 'requests to the tile server at a time (default: as the layer says, else 4)',
   '--contact': 'mail address or page, which tile servers see in the User-Agent (default: TILECOUCH_CONTACT)',
   '--current': 'only the present, not the past',
@@ -87,7 +88,7 @@ const details = {
   push: { '--private': ': for a new store, which everybody reads otherwise' },
   remove: { '--all': ': the whole layer', '--style': ', by its time; maps of later times show the style before it' },
   restore: { '--yes': ': give the rights in the files (who is admin, writes, reads)' },
-  settings: { '--title': ' at the top of the page' },
+  settings: { '--description': ', below the title of the page', '--title': ' at the top of the page' },
   seed: { '--all': ': all layers', '--expired': ': fetch them again' },
   serve: { '--layer': '; separate several with commas', '--port': ' (default: 8080)' },
   up: { '--port': ' (default: 5984, or the next free one)' }

@@ -15,7 +15,7 @@ export const settingsCommand = {
     'viewer, and how long activity is kept',
   options: [
     '--title <text>',
-    ['--description <text>', 'sentence below the title that says what the map is for'],
+    '--description <text>',
     ['--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB'],
     ['--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674'],
     ['--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2'],
