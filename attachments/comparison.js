@@ -32,8 +32,8 @@ export class Comparison {
   #map
   #stage
   /**
-   * @type {{layer: any, clock: any, control: any, to: string | undefined, isPlaced: boolean} | null} while it is on
-   * the map
+   * @type {{layer: any, clock: any, control: any, to: string | undefined, placedAt: number | undefined} | null}
+   * while it is on the map
    */
   #shown = null
   /** @type {any} the second map, while there is one */
@@ -111,9 +111,11 @@ export class Comparison {
     const { x, y } = this.#map.getSize()
     const { left, right, bottom } = padding
     control.setPadding(padding)
-    if (this.mode === 'swipe' && !this.#shown.isPlaced) {
-      this.#shown.isPlaced = true // from now on the reader moves the handle
+    // cards may open after the handle is there: it stays in the middle until the reader has moved it
+    const { placedAt } = this.#shown
+    if (this.mode === 'swipe' && (placedAt === undefined || control.getSplit() === placedAt)) {
       control.setSplit((left + x - right) / 2 / x)
+      this.#shown.placedAt = control.getSplit()
     }
     if (!control.getSideMap()) view.shift(0, 0)
     else if (y > x) view.shift(0, 3 * (y - bottom) / 4 - y / 2)
@@ -132,7 +134,7 @@ export class Comparison {
       mode: this.mode, label: words.compare.handle, words: controlWords
     })
     control.on('splitchange', () => this.#stage.fire('split'))
-    this.#shown = { layer, clock, control, to: this.#stage.range?.to, isPlaced: false }
+    this.#shown = { layer, clock, control, to: this.#stage.range?.to, placedAt: undefined }
     const show = () => {
       if (this.#shown?.control !== control || control._map) return
       control.addTo(this.#map)
