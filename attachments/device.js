@@ -3,6 +3,7 @@
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
 import { sharePromise } from '../core/promises.js'
+import { keepText, keptText } from './kept-text.js'
 import { words } from './words.js'
 
 const DEVICE_TIMEOUT = 3000 // milliseconds that the page waits for the device, if the store may answer instead
@@ -36,8 +37,8 @@ export class Device {
   /** @returns {{db: string, areas: number} | null} what was on the device at the last visit */
   get note () {
     try {
-      return JSON.parse(localStorage.getItem(this.name) ?? 'null')
-    } catch { // localStorage is not allowed, or the text is not ours
+      return JSON.parse(keptText(this.name) ?? 'null')
+    } catch { // the text is not ours
       return null
     }
   }
@@ -76,7 +77,7 @@ export class Device {
     const offline = await file.openOffline(db, this.name)
     const report = () => {
       const areas = offline.areas.list()
-      this.#write({ db, areas: areas.length })
+      keepText(this.name, areas.length ? JSON.stringify({ db, areas: areas.length }) : null)
       this.#onAreas(areas)
     }
     this.offline = offline
@@ -84,15 +85,6 @@ export class Device {
     offline.on('areas', report)
     report()
     return { panel, local: new DeviceStore(offline) }
-  }
-
-  #write (note) {
-    try {
-      if (note.areas) localStorage.setItem(this.name, JSON.stringify(note))
-      else localStorage.removeItem(this.name)
-    } catch {
-      // localStorage is full or not allowed: the next visit begins without a note
-    }
   }
 }
 

@@ -1,6 +1,7 @@
 // The card of offline maps: the list of areas, or the form for a new one. This class opens and closes it. It also draws
 // what belongs to it outside the card: outlines on the map, and the label of the button in the header.
 import { html, render } from '../html.js'
+import { keepText, keptText } from '../kept-text.js'
 import { isInOtherGrid } from '../other-grid.js'
 import * as permalink from '../permalink.js'
 import { offlineWords as texts, words } from '../words.js'
@@ -40,7 +41,7 @@ export class OfflinePanel {
     entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
     stage.on('layerload changes', () => { if (this.isOpen) this.#coverage.show() })
     offline.on('areas online', () => this.#update())
-    offline.on('progress', ({ status: { rate } }) => { if (rate) localStorage.setItem(RATE, `${Math.round(rate)}`) })
+    offline.on('progress', ({ status: { rate } }) => { if (rate) keepText(RATE, `${Math.round(rate)}`) })
     offline.on('failure', event => this.#showFailure(event))
     this.#update()
   }
@@ -90,7 +91,7 @@ export class OfflinePanel {
     const shown = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
     this.#fill(texts.add, html`<${AreaForm}
       offline=${this.#offline} map=${view.map} layers=${layers} shown=${shown?.layer}
-      boxInSight=${() => this.#boxInSight()} rate=${Number(localStorage.getItem(RATE))}
+      boxInSight=${() => this.#boxInSight()} rate=${Number(keptText(RATE))}
       onCancel=${() => this.#showList({ isFocused: true })}
       onDone=${area => this.#showList({ newArea: area })} />`)
   }

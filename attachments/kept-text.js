@@ -1,0 +1,21 @@
+// Texts that the browser keeps for this page. Where it keeps none (localStorage is full or not allowed), the next visit
+// begins without them.
+
+/** @param {string} name @returns {string | null} null: the browser has no such text */
+export function keptText (name) {
+  try {
+    return localStorage.getItem(name)
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} name @param {string | null} text null: the text is removed */
+export function keepText (name, text) {
+  try {
+    if (text === null) localStorage.removeItem(name)
+    else localStorage.setItem(name, text)
+  } catch {
+    // see above
+  }
+}
