@@ -139,8 +139,7 @@ export class Comparison {
     const isNews = record => record.run !== run && this.records.get(record.id) !== statements.records.get(record.id)
     const news = [...statements.manifests, ...statements.removals].filter(isNews)
     const taken = await this.#takenTiles(run, news, withdraw)
-    const hasForeign = changed?.size !== 0 || news.length > 0 || statements.limits.isPart
-    if (hasForeign) await this.#settle({ run, changed, news, isSelected, again })
+    await this.#settle({ run, changed, news, isSelected, again })
     const baseline = isAlone && !taken.length ? await this.#baseline(run, now) : undefined
     // the other load may have withdrawn its tile since: then that load is the one that is refused
     if (taken.length) await statements.refresh()
@@ -206,6 +205,8 @@ export class Comparison {
 
   async #settle ({ run, changed, news, isSelected, again }) {
     const { statements, layer, couch, signal } = this
+    const isTouched = changed?.size !== 0 || news.length > 0
+    if (!isTouched && !statements.limits.isPart) return
     const ownManifest = statements.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
     if (!ownManifest) return
     const manifests = news.filter(({ id }) => id.startsWith('manifest:'))
@@ -214,11 +215,12 @@ export class Comparison {
     const isTouchedBy = (record, id, { z, x, y }) => record.touches
       ? record.touches(id, z, x, y)
       : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y))
-    const isTouched = id =>
+    const isTileTouched = id =>
       !changed || changed.has(id) || news.some(record => isTouchedBy(record, id, parseTileId(id)))
     const touched = async function * () {
-      for await (const id of tilesOf(statements, ownManifest)) if (isTouched(id)) yield id
       if (statements.limits.isPart) yield * tilesOfSharedBlocks(statements, ownManifest)
+      if (!isTouched) return
+      for await (const id of tilesOf(statements, ownManifest)) if (isTileTouched(id)) yield id
       if (!ownManifest.complete) return
       // all other tiles in its area are gone
       const isSilent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
