@@ -44,7 +44,7 @@ export const Toggle = ({ isOn, onChange, children, ...others }) => html`<label c
 
 export const Hint = ({ children, ...others }) => html`<p class="hint" ...${others}>${children}</p>`
 
-/** What somebody may open. It stays open when the page is drawn again. */
+/** A section that the reader can open. It stays open when the page is drawn again. */
 export const Fold = ({ head, children, ...others }) => html`<details ...${others}>
   <summary>${head}</summary>
   ${children}

@@ -46,12 +46,12 @@ export async function up ({
   db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
 } = {}) {
   // the environment "default" is for deploying, not for a demo
-  const namedByEnvironment = () => env.COUCHDB_URL ? checkNamed(env.COUCHDB_URL) : null
-  const named = db ? await resolveDatabase(db, { env }) : namedByEnvironment()
-  const server = named ? null : await openEmbedded(data, { port, host })
+  const environmentUrl = () => env.COUCHDB_URL ? checkNamed(env.COUCHDB_URL) : null
+  const databaseUrl = db ? await resolveDatabase(db, { env }) : environmentUrl()
+  const server = databaseUrl ? null : await openEmbedded(data, { port, host })
   const close = async () => server?.close()
   try {
-    const store = await Store.create(named ?? databaseAt(String(server?.url)), { public: false })
+    const store = await Store.create(databaseUrl ?? databaseAt(String(server?.url)), { public: false })
     onProgress({ step: 'server', url: store.url })
     // filled before it is published: on CouchDB, validation halves the speed of a load
     const loaded = demo && await isDemoWanted(store)
@@ -66,7 +66,7 @@ export async function up ({
     const viewer = `${store.url}/${REWRITE}`
     return {
       url: store.url,
-      embedded: !named,
+      embedded: !databaseUrl,
       started: Boolean(server?.started),
       taken: server?.taken ?? null,
       opened,

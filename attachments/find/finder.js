@@ -10,7 +10,8 @@ const MOST = 8 // results of a kind
 const CLOSE = 14 // zoom at which a place without a zoom is shown
 
 /**
- * @typedef {{title: string, note?: string, go: () => void}} Result
+ * @typedef {{title: string, note?: string, place?: import('./coordinates.js').Place,
+ *   layer?: import('../store.js').Layer}} Result one of place and layer
  * @typedef {object} Page
  * @property {import('../map.js').MapView} view
  * @property {() => import('../store.js').Layer[]} layers

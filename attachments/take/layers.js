@@ -209,7 +209,6 @@ function paintTiles (context, { left: startX, top: startY, scale }, tiles) {
   }
 }
 
-
 /**
  * A copy of a layer, which is on no map yet.
  * @param {any} layer @param {import('../stage.js').Stage} stage @param {Box} box

@@ -54,9 +54,9 @@ export class StoreListing {
   async layerDocuments () {
     const { keys, ...editions } = layerDocumentRanges(this.layer)
     const answers = await this.ask('_all_docs', [{ keys }, editions, styleRange(this.layer)])
-    const [named, edited, styles] =
+    const [layerRows, editionRows, styles] =
       answers.map(rows => liveRows(rows).filter(({ id }) => this.selection.has(id)))
-    return { documents: [...named, ...edited], styles: heldStyles(styles, this.selection) }
+    return { documents: [...layerRows, ...editionRows], styles: heldStyles(styles, this.selection) }
   }
 
   /**

@@ -288,7 +288,7 @@ export class Transfer {
         await this.#settle(page, await this.local.revs(page.map(({ id }) => id)))
       }
     }
-    for (const one of retries) if (this.#failed.get(one.id) === one) this.#failed.delete(one.id)
+    for (const retry of retries) if (this.#failed.get(retry.id) === retry) this.#failed.delete(retry.id)
   }
 
   /**

@@ -107,7 +107,7 @@ function full ({ state, area, check, found, why, advice }) {
 /** Findings in a line per group. */
 function grouped (mark, findings, keyOf, lineOf) {
   const groups = new Map()
-  for (const one of findings) groups.set(keyOf(one), [...groups.get(keyOf(one)) ?? [], one])
+  for (const finding of findings) groups.set(keyOf(finding), [...groups.get(keyOf(finding)) ?? [], finding])
   const lines = [...groups].flatMap(([key, group]) => wrap(mark.padEnd(9) + lineOf(key, group), INDENT))
   return lines.length ? [BLANK, ...lines] : []
 }

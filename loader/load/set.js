@@ -124,18 +124,18 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
     for (const [index, member] of members.entries()) {
       if (options.signal?.aborted) throw new TilecouchError('ABORTED')
       const { path: file, name, time } = member
-      const of = await identify(file, { opening, complete: Boolean(options.complete) })
+      const sourceState = await identify(file, { opening, complete: Boolean(options.complete) })
       const before = await store.edition(layer, time)
       /** @type {SetEdition} */
       let edition
-      if (of && before?.finished && !before.failed && before.of === of) {
+      if (sourceState && before?.finished && !before.failed && before.of === sourceState) {
         edition = { path: file, name, time, skipped: true, edition: before }
       } else {
         const source = await openSource(file, { ...opening, usualGrid: (await store.grid(layer)).field })
         try {
           if (isDated(source.fields?.name)) delete source.fields.name // of this edition, and not of the layer
           onBegin?.(member, index, source)
-          const editionOptions = { layer, time, title: titleOf(title, member), of }
+          const editionOptions = { layer, time, title: titleOf(title, member), of: sourceState }
           const result = await load(store, source, { area, zooms, ...options, ...editionOptions })
           add(result)
           edition = { path: file, name, skipped: false, ...result }

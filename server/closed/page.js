@@ -2,6 +2,7 @@
 // at a gateway the advice to ask for a link. Programs get the JSON error of the server instead.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { escapeXml } from '../gateway/wmts/xml.js'
 import { languageFor, languages } from './words.js'
 
 const script = readFileSync(new URL('sign-in.js', import.meta.url), 'utf8')
@@ -40,9 +41,6 @@ const policyOf = (...more) => [
 const LINK_POLICY = policyOf()
 const SIGN_IN_POLICY = policyOf(`script-src ${digestOf(script)}`, "connect-src 'self'")
 
-const SPECIAL = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escape = text => text.replace(/[&<>"]/g, character => SPECIAL[character])
-
 /**
  * Whether a request is that of a browser that opens a page.
  * @param {{method?: string, headers: Record<string, any>}} request
@@ -56,7 +54,7 @@ function answerWith (language, { title }, content, policy) {
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
-<title>${escape(title)}</title>
+<title>${escapeXml(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
@@ -65,7 +63,7 @@ function answerWith (language, { title }, content, policy) {
 </head>
 <body>
 <main>
-<h1>${escape(title)}</h1>
+<h1>${escapeXml(title)}</h1>
 ${content}
 </main>
 </body>
@@ -92,7 +90,7 @@ ${content}
 export function linkPage (code, acceptLanguage) {
   const language = languageFor(acceptLanguage)
   const words = languages[language]
-  return answerWith(language, words, `<p>${escape(words[code] ?? words.ACCESS_NEEDED)}</p>`, LINK_POLICY)
+  return answerWith(language, words, `<p>${escapeXml(words[code] ?? words.ACCESS_NEEDED)}</p>`, LINK_POLICY)
 }
 
 /**
@@ -105,16 +103,16 @@ export function signInPage (user, acceptLanguage) {
   const words = languages[language]
   const lead = user === null ? words.signIn : words.notMember.replace('{name}', () => user)
   const texts = { wrong: words.wrong, locked: words.locked, failed: words.failed, ...user !== null && { user } }
-  const data = Object.entries(texts).map(([name, text]) => ` data-${name}="${escape(text)}"`).join('')
-  return answerWith(language, words, `<p>${escape(lead)}</p>
-<noscript><p>${escape(words.noScript)}</p></noscript>
+  const data = Object.entries(texts).map(([name, text]) => ` data-${name}="${escapeXml(text)}"`).join('')
+  return answerWith(language, words, `<p>${escapeXml(lead)}</p>
+<noscript><p>${escapeXml(words.noScript)}</p></noscript>
 <form${data}>
-<label>${escape(words.name)}
+<label>${escapeXml(words.name)}
 <input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
-<label>${escape(words.password)}
+<label>${escapeXml(words.password)}
 <input name="password" type="password" autocomplete="current-password" required></label>
 <p role="alert"></p>
-<button name="button">${escape(words.button)}</button>
+<button name="button">${escapeXml(words.button)}</button>
 </form>
 <script>${script}</script>`, SIGN_IN_POLICY)
 }

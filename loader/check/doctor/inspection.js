@@ -172,7 +172,7 @@ export class Inspection {
     if (couchOnly && this.embedded) return
     try {
       const findings = await look(this)
-      for (const one of findings ? [findings].flat() : []) this.add(area, check, one)
+      for (const finding of findings ? [findings].flat() : []) this.add(area, check, finding)
     } catch (error) {
       this.add(area, check, reasonOf(error, needs, this.signal))
     }
