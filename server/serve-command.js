@@ -9,7 +9,7 @@ import { loadOptions } from './gateway/config.js'
 
 export function addServeCommand (program, run) {
   const command = program.command('serve')
-    .description('start the gateway: maps from a store, or from a mirror of another store')
+    .description('start the gateway, an HTTP server for maps')
   for (const option of flagsOf(serveOptions)) command.addOption(option)
   command
     .option('--set <name=value>', 'any other option, such as maxAge=1h; repeatable', collect)

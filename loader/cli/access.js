@@ -23,9 +23,8 @@ export const accessCommand = {
   ],
   help: `Examples:
   tilecouch access
-  tilecouch access --db http://admin@localhost:5984/tiles --writers surveyors --writer anna
-  tilecouch access --private --readers staff --reader guest --dry-run
-  tilecouch access --public`,
+  tilecouch access --writers surveyors --writer anna
+  tilecouch access --private --readers staff --reader guest --dry-run`,
   run: runAccess
 }
 

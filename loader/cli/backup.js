@@ -14,7 +14,7 @@ const STREAM = '-' // standard input or output
 /** @type {import('./command.js').Declaration} */
 export const backupCommand = {
   name: 'backup',
-  description: 'write the store to one file, as it was at one moment; readers and writers go on',
+  description: 'write the store to one file, as it was at one moment',
   arguments: [['<file>', 'the backup; - for standard output']],
   options: [
     ['--base <file>', 'only what has changed since this backup of the same database'],
@@ -23,20 +23,17 @@ export const backupCommand = {
   help: `Examples:
   tilecouch backup tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch backup tiles-tuesday.tcb --base tiles-full.tcb
-  tilecouch backup tiles-wednesday.tcb --base tiles-tuesday.tcb
-  tilecouch backup - | ssh elsewhere 'cat > tiles.tcb'
   tilecouch backup - | age -r age1… > tiles.tcb.age
 
-The file gets its final name only when it is complete and has been read again. It contains everything, private layers
-too, so only its owner may read it: encrypt it for a disk of somebody else, for example with age. Design documents are
-not in it. Keep the base of every backup made with --base. See docs/backup.md.`,
+The file contains everything except design documents, private layers too: encrypt it for a disk of somebody else. Keep
+the base of every backup made with --base. See docs/backup.md.`,
   run: runBackup
 }
 
 /** @type {import('./command.js').Declaration} */
 export const restoreCommand = {
   name: 'restore',
-  description: 'create a database from the files of a backup, and compare it with them',
+  description: 'create a database from a backup, and compare it with the files',
   arguments: [
     ['<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input']
   ],
@@ -49,15 +46,11 @@ export const restoreCommand = {
   ],
   help: `Examples:
   tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
-  tilecouch restore tiles-*.tcb --db http://admin@localhost:5984/restored
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
   age -d -i key.txt tiles.tcb.age | tilecouch restore - --db http://admin@localhost:5984/restored
 
-The database must be new or empty. Only admins see it until everything is written, indexed and compared with the
-files; then the same people may read it as before. The rights in the files are shown and must be confirmed; without a
-terminal and without --yes, nobody gets any. A restore that was killed continues when it is run again. --dry-run checks
-the files; with --db, also whether the database can take them.
-Exit codes: 0 everything is restored, 1 something failed, differs or was refused, 130 stopped.`,
+The database must be new or empty. Only admins see it until everything is written and compared. The rights in the files
+are shown and must be confirmed. A restore that was killed continues when it is run again. See docs/backup.md.`,
   run: runRestore
 }
 

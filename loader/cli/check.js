@@ -17,8 +17,7 @@ const SHOWN = 20 // documents named; --json has more
 /** @type {import('./command.js').Declaration} */
 export const checkCommand = {
   name: 'check',
-  description: 'look for faults in a store, in layers, or in files of tiles, and repair those with only one ' +
-    'possible fix',
+  description: 'find faults in a store or in files; --fix repairs them',
   arguments: [
     ['[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: ' +
       'the whole store)']
@@ -33,16 +32,11 @@ export const checkCommand = {
   ],
   excludes: [['--only', ['--report']]],
   help: `Examples:
-  tilecouch check --db production
   tilecouch check osm relief --no-decode
-  tilecouch check osm@2024-03-01 --zoom 0-10
   tilecouch check city.mbtiles --report found.jsonl
-  tilecouch check --fix --report found.jsonl
   tilecouch check --only conflicts --fix --live
-  tilecouch check --only upgrade --fix
 
-Without --fix nothing is changed. Readers and loads go on meanwhile; run a check that was stopped again. The exit code
-is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs.`,
+The exit code is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings.`,
   run: runCheck
 }
 

@@ -18,7 +18,7 @@ const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new l
 /** @type {import('./command.js').Declaration} */
 export const copyCommand = {
   name: 'copy',
-  description: 'copy a layer, or a part of it, with its past; or give it another name',
+  description: 'copy a layer or a part of it with its past, or rename it',
   arguments: [
     ['<from>', 'a layer, or layer@time: as it was then; the copy is not updated'],
     ['[to]', 'the name of the copy; with --from the same unless given']
@@ -32,16 +32,12 @@ export const copyCommand = {
   needs: [['--purge', '--move']],
   excludes: [['--move', ['--from', '--bbox', '--polygon', '--zoom', '--no-history']]],
   help: `Examples:
-  tilecouch copy osm osm-backup
   tilecouch copy osm@2024 osm-2024 --no-history
-  tilecouch copy osm alps --bbox 5.9,45.8,10.5,47.8 --zoom 0-12
   tilecouch copy osm --from http://localhost:5984/restored
   tilecouch copy osm openstreetmap --move
 
-A copy into an existing layer merges the two, as replication would: the newest version becomes the head, older ones go
-to the past, and of two images of one time the one of the later run counts. Run it again to copy later additions. Of a
-part, versions are copied without the editions. With --move both names work meanwhile; the new one must be free; run a
-move that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`,
+A copy into an existing layer merges the two, as replication would. Run it again to copy later additions, or to continue
+a move. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`,
   run: runCopy
 }
 

@@ -28,13 +28,9 @@ export const diffCommand = {
   ],
   needs: [['--every-zoom', '--geojson'], ['--without-ids', '--features']],
   help: `Examples:
-  tilecouch diff osm@2023 osm@2024
   tilecouch diff osm@2023 osm --bbox 5.9,45.8,10.5,47.8 --zoom 10-14 --geojson changed.geojson
   tilecouch diff roads@2023 roads --bbox 7.4,46.9,7.5,47 --features changed.geojson
-  tilecouch diff osm@2024-03-01 osm@2024-04-01 --exit-code
-
-A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 also when there are differences, unless
---exit-code is given.`,
+  tilecouch diff osm@2024-03-01 osm@2024-04-01 --exit-code`,
   run: runDiff
 }
 

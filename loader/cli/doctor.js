@@ -11,7 +11,7 @@ const WIDTH = 80 // columns
 /** @type {import('./command.js').Declaration} */
 export const doctorCommand = {
   name: 'doctor',
-  description: 'find problems of a CouchDB and its store; with --fix, prepare and repair them',
+  description: 'find problems of a CouchDB and its store; --fix solves them',
   options: [
     '--fix', '--private',
     ['--cors <origins>', 'with --fix: web pages of these origins (https://maps.example.org, or *) may read every ' +
@@ -25,14 +25,12 @@ export const doctorCommand = {
   ],
   needs: [['--private', '--fix']],
   help: `Examples:
-  tilecouch doctor --db http://admin@localhost:5984/tiles
   tilecouch doctor --fix
   tilecouch doctor --fix --cors https://maps.example.org --allow-viewer
   tilecouch doctor --gateway http://localhost:9090 --json
-  tilecouch doctor --metrics /var/lib/node_exporter/tilecouch.prom
 
-Without --fix nothing is changed. Some checks need admin rights; skipped checks
-are listed. The exit code is 1 when a finding is bad.`,
+Some checks need admin rights; skipped checks are listed. The exit code is 1
+when a finding is bad.`,
   run: runDoctor
 }
 

@@ -20,7 +20,7 @@ const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a h
 /** @type {import('./command.js').Declaration} */
 export const exportCommand = {
   name: 'export',
-  description: 'write a layer, as it is or as it was, to a folder, .mbtiles or .pmtiles',
+  description: 'write a layer to a folder, .mbtiles or .pmtiles',
   arguments: [
     ['<layer[@time]>', 'with a time: the layer as of then; osm@2024 is the end of 2024'],
     ['<target>', 'a folder or a file; the extension decides the format']
@@ -38,16 +38,12 @@ export const exportCommand = {
   needs: [['--live', '--tree'], ['--nginx', '--tree'], ['--gateway', '--nginx']],
   excludes: [['--tree', ['--history', '--format', '--scheme', '--cache']]],
   help: `Examples:
-  tilecouch export osm osm.mbtiles
   tilecouch export osm@2023 osm-2023.pmtiles --zoom 0-12
-  tilecouch export relief alps/ --polygon alps.geojson --scheme tms
   tilecouch export osm history/osm@{time}.mbtiles --history
   tilecouch export osm /srv/tiles --tree --live --nginx /etc/nginx/conf.d/tiles.conf
 
---history writes each edition to its own target: {time} in the name becomes its
-time, else @time is added. A file gets its final name only when it is complete.
-Run an export that was stopped again: it continues. A folder that
-an export wrote is updated by the next one.`,
+Run an export that was stopped again: it continues. A folder that an export
+wrote is updated by the next one. See docs/exports.md.`,
   run: runExport
 }
 

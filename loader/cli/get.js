@@ -8,7 +8,7 @@ import { bytes } from './output.js'
 /** @type {import('./command.js').Declaration} */
 export const getCommand = {
   name: 'get',
-  description: 'save one tile, as it is now or as it was',
+  description: 'save one tile to a file, as it is now or as it was',
   arguments: [
     '<layer[@time]>',
     '<z/x/y>'

@@ -10,14 +10,13 @@ import { BLANK, boxWords, bytes, count, plural, table } from './output.js'
 /** @type {import('./command.js').Declaration} */
 export const infoCommand = {
   name: 'info',
-  description: 'list the layers; show a layer, an edition, or all versions of a tile',
+  description: 'show layers, editions and the versions of a tile',
   arguments: [
     ['[layer[@time]]', 'a layer: its zooms and editions; with a time: what that edition covered'],
     ['[z/x/y]', 'a tile of the layer: its versions']
   ],
   help: `Examples:
   tilecouch info
-  tilecouch info osm
   tilecouch info osm@2024-03-01
   tilecouch info osm 10/300/412`,
   run: runInfo

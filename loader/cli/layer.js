@@ -20,7 +20,7 @@ import { readUpstream } from './upstream.js'
 /** @type {import('./command.js').Declaration} */
 export const layerCommand = {
   name: 'layer',
-  description: 'create a layer, edit its settings or store its style; without options, show it',
+  description: 'create a layer, or show and change its settings and style',
   arguments: ['<layer>'],
   options: [
     '--title <text>',
@@ -52,16 +52,8 @@ export const layerCommand = {
   excludes: [['--qgis', ['--style']]],
   help: `Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d
-  tilecouch layer osm --attribution "© OpenStreetMap contributors"
-  tilecouch layer relief --upstream relief-wms.json --zoom-range 0-15 --bounds 5.9,45.8,10.5,47.8
-  tilecouch layer osm --retina osm-512
-  tilecouch layer osm --no-upstream
-  tilecouch layer aerial --no-offline
   tilecouch layer roads --style my-style/ --time 2024-03-01
-  tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10
-  tilecouch layer radar --no-retention
-  tilecouch layer town --qgis town.qlr --gateway http://localhost:8080/
-  tilecouch layer osm`,
+  tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10`,
   run: runLayer
 }
 

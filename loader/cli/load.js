@@ -21,7 +21,7 @@ import { boxWords, count, plural, table } from './output.js'
 /** @type {import('./command.js').Declaration} */
 export const loadCommand = {
   name: 'load',
-  description: 'load tiles as an edition of a layer, or dated sources as several editions',
+  description: 'load tiles as an edition of a layer',
   arguments: [
     ['[source...]', 'a folder of z/x/y.ext, an .mbtiles or .pmtiles; or the address of ' +
       'a .pmtiles, a tile server, a TileJSON or another store (docs/sources.md)']
@@ -48,12 +48,8 @@ export const loadCommand = {
   excludes: [['--dated', ['--time', '--upstream', '--source-layer', '--id-template']]],
   help: `Examples:
   tilecouch load tiles/ --layer osm --time 2024-03-01 --title "Spring survey"
-  tilecouch load city.mbtiles --layer city --zoom 0-14 --db production
-  tilecouch load tms/ --layer relief --scheme tms --complete --dry-run
   tilecouch load surveys/*.mbtiles --layer town --dated --complete
   tilecouch load https://example.org/planet.pmtiles --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14
-  tilecouch load "https://tiles.example.org/{z}/{x}/{y}.png" --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-12
-  tilecouch load http://couch.example.org:5984/tiles --source-layer osm@2023 --layer osm --time 2023-12-31
 
 Run a load that was stopped again, with the same --time: it skips what is
 already there. The exit code is 0 only if every tile was stored.`,

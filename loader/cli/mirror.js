@@ -38,12 +38,9 @@ export const mirrorCommand = {
   tilecouch mirror https://gateway.example/db embedded --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14 --live
   tilecouch mirror production backup --dry-run
 
-Run it again, and it goes on where it was. Names: in the URLs; else, with passwords, TILECOUCH_FROM_USER and
+Run it again, and it goes on where it was. Names and passwords are in the URLs, else in TILECOUCH_FROM_USER and
 TILECOUCH_FROM_PASSWORD for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is
-there, and everybody may read it only if everybody may read FROM. Two stores that are both written to are mirrored both
-ways, and \`tilecouch check --fix\` resolves their conflicts.
-What TO refuses is tried again with every run, and every minute of a live one.
-Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped before everything was there.`,
+there, and everybody may read it only if everybody may read FROM. See docs/mirrors.md.`,
   run: runMirror
 }
 

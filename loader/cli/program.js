@@ -33,41 +33,13 @@ const FIRST = 'Get started:'
 
 /** The commands by task, as `tilecouch --help` lists them. `up` and `serve` are in server/. */
 export const groups = {
-  [FIRST]: {
-    up: 'start a store with a demo map',
-    doctor: 'find problems of a CouchDB and its store; --fix solves them'
-  },
-  'Load tiles:': {
-    load: 'load tiles as an edition of a layer',
-    seed: 'fetch the tiles of an area from a tile server',
-    layer: 'create a layer, or show and change its settings and style'
-  },
-  'Look:': {
-    info: 'show layers, editions and the versions of a tile',
-    get: 'save one tile to a file',
-    diff: 'compare two times or layers',
-    check: 'find faults in a store or in files; --fix repairs them'
-  },
-  'Serve maps:': {
-    serve: 'start the gateway, an HTTP server for maps',
-    mirror: 'copy a store to another one, once or live'
-  },
-  'Keep and tidy up:': {
-    backup: 'write the store to one file',
-    restore: 'create a database from a backup',
-    prune: 'remove past versions by rules, or expired tiles',
-    remove: 'remove tiles, versions, editions or a layer'
-  },
-  'Move tiles:': {
-    export: 'write a layer to a folder, .mbtiles or .pmtiles',
-    copy: 'copy or rename a layer'
-  },
-  'Administer:': {
-    settings: 'show or set the title, logo, colours and base map of the viewer',
-    push: 'deploy the design documents',
-    access: 'show or set who may read and write',
-    token: 'create a token for private layers'
-  }
+  [FIRST]: ['up', 'doctor'],
+  'Load tiles:': ['load', 'seed', 'layer'],
+  'Look:': ['info', 'get', 'diff', 'check'],
+  'Serve maps:': ['serve', 'mirror'],
+  'Keep and tidy up:': ['backup', 'restore', 'prune', 'remove'],
+  'Move tiles:': ['export', 'copy'],
+  'Administer:': ['settings', 'push', 'access', 'token']
 }
 
 /** Those of server/ are added by `extend`. */
@@ -212,11 +184,10 @@ function checkNeededLast (command) {
 
 /** Sorts the commands into their groups. @param {Command} program */
 function arrange (program) {
-  const order = Object.values(groups).flatMap(group => Object.keys(group))
-  const all = /** @type {Command[]} */ (program.commands)
-  all.sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()))
-  for (const [heading, group] of Object.entries(groups)) {
-    const members = all.filter(command => group[command.name()])
-    for (const command of members) command.helpGroup(heading).summary(group[command.name()])
+  const order = Object.values(groups).flat()
+  const sorted = /** @type {Command[]} */ (program.commands)
+  sorted.sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()))
+  for (const command of sorted) {
+    command.helpGroup(Object.keys(groups).find(heading => groups[heading].includes(command.name())) ?? '')
   }
 }

@@ -16,7 +16,7 @@ const NAMED = 5 // moments that a question names
 /** @type {import('./command.js').Declaration} */
 export const pruneCommand = {
   name: 'prune',
-  description: 'remove the past versions that the retention policy of a layer does not keep, or expired tiles',
+  description: 'remove past versions by rules, or expired tiles',
   arguments: [['[layers...]', 'one layer; with --expired also several']],
   options: [
     ...retentionOptions, ...expiredOptions, '--expired',
@@ -27,22 +27,14 @@ export const pruneCommand = {
     ['--every <duration>', 'with --live: time between two rounds', { default: '1h', read: readInterval }]
   ],
   needs: [['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired']],
-  help: `A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept
-moment stays the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of
-the layer applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile
-has expired by its own time, or else by the ttl of its layer, as for the gateway; with --expired the exit code is 0 only
-if none was refused.
-Rules that you type, and --expired, are confirmed at a terminal and need --yes elsewhere; the policy of a layer is
-applied without a question.
-
-Examples:
+  help: `Examples:
   tilecouch prune osm --keep-daily 30 --keep-monthly 12 --keep-yearly 10 --dry-run
-  tilecouch prune osm --keep-within 90d --keep-edition all --yes
-  tilecouch layer osm --keep-daily 30 --keep-monthly 12
-  tilecouch prune osm
   tilecouch prune --all --live --every 6h
-  tilecouch prune osm --expired --dry-run
-  tilecouch prune radar --expired --before 7d --yes`,
+  tilecouch prune radar --expired --before 7d --yes
+
+A moment is a time at which a tile of the layer changed or an edition was loaded; the map as of each kept moment stays
+the same. Without rules the policy of the layer applies (\`tilecouch layer NAME --keep-daily 30\`).
+See docs/retention.md.`,
   run: runPrune
 }
 

@@ -22,7 +22,7 @@ const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the n
 /** @type {import('./command.js').Declaration} */
 export const removeCommand = {
   name: 'remove',
-  description: 'remove tiles of a layer, versions of a time, an edition, a style or the whole layer',
+  description: 'remove tiles, versions, an edition, a style or a layer',
   arguments: ['<layer>'],
   options: [
     ...areaOptions,
@@ -39,18 +39,13 @@ export const removeCommand = {
     ['--edition', [...PARTS, '--tiles'], 'it is the whole edition: leave out other options'],
     ['--tiles', ['--bbox', '--polygon', '--zoom'], 'it names the tiles: leave out areas and zooms']
   ],
-  help: `What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it
-needs --yes. Caches, mirrors, trees and devices that follow the store see removals, but no purge: so the purge comes a
-few seconds after the deletion. See docs/removing.md.
-
-Examples:
+  help: `Examples:
   tilecouch remove osm --edition 2024-03-01 --dry-run
   tilecouch remove osm --bbox 5.9,45.8,10.5,47.8 --zoom 15-18
-  tilecouch remove osm --until 2019
-  tilecouch remove osm --style 2024-03-01
-  tilecouch remove osm --tiles wrong.txt
-  tilecouch remove osm --all --dry-run
-  tilecouch remove osm --all --purge --compact always --yes`,
+  tilecouch remove osm --all --purge --compact always --yes
+
+What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes.
+See docs/removing.md.`,
   run: runRemove
 }
 

@@ -14,7 +14,7 @@ import { withStoreWork } from './store.js'
 /** @type {import('./command.js').Declaration} */
 export const seedCommand = {
   name: 'seed',
-  description: 'fetch the tiles of an area from the upstream of a layer in advance, or expired tiles again',
+  description: 'fetch tiles of an area, or expired tiles, from a tile server',
   arguments: [['[layers...]', 'one layer; with --expired also several']],
   options: [
     ...areaOptions, '--expired', '--live',
@@ -31,16 +31,12 @@ export const seedCommand = {
     ['--retry-failed', ['--bbox', '--polygon', '--zoom'], 'leave out the area']
   ],
   help: `Examples:
-  tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --dry-run
   tilecouch seed relief --polygon alps.geojson --zoom 8-14 --rate 10/s --failed failed.jsonl
   tilecouch seed relief --retry-failed failed.jsonl --failed still-failed.jsonl
-  tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --refresh-before 7d
   tilecouch seed --expired --all --rate 10/s
-  tilecouch seed relief --expired --live
 
-Run a seed that was stopped again: it skips tiles that are fresh. A tile has expired by its own time, or else by the ttl
-of its layer. The exit code is 0 only if no tile failed. Keys for upstreams come from TILECOUCH_UPSTREAM_HEADERS, as
-for \`tilecouch serve\`.`,
+Run a seed that was stopped again: it skips tiles that are fresh. The exit code is 0 only if no tile failed. Keys for
+upstreams come from TILECOUCH_UPSTREAM_HEADERS. See docs/seeding.md.`,
   run: runSeed
 }
 

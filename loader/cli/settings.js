@@ -11,8 +11,7 @@ import { readJson } from './upstream.js'
 /** @type {import('./command.js').Declaration} */
 export const settingsCommand = {
   name: 'settings',
-  description: 'show or set the title, description, logo, colours, first layer, base map and place search of the ' +
-    'viewer, and how long activity is kept',
+  description: 'show or set the title, logo, colours and base map of the viewer',
   options: [
     '--title <text>',
     '--description <text>',
@@ -28,7 +27,6 @@ export const settingsCommand = {
     '-n, --dry-run'
   ],
   help: `Examples:
-  tilecouch settings
   tilecouch settings --title "Maps of Bern" --logo logo.png --base-map land
   tilecouch settings --colour-light "#0f6674" --colour-dark "#5cc3d2"
   tilecouch settings --base-map ""

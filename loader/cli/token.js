@@ -8,7 +8,7 @@ const LOCAL = 'http://127.0.0.1:8080/'
 /** @type {import('./command.js').Declaration} */
 export const tokenCommand = {
   name: 'token',
-  description: 'create a token for private layers of a gateway, and addresses with it',
+  description: 'create a token for private layers of a gateway',
   arguments: [['[layers...]', 'names or patterns (survey-*); "*" for every layer']],
   options: [
     ['--for <time>', 'how long it is valid: 12h, 7d, 4w'],
@@ -22,10 +22,9 @@ export const tokenCommand = {
   tilecouch token survey --for 7d --access-keys-file access-keys --public-url https://maps.example.org/
   TOKEN=$(tilecouch token "*" --for 1h --json | jq -r .token)
 
-Everybody who has the token has access: treat it as a password. A single token
-cannot be revoked. It ends at its time, or when its key is removed from the
-gateway. The keys may also be in TILECOUCH_ACCESS_KEYS, or their file in
-TILECOUCH_ACCESS_KEYS_FILE.`,
+Everybody who has the token has access: treat it as a password. It ends at its
+time, or when its key is removed from the gateway. The keys may also be in
+TILECOUCH_ACCESS_KEYS, or their file in TILECOUCH_ACCESS_KEYS_FILE.`,
   run: runToken
 }
 
