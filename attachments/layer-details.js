@@ -5,7 +5,8 @@ import { EditionList } from './editions.js'
 import { count, size, time as written, zooms } from './format.js'
 import { html, useEffect, useEvents, useRef } from './html.js'
 import { Attribution, Button, Fold, Terms } from './parts.js'
-import { databaseUrl, template } from './store.js'
+import { databaseUrl } from './requests.js'
+import { template } from './store.js'
 import { words } from './words.js'
 
 export function LayerDetails ({ page, layer, stats, ...editionState }) {

@@ -3,51 +3,16 @@
 import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
 import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
 import { addUp } from '../core/store/layer-stats.js'
-import { words } from './words.js'
+import { AnswerError, Database, databaseUrl } from './requests.js'
 
-const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
-const SHORT_TIMEOUT = 4000 // milliseconds of it, where the device can answer instead
+const SHORT_TIMEOUT = 4000 // milliseconds until a request counts as unanswered, where the device can answer instead
 const MAX_PAGES = 5 // at editions, where many are not valid
 const INDEX_TIMEOUT = 300000 // milliseconds: figures may wait for an index that is being built
 const ALL_PAGE = 1000 // editions read at once while all are read
 const MANIFESTS = 12 // of the newest editions that are asked whether they looked at a tile
 
-/** What went wrong, in words for the page. */
-export class StoreError extends Error {
-  /** @param {number} [status] none when nobody answered */
-  constructor (message, status) {
-    super(message)
-    this.status = status
-  }
-}
-
-async function read (
-  url, { timeout = TIMEOUT, as = 'json', signal = /** @type {AbortSignal | undefined} */ (undefined), ...init } = {}
-) {
-  let answer
-  try {
-    const signals = [AbortSignal.timeout(timeout), ...signal ? [signal] : []]
-    answer = await fetch(url, { ...init, signal: AbortSignal.any(signals) })
-  } catch (error) {
-    throw new StoreError(error.name === 'TimeoutError' ? words.store.late(timeout / 1000) : words.store.unreachable)
-  }
-  const body = await answer[answer.ok ? as : 'json']().catch(() => null)
-  if (answer.ok && body) return body
-  throw new StoreError(
-    body?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim()), answer.status
-  )
-}
-
 /** Nobody is there, or a proxy whose server is away. @param {any} error */
 const isAway = ({ status }) => status === undefined || (status >= 502 && status <= 504)
-
-const key = value => encodeURIComponent(JSON.stringify(value))
-
-/** The database behind this page, when CouchDB serves it; nothing behind a gateway. */
-export function databaseUrl (page = document.baseURI) {
-  const match = /^(.*)\/_design\/[^/]+\/_rewrite\//.exec(page)
-  return match ? match[1] : null
-}
 
 /**
  * Address of a layer's tiles for other map clients, relative to the page.
@@ -56,9 +21,7 @@ export function databaseUrl (page = document.baseURI) {
 export const template = ({ layer, format = 'png' }, time) =>
   `${time ? `${layer}@${time}` : layer}/{z}/{x}/{y}.${format}`
 
-export class Store {
-  /** Address of the database, once it has answered. A rewrite costs CouchDB twice as much as what it leads to. */
-  db = ''
+export class Store extends Database {
   /** What the operator says of the page. @type {import('../core/settings.js').Settings} */
   settings = {}
   /** Whether the store does not answer and the device does. Then only layers() asks the store again. */
@@ -66,6 +29,7 @@ export class Store {
   #device
 
   constructor (device) {
+    super('') // the address is known once it has answered
     this.#device = device
   }
 
@@ -75,7 +39,7 @@ export class Store {
    * @param {() => Promise<T>} ofStore
    * @returns {Promise<T>}
    */
-  async #ask (ofDevice, ofStore, { again = false } = {}) {
+  async #either (ofDevice, ofStore, { again = false } = {}) {
     if (this.isAway && !again) return ofDevice(await this.#device.local())
     try {
       const answer = await ofStore()
@@ -93,19 +57,19 @@ export class Store {
 
   /** @returns {Promise<Layer[]>} every layer, without figures */
   layers () {
-    return this.#ask(local => local.layers(), () => this.#layers(), { again: true })
+    return this.#either(local => local.layers(), () => this.#layers(), { again: true })
   }
 
   async #layers () {
-    const path = `_all_docs?include_docs=true&startkey=${key('layer:')}&endkey=${key('layer;')}`
+    const timeout = this.#device.isUsed ? SHORT_TIMEOUT : undefined
     const addresses = this.db ? [this.db] : [databaseUrl(), new URL('db', document.baseURI).href]
     let problem
     for (const address of addresses) {
       if (!address) continue
       try {
-        const { rows } = await read(`${address}/${path}`, { timeout: this.#device.isUsed ? SHORT_TIMEOUT : TIMEOUT })
+        const docs = await new Database(address).docs({ startkey: 'layer:', endkey: 'layer;' }, { timeout })
         this.db = address
-        return soundOf(rows.map(({ doc }) => doc), 'layer')
+        return soundOf(docs, 'layer')
       } catch (error) { // a proxy may show the page and hide the database
         problem ??= error
       }
@@ -119,7 +83,7 @@ export class Store {
    */
   async readSettings () {
     if (this.isAway) return
-    const doc = await read(`${this.db}/${STORE_ID}`, { timeout: SHORT_TIMEOUT }).catch(() => null)
+    const doc = await this.ask(STORE_ID, { timeout: SHORT_TIMEOUT }).catch(() => null)
     this.settings = settingsOf(doc)
     const { logo } = this.settings
     if (logo) return new URL(logo, document.baseURI).origin === location.origin ? logo : undefined
@@ -129,13 +93,14 @@ export class Store {
   /** Whether there is any tile of a layer; yes where that cannot be known. */
   async hasTiles (layer) {
     if (this.isAway) return true
-    const path = `_all_docs?limit=1&startkey=${key(`${layer}:`)}&endkey=${key(`${layer};`)}`
-    return read(`${this.db}/${path}`).then(({ rows }) => rows.length > 0, () => true)
+    const query = { limit: 1, startkey: `${layer}:`, endkey: `${layer};` }
+    return this.rows('_all_docs', query).then(({ length }) => length > 0, () => true)
   }
 
   /** The figures of every layer as a whole. @returns {Promise<Map<string, Stats>>} empty without the view */
   stats () {
-    return this.#ask(local => local.stats(), async () => new Map((await this.#byZoom('group_level=1')).map(figuresOf)))
+    const read = async () => new Map((await this.#byZoom({ group_level: 1 })).map(figuresOf))
+    return this.#either(local => local.stats(), read)
   }
 
   /** How many tiles a layer has now. @returns {Promise<number | undefined>} */
@@ -149,7 +114,7 @@ export class Store {
    * @returns {Promise<string | undefined>}
    */
   async thumbnailUrl (layer, most) {
-    const stats = await this.#zooms(layer, '&limit=1')
+    const stats = await this.#zooms(layer, { limit: 1 })
     const [first] = (stats?.zooms ?? []).filter(({ tiles }) => tiles > 0).sort((a, b) => a.z - b.z)
     if (!first) return
     const { z, x0 = 0, x1 = 0, y0 = 0, y1 = 0, tiles, currentBytes = 0 } = first
@@ -160,24 +125,21 @@ export class Store {
 
   /**
    * The figures of a layer, with those of each zoom.
-   * @param {string} layer @param {string} [more] of the query
+   * @param {string} layer @param {object} [more] of the query
    * @returns {Promise<Stats | undefined>}
    */
-  async #zooms (layer, more = '') {
-    const query = `group_level=3&startkey=${key([layer])}&endkey=${key([layer, {}])}${more}`
-    const stats = await this.#ask(local => local.stats(), async () => addUp(await this.#byZoom(query)))
+  async #zooms (layer, more) {
+    const query = { group_level: 3, startkey: [layer], endkey: [layer, {}], ...more }
+    const stats = await this.#either(local => local.stats(), async () => addUp(await this.#byZoom(query)))
     return stats.get(layer)
   }
 
-  /** Rows of the view, which are large: four sums each. None where it was not deployed. @param {string} query */
-  async #byZoom (query) {
-    try {
-      const { rows } = await read(`${this.db}/_design/versions/_view/by_zoom?${query}`, { timeout: INDEX_TIMEOUT })
-      return rows
-    } catch (error) {
+  /** Rows of the view, which are large: four sums each. None where it was not deployed. @param {object} query */
+  #byZoom (query) {
+    return this.rows('_design/versions/_view/by_zoom', query, { timeout: INDEX_TIMEOUT }).catch(error => {
       if (error.status === 404) return []
       throw error
-    }
+    })
   }
 
   /**
@@ -187,7 +149,7 @@ export class Store {
    */
   async countConflicts (stats) {
     if (this.isAway) return false
-    const { rows } = await read(`${this.db}/_design/versions/_view/conflicts?group_level=1`).catch(() => ({ rows: [] }))
+    const rows = await this.rows('_design/versions/_view/conflicts', { group_level: 1 }).catch(() => [])
     for (const { key: [layer], value } of rows) {
       const known = stats.get(layer)
       if (known) known.conflicts = value
@@ -197,54 +159,42 @@ export class Store {
 
   /** Editions of a layer, newest first. @returns {Promise<Edition[]>} */
   editions (layer, limit) {
-    return this.#ask(local => local.editions(layer, limit), () => this.#editions(layer, limit))
-  }
-
-  /**
-   * Documents in descending order of their ids.
-   * @param {string} from the greatest id @param {string} end an id that is not among them @param {number} limit
-   * @param {AbortSignal} [signal]
-   */
-  #readDown (from, end, limit, signal) {
-    const order = 'include_docs=true&descending=true&inclusive_end=false'
-    const range = `limit=${limit}&startkey=${key(from)}&endkey=${key(end)}`
-    return read(`${this.db}/_all_docs?${order}&${range}`, { signal })
+    return this.#either(local => local.editions(layer, limit), () => this.#editions(layer, limit))
   }
 
   async #editions (layer, limit) {
-    const found = []
-    // of those that are not valid others take the places
-    for (let look = 0, from = `edition:${layer}@~`; look < MAX_PAGES && found.length < limit; look++) {
-      const { rows } = await this.#readDown(from, editionId(layer, ''), limit)
-      found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
-      if (rows.length < limit) break
-      from = rows[rows.length - 1].id.slice(0, -1) // of ids that begin alike none is before it
+    const editions = []
+    let reads = 0
+    for await (const docs of this.#editionPages(layer, limit)) {
+      editions.push(...soundOf(docs, 'edition'))
+      if (editions.length >= limit || ++reads === MAX_PAGES) break // others take the places of those that are not valid
     }
-    return found.slice(0, limit)
+    return editions.slice(0, limit)
+  }
+
+  #editionPages (layer, limit, signal) {
+    return this.pages(editionId(layer, ''), { limit, signal, descending: true })
   }
 
   /**
    * Every edition of a layer, newest first.
-   * @param {AbortSignal} signal @param {(found: Edition[]) => void} onProgress so far
+   * @param {AbortSignal} signal @param {(editions: Edition[]) => void} onProgress so far
    * @returns {Promise<Edition[]>}
    */
   async allEditions (layer, signal, onProgress) {
     if (this.isAway) return this.editions(layer, Infinity)
-    const found = []
-    for (let from = editionId(layer, '~'); ;) {
-      const { rows } = await this.#readDown(from, editionId(layer, ''), ALL_PAGE, signal)
-      found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
-      if (rows.length < ALL_PAGE) return found
-      onProgress(found)
-      from = rows[rows.length - 1].id.slice(0, -1)
+    const editions = []
+    for await (const docs of this.#editionPages(layer, ALL_PAGE, signal)) {
+      editions.push(...soundOf(docs, 'edition'))
+      onProgress(editions)
     }
+    return editions
   }
 
   /** One edition; nothing when there is none. @returns {Promise<Edition | undefined>} */
   async edition (layer, time) {
     if (this.isAway) return (await this.editions(layer, Infinity)).find(one => one.time === time)
-    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&key=${key(editionId(layer, time))}`)
-    return soundOf(rows.map(({ doc }) => doc), 'edition')[0]
+    return soundOf(await this.docs({ key: editionId(layer, time) }), 'edition')[0]
   }
 
   /**
@@ -258,10 +208,10 @@ export class Store {
     const own = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked]
       .filter(time => time > version.time).sort().at(-1)
     if (this.isAway || version.gone) return own ? { time: own } : undefined
-    const [first, last] = [before ?? '~', version.time].map(time => `manifest:${layer}@${time}`)
-    const { rows } = await this.#readDown(first, `${last}~`, MANIFESTS)
-    for (const { doc } of rows) {
-      if (!doc || doc.time <= version.time || (own && doc.time <= own)) break
+    const [startkey, endkey] = [before ?? '~', `${version.time}~`].map(time => `manifest:${layer}@${time}`)
+    const order = { descending: true, inclusive_end: false, limit: MANIFESTS }
+    for (const doc of await this.docs({ startkey, endkey, ...order })) {
+      if (doc.time <= version.time || (own && doc.time <= own)) break
       const names = doc.blocks?.[placeOfTile(z, x, y)] ?? []
       const contents = await Promise.all(names.map(name => this.#statement(layer, { z, x, y }, name)))
       if (!contents.includes(contentOf(version._attachments?.tile?.digest))) continue
@@ -274,7 +224,7 @@ export class Store {
   /** What a block says of a tile. */
   async #statement (layer, { z, x, y }, name) {
     const id = encodeURIComponent(blockId(layer, placeOfTile(z, x, y), name))
-    const bytes = await read(`${this.db}/${id}/digests`, { as: 'arrayBuffer' }).catch(() => null)
+    const bytes = await this.ask(`${id}/digests`, { as: 'arrayBuffer' }).catch(() => null)
     return bytes ? Block.decode(new Uint8Array(bytes))?.get(x, y) : undefined
   }
 
@@ -286,8 +236,8 @@ export class Store {
   async footprint (layer, time) {
     if (this.isAway) return []
     const id = `manifest:${layer}@${time}`
-    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&startkey=${key(id)}&endkey=${key(`${id}~`)}`)
-    const names = new Set(rows.flatMap(({ doc }) => Object.keys(doc?.blocks ?? {})))
+    const docs = await this.docs({ startkey: id, endkey: `${id}~` })
+    const names = new Set(docs.flatMap(({ blocks }) => Object.keys(blocks ?? {})))
     const places = [...names].filter(isPlace).map(place => place.split(':').map(Number))
     const deepest = places.reduce((most, [z]) => Math.max(most, z), 0)
     return places.filter(([z]) => z === deepest).map(([z, x, y]) => ({ z: Math.max(0, z - 6), x, y }))
@@ -299,22 +249,18 @@ export class Store {
    * @returns {Promise<TileDocument[]>}
    */
   versions (layer, tile, limit) {
-    return this.#ask(local => local.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
+    return this.#either(local => local.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
   }
 
   async #versions (layer, { z, x, y }, limit) {
     const id = tileId(layer, z, x, y)
     const { startkey, endkey } = pastRange(id)
-    const { results } = await read(`${this.db}/_all_docs/queries`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, {
-        startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true
-      }] })
-    })
+    const past = { startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true }
+    const queries = [{ keys: [id], include_docs: true }, past]
+    const { results } = await this.ask('_all_docs/queries', { body: { queries } })
     const rows = results.flatMap(({ rows: own, error = 'no answer', reason }) => own ?? [{ error, reason }])
     const bad = rows.find(({ error }) => error && error !== 'not_found')
-    if (bad) throw new StoreError(bad.reason ?? bad.error, 500)
+    if (bad) throw new AnswerError(bad.reason ?? bad.error, 500)
     return timeline(rows.map(({ doc }) => doc).filter(doc => doc?.type === 'tile')).slice(-limit)
   }
 

@@ -1,38 +1,29 @@
 // The control room's door to CouchDB: the database of the store, and what an admin may know of its server. Everything
 // is asked with the session of who has signed in.
 import { shared } from '../../core/promises.js'
-import { databaseUrl } from '../store.js'
-import { words } from '../words.js'
+import { Database, ask, databaseUrl } from '../requests.js'
 
 const TIMEOUT = 30000 // milliseconds until a request counts as unanswered
 const WAIT = 50000 // milliseconds that the change feed waits for a change
 
-export class CouchError extends Error {
-  /** @param {string} message @param {number} [status] none when nobody answered @param {string} [code] of CouchDB */
-  constructor (message, status, code) {
-    super(message)
-    this.status = status
-    this.code = code
-  }
-}
-
 /** Where CouchDB is seen from this page: through the rewrite of the store, or through a gateway. */
-export function addresses (page = document.baseURI) {
-  const db = databaseUrl(page)
+function addresses () {
+  const db = databaseUrl()
   if (db) return { server: db.slice(0, db.lastIndexOf('/') + 1), db }
-  const server = new URL('admin/couch/', page).href
+  const server = new URL('admin/couch/', document.baseURI).href
   return { server, db: `${server}db` }
 }
 
-export class Couch {
+export class Couch extends Database {
   /** Called when the session has ended. */
   onSignedOut = () => {}
   /** The clock of the server minus this one, in milliseconds, as its last answer said. */
   skew = 0
 
-  constructor ({ server, db } = addresses()) {
+  constructor () {
+    const { server, db } = addresses()
+    super(db)
     this.server = server
-    this.db = db
   }
 
   /** Milliseconds since 1970 by the clock of the server. */
@@ -41,37 +32,17 @@ export class Couch {
   }
 
   /**
-   * @param {string} path within the database, or of the server with a slash before it; '' is the database itself
-   * @param {{method?: string, body?: any, query?: Record<string, any>, timeout?: number, signal?: AbortSignal}}
-   *   [options] query: values other than texts are written as JSON
+   * @param {string} path within the database, or of the server with a slash before it
+   * @param {import('../requests.js').Options} [options]
    */
-  async ask (path, { method = 'GET', body, timeout = TIMEOUT, signal, query } = {}) {
-    const parameters = new URLSearchParams()
-    for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined) parameters.set(name, typeof value === 'string' ? value : JSON.stringify(value))
+  ask (path, options) {
+    const place = path.startsWith('/') ? this.server + path.slice(1) : [this.db, path].filter(Boolean).join('/')
+    const onAnswer = ({ status, headers }) => {
+      const date = Date.parse(headers.get('date') ?? '')
+      if (date) this.skew = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0 // the header has whole seconds
+      if (status === 401 && path !== '/_session') this.onSignedOut()
     }
-    const place = path.startsWith('/') ? this.server + path.slice(1) : path ? `${this.db}/${path}` : this.db
-    let answer
-    try {
-      answer = await fetch(parameters.size ? `${place}?${parameters}` : place, {
-        method,
-        credentials: 'same-origin',
-        cache: 'no-store',
-        signal: AbortSignal.any([AbortSignal.timeout(timeout), ...signal ? [signal] : []]),
-        headers: { Accept: 'application/json', ...body !== undefined && { 'Content-Type': 'application/json' } },
-        ...body !== undefined && { body: JSON.stringify(body) }
-      })
-    } catch (error) {
-      if (signal?.aborted) throw error
-      throw new CouchError(error.name === 'TimeoutError' ? words.store.late(timeout / 1000) : words.store.unreachable)
-    }
-    const date = Date.parse(answer.headers.get('date') ?? '')
-    if (date) this.skew = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0 // the header has whole seconds
-    const found = await answer.json().catch(() => null)
-    if (answer.ok && found !== null) return found
-    if (answer.status === 401 && path !== '/_session') this.onSignedOut()
-    const why = found?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim())
-    throw new CouchError(why, answer.status, found?.error)
+    return ask(place, { timeout: TIMEOUT, cache: 'no-store', onAnswer, ...options })
   }
 
   /** Who asks. @returns {Promise<{name: string | null, roles: string[]}>} */
@@ -88,19 +59,11 @@ export class Couch {
   }
 
   signIn (name, password) {
-    return this.ask('/_session', { method: 'POST', body: { name, password } })
+    return this.ask('/_session', { body: { name, password } })
   }
 
   signOut () {
     return this.ask('/_session', { method: 'DELETE' })
-  }
-
-  /** @returns {Promise<any>} null where there is none */
-  async read (id) {
-    return this.ask(encodeURIComponent(id)).catch(error => {
-      if (error.status === 404) return null
-      throw error
-    })
   }
 
   /** @param {any} doc @returns {Promise<any>} with its new revision */
@@ -109,23 +72,9 @@ export class Couch {
     return { ...doc, _rev: rev }
   }
 
-  /**
-   * Documents whose ids begin with a text, a page at a time, in the order of their ids.
-   * @param {string} prefix that ends with a colon
-   * @param {{limit?: number, descending?: boolean, signal?: AbortSignal}} [options]
-   */
-  async * documents (prefix, { limit = 1000, descending = false, signal } = {}) {
-    const [start, end] = [prefix, `${prefix.slice(0, -1)};`]
-    const to = descending ? start : end
-    let from = descending ? end : start
-    for (;;) {
-      const query = { startkey: from, endkey: to, include_docs: true, descending, limit }
-      const { rows } = await this.ask('_all_docs', { query: json(query), signal })
-      yield rows.map(({ doc }) => doc).filter(Boolean)
-      if (rows.length < limit) return
-      const last = rows[rows.length - 1].id
-      from = descending ? beforeId(last) : `${last}\u0000`
-    }
+  /** The design documents without their files. @param {AbortSignal} [signal] */
+  designs (signal) {
+    return this.docs({ startkey: '_design/', endkey: '_design0' }, { signal })
   }
 
   /**
@@ -137,13 +86,6 @@ export class Couch {
     const ranges = ids.map(id => ({ _id: id.endsWith(':') ? { $gte: id, $lt: `${id.slice(0, -1)};` } : id }))
     const query = { feed: 'longpoll', filter: '_selector', include_docs: true, since: String(since), timeout: WAIT }
     const body = { selector: { $or: ranges } }
-    return this.ask('_changes', { method: 'POST', body, query, signal, timeout: WAIT + TIMEOUT })
+    return this.ask('_changes', { body, query, signal, timeout: WAIT + TIMEOUT })
   }
 }
-
-/** Keys of `_all_docs` are JSON, texts as well. */
-const json = query =>
-  Object.fromEntries(Object.entries(query).map(([name, value]) => [name, JSON.stringify(value)]))
-
-/** A key just before an id, for pages that go down. */
-const beforeId = id => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}\ufff0`

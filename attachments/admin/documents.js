@@ -93,7 +93,7 @@ export class Documents {
     for (const kind of KINDS) {
       const found = new Map()
       const descending = kind === 'work' || kind === 'activity' // the newest first
-      for await (const page of this.#couch.documents(`${kind}:`, { signal, descending })) {
+      for await (const page of this.#couch.pages(`${kind}:`, { signal, descending })) {
         for (const doc of page) found.set(doc._id, doc)
         if (!this.known.has(kind)) for (const doc of page) this.#take(doc._id, doc)
       }

@@ -1,6 +1,6 @@
 // Changes of documents that two people may edit at once: only the changed fields are written, over the newest revision.
 // A field that somebody else has changed meanwhile is not overwritten: the caller asks what is meant.
-import { CouchError } from './couch.js'
+import { AnswerError } from '../requests.js'
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 
@@ -39,7 +39,7 @@ export async function save (couch, before, changes) {
     try {
       return { before: newest, after: await couch.write(next) }
     } catch (error) {
-      if (!(error instanceof CouchError) || error.status !== 409) throw error
+      if (!(error instanceof AnswerError) || error.status !== 409) throw error
     }
   }
 }

@@ -1,8 +1,10 @@
-// Reads coordinates in the forms that people write, without a request:
+// Reads coordinates in the forms that people write, without a request, and the answer of a gazetteer:
 //   47.5, 8.3    47.5 8.3    47,5; 8,3    -33.8 151.2    47.5N 8.3E    8.3E 47.5N
 //   47°30'00"N 8°18'E    47 30 N 8 18 E    47d30m N, 8d18m E
 //   geo:47.5,8.3?z=12    12/2147/1436 (zoom, column, row)    12/47.5/8.3    #map=12/47.5/8.3    @47.5,8.3,12z
 import { MAX_ZOOM, tileBounds } from '../../core/index.js'
+
+export const MOST = 8 // results of a kind that a search shows
 
 /**
  * @typedef {{lat: number, lon: number, z?: number}} Place
@@ -113,4 +115,22 @@ function parseAngle (tokens, letters) {
   const meaning = letter && letters[letter]
   const sign = (parts[0].startsWith('-') ? -1 : 1) * (meaning?.startsWith('-') ? -1 : 1)
   return { value: sign * size, ...(meaning && { axis: meaning.replace('-', '') }) }
+}
+
+/**
+ * The places of an answer of Nominatim, or of a service like it. Entries that are no places are left out.
+ * @param {any} answer
+ * @returns {{title: string, lat: number, lon: number, box?: number[]}[]} box: west, south, east, north
+ */
+export function placesIn (answer) {
+  if (!Array.isArray(answer)) return []
+  return answer.slice(0, MOST).flatMap(entry => {
+    const [lat, lon] = [entry?.lat, entry?.lon].map(Number)
+    const [south, north, west, east] = (Array.isArray(entry?.boundingbox) ? entry.boundingbox : []).map(Number)
+    const isPlace = Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && typeof entry.display_name === 'string'
+    const isIn = (most, ...degrees) => degrees.every(value => Math.abs(value) <= most)
+    const isBox = south <= north && isIn(90, south, north) && isIn(180, west, east)
+    const place = { title: String(entry?.display_name).slice(0, 300), lat, lon }
+    return isPlace ? [{ ...place, ...(isBox && { box: [west, south, east, north] }) }] : []
+  })
 }

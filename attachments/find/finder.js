@@ -2,11 +2,10 @@
 // operator, which is asked when the reader presses Enter.
 import { html, render, useLayoutEffect, useRef, useState } from '../html.js'
 import { Hint, IconButton } from '../parts.js'
+import { ask } from '../requests.js'
 import { language, words } from '../words.js'
-import { parsePlace } from './coordinates.js'
-import { askGazetteer, hostOf } from './gazetteer.js'
+import { MOST, parsePlace, placesIn } from './coordinates.js'
 
-const MOST = 8 // results of a kind
 const CLOSE = 14 // zoom at which a place without a zoom is shown
 
 /**
@@ -85,7 +84,7 @@ function Search ({ page, opened, close }) {
     request.current.abort()
     const { signal } = request.current = new AbortController()
     setAnswer({ ...NO_ANSWER, note: words.find.asking(hostOf(gazetteer)) })
-    const next = await ask(gazetteer, text, signal)
+    const next = await askGazetteer(gazetteer, text, signal)
     if (!signal.aborted) setAnswer(next)
   }
 
@@ -114,10 +113,15 @@ function noteOf (text, results, gazetteer) {
   return results.length ? '' : words.find.nothing
 }
 
-async function ask (gazetteer, text, signal) {
+/** The host in the address of the gazetteer, for readers. */
+const hostOf = address => new URL(address, document.baseURI).host
+
+/** Sends a text to the gazetteer, without the session of this browser. */
+async function askGazetteer (gazetteer, text, signal) {
   const host = hostOf(gazetteer)
+  const query = { q: text, format: 'jsonv2', limit: MOST, 'accept-language': language }
   try {
-    const places = await askGazetteer(gazetteer, text, { language, signal })
+    const places = placesIn(await ask(gazetteer, { query, signal, credentials: 'omit', referrerPolicy: 'origin' }))
     const note = places.length ? words.find.found({ count: places.length, host }) : words.find.nothing
     return { note, places }
   } catch {

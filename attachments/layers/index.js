@@ -7,6 +7,7 @@ import { byName, date, zooms } from '../format.js'
 import { html, render, useEffect, useState } from '../html.js'
 import { nameOf, showOperator } from '../operator.js'
 import { Attribution, Hint } from '../parts.js'
+import { ask } from '../requests.js'
 import { language, layersWords as texts, words } from '../words.js'
 import { addressesOf, isTime, isVector } from './addresses.js'
 
@@ -15,16 +16,9 @@ const MOST_TIMES = 200 // that the field of the time offers
 
 /** @typedef {import('./addresses.js').Listed} Listed */
 
-async function read (path) {
-  const answer = await fetch(path)
-  const body = await answer.json().catch(() => null)
-  if (answer.ok && body) return body
-  throw new Error(body?.reason ?? words.store.answered(answer.status))
-}
-
 /** Shows the name, logo and colours of the operator, if the gateway shows the store. */
 async function readOperator () {
-  const doc = await read(`db/${STORE_ID}`).catch(() => null)
+  const doc = await ask(`db/${STORE_ID}`).catch(() => null)
   const settings = settingsOf(doc)
   showOperator(settings, settings.logo ?? (doc?._attachments?.logo && `db/${STORE_ID}/logo`))
   document.title = `${texts.title} · ${nameOf(settings)}`
@@ -32,7 +26,7 @@ async function readOperator () {
 
 /** Times of each layer, oldest first. @returns {Promise<Map<string, string[]>>} empty if they cannot be read */
 async function readTimes () {
-  const { collections = [] } = await read('ogc/collections').catch(() => ({}))
+  const { collections = [] } = await ask('ogc/collections').catch(() => ({}))
   return new Map(collections.map(({ id, extent }) => [id, extent?.temporal?.grid?.coordinates ?? []]))
 }
 
@@ -114,7 +108,7 @@ async function start () {
   show(html`<${Hint} role="status">${texts.reading}<//>`)
   readOperator()
   try {
-    const [layers, times] = await Promise.all([read('index.json'), readTimes()])
+    const [layers, times] = await Promise.all([ask('index.json'), readTimes()])
     const isEmpty = !Array.isArray(layers) || !layers.length
     if (isEmpty) return show(html`<p>${texts.empty}</p>`)
     show(html`<${LayersPage} layers=${layers.sort((a, b) => byName(a.name, b.name))} times=${times} />`)

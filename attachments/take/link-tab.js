@@ -3,7 +3,8 @@ import { generate } from 'lean-qr'
 import { element } from '../../client/timeline/dom.js'
 import { html, useAnswer, useMemo, useRef, useState } from '../html.js'
 import { Button, Fold, Hint } from '../parts.js'
-import { databaseUrl, template } from '../store.js'
+import { databaseUrl } from '../requests.js'
+import { template } from '../store.js'
 import { frameCode, layerFile, readEmbedders } from './sharing.js'
 
 const QUIET = 4 // modules around a QR code that stay white

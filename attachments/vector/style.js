@@ -1,5 +1,6 @@
 // The style in which a vector layer is drawn: the one that the store has for it, or without an answer the default one.
 import { defaultStyle } from '../../core/style.js'
+import { ask } from '../requests.js'
 
 /** @typedef {{layers: any[], sprite?: string, glyphs?: string}} LayerStyle layers of the style, for one source */
 
@@ -7,7 +8,7 @@ import { defaultStyle } from '../../core/style.js'
 export async function readStyle (doc) {
   const theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
   const address = new URL(`${encodeURIComponent(doc.layer)}/style.json?theme=${theme}`, document.baseURI)
-  const style = await served(address) ?? defaultStyle(doc, { theme })
+  const style = await ask(address).catch(() => defaultStyle(doc, { theme })) // without a network
   if (!style) return { layers: [] }
   const { sources, layers, sprite, glyphs } = style
   const isOwn = ({ source }) => {
@@ -16,15 +17,6 @@ export async function readStyle (doc) {
   }
   const whole = text => typeof text === 'string' && text ? unescaped(new URL(text, address).href) : undefined
   return { layers: layers.filter(isOwn), sprite: whole(sprite), glyphs: whole(glyphs) }
-}
-
-async function served (address) {
-  try {
-    const response = await fetch(address)
-    return response.ok ? await response.json() : undefined
-  } catch {
-    return undefined // without a network
-  }
 }
 
 /** `…/LAYER@TIME.json`, `couch://LAYER/{z}/{x}/{y}.pbf` → LAYER */

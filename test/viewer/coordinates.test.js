@@ -1,8 +1,7 @@
 // What the search for a place reads by itself.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { parsePlace } from '../../attachments/find/coordinates.js'
-import { placesIn } from '../../attachments/find/gazetteer.js'
+import { parsePlace, placesIn } from '../../attachments/find/coordinates.js'
 
 const near = (text, lat, lon, z = undefined, language = 'en') => {
   const place = parsePlace(text, language)

@@ -1,12 +1,11 @@
 // What somebody sees who has no name: asked for without the session of this browser. Nothing is written.
 import { html } from '../../html.js'
-import { databaseUrl } from '../../store.js'
+import { ask, databaseUrl } from '../../requests.js'
 import { Button, Hint } from '../../parts.js'
 import { State } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.access.stranger
-const TIMEOUT = 15000 // milliseconds until a request counts as unanswered
 const MOST = 1000 // layers
 const NAMED = 20 // of them at once
 
@@ -25,10 +24,10 @@ export async function askAsStranger (couch, known, signal) {
   const isGateway = databaseUrl() === null
   const db = isGateway ? new URL('db', document.baseURI).href : couch.db
   const tiles = isGateway ? new URL('.', document.baseURI).href : `${couch.db}/_design/tiles/_rewrite/`
-  const listing = `_all_docs?startkey=%22layer%3A%22&endkey=%22layer%3B%22&limit=${MOST}`
+  const listing = `${db}/_all_docs?startkey=%22layer%3A%22&endkey=%22layer%3B%22&limit=${MOST}`
   const [session, database, documents, designs, listed] = await Promise.all([
     look(`${couch.server}_session`, signal), look(db, signal), look(`${db}/_all_docs?limit=1`, signal),
-    look(`${db}/_design/tiles`, signal), look(`${db}/${listing}`, signal)
+    look(`${db}/_design/tiles`, signal), look(listing, signal)
   ])
   const rows = listed.outcome === 'reads' && Array.isArray(listed.answer?.rows) ? listed.answer.rows : null
   const layers = rows && rows.map(({ id }) => String(id).slice('layer:'.length))
@@ -51,16 +50,10 @@ export async function askAsStranger (couch, known, signal) {
 /** @returns {Promise<{outcome: Outcome, answer?: any}>} */
 async function look (url, signal) {
   try {
-    const answer = await fetch(url, {
-      credentials: 'omit',
-      cache: 'no-store',
-      headers: { Accept: 'application/json' },
-      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), signal])
-    })
-    if (answer.ok) return { outcome: 'reads', answer: await answer.json().catch(() => null) }
-    return { outcome: answer.status === 401 || answer.status === 403 ? 'nothing' : 'unknown' }
-  } catch {
-    return { outcome: 'unknown' }
+    return { outcome: 'reads', answer: await ask(url, { credentials: 'omit', cache: 'no-store', signal }) }
+  } catch ({ status }) {
+    if (status === 200) return { outcome: 'reads' } // an answer that is not JSON
+    return { outcome: status === 401 || status === 403 ? 'nothing' : 'unknown' }
   }
 }
 

@@ -2,7 +2,7 @@
 import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
 import { time } from '../../format.js'
 import { html, useRef, useState } from '../../html.js'
-import { databaseUrl } from '../../store.js'
+import { databaseUrl } from '../../requests.js'
 import { useApp, useDocs } from '../app.js'
 import { Copy } from '../command.js'
 import { confirm } from '../dialog.js'

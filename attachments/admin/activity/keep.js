@@ -79,7 +79,7 @@ async function removeOld ({ couch, docs }, removal) {
       if (!old.length) return
       removal.left--
       const gone = old.slice(0, activityDefaults.batch).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
-      const answers = await couch.ask('_bulk_docs', { method: 'POST', body: { docs: gone } })
+      const answers = await couch.ask('_bulk_docs', { body: { docs: gone } })
       if (answers.some(({ error }) => error && error !== 'conflict')) return // it may not: the next command does it
       for (const { _id } of gone) docs.drop(_id)
       await breathe()

@@ -109,7 +109,7 @@ function Row ({ doc, tiles, group, isUnsaved, move }) {
 /** How many tiles each layer has now, if the index knows it already. @returns {Promise<Map<string, number>>} */
 async function countTiles (couch, signal) {
   const query = { group_level: 1, update: false }
-  const { rows } = await couch.ask('_design/versions/_view/by_area', { query, signal })
+  const rows = await couch.rows('_design/versions/_view/by_area', query, { signal })
   return new Map(rows.map(({ key: [layer], value }) => [layer, value.count]))
 }
 

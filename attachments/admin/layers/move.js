@@ -43,16 +43,13 @@ export function Move ({ layer }) {
   </div>`
 }
 
-const first = ({ startkey, endkey }) =>
-  ({ startkey: JSON.stringify(startkey), endkey: JSON.stringify(endkey), limit: 1 })
-
 /** Deletes the document of a layer that has nothing: it asks the store again right before. */
 async function removeEmpty (app, layer) {
   const { couch, say, go } = app
   const ofKind = kind => ({ startkey: `${kind}:${layer}@`, endkey: `${kind}:${layer}@~` })
   const ranges = [layerRange(layer), ofKind('edition'), ofKind('style')]
-  const answers = await Promise.all(ranges.map(range => couch.ask('_all_docs', { query: first(range) })))
-  if (answers.some(({ rows }) => rows.length)) return say(words.notEmpty(layer), true)
+  const answers = await Promise.all(ranges.map(range => couch.rows('_all_docs', { ...range, limit: 1 })))
+  if (answers.some(({ length }) => length)) return say(words.notEmpty(layer), true)
   const question = { head: words.ask(layer), text: words.askText, action: words.remove, isDanger: true, typed: layer }
   if (!await confirm(question)) return
   const { _id, _rev } = await couch.read(`layer:${layer}`) ?? {}

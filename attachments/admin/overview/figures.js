@@ -30,12 +30,6 @@ export async function readState (couch, user, signal) {
   return { info, index: index?.view_index ?? null, tasks: tasks && tasks.filter(task => isOf(task, info.db_name)) }
 }
 
-/** The design documents without their files. */
-export async function readDesigns (couch, signal) {
-  const query = { startkey: '"_design/"', endkey: '"_design0"', include_docs: true }
-  return (await couch.ask('_all_docs', { query, signal })).rows.map(({ doc }) => doc).filter(Boolean)
-}
-
 /** Changes that an index has not read yet. */
 export const pendingOf = index => index?.updates_pending?.total ?? 0
 
@@ -100,7 +94,7 @@ const add = counts =>
 async function countRanges (couch, view, ranges, signal) {
   if (!ranges.length) return []
   const ask = async queries => (await orMissing(couch.ask(`${view}/queries`, {
-    method: 'POST', body: { queries: queries.map(query => ({ ...query, update: false })) }, signal
+    body: { queries: queries.map(query => ({ ...query, update: false })) }, signal
   })))?.results
   const ends = await ask(ranges.flatMap(({ startkey, endkey }) => [startkey, endkey])
     .map(startkey => ({ startkey, limit: 0 })))

@@ -67,7 +67,7 @@ export function Overview () {
     if (!await confirm({ head: ask, text, action })) return
     try {
       if (name === 'build') await couch.ask(path, { query: { limit: 1, update: 'lazy' } })
-      else await couch.ask(path, { method: 'POST', body: {} })
+      else await couch.ask(path, { body: {} })
       say(words.needs.asked)
     } catch (error) {
       return say(texts.failed(error.message), true)

@@ -1,6 +1,6 @@
 // Looks at the store again and again while the overview is open: sizes, indexes, figures of layers, expired tiles,
 // running tasks. No look waits for an index.
-import { figureDefaults, pendingOf, readDesigns, readExpiring, readFigures, readState } from './figures.js'
+import { figureDefaults, pendingOf, readExpiring, readFigures, readState } from './figures.js'
 
 const pauses = {
   look: 5000, // milliseconds between two looks at what goes on
@@ -91,7 +91,7 @@ export class Look {
     seen.state = await readState(couch, user, signal)
     const { index } = seen.state
     const isOld = performance.now() - this.#slowAt > pauses.again
-    if (isOld) seen.designs = await readDesigns(couch, signal)
+    if (isOld) seen.designs = await couch.designs(signal)
     // the figures change with the index
     const state = index ? `${index.signature} ${JSON.stringify(index.update_seq)} ${pendingOf(index)}` : ''
     const isDue = performance.now() - this.#figuresAt > pauses.share * this.#figuresTook

@@ -68,7 +68,7 @@ class Finder {
 
   async #ask (queries) {
     const body = { queries: queries.map(query => ({ ...query, update: false })) }
-    return (await this.#couch.ask(VIEW, { method: 'POST', body })).results
+    return (await this.#couch.ask(VIEW, { body })).results
   }
 }
 

@@ -41,12 +41,11 @@ export function Copies () {
 
 /** @param {import('../couch.js').Couch} couch @returns {Promise<Copy[]>} */
 async function readCopies (couch, signal) {
-  const [startkey, endkey] = [FIRST, `${FIRST}~`].map(id => JSON.stringify(id))
-  const query = { startkey, endkey, include_docs: true, limit: MOST }
-  const [info, { rows }] = await Promise.all([
+  const query = { startkey: FIRST, endkey: `${FIRST}~`, include_docs: true, limit: MOST }
+  const [info, rows] = await Promise.all([
     couch.ask('', { signal }),
-    couch.ask('_local_docs', { query, signal }).catch(error => {
-      if (CANNOT.includes(error.status)) return { rows: [] }
+    couch.rows('_local_docs', query, { signal }).catch(error => {
+      if (CANNOT.includes(error.status)) return []
       throw error
     })
   ])

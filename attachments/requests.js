@@ -1,0 +1,108 @@
+// Requests of all pages: to CouchDB, to the store that a gateway shows, to the embedded store, and to services that the
+// operator names. An answer without success, or none, is an AnswerError.
+//
+//   const { rows } = await ask(`${db}/_all_docs`, { query: { startkey: 'layer:', limit: 10 }, signal })
+import { words } from './words.js'
+
+const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
+const KEYS = ['key', 'startkey', 'endkey'] // parameters that are always JSON: others are, unless they are texts
+
+/** What went wrong, in words for the page. */
+export class AnswerError extends Error {
+  /** @param {string} message @param {number} [status] none without an answer @param {string} [code] of CouchDB */
+  constructor (message, status, code) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** The database behind this page, when CouchDB serves it; nothing behind a gateway. */
+export function databaseUrl (page = document.baseURI) {
+  const match = /^(.*)\/_design\/[^/]+\/_rewrite\//.exec(page)
+  return match ? match[1] : null
+}
+
+/**
+ * @typedef {Omit<RequestInit, 'body' | 'signal'> & {query?: Record<string, any>, body?: any, timeout?: number,
+ *   signal?: AbortSignal, as?: 'json' | 'arrayBuffer', onAnswer?: (answer: Response) => void}} Options
+ *   query: without what is undefined; body: is sent as JSON, with POST; timeout: milliseconds
+ *
+ * @param {string} url relative to the page @param {Options} [options]
+ * @returns {Promise<any>}
+ */
+export async function ask (url, { query = {}, body, timeout = TIMEOUT, signal, as = 'json', onAnswer, ...init } = {}) {
+  const address = new URL(url, document.baseURI)
+  for (const [name, value] of Object.entries(query)) {
+    const isText = typeof value === 'string' && !KEYS.includes(name)
+    if (value !== undefined) address.searchParams.set(name, isText ? value : JSON.stringify(value))
+  }
+  const headers = { Accept: 'application/json', ...body !== undefined && { 'Content-Type': 'application/json' } }
+  const content = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
+  const waiting = AbortSignal.any([AbortSignal.timeout(timeout), ...signal ? [signal] : []])
+  let answer
+  try {
+    answer = await fetch(address, { headers, ...content, ...init, signal: waiting })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new AnswerError(error.name === 'TimeoutError' ? words.store.late(timeout / 1000) : words.store.unreachable)
+  }
+  onAnswer?.(answer)
+  const value = await answer[answer.ok ? as : 'json']().catch(() => null)
+  if (answer.ok && value !== null) return value
+  const reason = value?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim())
+  throw new AnswerError(reason, answer.status, value?.error)
+}
+
+/** One database, which is asked with the session of this browser. */
+export class Database {
+  /** @param {string} db its address */
+  constructor (db) {
+    this.db = db
+  }
+
+  /** @param {string} path within the database; '' is the database itself @param {Options} [options] */
+  ask (path, options) {
+    return ask(path ? `${this.db}/${path}` : this.db, options)
+  }
+
+  /** @param {string} path of an index @param {object} query @param {Options} [options] @returns {Promise<any[]>} */
+  async rows (path, query, options) {
+    return (await this.ask(path, { query, ...options })).rows
+  }
+
+  /** @param {string} id @returns {Promise<any>} null where there is none */
+  read (id) {
+    return this.ask(encodeURIComponent(id)).catch(error => {
+      if (error.status === 404) return null
+      throw error
+    })
+  }
+
+  /** Documents of a range of ids. @param {object} query @param {Options} [options] @returns {Promise<any[]>} */
+  async docs (query, options) {
+    const rows = await this.rows('_all_docs', { include_docs: true, ...query }, options)
+    return rows.map(({ doc }) => doc).filter(Boolean)
+  }
+
+  /**
+   * Documents whose ids begin with a text, a page at a time, in the order of their ids.
+   * @param {string} prefix @param {{limit?: number, descending?: boolean} & Options} [options]
+   * @returns {AsyncGenerator<any[]>}
+   */
+  async * pages (prefix, { limit = 1000, descending = false, ...options } = {}) {
+    const ends = [prefix, `${prefix}\ufff0`]
+    const [start, endkey] = descending ? ends.reverse() : ends
+    for (let startkey = start; ;) {
+      const query = { startkey, endkey, include_docs: true, descending, limit }
+      const rows = await this.rows('_all_docs', query, options)
+      yield rows.map(({ doc }) => doc).filter(Boolean)
+      if (rows.length < limit) return
+      const last = rows[rows.length - 1].id
+      startkey = descending ? beforeId(last) : `${last}\u0000`
+    }
+  }
+}
+
+/** A key just before an id, for pages that go down. */
+const beforeId = id => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}\ufff0`
