@@ -2,6 +2,7 @@
 // process. A cookie counts only in requests of the store's own pages: browsers also send it with those of pages on
 // other ports of this machine.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { isOwnPage } from '../origins.js'
 import { HttpError, badRequest } from './errors.js'
 
@@ -19,8 +20,8 @@ const COOKIE = /(?:^|;)\s*AuthSession="?([^;"]*)"?/
 
 export class Sessions {
   #secret = randomBytes(32)
-  /** Wrong passwords by name and address, the oldest first. @type {Map<string, {count: number, until: number}>} */
-  #wrong = new Map()
+  /** Wrong passwords by name and address. @type {LRUCache<string, {count: number, until: number}>} */
+  #wrong
   #accounts
 
   /**
@@ -31,6 +32,7 @@ export class Sessions {
     this.#accounts = accounts
     this.now = now
     this.limits = { ...sessionDefaults, ...limits }
+    this.#wrong = new LRUCache({ max: this.limits.counted })
   }
 
   /**
@@ -66,11 +68,7 @@ export class Sessions {
     const user = this.#accounts.check(name, password)
     if (user) return user
     if (isCounted) wrong.count++
-    else {
-      this.#wrong.delete(key)
-      if (this.#wrong.size >= this.limits.counted) this.#wrong.delete(this.#wrong.keys().next().value ?? '')
-      this.#wrong.set(key, { count: 1, until: now + this.limits.locked * 1000 })
-    }
+    else this.#wrong.set(key, { count: 1, until: now + this.limits.locked * 1000 })
     const headers = { 'Set-Cookie': this.endedCookie }
     throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.', headers)
   }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import packaged from '@jitl/quickjs-wasmfile-release-sync'
+import { LRUCache } from 'lru-cache'
 import { newQuickJSWASMModuleFromVariant, newVariant } from 'quickjs-emscripten-core'
 
 const PAGE = 65536 // bytes of a page of WebAssembly memory
@@ -21,8 +22,8 @@ const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
 const wasmFile = fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))
 const wasmModule = new WebAssembly.Module(readFileSync(wasmFile))
 
-/** @type {Map<number, Engine>} by the id of the design document, the one that was used last at the end */
-const engines = new Map()
+/** @type {LRUCache<number, Engine>} by the id of the design document */
+const engines = new LRUCache({ max: ENGINES })
 let deadline = 0
 
 class Engine {
@@ -64,10 +65,7 @@ class Engine {
 
 async function engineOf (id, ddoc) {
   const engine = engines.get(id) ?? await Engine.start(ddoc)
-  engines.delete(id)
   engines.set(id, engine)
-  const [oldest] = engines.keys()
-  if (engines.size > ENGINES) engines.delete(oldest)
   return engine
 }
 

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import { chunks } from '../../../core/lists.js'
 import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
@@ -115,8 +116,8 @@ const VECTOR = formats.mvt.type
 const SMALL = 1000 // bytes below which packing gains nothing
 const MOST_PACKED = 32 // texts that are kept packed: the viewer and the client library have fewer
 
-/** @type {Map<string, Buffer>} digest -> packed bytes, the oldest first */
-const packed = new Map()
+/** @type {LRUCache<string, Buffer>} digest -> packed bytes */
+const packed = new LRUCache({ max: MOST_PACKED })
 
 async function readAttachment (ex, id, name) {
   const doc = await getDocument(ex.db, id, ex.query.rev === undefined ? {} : { rev: requireRev(ex.query.rev) })
@@ -156,8 +157,6 @@ async function sendBytes (ex, bytes, digest, headers) {
   if (!body) {
     body = await promisify(gzip)(bytes)
     packed.set(digest, body)
-    const [oldest] = packed.keys()
-    if (packed.size > MOST_PACKED) packed.delete(oldest)
   }
   ex.res.appendHeader('Vary', 'Accept-Encoding')
   ex.send(200, body, { ...headers, 'Content-Encoding': 'gzip' })

@@ -1,5 +1,6 @@
 // Which layers are private, and who may see them: visitors with a token of an access key or of the store. All other
 // layers are public.
+import { LRUCache } from 'lru-cache'
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet, looksLikeStoreToken } from '../../../core/tokens.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
@@ -27,8 +28,8 @@ export async function openAccess (options, { couch, log, signal }) {
 }
 
 export class Access {
-  /** @type {Map<string, import('../../../loader/store/token.js').Claim>} */
-  #known = new Map()
+  /** Those whose signatures are valid. @type {LRUCache<string, import('../../../loader/store/token.js').Claim>} */
+  #claims = new LRUCache({ max: MOST_TOKENS })
   #layers
   #keys
 
@@ -68,11 +69,10 @@ export class Access {
    */
   read (token) {
     if (looksLikeStoreToken(token)) return this.tokens.claim(token) // it may be revoked at any time
-    const known = this.#known.get(token)
+    const known = this.#claims.get(token)
     if (known && Date.now() < known.until) return known
     const claim = readToken(token, this.#keys, Date.now())
-    if (this.#known.size >= MOST_TOKENS) this.#known.clear()
-    this.#known.set(token, claim)
+    this.#claims.set(token, claim)
     return claim
   }
 

@@ -2,6 +2,7 @@
 // list and the body one buffer: this is what the gateway does nearly all the time.
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import { sharePromise, timeoutSignal } from '../../../core/promises.js'
 import { endOf, formats } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
@@ -248,14 +249,11 @@ async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 25
 
 const MOST_BLANK = 16 // sizes kept; layers have one or two between them
 
-/** @type {Map<number, Promise<Buffer>>} */
-const blanks = new Map()
+/** @type {LRUCache<number, Promise<Buffer>>} */
+const blanks = new LRUCache({ max: MOST_BLANK })
 
 /** A transparent PNG, for clients that need an image. @param {number} size pixels a side */
-function blankTile (size) {
-  if (blanks.size >= MOST_BLANK && !blanks.has(size)) blanks.clear()
-  return sharePromise(blanks, size, () => makeBlank(size))
-}
+const blankTile = size => sharePromise(blanks, size, () => makeBlank(size))
 
 async function makeBlank (size) {
   const { default: sharp } = await import('sharp') // most gateways do not need it

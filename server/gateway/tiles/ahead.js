@@ -6,6 +6,7 @@
 // It is paid from a credit. Every tile that is read ahead takes from it, and gives back four times as much when
 // somebody asks for it: it goes on while a quarter of the tiles are wanted. Single tiles here and there, or a layer of
 // which most is missing, soon leave no more than a small share.
+import { LRUCache } from 'lru-cache'
 import { headId, parseTileId, tileId } from '../../../core/index.js'
 
 export const aheadDefaults = {
@@ -35,8 +36,8 @@ export const aheadDefaults = {
  */
 
 export class ReadAhead {
-  /** The latest last. @type {Map<string, Block>} */
-  #blocks = new Map()
+  /** @type {LRUCache<string, Block>} */
+  #blocks
   #credit
 
   /**
@@ -48,6 +49,7 @@ export class ReadAhead {
    */
   constructor ({ cache, reader, asOf, limits }) {
     this.limits = { ...aheadDefaults, ...limits }
+    this.#blocks = new LRUCache({ max: this.limits.recent })
     this.cache = cache
     this.reader = reader
     this.asOf = asOf
@@ -87,11 +89,10 @@ export class ReadAhead {
   #block (of, side, column, row) {
     const key = `${of.layer}@${of.time ?? ''}:${of.z}:${side}:${column}:${row}`
     const known = this.#blocks.get(key)
-    this.#blocks.delete(key)
+    if (known) return known
     /** @type {Block} */
-    const block = known ?? { of, side, column, row, isRead: false, count: 0, began: [0, 0], now: [0, 0] }
+    const block = { of, side, column, row, isRead: false, count: 0, began: [0, 0], now: [0, 0] }
     this.#blocks.set(key, block)
-    if (this.#blocks.size > this.limits.recent) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
     return block
   }
 

@@ -1,6 +1,7 @@
 // What `@2023` in an address means: the tile as of the end of 2023 (endOf in core/times.js), that is the version with
 // the greatest time up to then. It is found on the timeline of the tile, which is kept in memory like the bytes: for
 // another time of the same tile, one read at most. Upstreams are never asked for the past.
+import { LRUCache } from 'lru-cache'
 import { asOf, endOf } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Guesses } from './guesses.js'
@@ -9,8 +10,8 @@ const ATTEMPTS = 4 // for a timeline that changes meanwhile
 const MOST_TIMES = 2000 // times whose end is remembered: a clock has few positions, and each is asked for many times
 
 export class AsOf {
-  /** @type {Map<string, {end: string, at: number}>} at: milliseconds since 1970 */
-  #ends = new Map()
+  /** @type {LRUCache<string, {end: string, at: number}>} at: milliseconds since 1970 */
+  #ends = new LRUCache({ max: MOST_TIMES })
 
   /**
    * @param {object} parts
@@ -98,7 +99,6 @@ export class AsOf {
     if (known) return known
     const end = endOf(time)
     const found = { end, at: Date.parse(end) }
-    if (this.#ends.size >= MOST_TIMES) this.#ends.clear()
     this.#ends.set(time, found)
     return found
   }

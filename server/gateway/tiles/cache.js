@@ -59,8 +59,9 @@ export class TileCache {
 
   /** Moves what was read ahead to what was asked for. */
   #promote (key) {
-    const found = this.ahead.take(key)
+    const found = this.ahead.peek(key)
     if (found === undefined) return undefined
+    this.ahead.delete(key)
     this.memory.set(key, found.value, found.bytes)
     this.onUse(found.block, key)
     return found.value

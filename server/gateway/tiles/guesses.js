@@ -4,6 +4,7 @@
 // - the head, if its time is not later: no version is newer than it;
 // - a past version of the newest time up to then at which anything in the layer changed, as the time index says it. Of
 //   tiles that have changed since the index was asked, the timeline is read.
+import { LRUCache } from 'lru-cache'
 import { ignoreRejection } from '../shared-work.js'
 import { EPOCH } from './entry.js'
 
@@ -27,8 +28,8 @@ const guessDefaults = {
  */
 
 export class Guesses {
-  /** @type {Map<string, Answers>} */
-  #answers = new Map()
+  /** @type {LRUCache<string, Answers>} */
+  #answers
 
   /**
    * @param {object} parts
@@ -38,6 +39,7 @@ export class Guesses {
    */
   constructor ({ cache, reader, limits }) {
     this.limits = { ...guessDefaults, ...limits }
+    this.#answers = new LRUCache({ max: this.limits.guessed })
     this.cache = cache
     this.reader = reader
   }
@@ -65,7 +67,6 @@ export class Guesses {
     const key = keyOf(id, end)
     let answers = this.#answers.get(key)
     if (answers === undefined) {
-      if (this.#answers.size >= this.limits.guessed) this.#answers.clear()
       answers = { count: 0, heads: 0, pasts: 0, time: '', askedAt: -Infinity }
       this.#answers.set(key, answers)
     }

@@ -1,6 +1,7 @@
 // The WMTS of the gateway: capabilities, now or as of a time; the times of a layer; and tiles, which are answered as
 // those of any other address.
 import { isDeepStrictEqual } from 'node:util'
+import { LRUCache } from 'lru-cache'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
 import { cacheControlWith } from '../addresses.js'
 import { refuseIfIncomplete } from '../incomplete-edge.js'
@@ -14,7 +15,8 @@ const MOST_DOCUMENTS = 16
 
 /**
  * Documents of a gateway while its layers do not change: Layers then answers with the same objects.
- * @typedef {{listed: import('./capabilities.js').Listed[], documents: Map<string, {bytes: Buffer, etag: string}>}} Kept
+ * @typedef {{bytes: Buffer, etag: string}} Document
+ * @typedef {{listed: import('./capabilities.js').Listed[], documents: LRUCache<string, Document>}} Kept
  * @type {WeakMap<object, Kept>}
  */
 const kept = new WeakMap()
@@ -65,13 +67,15 @@ function make (listed, place) {
 /** Made again when a layer, its times or its reach have changed. */
 function documentOf (layers, place, listed) {
   let known = kept.get(layers)
-  if (!known || !same(known.listed, listed)) kept.set(layers, known = { listed, documents: new Map() })
+  if (!known || !same(known.listed, listed)) {
+    known = { listed, documents: new LRUCache({ max: MOST_DOCUMENTS }) }
+    kept.set(layers, known)
+  }
   const { documents } = known
   const key = `${place.at ?? ''} ${place.base}`
   let document = documents.get(key)
   if (!document) {
     document = make(listed, place)
-    if (documents.size >= MOST_DOCUMENTS) documents.delete(/** @type {string} */ (documents.keys().next().value))
     documents.set(key, document)
   }
   return document
