@@ -6,7 +6,7 @@
 import { pause } from '../core/promises.js'
 import { TilecouchError } from '../loader/errors.js'
 import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
-import { followed } from '../loader/cli/store.js'
+import { followed } from '../loader/cli/live.js'
 import { Store, publish, warmIndexes, workDefaults } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/maintain/mirror/sides.js'

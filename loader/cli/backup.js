@@ -2,11 +2,12 @@
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
 import { inWords } from '../backup/rights.js'
-import { withDatabase, withStoreWork, withWork } from './store.js'
+import { withDatabase } from './store.js'
 import { refuse } from './options.js'
-import { byCause, bytes, count, duration, linesOf, plural } from './output.js'
+import { byCause, bytes, count, duration, plural } from './output.js'
 import { confirmPrompt } from './passwords.js'
-import { ProgressLine, reportEnd } from './progress.js'
+import { ProgressLine } from './progress.js'
+import { runStoreTask, runTask } from './task.js'
 import { Couch } from '../store/couch.js'
 
 const STREAM = '-' // standard input or output
@@ -56,41 +57,27 @@ are shown and must be confirmed. A restore that was killed continues when it is 
 
 function runBackup (context, options, file) {
   const { output, signal } = context
-  const toStream = file === STREAM
-  const isTerminal = /** @type {any} */ (output.stdout).isTTY
-  if (toStream && isTerminal) refuse('the file', STREAM, 'standard output is a terminal')
-  const about = { command: 'backup', unit: 'documents' }
-  return withStoreWork(context, options, about, async (store, work) => {
-    const progress = new ProgressLine(output, 'documents')
-    const { refused } = await reportEnd(progress, () => backup(store, toStream ? output.stdout : file, {
-      base: options.base,
-      force: options.force,
-      signal,
-      onProgress ({ step, documents, total: planned, size }) {
-        const total = planned && Math.max(planned, documents)
-        progress.begin(step === 'verifying' ? 'Verifying' : '')
-        progress.draw(documents, total, () => [bytes(size)])
-        work.show({ done: documents, total, about: { step, bytes: size } })
-      }
-    }), (summary, seconds) => {
-      work.show(figuresOf(summary))
-      const result = { ...summary, seconds }
-      const lines = describeBackup(summary, seconds)
-      // the backup is written to standard output
-      if (toStream) output.stderr.write(`${output.json ? JSON.stringify(result) : linesOf(lines).join('\n')}\n`)
-      else output.result(result, lines)
-    })
-    return refused ? 1 : 0
-  })
+  const isPiped = file === STREAM
+  if (isPiped && /** @type {any} */ (output.stdout).isTTY) refuse('the file', STREAM, 'standard output is a terminal')
+  if (isPiped) output.leaveStdout()
+  return runStoreTask(context, options, store => ({
+    command: 'backup',
+    unit: 'documents',
+    figures: ({ step, file: written, documents, total, refused, named, size, moment }) => ({
+      title: step === 'verifying' ? 'Verifying' : '',
+      done: documents,
+      total: written ? documents : total && Math.max(total, documents),
+      failed: refused,
+      failures: named,
+      about: { step, file: written, bytes: size, moment }
+    }),
+    run: onProgress => backup(store, isPiped ? output.stdout : file, {
+      base: options.base, force: options.force, signal, onProgress
+    }),
+    report: describeBackup,
+    isFaulty: summary => summary.refused
+  }))
 }
-
-const figuresOf = ({ file, documents, refused, named, size, moment }) => ({
-  done: documents,
-  total: documents,
-  failed: refused,
-  failures: named,
-  about: { step: undefined, file, bytes: size, moment }
-})
 
 /** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
 function describeBackup (summary, seconds) {
@@ -119,13 +106,11 @@ const tokenLines = (tokens, one, several) => tokens
   : []
 
 async function runRestore (context, options, files) {
-  const isStream = files.includes(STREAM)
-  if (isStream && files.length > 1) {
+  const isPiped = files.includes(STREAM)
+  if (isPiped && files.length > 1) {
     refuse('the files', STREAM, 'standard input takes one full backup and no other files')
   }
-  const about = { command: 'restore', unit: 'documents' }
-  const act = url => withWork(context, url && !options.dryRun ? new Couch(url) : undefined, about, work =>
-    restoreInto(context, { ...options, work }, isStream ? context.stdin : files, url))
+  const act = url => restoreInto(context, options, isPiped ? context.stdin : files, url)
   // files can be checked without a database
   if (options.dryRun && options.db === undefined) return act(null)
   return withDatabase(context, options, act, { creates: !options.dryRun })
@@ -133,47 +118,47 @@ async function runRestore (context, options, files) {
 
 const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
-async function restoreInto ({ output, stdin, signal }, options, files, url) {
-  const { partial, dryRun = false, yes, closed, q, work } = options
+function restoreInto (context, options, files, url) {
+  const { output, stdin, signal } = context
+  const { partial, dryRun = false, yes, closed, q } = options
   const progress = new ProgressLine(output, 'documents')
   const isPipe = !Array.isArray(files) // nobody can answer on standard input
   const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
   const ask = confirm && (async changes => {
     progress.end()
-    const rights = changes.map(change => `  ${inWords(change)}`)
-    output.note('The files give these rights in the database:', rights)
+    output.note('The files give these rights in the database:', changes.map(change => `  ${inWords(change)}`))
     return confirm('Give them? [y/N] ')
   })
   const withoutYes = closed ? 'leave' : ask
-  try {
-    const { refused, differences, damage, withheld } = await reportEnd(progress, () => restore(files, url, {
-      partial,
-      dryRun,
-      rights: yes ? 'give' : withoutYes,
-      q,
-      signal,
-      onProgress ({ step, done, total }) {
-        if (progress.begin(steps[step])) {
-          progress.counted = step === 'indexing' ? 'changes' : 'documents'
-          output.note(`${progress.title} …`)
-        }
-        if (done) progress.draw(done, total)
-        work.show({ done, total, unit: progress.counted, about: { step } })
+  return runTask(context, url && !dryRun ? new Couch(url) : undefined, {
+    command: 'restore',
+    unit: 'documents',
+    progress,
+    figures: ({ step, done, total, documents, refused, refusals }) => ({
+      title: steps[step],
+      unit: step === 'indexing' ? 'changes' : 'documents',
+      done: done ?? documents,
+      total: total ?? documents,
+      failed: refused,
+      failures: refusals,
+      about: { step }
+    }),
+    run: onProgress => restore(files, url, {
+      partial, dryRun, q, signal, rights: yes ? 'give' : withoutYes,
+      onProgress (tally) {
+        if (progress.begin(steps[tally.step])) output.note(`${progress.title} …`)
+        onProgress(tally)
       }
-    }), (summary, seconds) => {
-      const { documents, refused: failed, refusals: failures } = summary
-      const about = { step: undefined }
-      work.show({ done: documents, total: documents, unit: 'documents', failed, failures, about })
-      output.result({ ...summary, seconds }, describeRestore(summary, seconds))
-    })
-    return refused + differences + damage.length || withheld ? 1 : 0
-  } catch (error) {
-    if (error.written) {
-      output.note(`${plural(error.written, 'document')} had been written. Only admins may use the database. ` +
-        'Run the command again, or remove the database.')
-    }
-    throw error
-  }
+    }).catch(error => {
+      if (error.written) {
+        output.note(`${plural(error.written, 'document')} had been written. Only admins may use the database. ` +
+          'Run the command again, or remove the database.')
+      }
+      throw error
+    }),
+    report: describeRestore,
+    isFaulty: ({ refused, differences, damage, withheld }) => refused + differences + damage.length || withheld
+  })
 }
 
 /** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds */

@@ -1,7 +1,7 @@
 // tilecouch check: look for faults in a store, layers, or files of tiles, and repair those with only one possible fix.
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { now, parseReference } from '../../core/index.js'
+import { parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
@@ -9,8 +9,9 @@ import { upgrade } from '../check/upgrade.js'
 import { faults } from '../check/files/faults.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { BLANK, bytes, count, duration, linesOf, moreLine, plural, table } from './output.js'
-import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
-import { LiveState, followed, withStoreWork } from './store.js'
+import { LiveState, followed, liveMessages } from './live.js'
+import { ProgressLine, pushReport } from './progress.js'
+import { runStoreTask, runTask } from './task.js'
 
 const SHOWN = 20 // documents named; --json has more
 
@@ -56,14 +57,16 @@ async function runCheck (context, options, names) {
   }
   if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', options.zoom ?? true, 'name one layer')
   const settings = { ...part, fix, decode, signal: context.signal }
-  if (target.file) return checkWith(context, options, target.file, settings)
+  if (target.file) return runTask(context, undefined, checkTask(context, options, target.file, settings))
   const { layers = [], time } = target
   const [layer] = layers.length === 1 ? layers : []
-  return withStoreWork(context, options, { command: 'check', follows: live, layer }, async (store, work) => {
-    if (only === 'conflicts') return resolveWith(context, options, store, target.layers, work)
-    if (only === 'upgrade') return upgradeWith(context, options, store, work)
-    if (layer !== undefined) return checkWith(context, options, { store, layer, time }, settings, work)
-    return checkWith(context, options, store, { ...settings, layers: layers.length ? layers : undefined }, work)
+  return runStoreTask(context, options, store => {
+    const about = { command: 'check', layer, follows: live }
+    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, target.layers) }
+    if (only === 'upgrade') return { ...about, ...upgradeTask(context, options, store) }
+    const subject = layer === undefined ? store : { store, layer, time }
+    const checked = { ...settings, layers: layers.length > 1 ? layers : undefined }
+    return { ...about, ...checkTask(context, options, subject, checked) }
   })
 }
 
@@ -82,63 +85,45 @@ async function targetOf (names) {
   return { layers: references.map(({ layer }) => layer), time: timed?.time }
 }
 
-/** work: of a store */
-async function checkWith ({ output }, { report: file, decode }, what, settings, /** @type {any} */ work = undefined) {
+function checkTask ({ output }, { report: file, decode }, subject, settings) {
   if (file === '-' && output.json) refuse('--report', file, 'with --json standard output is for the result')
   const list = file === undefined ? undefined : new FindingList(file, output.stdout)
-  const progress = new CheckProgress(output, typeof what === 'string' ? 'tiles' : 'versions')
-  try {
-    const checked = await reportEnd(progress, () => check(what, {
+  if (file === '-') output.leaveStdout()
+  return {
+    unit: typeof subject === 'string' ? 'tiles' : 'versions',
+    figures: ({ tiles, total, bytes: size, faults: wrong, warnings, kinds }) =>
+      ({ done: tiles, total, about: { bytes: size, faults: wrong, warnings, kinds } }),
+    run: onProgress => check(subject, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: output.json ? undefined : done => { // else tiles need not be counted
-        progress.show(done)
-        work?.show(figuresOf(done))
-      }
-    }), (summary, seconds, ended) => {
-      const { kind, layers, faults: wrong, warnings } = summary
-      work?.show({ ...figuresOf(summary), about: { faults: wrong, warnings, kinds: summary.kinds } })
-      const isNothing = ended && kind === 'store' && !layers.length && !wrong && !warnings
-      if (!isNothing) report(output, summary, { seconds, file, decode, ended })
-    })
-    return (checked.repair ?? checked).faults ? 1 : 0
-  } finally {
-    list?.close()
+      onProgress: output.json ? undefined : onProgress // else tiles need not be counted
+    }).finally(() => list?.close()),
+    report (summary, seconds, ended) {
+      const isNothing = summary.kind === 'store' && !summary.layers.length && !summary.faults && !summary.warnings
+      return ended && isNothing ? undefined : checkLines(summary, { seconds, file, decode, ended })
+    },
+    isFaulty: summary => (summary.repair ?? summary).faults
   }
 }
 
-const figuresOf = (/** @type {any} */ { tiles, total, faults: wrong, warnings }) => (
-  { done: tiles, ...(total && { total }), unit: 'tiles', about: { faults: wrong, warnings } }
-)
-
-class CheckProgress extends ProgressLine {
-  /** @param {import('../check/index.js').Progress} done */
-  show ({ layer, tiles, bytes: size, total, faults: wrong, warnings }) {
-    const counts = [wrong && plural(wrong, 'fault'), warnings && plural(warnings, 'warning')]
-    this.draw(tiles, total, () => [layer, bytes(size), ...counts])
-  }
-}
-
-function report (output, summary, { seconds, file, decode, ended }) {
-  const { what, kind, layers, tiles, versions, bytes: size, faults: wrong, warnings, kinds, checked, repair } = summary
+function checkLines (summary, { seconds, file, decode, ended }) {
+  const { what, kind, layers, tiles, versions, faults: wrong, warnings, kinds, checked, repair } = summary
   const read = [
     layers && plural(layers.length, 'layer'),
     plural(tiles, 'tile'),
-    versions !== undefined && plural(versions, 'version')
+    versions !== undefined && plural(versions, 'version'),
+    bytes(summary.bytes)
   ]
   const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
-  const title = linesOf([!layers && kind, ended]).join(', ')
   const repairable = Object.entries(kinds).reduce((sum, [code, number]) => sum + (faults[code].fix ? number : 0), 0)
   const counts = [plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)]
-  const lines = [
-    `${what}${title && ` (${title})`}: ${linesOf(read).join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
+  return [
+    `${what}${layers ? '' : ` (${kind})`}${ended}: ${linesOf(read).join(', ')} in ${duration(seconds)}${rate}`,
     `  ${ended ? 'so far ' : ''}${linesOf(counts).join(', ')}`,
     findingLines(summary, file, !repair),
     repair && repairLines(repair),
     !repair && repairable && kind === 'store' && [BLANK, `--fix repairs ${count(repairable)} of these.`]
   ]
-  if (file === '-') output.note(lines)
-  else output.result({ ...summary, seconds }, lines)
 }
 
 /** What was checked, in words. */
@@ -171,62 +156,43 @@ const nameFinding = ({ code, where, why, reason = why }) => `  ${code} ${where}$
 const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missing' }
 
 /** --only conflicts */
-async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers, /** @type {any} */ work) {
-  const progress = new ProgressLine(output, 'documents')
+function conflictsTask ({ output, signal }, { fix = false, live = false }, store, layers) {
   const state = new LiveState()
-  const watch = live
-    ? following(output)
-    : {
-        onState () {},
-        onProgress: ({ conflicts, settled, ended }) =>
-          progress.draw(conflicts + settled, undefined, () => [`${count(ended)} losing revisions`])
-      }
-  const show = tally => {
-    const figures = conflictFigures(tally)
-    work.show(live ? { ...figures, about: followed(state, { ...figures.about, source: store.url }) } : figures)
-  }
-  let tally = { conflicts: 0, settled: 0, ended: 0, left: 0, refused: 0, unknown: 0 }
-  const { left, refused, unknown } = await reportEnd(progress, () => resolve(store, {
-    layers,
-    live,
-    dryRun: !fix,
-    signal,
-    onState (change) {
-      state.note({ state: change.state, error: change.error?.code, reason: change.error?.message })
-      watch.onState(change)
-      show(tally)
-    },
-    onProgress (done) {
-      tally = done
-      watch.onProgress(done)
-      show(done)
-    }
-  }), (summary, seconds) => {
-    show(summary)
-    output.result({ ...summary, seconds }, [
-      ...conflictWords(summary, !fix),
-      ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
-      ...moreLine(summary.left + summary.refused + summary.unknown, SHOWN)
-    ])
-  })
-  return left + refused + unknown ? 1 : 0
-}
-
-const conflictFigures = ({ conflicts, settled, ended, left = 0, refused = 0, unknown = 0 }) =>
-  ({
-    done: conflicts + settled, unit: 'documents', failed: left + refused + unknown, about: { only: 'conflicts', ended }
-  })
-
-/** With --live: a line when conflicts were resolved, and when the store goes and comes. */
-function following (output) {
-  let ended = 0
+  const messages = live ? liveMessages(output, 'Resolving conflicts as they come.') : undefined
+  let tally = { conflicts: 0, settled: 0, ended: 0 }
   return {
-    onState: reportStates(output, 'Resolving conflicts as they come.'),
-    onProgress: tally => {
-      if (tally.ended === ended) return
-      output.line(`${now()}  ${plural(tally.ended - ended, 'losing revision')} deleted, ${count(tally.ended)} in all`)
-      ended = tally.ended
-    }
+    unit: 'documents',
+    progress: Object.assign(new ProgressLine(output, 'documents'), { isQuiet: live }),
+    figures ({ conflicts, settled, ended, left = 0, refused = 0, unknown = 0 }) {
+      const about = { only: 'conflicts', ended }
+      return {
+        done: conflicts + settled,
+        failed: left + refused + unknown,
+        about: live ? followed(state, { ...about, source: store.url }) : about
+      }
+    },
+    run: onProgress => resolve(store, {
+      layers,
+      live,
+      dryRun: !fix,
+      signal,
+      onState (change) {
+        state.note({ state: change.state, error: change.error?.code, reason: change.error?.message })
+        messages?.onState(change)
+        onProgress(tally)
+      },
+      onProgress (done) {
+        tally = done
+        messages?.onCounts({ 'losing revisions deleted': done.ended })
+        onProgress(done)
+      }
+    }),
+    report: summary => [
+      conflictWords(summary, !fix),
+      summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
+      moreLine(summary.left + summary.refused + summary.unknown, SHOWN)
+    ],
+    isFaulty: ({ left, refused, unknown }) => left + refused + unknown
   }
 }
 
@@ -247,16 +213,12 @@ function conflictWords ({ conflicts, ended, past, contested, promoted, merged, s
 }
 
 /** --only upgrade */
-async function upgradeWith ({ output, signal }, { fix = false }, store, /** @type {any} */ work) {
-  work.show({ about: { only: 'upgrade' } })
-  const progress = new IndexProgress(output)
-  const onPush = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
-    if (event.step === 'index') progress.show(event)
-    else output.note(`${event.id}: deployed`)
-  }
-  await reportEnd(progress, () => upgrade(store, { dryRun: !fix, signal, onPush }), (summary, seconds) =>
-    output.result({ ...summary, dryRun: !fix, seconds }, upgradeLines(summary, store.url, fix)))
-}
+const upgradeTask = ({ output, signal }, { fix = false }, store) => ({
+  about: { only: 'upgrade' },
+  run: () => upgrade(store, { dryRun: !fix, signal, onPush: pushReport(output, 'deployed') }),
+  facts: () => ({ dryRun: !fix }),
+  report: summary => upgradeLines(summary, store.url, fix)
+})
 
 function upgradeLines ({ from, to, steps, designs, skipped, unstated = 0 }, url, fix) {
   const behind = designs.filter(({ action }) => action !== 'unchanged')

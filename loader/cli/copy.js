@@ -10,7 +10,8 @@ import { withPatientStore } from './store.js'
 import { failureLines } from './load-report.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
-import { LayerProgress, reportEnd } from './progress.js'
+import { CountingProgress, countLayer } from './progress.js'
+import { runTask } from './task.js'
 
 const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep ' +
   'its terms of use.'
@@ -43,83 +44,76 @@ a move. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH
 
 async function runCopy (context, options, name, to) {
   if (options.move) return moveCommand(context, options, name, to)
-  const { output, signal } = context
+  const { signal } = context
+  const { from, dryRun = false } = options
   const { layer, time } = parseReference(name)
-  if (to === undefined && options.from === undefined) refuse('TO', '', 'it is left out only with --from')
+  if (to === undefined && from === undefined) refuse('TO', '', 'it is left out only with --from')
   const target = checkLayer(to ?? layer)
-  const settings = {
-    time,
-    ...await partOf(options),
-    history: options.history !== false,
-    permission: Boolean(options.iHavePermission),
-    dryRun: Boolean(options.dryRun)
-  }
+  const part = await partOf(options)
+  const history = options.history !== false
+  const reference = formatReference(layer, time)
   return withPatientStore(context, options, async store => {
-    const { from } = options
     const url = from && (await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from)
     const source = url ? new Store(openSource(url, { retries: 3 })) : store
-    const { area, zooms, dryRun } = settings
     const isNew = !await store.couch.get(layerId(target))
-    const progress = new LayerProgress(output, source, layer, { area, zooms })
-    const summary = await reportEnd(progress, () => copyLayer(store, layer, target, {
-      ...settings,
-      source,
-      signal,
-      onProgress: ({ tiles, bytes: size }) => progress.draw(tiles, progress.total, () => [bytes(size)])
-    }), (copied, seconds, ended) => {
-      reportCopy(output, copied, { ...settings, from: formatReference(layer, time), seconds, ended })
+    return runTask(context, undefined, {
+      progress: new CountingProgress(context.output, countLayer(source, layer, part)),
+      figures,
+      run: async onProgress => {
+        const permission = Boolean(options.iHavePermission)
+        const settings = { ...part, time, history, permission, dryRun, source, signal, onProgress }
+        const summary = await copyLayer(store, layer, target, settings)
+        const { versions, editions, styles } = summary
+        if (dryRun || !(isNew || versions + editions + styles)) return summary
+        const copiedFrom = { after: `${reference}${from ? ` of ${scrub(from)}` : ''}` }
+        const fields = { copiedFrom, ...counted({ versions, editions, styles }) }
+        const done = isNew ? 'created' : 'changed'
+        await recordActivity(store.couch, 'copy', { what: 'layer', done, layer: target, fields })
+        return summary
+      },
+      facts: () => ({ dryRun }),
+      report: (summary, seconds, ended) =>
+        copyLines(summary, `${reference} to ${target}${ended}`, { time, dryRun, seconds }),
+      isFaulty: summary => summary.failed + summary.moved
     })
-    const { versions, editions, styles } = summary
-    if (!dryRun && (isNew || versions + editions + styles)) {
-      const copiedFrom = { after: `${formatReference(layer, time)}${from ? ` of ${scrub(from)}` : ''}` }
-      const fields = { copiedFrom, ...counted({ versions, editions, styles }) }
-      await recordActivity(store.couch, 'copy', {
-        what: 'layer', done: isNew ? 'created' : 'changed', layer: target, fields
-      })
-    }
-    return summary.failed + summary.moved ? 1 : 0
   })
 }
 
-function reportCopy (output, summary, { from, dryRun, time, seconds, ended }) {
-  const { to, tiles, versions, bytes: size, unchanged, extended, editions, moved } = summary
-  output.result({ ...summary, dryRun, seconds }, [
-    `${from} to ${to}${ended ? ` (${ended})` : ''}: ${plural(tiles, 'tile')} in ${duration(seconds)}`,
-    `  ${plural(versions, 'version')} ${dryRun ? 'would be ' : ''}copied (${bytes(size)}), ${count(unchanged)} existed`,
+const figures = ({ tiles, bytes: size }) => ({ done: tiles, about: { bytes: size } })
+
+function copyLines (summary, title, { time, dryRun, seconds }) {
+  const { tiles, versions, unchanged, extended, editions, moved } = summary
+  const copied = `${dryRun ? 'would be ' : ''}copied (${bytes(summary.bytes)})`
+  return [
+    `${title}: ${plural(tiles, 'tile')} in ${duration(seconds)}`,
+    `  ${plural(versions, 'version')} ${copied}, ${count(unchanged)} existed`,
     extended && `  ${plural(extended, 'tile')} ${extended === 1 ? 'expires' : 'expire'} later now`,
     editions && `  ${plural(editions, 'edition')} copied`,
     time !== undefined && NOT_UPDATED,
     moved && `  ${plural(moved, 'version')} kept changing: run it again`,
-    ...failureLines(summary)
-  ])
+    failureLines(summary)
+  ]
 }
 
 async function moveCommand (context, options, from, to) {
   const { output, signal } = context
   if (to === undefined) refuse('TO', '', 'name the layer')
-  const dryRun = Boolean(options.dryRun)
-  return withPatientStore(context, options, async store => {
-    const progress = new LayerProgress(output, store, from)
-    const titles = { copy: `Copying to ${to}`, remove: `Removing ${from}` }
-    const { failed, done } = await reportEnd(progress, () => moveLayer(store, from, to, {
-      dryRun,
-      purge: Boolean(options.purge),
-      signal,
-      onProgress ({ step, tiles, bytes: size }) {
-        progress.begin(titles[step])
-        progress.draw(tiles, progress.total, () => [bytes(size)])
-      }
-    }), (summary, seconds, ended) => { if (!ended) reportMove(output, summary, { dryRun, seconds }) })
-    if (done) {
+  const { dryRun = false, purge = false } = options
+  const titles = { copy: `Copying to ${to}`, remove: `Removing ${from}` }
+  return withPatientStore(context, options, store => runTask(context, undefined, {
+    progress: new CountingProgress(output, countLayer(store, from)),
+    figures: ({ step, ...tally }) => ({ title: titles[step], ...figures(tally) }),
+    run: async onProgress => {
+      const summary = await moveLayer(store, from, to, { dryRun, purge, signal, onProgress })
       const fields = { layer: { before: from, after: to } }
-      await recordActivity(store.couch, 'copy --move', { what: 'layer', done: 'changed', layer: to, fields })
-    }
-    return done || (dryRun && !failed) ? 0 : 1
-  })
-}
-
-function reportMove (output, summary, { dryRun, seconds }) {
-  output.result({ ...summary, dryRun, seconds }, [moveLine(summary, { dryRun, seconds }), ...failureLines(summary)])
+      const change = /** @type {const} */ ({ what: 'layer', done: 'changed', layer: to, fields })
+      if (summary.done) await recordActivity(store.couch, 'copy --move', change)
+      return summary
+    },
+    facts: () => ({ dryRun }),
+    report: (summary, seconds) => [moveLine(summary, { dryRun, seconds }), failureLines(summary)],
+    isFaulty: ({ done, failed }) => !done && !(dryRun && !failed)
+  }))
 }
 
 function moveLine ({ from, to, tiles, versions, left, done, bytes: size }, { dryRun, seconds }) {

@@ -7,7 +7,10 @@ import { FeatureReport, GeoJsonReport, ListReport } from '../export/diff/reports
 import { withPatientStore } from './store.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { BLANK, bytes, count, duration, plural, table } from './output.js'
-import { LayerProgress, reportEnd } from './progress.js'
+import { CountingProgress, countLayer } from './progress.js'
+import { runTask } from './task.js'
+
+const NOT_COMPARED = 'not compared: a version of them was deleted from the store meanwhile'
 
 /** @type {import('./command.js').Declaration} */
 export const diffCommand = {
@@ -37,35 +40,34 @@ export const diffCommand = {
 async function runDiff (context, options, from, to) {
   const { output, signal } = context
   checkOptions(options, output)
+  if ([options.report, options.features].includes('-')) output.leaveStdout()
   const selection = { ...await partOf(options), signal }
   return withPatientStore(context, options, async store => {
     const { layer } = parseReference(from)
     const grid = await store.grid(layer)
     const reports = await openReports(options, { store, name: `${from} -> ${to}`, grid, signal }, output)
     const files = Object.values(reports)
-    const progress = new LayerProgress(output, store, layer, selection)
-    try {
-      const summary = await reportEnd(progress, async () => {
-        const compared = await diff(store, from, to, {
-          ...selection,
-          onTile: async change => { for (const each of files) await each.add(change) },
-          onProgress ({ tiles, different }) {
-            progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
-          }
-        })
+    return runTask(context, undefined, {
+      progress: new CountingProgress(output, countLayer(store, layer, selection)),
+      figures: ({ tiles, different }) => ({ done: tiles, about: { different } }),
+      run: async onProgress => {
+        const onTile = async change => { for (const each of files) await each.add(change) }
+        const compared = await diff(store, from, to, { ...selection, onTile, onProgress })
         for (const each of files) await each.finish()
         return { ...compared, ...(reports.featureList && { features: reports.featureList.changes.summary }) }
-      }, (found, seconds, how) => report(output, { ...found, seconds }, { ...options, ...reports }, how))
-      const isDifferent = options.exitCode && differenceOf(summary)
-      const { missing: parts = 0, unreadable = [] } = summary.features ?? {}
-      const isPart = summary.missing || parts || unreadable.length
-      return isPart || isDifferent ? 1 : 0
-    } catch (error) {
+      },
+      report: (summary, seconds, ended) => reportLines(summary, { ...options, ...reports, seconds, ended }),
+      isFaulty: summary => isPart(summary) || (options.exitCode && differenceOf(summary))
+    }).catch(async error => {
       for (const each of files) await each.discard()
       throw error
-    }
+    })
   })
 }
+
+/** Whether something was not compared. */
+const isPart = ({ missing, features = { missing: 0, unreadable: [] } }) =>
+  missing || features.missing || features.unreadable.length
 
 function checkOptions ({ report: file, geojson, features }, output) {
   for (const [option, value] of [['--report', file], ['--features', features]]) {
@@ -98,27 +100,25 @@ async function openReports (options, { store, name, grid, signal }, { stdout }) 
 
 const differenceOf = ({ tiles }) => tiles.added + tiles.removed + tiles.changed
 
-function report (output, summary, { report: file, geojson, polygons, features }, how) {
-  const { from, to, tiles, bytes: size, zooms, missing, seconds } = summary
+function reportLines (summary, { geojson, polygons, features, seconds, ended }) {
+  const { from, to, tiles, bytes: size, zooms, missing } = summary
   const different = differenceOf(summary)
   const share = `${different ? count(different) : 'none'} of ${plural(different + tiles.same, 'tile')}`
-  const title = `${from.name} -> ${to.name}${how ? ` (${how})` : ''}`
+  const verb = different === 1 ? 'differs' : 'differ'
   const added = `${count(tiles.added)} added (${bytes(size.added)})`
   const removed = `${count(tiles.removed)} removed (${bytes(size.removed)})`
   const changed = `${count(tiles.changed)} changed (now ${bytes(size.changed)})`
-  const rowOf = ({ z, tiles: each, bytes: { added: more, changed: other } }) =>
-    [z, each.added, each.removed, each.changed, each.same, bytes(more + other)]
+  const rowOf = ({ z, tiles: counts, bytes: sizes }) =>
+    [z, counts.added, counts.removed, counts.changed, counts.same, bytes(sizes.added + sizes.changed)]
   const ofZoom = polygons?.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`
-  const lines = [
-    `${title}: ${share} ${different === 1 ? 'differs' : 'differ'}, in ${duration(seconds)}`,
+  return [
+    `${from.name} -> ${to.name}${ended}: ${share} ${verb}, in ${duration(seconds)}`,
     `  ${added}, ${removed}, ${changed}, ${count(tiles.same)} the same`,
-    missing && `  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`,
+    missing && `  ${count(missing)} ${NOT_COMPARED}`,
     zooms.length && [BLANK, table(['zoom', 'added', 'removed', 'changed', 'same', 'new'], zooms.map(rowOf))],
-    !how && polygons && [BLANK, `${geojson}: ${plural(polygons.tiles, 'polygon')}${ofZoom}`],
+    !ended && polygons && [BLANK, `${geojson}: ${plural(polygons.tiles, 'polygon')}${ofZoom}`],
     summary.features && [BLANK, featureLines(summary.features, features)]
   ]
-  if (file === '-' || features === '-') output.note(lines)
-  else output.result(summary, lines)
 }
 
 function featureLines ({ zoom, tiles, layers, missing, unreadable }, file) {
@@ -128,7 +128,7 @@ function featureLines ({ zoom, tiles, layers, missing, unreadable }, file) {
   return [
     `${file === '-' ? 'features' : `${file}: features`}${from}${rows.length ? '' : ': none differ'}`,
     rows.length && table(['source layer', 'added', 'removed', 'changed'], rows),
-    missing && `  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`,
+    missing && `  ${count(missing)} ${NOT_COMPARED}`,
     unreadable.length && `  not compared, because they are damaged: ${some(unreadable)}`
   ]
 }

@@ -1,7 +1,8 @@
 // tilecouch doctor
 import { doctor } from '../check/doctor/index.js'
 import { writeMetrics } from '../check/doctor/metrics.js'
-import { withDatabase, withWork } from './store.js'
+import { withDatabase } from './store.js'
+import { withWork } from './task.js'
 import { closeExisting, openedWords } from './new-store.js'
 import { BLANK, linesOf, plural } from './output.js'
 import { Couch } from '../store/couch.js'

@@ -13,7 +13,7 @@ export const timeWords = {
  * which was said when they were read.
  */
 export function reportLoad (output, result, /** @type {any} */ { started, written, first, ended = '' }) {
-  const spent = spentSince(started, written)
+  const spent = spentSince(started, ended ? undefined : written)
   const where = result.where && result.tiles > result.failed ? whereLines(result.where) : []
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, ...spent }, [
@@ -26,14 +26,12 @@ export function reportLoad (output, result, /** @type {any} */ { started, writte
   ])
 }
 
-/** The same for its document of work. @param {any} summary @param {{total?: number}} progress */
-export function loadFigures (summary, { total }) {
+/** The figures of a load. @param {any} summary @param {number} [total] @returns {import('./task.js').TaskFigures} */
+export function loadFigures (summary, total) {
   const { tiles, missing = 0, failed, failures, created, advanced, unchanged, bytes: size } = summary
-  return { done: tiles + missing, total, failed, failures, about: { created, advanced, unchanged, bytes: size } }
+  const about = { bytes: size, created, advanced, unchanged, missing }
+  return { done: tiles + missing, total, failed, failures, about }
 }
-
-/** How a load ended that did not come to its end. */
-export const howEnded = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 
 export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
 

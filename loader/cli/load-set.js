@@ -1,9 +1,10 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
 import { loadSet, openSet } from '../load/set.js'
-import { countLines, failureLines, howEnded, loadFigures, rates, spentSince, warningLines } from './load-report.js'
+import { countLines, failureLines, loadFigures, rates, spentSince, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
-import { LoadProgress } from './progress.js'
+import { CountingProgress, countSource } from './progress.js'
+import { howEnded } from './task.js'
 
 const SHOWN_NAMES = 5 // of files in a dated set that hold no tiles
 
@@ -17,8 +18,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
   const about = { command: 'load', layer: settings.layer, unit: 'tiles', about: { sources: length } }
   return fillStore(context, options, about, async (store, url, work) => {
     const started = performance.now()
-    /** @type {LoadProgress | undefined} */
-    let progress
+    let progress = new CountingProgress(output, undefined)
     let began = started
     const told = new Set()
     try {
@@ -27,7 +27,8 @@ export async function loadDatedSet (context, options, names, { settings, selecti
         onBegin: (member, index, source) => {
           began = performance.now()
           work.show({ edition: member.time, about: { source: index + 1 } })
-          progress = new LoadProgress(output, source, `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`)
+          const title = `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`
+          progress = new CountingProgress(output, countSource(source), title)
         },
         onFirstTiles ({ warnings }) {
           const others = warnings.filter(({ code }) => !told.has(code)) // each edition has its own at its end
@@ -35,20 +36,20 @@ export async function loadDatedSet (context, options, names, { settings, selecti
           if (others.length) output.note(others.map(warningLines))
         },
         onProgress (summary) {
-          progress?.show(summary)
-          work.show(loadFigures(summary, progress ?? {}))
+          const figures = loadFigures(summary, progress.total)
+          progress.drawFigures(figures)
+          work.show(figures)
         },
         onEdition: edition => {
-          progress?.end()
+          progress.end()
           printEdition(output, edition, secondsSince(began))
         }
       })
-      work.show({ ...loadFigures(result, {}), edition: undefined })
+      work.show({ ...loadFigures(result), edition: undefined })
       const written = performance.now()
-      const report = ended => reportSet(output, result, ended ? { started, ended, of: length } : { started, written })
-      return { result, report }
+      return { result, report: ended => reportSet(output, result, { started, written, ended, of: length }) }
     } catch (error) {
-      progress?.end()
+      progress.end()
       if (error.summary) reportSet(output, error.summary, { started, ended: howEnded(error), of: length })
       throw error
     }
@@ -92,7 +93,7 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
 
 /** The result of loadSet, or what it did until it ended; of: editions to load. */
 function reportSet (output, result, /** @type {any} */ { started, written, ended, of }) {
-  const spent = spentSince(started, written)
+  const spent = spentSince(started, ended ? undefined : written)
   const { layer, editions, tiles } = result
   const skipped = editions.filter(edition => edition.skipped).length
   const title = ended

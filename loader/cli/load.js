@@ -8,11 +8,12 @@ import { checkSame } from '../load/same.js'
 import { estimate } from '../load/seed/plan.js'
 import { isUrl, openSource } from '../load/sources/index.js'
 import { withDatabase, withStore } from './store.js'
-import { howEnded, loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
+import { loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
 import { partOf, refuse } from './options.js'
-import { LoadProgress, ReadingProgress, announce } from './progress.js'
+import { CountingProgress, ReadingProgress, announce, countSource } from './progress.js'
+import { howEnded } from './task.js'
 import { askingOf, readUpstream } from './upstream.js'
 import { planLoad } from '../load/plan.js'
 import { Store } from '../store/index.js'
@@ -160,7 +161,7 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
       ? await inGridOf(usualGrid, opened, name, opening)
       : await openSource(url, { ...opening, home: url })
     if (source.counts) announce(output, settings.layer, await estimate(store, settings.layer, source.counts))
-    const progress = new LoadProgress(output, source)
+    const progress = new CountingProgress(output, countSource(source))
     const started = performance.now()
     const { area, zooms } = opening
     let first = '' // where its first tiles lie, in words
@@ -178,18 +179,17 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
         },
         onFirstTiles ({ where, warnings }) {
           first = whereLines(where).join()
-          if (output.json) return
-          output.note(whereLines(where, 'First tiles'), warnings.map(warningLines))
+          if (!output.json) output.note(whereLines(where, 'First tiles'), warnings.map(warningLines))
         },
         onProgress (summary) {
-          progress.show(summary)
-          work.show(loadFigures(summary, progress))
+          const figures = loadFigures(summary, progress.total)
+          progress.drawFigures(figures)
+          work.show(figures)
         }
       })
-      work.show(loadFigures(result, progress))
+      work.show(loadFigures(result, progress.total))
       const written = performance.now()
-      const report = ended => reportLoad(output, result, { started, first, ...(ended ? { ended } : { written }) })
-      return { result, report }
+      return { result, report: ended => reportLoad(output, result, { started, first, written, ended }) }
     } catch (error) {
       if (unsaid) {
         output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition ` +

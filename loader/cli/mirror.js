@@ -6,8 +6,9 @@ import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror, selectionOf } from '../maintain/mirror/index.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
+import { LiveReport, followed } from './live.js'
 import { IndexProgress, ProgressLine } from './progress.js'
-import { followed, withWork } from './store.js'
+import { howEnded, withWork } from './task.js'
 
 /** @typedef {import('../maintain/mirror/index.js').MirrorStatus} Status */
 
@@ -17,6 +18,10 @@ const KINDS = {
   layers: 'layer', editions: 'edition', styles: 'style', heads: 'tile', past: 'past version',
   marker: 'marker of the store', others: 'other document'
 }
+
+const COPIED = 'All documents are copied. Deploying the design documents and building their indexes …'
+const RUN_AGAIN = 'Run it again: it goes on where it was.'
+const WAS_COMPLETE = 'The mirror was complete. Run it again: it goes on with later changes.'
 
 const split = (value, before = []) => [...before, ...value.split(',').map(name => name.trim())]
 
@@ -46,48 +51,84 @@ there, and everybody may read it only if everybody may read FROM. See docs/mirro
 
 async function runMirror (context, options, from, to) {
   check(options, from, to)
+  const { output, signal } = context
   const { layer: layers, current, since, data, live = false, dryRun = false } = options
   const selection = { layers, ...await partOf(options), current, since }
   // the address of an embedded store changes each time
-  const shown = (name, couch) => name === EMBEDDED ? name : couch.url
+  const nameOf = (name, couch) => name === EMBEDDED ? name : couch.url
   return withSides(context, options, [from, to], async (source, target) => {
-    const progress = new MirrorProgress(context.output)
-    const indexing = new IndexProgress(context.output)
+    const progress = new ProgressLine(output, 'changes')
     const mirror = new Mirror(source, target, {
       ...selection,
       live,
       dryRun,
       public: options.public,
-      signal: context.signal,
-      onProgress: status => progress.show(status),
-      onState: status => report.state(status),
-      onCopied: () => report.copied(mirror.status()),
-      onIndex: indexing.show
+      signal,
+      onProgress: status => { if (!status.ready) progress.drawFigures(drawnFigures(status)) },
+      onState: status => report.change(status),
+      onCopied () {
+        if (mirror.status().docs) output.note(COPIED)
+      },
+      onIndex: new IndexProgress(output).show
     })
-    const names = { from: shown(from, mirror.source), to: shown(to, mirror.target), data }
-    const report = new MirrorReport(context.output, { ...names, live, dryRun, progress })
-    const look = () => mirrorFigures(mirror.status(), { ...names, selection: selectionOf(selection) })
+    const names = { from: nameOf(from, mirror.source), to: nameOf(to, mirror.target) }
+    const started = performance.now()
+    const linesOf = (status, how) => statusLines(status, {
+      title: `${names.from} -> ${names.to}${how}`,
+      to: to === EMBEDDED ? `--data ${data}` : names.to,
+      seconds: secondsSince(started),
+      dryRun,
+      isCopying: !report.wasComplete
+    })
+    const report = new LiveReport(output, progress, {
+      names,
+      figures: () => valueOf(mirror.status(), started),
+      complete: () => linesOf(mirror.status(), ' (up to date, following the changes)')
+    })
+    const end = (how = '') => {
+      progress.end()
+      if (live && output.json) return report.event(how || 'stopped')
+      const status = mirror.status()
+      output.result({ ...names, dryRun, ...valueOf(status, started) }, linesOf(status, how && ` (${how})`))
+      if (how && !dryRun) output.note(status.upToDate === undefined ? RUN_AGAIN : WAS_COMPLETE)
+    }
+    const look = () => workFigures(mirror.status(), { ...names, selection: selectionOf(selection) })
     const typed = typedParts(context.args)
     const args = typed && ['mirror', typed.names[0], ...typed.options] // the document is in TO
     const about = { command: 'mirror', args, unit: 'documents', follows: live, look }
     try {
-      const couch = dryRun ? undefined : mirror.target ?? undefined
-      report.end(await withWork(context, couch, about, () => mirror.run()))
+      await withWork(context, dryRun ? undefined : mirror.target ?? undefined, about, () => mirror.run())
+      end()
     } catch (error) {
-      const isStopped = error.code === 'ABORTED'
-      if (mirror.status().checkpoint !== undefined) report.end(mirror.status(), isStopped ? 'stopped' : 'failed')
+      const { checkpoint, upToDate } = mirror.status()
+      if (checkpoint !== undefined) end(howEnded(error))
       // stopping a live mirror is no failure once it was complete
-      if (!isStopped || !live || mirror.status().upToDate === undefined) throw error
+      if (error.code !== 'ABORTED' || !live || upToDate === undefined) throw error
     }
     return mirror.status().lacking ? 1 : 0
   })
 }
 
-function mirrorFigures (status, { from: source, to: target, selection }) {
+/** @param {Status} status */
+const drawnFigures = ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, lacking }) => ({
+  // changes are read before their documents are written
+  done: Math.max(0, changes - (missing - docs - absent - refused)),
+  total: pending === undefined ? undefined : changes + pending,
+  about: { bytes: size, tiles, refused: lacking }
+})
+
+/** @param {Status} status */
+function workFigures (status, { from: source, to: target, selection }) {
   const { docs, missing, lacking, absent, refusals, tiles, bytes: size, pending } = status
   const counts = { tiles, bytes: size, pending, refused: lacking, absent }
   const about = followed(status, { source, target, selection, ...counts })
   return { done: docs, total: missing, failed: lacking, failures: refusals, about }
+}
+
+/** What programs read. @param {Status} status @param {number} started */
+function valueOf ({ upToDate, refusals, ...status }, started) {
+  const completed = upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }
+  return { ...status, failures: refusals.slice(0, SHOWN), ...completed, seconds: secondsSince(started) }
 }
 
 function check (options, from, to) {
@@ -115,118 +156,22 @@ async function withSides (context, { data, dryRun }, names, action) {
   }
 }
 
-// The report.
-
-class MirrorProgress extends ProgressLine {
-  quiet = false // while it follows: single changes are not shown
-
-  /** @param {import('./output.js').Output} output */
-  constructor (output) {
-    super(output, 'changes')
-  }
-
-  /** @param {Status} status */
-  show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, lacking, ready }) {
-    if (this.quiet || ready) return
-    // changes are read before their documents are written
-    const done = Math.max(0, changes - (missing - docs - absent - refused))
-    this.draw(done, pending === undefined ? undefined : changes + pending, () => [
-      plural(tiles, 'tile'),
-      bytes(size),
-      !missing && 'nothing missing',
-      lacking && `${count(lacking)} refused`
-    ])
-  }
-}
-
-class MirrorReport {
-  #started = performance.now()
-  #before = ''
-  #wasComplete = false
-
-  /**
-   * @param {import('./output.js').Output} output
-   * @param {{from: string, to: string, data: string, live: boolean, dryRun: boolean, progress: MirrorProgress}} what
-   */
-  constructor (output, { from, to, data, live, dryRun, progress }) {
-    this.output = output
-    this.title = `${from} -> ${to}`
-    this.from = from
-    this.to = to
-    this.pushed = to === 'embedded' ? `--data ${data}` : to
-    this.live = live
-    this.dryRun = dryRun
-    this.progress = progress
-  }
-
-  /** A change of state of a live mirror. @param {Status} status */
-  state (status) {
-    const { output, progress } = this
-    const { state, error, reason } = status
-    const before = this.#before
-    this.#before = state
-    progress.quiet = state === 'following'
-    progress.end()
-    if (output.json) this.#event(state, status)
-    else if (state === 'away') output.note(`Away: ${reason} [${error}]. Trying again until it is back.`)
-    else if (before === 'away' && state !== 'following') output.note('Back: reading what has changed …')
-    if (state !== 'following') return
-    const again = `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.`
-    const first = () => this.#described(status, 'up to date, following the changes')
-    if (!output.json) output.note(this.#wasComplete ? again : first())
-    this.#wasComplete = true
-  }
-
-  /** Before the indexes are built, which may take a while. @param {Status} status */
-  copied ({ docs }) {
-    this.progress.end()
-    if (!docs) return
-    this.output.note('All documents are copied. Deploying the design documents and building their indexes …')
-  }
-
-  /** @param {Status} status @param {'' | 'stopped' | 'failed'} [how] */
-  end (status, how = '') {
-    const { output, progress, live, dryRun, from, to } = this
-    progress.end()
-    if (live && output.json) return this.#event(how || 'stopped', status)
-    output.result({ from, to, dryRun, ...this.#value(status) }, this.#described(status, how))
-    if (!how || dryRun) return
-    output.note(status.upToDate === undefined
-      ? 'Run it again: it goes on where it was.'
-      : 'The mirror was complete. Run it again: it goes on with later changes.')
-  }
-
-  #event (event, status) {
-    const { from, to, output } = this
-    output.event({ event, from, to, time: new Date().toISOString(), ...this.#value(status) })
-  }
-
-  #value ({ upToDate, refusals, ...status }) {
-    const completed = upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }
-    return { ...status, failures: refusals.slice(0, SHOWN), ...completed, seconds: secondsSince(this.#started) }
-  }
-
-  #described (status, how) {
-    const seconds = secondsSince(this.#started)
-    const { changes, docs, tiles, deleted, bytes: size, missing, absent, ready } = status
-    const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
-    const rate = this.#wasComplete ? '' : `, ${count(Math.round(tiles / seconds))}/s` // a live mirror mostly waits
-    const unknown = status.unknown.map(layer => `  The source has no layer ${layer}`)
-    const refused = refusalLines(status)
-    if (this.dryRun) return [title, unknown, forecast(status), refused, 'Nothing was changed.']
-    return [
-      title,
-      unknown,
-      missing === 0
-        ? '  Nothing was missing'
-        : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ` +
-          `${plural(tiles, 'tile')} of them (${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
-      absent && `  The source does not have ${count(absent)} of them any more`,
-      refused,
-      ready && describeReady(ready, this.pushed),
-      status.since !== undefined && `  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`
-    ]
-  }
+/** @param {Status} status @param {any} parts isCopying: a live mirror mostly waits, so its rate says nothing */
+function statusLines (status, { title, to, seconds, dryRun, isCopying }) {
+  const { changes, docs, tiles, deleted, missing, absent, ready, since } = status
+  const rate = isCopying ? `, ${count(Math.round(tiles / seconds))}/s` : ''
+  return [
+    `${title}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`,
+    status.unknown.map(layer => `  The source has no layer ${layer}`),
+    dryRun && [forecast(status), refusalLines(status), 'Nothing was changed.'],
+    !dryRun && missing === 0 && '  Nothing was missing',
+    !dryRun && missing > 0 && `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ` +
+      `${plural(tiles, 'tile')} of them (${bytes(status.bytes)}${rate}), ${plural(deleted, 'deletion')}`,
+    !dryRun && absent && `  The source does not have ${count(absent)} of them any more`,
+    !dryRun && [refusalLines(status), ready && describeReady(ready, to)],
+    !dryRun && since !== undefined &&
+      `  It goes on after change ${position(since)} (_local/${status.checkpoint})`
+  ]
 }
 
 function forecast ({ missing, lacked = {} }) {

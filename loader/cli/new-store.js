@@ -4,8 +4,8 @@ import { isOpen, isUntouched } from '../store/access.js'
 import { asking, counted, recordActivity } from '../store/activity.js'
 import { isPublished, publish, warmIndexes } from '../couchapp/publish.js'
 import { Store } from '../store/index.js'
-import { withDatabase, withWork } from './store.js'
-import { howEnded } from './load-report.js'
+import { withDatabase } from './store.js'
+import { howEnded, withWork } from './task.js'
 import { DATA, refuse } from './options.js'
 import { IndexProgress } from './progress.js'
 
@@ -81,7 +81,7 @@ export async function publishNew ({ output, signal }, store, folder) {
  * @param {Context} context
  * @param {any} options of the command
  * @param {import('../store/work.js').About} about what it does
- * @param {(store: Store, url: string, work: import('./store.js').Shown) =>
+ * @param {(store: Store, url: string, work: Pick<import('../store/work.js').Work, 'show'>) =>
  *   Promise<{result: any, report: (ended?: string) => void}>} action result: of load or loadSet; ended: how, when the
  *   index was not built
  */

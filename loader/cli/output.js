@@ -25,6 +25,12 @@ export class Output {
     this.json = json
     this.stdout = stdout
     this.stderr = stderr
+    this.results = stdout
+  }
+
+  /** Standard output is for what the command writes: results go to standard error. */
+  leaveStdout () {
+    this.results = this.stderr
   }
 
   get isTerminal () {
@@ -44,13 +50,13 @@ export class Output {
   result (value, rows) {
     const lines = this.json ? [plainJson(value, 2)] : linesOf(rows).map(plain)
     this.endBar()
-    this.stdout.write(lines.map(line => line + '\n').join(''))
+    this.results.write(lines.map(line => line + '\n').join(''))
   }
 
   /** A part of a result that is printed piece by piece; programs get all of it at the end. @param {...Row} rows */
   line (...rows) {
     this.endBar()
-    if (!this.json) this.stdout.write(linesOf(rows).map(line => plain(line) + '\n').join(''))
+    if (!this.json) this.results.write(linesOf(rows).map(line => plain(line) + '\n').join(''))
   }
 
   /** With --json: an event of a command that keeps running, an object in one line. */

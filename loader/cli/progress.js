@@ -4,7 +4,7 @@
 //   const progress = new ProgressLine(output, 'documents')
 //   progress.draw(done, total, () => [bytes(size)])
 //   progress.end()
-import { bytes, count, countWords, duration, linesOf, plural, secondsSince, table } from './output.js'
+import { bytes, count, countWords, duration, linesOf, plural, table } from './output.js'
 
 const BAR = 24 // characters
 const TERMINAL_PAUSE = 100 // milliseconds between two drawings of the bar
@@ -14,6 +14,7 @@ const SAMPLE = 1000 // milliseconds between two measurements
 const MANY = 1e6 // tiles to be fetched
 
 export class ProgressLine {
+  isQuiet = false // while single changes are followed, nothing is drawn
   #shown = 0
   /** What was done when. @type {{time: number, done: number}[]} */
   #samples = []
@@ -63,6 +64,16 @@ export class ProgressLine {
     this.#write(lines.find(line => line.length < this.output.columns) ?? lines[lines.length - 1])
   }
 
+  /**
+   * Draws the figures of a task.
+   * @param {import('./task.js').TaskFigures} figures
+   */
+  drawFigures ({ title, unit, done = 0, total, failed, about = {} }) {
+    if (title !== undefined) this.begin(title)
+    if (unit) this.counted = unit
+    this.draw(done, total, () => partsOf({ ...about, failed }))
+  }
+
   /** Draws what cannot be counted. @param {() => string} line */
   drawLine (line) {
     if (this.#isDue()) this.#write(line())
@@ -71,7 +82,7 @@ export class ProgressLine {
   #isDue () {
     const time = this.clock()
     const { json, isTerminal } = this.output
-    if (json || time - this.#shown < (isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return false
+    if (json || this.isQuiet || time - this.#shown < (isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return false
     this.#shown = time
     return true
   }
@@ -117,6 +128,12 @@ export class ProgressLine {
   }
 }
 
+/** `1.2 MB` and `3 failed`: the figures of a task that are numbers. @param {Record<string, any>} about */
+function partsOf ({ bytes: size, ...about }) {
+  const counts = Object.entries(about).filter(([, value]) => typeof value === 'number')
+  return [size !== undefined && bytes(size), ...countWords(Object.fromEntries(counts))]
+}
+
 const percent = share => `${Math.floor(share * 100)}%`
 
 function bar (share) {
@@ -134,122 +151,52 @@ export class ReadingProgress extends ProgressLine {
   show = ({ bytes: done, total }) => this.draw(done, total)
 }
 
-/** How much of an index is built: `onProgress` of publish, push, upgrade and warmIndexes. */
+/** How much of an index is built, or of a database compacted: `onProgress` of publish, push, upgrade and compact. */
 export class IndexProgress extends ProgressLine {
   constructor (output) {
     super(output, 'changes', { title: 'Index' })
   }
 
-  /** @param {{step?: string, done?: number, total?: number}} event */
-  show = ({ done, total }) => {
-    if (done !== undefined && total) this.draw(done, total)
-  }
-}
-
-/** `onProgress` of compact: the indexes that are brought up to date; then how much is left to do is not known. */
-export class CompactionProgress extends ProgressLine {
-  #started = performance.now()
-  #index
-
-  constructor (output) {
-    super(output)
-    this.#index = new IndexProgress(output)
-  }
-
-  /** @param {{file?: number, done?: number, total?: number}} state */
-  show = ({ file, done, total }) => {
-    if (file === undefined) return this.#index.show({ done, total })
-    const seconds = secondsSince(this.#started)
-    this.drawLine(() => `Compacting for ${duration(seconds)}: ${bytes(file)} on the disk`)
+  /** @param {{step?: string, done?: number, total?: number, file?: number}} event file: bytes of a compaction */
+  show = ({ done, total, file }) => {
+    if (file !== undefined) this.drawLine(() => `Compacting: ${bytes(file)} on the disk`)
+    else if (done !== undefined && total) this.draw(done, total)
   }
 }
 
 /**
- * Runs a task that takes long, and reports its summary at the end; when it is stopped or fails, what it did until then.
- * @template T
- * @param {ProgressLine} progress
- * @param {() => Promise<T>} task
- * @param {(summary: any, seconds: number, ended?: 'stopped' | 'given up') => void} report
- * @returns {Promise<T>}
+ * `onProgress` of push, publish and upgrade.
+ * @param {import('./output.js').Output} output @param {string} verb what is said of a design document
+ * @returns {(event: import('../couchapp/push.js').PushEvent) => void}
  */
-export async function reportEnd (progress, task, report) {
-  const started = performance.now()
-  try {
-    const summary = await task()
-    progress.end()
-    report(summary, secondsSince(started))
-    return summary
-  } catch (error) {
-    progress.end()
-    if (error.summary) report(error.summary, secondsSince(started), error.code === 'ABORTED' ? 'stopped' : 'given up')
-    throw error
+export function pushReport (output, verb) {
+  const progress = new IndexProgress(output)
+  return event => {
+    if (event.step === 'index') progress.show(event)
+    else output.note(`${event.id}: ${verb}`)
   }
 }
 
-/** Progress of a load. */
-export class LoadProgress extends ProgressLine {
-  #total
-  #ended = false
-
-  /**
-   * @param {import('./output.js').Output} output
-   * @param {import('../load/sources/index.js').Source} source its tiles are counted during the load
-   * @param {string} [title] of one load among several
-   */
-  constructor (output, source, title) {
-    super(output, 'tiles', { title })
-    this.#total = source.total
-    if (!output.json && !this.#total) this.#count(source)
-  }
-
-  /** Tiles of the source, if that is known. */
-  get total () {
-    return this.#total
-  }
-
-  // counting a folder takes a while, and the load goes on meanwhile
-  async #count (source) {
-    try {
-      const tiles = source.tiles()[Symbol.asyncIterator]()
-      let total = 0
-      while (!(await tiles.next()).done) {
-        if (this.#ended) return
-        if (++total % 256 === 0) await new Promise(resolve => { setImmediate(resolve) })
-      }
-      this.#total = total
-    } catch {
-      // the load meets the same error and reports it
-    }
-  }
-
-  /** @param {import('../store/writer.js').WriteSummary} summary */
-  show ({ tiles, missing, bytes: size, unchanged, failed }) {
-    this.draw(tiles + missing, this.#total, () => [bytes(size), ...countWords({ unchanged, missing, failed })])
-  }
-
-  end () {
-    this.#ended = true
-    super.end()
-  }
-}
-
-/** Of the tiles of a layer, which are counted meanwhile: that takes long where an index is built first. */
-export class LayerProgress extends ProgressLine {
+/** Of tiles that are counted meanwhile, since counting takes long in a folder, or where an index is built first. */
+export class CountingProgress extends ProgressLine {
   /** @type {number | undefined} undefined while it is not known */
   total
   #stop = new AbortController()
 
   /**
    * @param {import('./output.js').Output} output
-   * @param {import('../store/index.js').Store} store
-   * @param {string} [layer] unless given, nothing is counted
-   * @param {Parameters<import('../store/index.js').Store['count']>[1]} [options] which of its tiles
+   * @param {((signal: AbortSignal) => Promise<number>) | false | undefined} countTiles unless given, nothing is counted
+   * @param {string} [title] of one task among several
    */
-  constructor (output, store, layer, options) {
-    super(output)
-    if (output.json || layer === undefined) return
+  constructor (output, countTiles, title) {
+    super(output, 'tiles', { title })
+    if (output.json || !countTiles) return
     // the task meets the same error and reports it
-    store.count(layer, { ...options, signal: this.#stop.signal }).then(({ tiles }) => { this.total = tiles }, () => {})
+    countTiles(this.#stop.signal).then(total => { this.total = total }, () => {})
+  }
+
+  drawFigures (figures) {
+    super.drawFigures({ ...figures, total: figures.total ?? this.total })
   }
 
   end () {
@@ -257,6 +204,30 @@ export class LayerProgress extends ProgressLine {
     super.end()
   }
 }
+
+/**
+ * Counts the tiles of a source, for CountingProgress; the load goes on meanwhile.
+ * @param {import('../load/sources/index.js').Source} source
+ */
+export const countSource = source => async signal => {
+  if (source.total) return source.total
+  const tiles = source.tiles()[Symbol.asyncIterator]()
+  let total = 0
+  while (!(await tiles.next()).done) {
+    signal.throwIfAborted()
+    if (++total % 256 === 0) await new Promise(resolve => { setImmediate(resolve) })
+  }
+  return total
+}
+
+/**
+ * Counts the tiles of a layer, for CountingProgress.
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {Parameters<import('../store/index.js').Store['count']>[1]} [selection] which of its tiles
+ */
+export const countLayer = (store, layer, selection) => async signal =>
+  (await store.count(layer, { ...selection, signal })).tiles
 
 /**
  * Notes how many tiles a command is about to fetch.
@@ -272,19 +243,4 @@ export function announce (output, layer, { tiles, bytes: size, zooms }) {
       `More than ${plural(MANY, 'tile')}: check that the tile server allows it, and that the disk has room. ` +
         'Ctrl-C stops.'
   )
-}
-
-/**
- * Messages of commands that keep running (--live): the store is away, or back.
- * @param {import('./output.js').Output} output
- * @param {string} waiting the first message
- * @returns {(state: {state: 'following' | 'away', error?: any}) => void} for `onState` of loader/maintain/repeat.js
- */
-export function reportStates (output, waiting) {
-  let wasAway = false
-  return ({ state, error }) => {
-    if (state === 'away') output.note(`The store is away: ${error.message}. Trying again.`)
-    else output.note(wasAway ? 'The store is back.' : `${waiting} Ctrl-C ends it.`)
-    wasAway = state === 'away'
-  }
 }

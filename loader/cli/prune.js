@@ -6,9 +6,12 @@ import { confirmation } from './passwords.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
 import { BLANK, bytes, count, diskWords, linesOf, plural, table } from './output.js'
-import { CompactionProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
+import { liveMessages } from './live.js'
+import { IndexProgress, ProgressLine } from './progress.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
-import { withStoreWork } from './store.js'
+import { runStoreTask } from './task.js'
+
+/** @typedef {import('../maintain/prune/index.js').PruneRound} PruneRound */
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
 const NAMED = 5 // moments that a question names
@@ -44,58 +47,52 @@ function readInterval (text) {
 }
 
 async function runPrune (context, options, layers) {
-  const { expired = false, withPast = false, purge = false } = options
+  const { expired = false, withPast = false, purge = false, live = false, dryRun = false } = options
   if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
   if (expired) return expiredCommand(context, options, layers, { action: 'remove', withPast, purge })
-  const [layer, ...more] = layers
-  if (more.length) refuse('LAYER', layers.join(' '), 'name one layer, or add --all')
-  const settings = settingsOf(options, layer)
+  const [layer] = layers
+  const policy = checkPolicy(options, layers)
+  const { output, signal } = context
+  const progress = new ProgressLine(output, 'versions')
   // the policy of a layer was decided before: a timer applies it
-  const confirm = settings.policy && confirmation(context, options, layer)
-  const about = { command: 'prune', layer, unit: 'versions', follows: settings.live }
-  return withStoreWork(context, options, about, (store, work) => layer
-    ? pruneOne(context, store, layer, { ...settings, confirm, work })
-    : pruneEvery(context, store, { ...settings, work }))
+  const confirm = policy && confirmation(context, options, layer)
+  const roundOf = summary => /** @type {PruneRound} */ (layer ? { layers: [summary], failed: [] } : summary)
+  return runStoreTask(context, options, store => ({
+    command: 'prune',
+    layer,
+    unit: 'versions',
+    follows: live,
+    progress,
+    figures: tally => 'looked' in tally
+      ? { done: tally.looked, total: tally.total, about: { removed: tally.versions } }
+      : roundFigures(roundOf(tally)),
+    async run (onProgress, work) {
+      const settings = { purge, dryRun, compact: options.compact, signal }
+      const onBegin = planReport(output, progress, dryRun, confirm)
+      const watch = live
+        ? liveWatch(output, store, options.every, work)
+        : { onProgress, onBegin, onCompact: new IndexProgress(output).show }
+      const summary = layer
+        ? await prune(store, layer, { ...settings, ...watch, policy })
+        : await pruneAll(store, { ...settings, ...watch, live, every: options.every })
+      if (!live && !dryRun) await recordRemoved(store, roundOf(summary).layers)
+      return summary
+    },
+    report: summary => live ? [] : roundLines(roundOf(summary), summary.compaction, dryRun),
+    isFaulty: summary => roundOf(summary).failed.length || roundOf(summary).layers.some(isUnfinished)
+  }))
 }
 
-/** @param {any} options @param {string} [layer] */
-function settingsOf (options, layer) {
-  const { all = false, purge = false, dryRun = false, live = false, compact, every } = options
+/** The rules that were typed. @param {any} options @param {string[]} layers */
+function checkPolicy (options, [layer, ...more]) {
+  const { all = false, dryRun, live } = options
+  if (more.length) refuse('LAYER', [layer, ...more].join(' '), 'name one layer, or add --all')
   if (all === Boolean(layer)) refuse('LAYER', layer ?? '', 'name a layer, or add --all')
   if (layer) checkLayer(layer)
   const policy = retentionOf(options)
   if (all && policy) refuse('--all', true, 'each layer has its own policy: leave out --keep-…')
   if (live && (layer || dryRun)) refuse('--live', true, 'it goes with --all, and not with --dry-run')
-  return { policy, purge, dryRun, compact, live, every }
-}
-
-/** @param {import('./program.js').Context} context @param {any} settings */
-async function pruneOne ({ output, signal }, store, layer, settings) {
-  const { live, every, confirm, work, ...options } = settings
-  const progress = new ProgressLine(output, 'versions')
-  const watch = watchOf(output, options, progress, work, confirm)
-  const pruned = await reportEnd(progress, () => prune(store, layer, { ...options, ...watch, signal }),
-    (summary, seconds) => {
-      work.show({ about: removedBy([summary]) })
-      output.result({ ...summary, seconds }, [report(summary, options.dryRun), diskWords(summary.compaction)])
-    })
-  if (!options.dryRun) await recordRemoved(store, [pruned])
-  return failed(pruned) ? 1 : 0
-}
-
-/** @param {import('./program.js').Context} context @param {any} settings */
-async function pruneEvery ({ output, signal }, store, settings) {
-  const { policy, work, ...options } = settings
-  const { live, dryRun, every } = options
-  const progress = new ProgressLine(output, 'versions')
-  const watch = live ? liveWatch(output, store, every, work) : watchOf(output, options, progress, work)
-  const round = await reportEnd(progress, () => pruneAll(store, { ...options, signal, ...watch }),
-    (summary, seconds) => {
-      work.show(roundFigures(summary))
-      output.result({ ...summary, seconds }, live ? [] : roundWords(summary, dryRun))
-    })
-  if (!live && !dryRun) await recordRemoved(store, round.layers)
-  return round.failed.length || round.layers.some(failed) ? 1 : 0
+  return policy
 }
 
 /**
@@ -108,92 +105,74 @@ async function recordRemoved ({ couch }, layers) {
   }
 }
 
-const removedBy = layers => ({ removed: layers.reduce((sum, { versions }) => sum + versions, 0) })
-
-const roundFigures = ({ layers, failed: named }) => ({
-  failed: named.length,
-  failures: named.map(({ layer, reason }) => `${layer}: ${reason}`),
-  about: { ...removedBy(layers), round: now() }
+/** @param {PruneRound} round */
+const roundFigures = ({ layers, failed }) => ({
+  failed: failed.length,
+  failures: failed.map(({ layer, reason }) => `${layer}: ${reason}`),
+  about: { removed: layers.reduce((sum, { versions }) => sum + versions, 0), round: now() }
 })
 
-const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
+const isUnfinished = ({ changed, refused, missing }) => changed + refused + missing.length > 0
 
-/**
- * Reports the plan before anything is removed, and the progress.
- * @param {(() => Promise<void>) | undefined} confirm asks whether to go on
- */
-function watchOf (output, { dryRun }, progress, work, confirm = undefined) {
-  const compacting = new CompactionProgress(output)
-  return {
-    onBegin: async ({ layer, policy, moments }) => {
-      progress.restart(layer)
-      output.note(`${layer} keeps ${retentionWords(policy).join('; ')}.`)
-      if (dryRun) return
-      const { total, kept, going, listed } = moments
-      output.note(`Of ${plural(total, 'moment')} ${count(kept)} stay. Versions that none of these shows are removed.`)
-      if (!going || !confirm) return
-      output.note(`${plural(going, 'moment')} cannot be shown any more${goingWords(listed)}.`)
-      await confirm()
-      progress.restart()
-    },
-    onProgress ({ looked, total, versions }) {
-      progress.draw(looked, total, () => [`${count(versions)} removed`])
-      work.show({ done: looked, total, about: { removed: versions } })
-    },
-    onCompact: compacting.show
-  }
+/** Reports the plan of a layer before anything is removed, and asks whether to go on. */
+const planReport = (output, progress, dryRun, confirm) => async ({ layer, policy, moments }) => {
+  progress.restart(layer)
+  output.note(`${layer} keeps ${retentionWords(policy).join('; ')}.`)
+  if (dryRun) return
+  const { total, kept, going, listed } = moments
+  output.note(`Of ${plural(total, 'moment')} ${count(kept)} stay. Versions that none of these shows are removed.`)
+  if (!going || !confirm) return
+  output.note(`${plural(going, 'moment')} cannot be shown any more${goingWords(listed)}.`)
+  await confirm()
+  progress.restart()
 }
 
 /** Some of the moments that go. */
 function goingWords (listed) {
-  const going = listed.filter(({ by }) => !by.length)
-  if (!going.length) return ''
-  return `: ${going.slice(0, NAMED).map(({ time }) => time).join(', ')}${going.length > NAMED ? ' …' : ''}`
+  const going = listed.filter(({ by }) => !by.length).map(({ time }) => time)
+  return going.length ? `: ${going.slice(0, NAMED).join(', ')}${going.length > NAMED ? ' …' : ''}` : ''
 }
 
-function liveWatch (output, store, every, work) {
-  return {
-    onState: reportStates(output, `Pruning every ${count(every)} s.`),
-    onRound: async round => {
-      work.show(roundFigures(round))
-      const pruned = round.layers.filter(({ versions, editions }) => versions + editions)
-      const disk = round.compaction?.done ? diskWords(round.compaction) : []
-      const lines = linesOf([pruned.map(summary => report(summary, false)), failures(round), disk])
+const liveWatch = (output, store, every, work) => ({
+  onState: liveMessages(output, `Pruning every ${count(every)} s.`).onState,
+  onRound: async round => {
+    work.show(roundFigures(round))
+    const layers = round.layers.filter(({ versions, editions }) => versions + editions)
+    const compaction = round.compaction?.done ? round.compaction : undefined
+    if (layers.length + round.failed.length) {
+      const lines = linesOf(roundLines({ ...round, layers }, compaction, false))
       output.line(lines.map(line => `${now()}  ${line}`))
-      await recordRemoved(store, pruned)
     }
+    await recordRemoved(store, layers)
   }
-}
+})
 
-function roundWords (round, dryRun) {
-  if (!round.layers.length && !round.failed.length) {
-    return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
-  }
+/** @param {PruneRound} round */
+function roundLines ({ layers, failed }, compaction, dryRun) {
+  if (!layers.length && !failed.length) return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
   return [
-    round.layers.map(summary => [report(summary, dryRun), dryRun && BLANK]),
-    failures(round),
-    diskWords(round.compaction)
+    layers.map(summary => layerLines(summary, dryRun)),
+    failed.map(({ layer, reason }) => `${layer} was not pruned: ${reason}`),
+    diskWords(compaction)
   ]
 }
 
-const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was not pruned: ${reason}`)
-
 /** @param {import('../maintain/prune/index.js').PruneSummary} summary @param {boolean} dryRun */
-function report (summary, dryRun) {
-  const { layer, moments, tiles, versions, bytes: size, heads, editions, changed, refused, named, missing } = summary
-  const removed = `${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(size)})`
+function layerLines (summary, dryRun) {
+  const { layer, moments, tiles, versions, heads, editions, changed, refused, named, missing } = summary
+  const removed = `${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(summary.bytes)})`
   const all = `${removed}${editions ? ` and ${plural(editions, 'edition')}` : ''}`
   const kept = `${plural(moments.kept, 'moment')} of ${count(moments.total)}`
+  const reasons = named.filter(({ what }) => what === 'refused').slice(0, SHOWN)
   return [
     dryRun && momentTable(summary),
-    ...missing.map(time => `${layer} has no edition ${time}, which its policy names`),
+    missing.map(time => `${layer} has no edition ${time}, which its policy names`),
     versions || editions
       ? `${layer}: ${all} ${dryRun ? 'would be removed' : 'removed'}; ${kept} ${dryRun ? 'would stay' : 'stayed'}`
       : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need every version`,
     heads && `  ${plural(heads, 'tile')} had only versions that say it is gone`,
     changed && `  ${plural(changed, 'document')} changed meanwhile: run it again`,
-    ...named.slice(0, SHOWN).filter(({ what }) => what === 'refused')
-      .map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
+    reasons.map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
     refused > SHOWN && `  ${plural(refused, 'document')} not removed in all`
   ]
 }

@@ -11,8 +11,9 @@ import { removeEdition, removeLayer, removeStyle, removeTiles } from '../maintai
 import { confirmation } from './passwords.js'
 import { withPatientStore } from './store.js'
 import { areaOptions, partOf, refuse } from './options.js'
-import { byCause, bytes, count, diskWords, linesOf, plural, secondsSince } from './output.js'
-import { CompactionProgress, ProgressLine } from './progress.js'
+import { byCause, bytes, count, diskWords, linesOf, plural } from './output.js'
+import { IndexProgress, ProgressLine } from './progress.js'
+import { runTask } from './task.js'
 
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
 const PARTS = ['--bbox', '--polygon', '--zoom', '--since', '--until']
@@ -53,58 +54,61 @@ async function runRemove (context, options, layer) {
   const { output, signal } = context
   checkLayer(layer)
   const { dryRun = false, purge = false } = options
-  const when = WHEN[options.compact]
   if (options.style !== undefined) return removeStyleCommand(context, options, layer)
-  const asked = await whichOf(options)
+  const parts = await partsOf(options)
   const confirm = confirmation(context, options, layer, { isPiped: options.tiles === '-' })
   return withPatientStore(context, options, async store => {
-    const { edition } = asked
-    const which = { ...asked, edition: edition === undefined ? undefined : await editionOf(store, layer, edition) }
-    const remove = await removalOf(store, layer, which)
+    const { edition } = parts
+    const selection = { ...parts, edition: edition === undefined ? undefined : await editionOf(store, layer, edition) }
+    const remove = await removalOf(store, layer, selection)
     const progress = new ProgressLine(output, 'tiles', { title: 'Counting' })
     const counting = ({ tiles, versions }) => progress.draw(tiles, undefined, () => [plural(versions, 'version')])
     const plan = await remove({ dryRun: true, purge, signal, onProgress: counting }).finally(() => progress.end())
     output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sums(plan)}`)
     if (plan.unpurged) output.note(`To be purged as well: ${plural(plan.unpurged, 'deletion')} of an earlier removal`)
     if (dryRun) {
-      output.result({ ...plan, dryRun }, plan.editions ? [`  with ${plural(plan.editions, 'edition document')}`] : [])
+      output.result({ ...plan, dryRun }, [plan.editions && `  with ${plural(plan.editions, 'edition document')}`])
       return 0
     }
     if (purge && plan.heads + plan.fallen) output.note(PURGE_NOTE)
-    if (which.all || plan.versions + plan.editions) await confirm()
-    const started = performance.now()
+    if (selection.all || plan.versions + plan.editions) await confirm()
     progress.restart('Removing')
-    const onProgress = ({ tiles, versions }) => progress.draw(tiles, plan.tiles, () => [plural(versions, 'version')])
-    const summary = await remove({ purge, signal, onProgress }).finally(() => progress.end())
-    await recordActivity(store.couch, 'remove', changeOf(layer, which, summary))
-    const compacting = new CompactionProgress(output)
-    const compaction = summary.versions
-      ? await compact(store, { when, signal, onProgress: compacting.show }).finally(() => compacting.end())
-      : undefined
-    const result = { ...summary, ...(compaction && { compaction }), seconds: secondsSince(started) }
-    output.result(result, [...words(summary), ...diskWords(compaction, when)])
-    return summary.changed + summary.refused ? 1 : 0
+    return runTask(context, undefined, {
+      progress,
+      figures: ({ tiles, versions }) => ({ done: tiles, total: plan.tiles, about: { versions } }),
+      run: async onProgress => {
+        const summary = await remove({ purge, signal, onProgress })
+        await recordActivity(store.couch, 'remove', changeOf(layer, selection, summary))
+        if (!summary.versions) return summary
+        const index = new IndexProgress(output)
+        const compaction = await compact(store, { when: WHEN[options.compact], signal, onProgress: index.show })
+        return { ...summary, compaction }
+      },
+      report: summary => [removedLines(summary), diskWords(summary.compaction, options.compact)],
+      isFaulty: summary => summary.changed + summary.refused
+    })
   })
 }
 
 async function removeStyleCommand (context, options, layer) {
   const { output, signal } = context
-  const { style: written, dryRun = false, purge = false } = options
+  const { style, dryRun = false, purge = false } = options
   const confirm = confirmation(context, options, layer)
   return withPatientStore(context, options, async store => {
-    const time = onlyTime('style', written, await store.styles(layer)) // one that is not valid is removed as well
+    const time = onlyTime('style', style, await store.styles(layer)) // one that is not valid is removed as well
     if (!await store.couch.get(styleId(layer, time))) {
-      throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: written })
+      throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: style })
     }
     output.note(`${dryRun ? 'Would remove' : 'Removing'} the style ${layer}@${time}`)
     if (dryRun) return void output.result({ layer, time, dryRun }, [])
     await confirm()
-    const { styles, refused, changed, named } = await removeStyle(store, layer, time, { purge, signal })
+    const summary = await removeStyle(store, layer, time, { purge, signal })
+    const { styles, refused, changed, named } = summary
     const change = /** @type {const} */ ({ what: 'style', done: 'removed', layer, edition: time })
     await recordActivity(store.couch, 'remove', styles > 0 && change)
-    output.result({ layer, time, styles, refused, changed, named }, [
+    output.result({ layer, time, ...summary }, [
       styles && `Removed the style ${layer}@${time}`,
-      ...named.map(({ id, reason }) => `${id}: ${reason}`)
+      named.map(({ id, reason }) => `${id}: ${reason}`)
     ])
     return refused + changed ? 1 : 0
   })
@@ -121,7 +125,7 @@ function changeOf (layer, { all, edition }, { tiles, versions, editions }) {
 }
 
 /** What is to be removed: exactly one kind. */
-async function whichOf (options) {
+async function partsOf (options) {
   const { edition, all, tiles, since, until } = options
   const { area, zooms } = await partOf(options)
   const some = Boolean(area || zooms || tiles !== undefined || since !== undefined || until !== undefined)
@@ -186,7 +190,7 @@ const sums = ({ tiles, versions, bytes: size, fallen }) => linesOf([
 ]).join('; ')
 
 /** @param {import('../maintain/remove/remover.js').Removed & {editions: number, left?: number}} summary */
-const words = summary => [
+const removedLines = summary => [
   `Removed ${sums(summary)}`,
   summary.editions && `  with ${plural(summary.editions, 'edition document')}`,
   summary.purged && `  ${plural(summary.purged, 'deletion')} purged`,

@@ -6,10 +6,10 @@ import { FailureList, readFailures } from '../load/seed/failures.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
 import { areaOf, areaOptions, refuse, timeOrAgo } from './options.js'
-import { bytes, count, countWords, duration, plural } from './output.js'
-import { ProgressLine, announce, reportEnd } from './progress.js'
+import { bytes, count, duration, plural } from './output.js'
+import { announce } from './progress.js'
+import { runStoreTask } from './task.js'
 import { askingOf } from './upstream.js'
-import { withStoreWork } from './store.js'
 
 /** @type {import('./command.js').Declaration} */
 export const seedCommand = {
@@ -51,35 +51,34 @@ async function runSeed (context, options, layers) {
 async function seedArea (context, options, layer, seeding) {
   const { output, signal } = context
   const { refreshBefore, dryRun = false, failed } = options
-  const settings = { ...seeding, ...await tilesOf(options, layer), refreshBefore, dryRun }
-  return withStoreWork(context, options, { command: 'seed', layer, unit: 'tiles' }, async (store, work) => {
-    const progress = new ProgressLine(output)
-    const list = failed && !dryRun ? await FailureList.open(failed) : undefined
-    let plan = /** @type {any} */ (undefined)
-    try {
-      const summary = await reportEnd(progress, () => seed(store, layer, {
+  const settings = { ...seeding, ...await tilesOf(options, layer), refreshBefore, dryRun, signal }
+  let plan = /** @type {any} */ (undefined)
+  return runStoreTask(context, options, store => ({
+    command: 'seed',
+    layer,
+    unit: 'tiles',
+    figures: ({ tiles, failed: failures, failures: named, fetched, fresh, missing, bytes: size }) => ({
+      done: tiles,
+      total: plan?.tiles,
+      failed: failures,
+      failures: named,
+      about: { fetched, fresh, missing, bytes: size }
+    }),
+    async run (onProgress) {
+      const list = failed && !dryRun ? await FailureList.open(failed) : undefined
+      return seed(store, layer, {
         ...settings,
-        signal,
         onPlan: made => { plan = made; announce(output, layer, made) },
-        onProgress (tally) {
-          showProgress(progress, tally, plan.tiles)
-          work.show(figuresOf(tally, plan.tiles))
-        },
+        onProgress,
         onFailure: failure => list?.add(failure),
         onTrouble: error => output.note(`Waiting: ${error.message}`)
-      }), (tally, seconds, how) => report(output, { ...tally, seconds, plan }, options, how))
-      work.show(figuresOf(summary, plan?.tiles))
-      await list?.close()
-      return summary.failed ? 1 : 0
-    } catch (error) {
-      await list?.close().catch(() => {})
-      throw error
-    }
-  })
+      }).finally(() => list?.close())
+    },
+    facts: () => ({ plan }),
+    report: (summary, seconds, ended) => report(summary, seconds, ended, options),
+    isFaulty: summary => summary.failed
+  }))
 }
-
-const figuresOf = ({ tiles, failed, failures, fetched, fresh, missing, bytes: size }, total) =>
-  ({ done: tiles, total, failed, failures, about: { fetched, fresh, missing, bytes: size } })
 
 /** The tiles to seed: of an area, or those that failed before. */
 async function tilesOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
@@ -90,33 +89,20 @@ async function tilesOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
   return { only: await readFailures(retryFailed, layer) }
 }
 
-function report (output, summary, { failed: file, dryRun }, how) {
-  const {
-    seconds, layer, planned, tiles, fresh, stale, fetched, new: created, changed, unchanged, missing, outside, failed,
-    requests, bytes: size, failures
-  } = summary
-  const title = `${layer}${how ? ` (${how})` : ''}: ${count(tiles)} of ${plural(planned, 'tile')} in ` +
-    `${duration(seconds)}`
-  const rate = count(Math.round(fetched / seconds))
-  const changes = `${count(changed)} changed (${bytes(size)} written), ${count(unchanged)} unchanged`
-  output.result(summary, [
-    ...(dryRun
-      ? [`${title}, looked up only`, `  ${count(stale)} would be fetched`]
-      : [
-          `${title} (${rate} fetched/s, ${plural(requests, 'request')})`,
-          `  ${count(fetched)} fetched: ${count(created)} new, ${changes}`,
-          `  ${count(missing)} missing: the upstream has none`
-        ]),
-    `  ${count(fresh)} in the store and fresh`,
-    outside && `  ${count(outside)} outside of what the upstream has`,
-    ...failureLines({ failed, failures }),
+function report (summary, seconds, ended, { failed: file, dryRun }) {
+  const { layer, planned, tiles, fetched, changed, failed, failures } = summary
+  const title = `${layer}${ended}: ${count(tiles)} of ${plural(planned, 'tile')} in ${duration(seconds)}`
+  const rate = `${count(Math.round(fetched / seconds))} fetched/s, ${plural(summary.requests, 'request')}`
+  const changes = `${count(changed)} changed (${bytes(summary.bytes)} written), ${count(summary.unchanged)} unchanged`
+  return [
+    dryRun ? `${title}, looked up only` : `${title} (${rate})`,
+    dryRun && `  ${count(summary.stale)} would be fetched`,
+    !dryRun && `  ${count(fetched)} fetched: ${count(summary.new)} new, ${changes}`,
+    !dryRun && `  ${count(summary.missing)} missing: the upstream has none`,
+    `  ${count(summary.fresh)} in the store and fresh`,
+    summary.outside && `  ${count(summary.outside)} outside of what the upstream has`,
+    failureLines({ failed, failures }),
     failed && file && `  All of them are in ${file}: --retry-failed ${file}`,
     failed && !file && '  Run it again to try them again; --failed FILE keeps the list.'
-  ])
-}
-
-function showProgress (progress, { tiles, fetched, fresh, missing, failed, bytes: size }, total) {
-  progress.draw(tiles, total, () => [
-    bytes(size), `${count(fetched)} fetched`, ...countWords({ fresh, missing, failed })
-  ])
+  ]
 }

@@ -1,7 +1,7 @@
 // What long commands draw: a bar on a terminal, lines in a log, nothing for programs.
 import assert from 'node:assert/strict'
 import { Output } from '../../loader/cli/output.js'
-import { IndexProgress, LoadProgress, ProgressLine, ReadingProgress } from '../../loader/cli/progress.js'
+import { CountingProgress, IndexProgress, ProgressLine, ReadingProgress, countSource } from '../../loader/cli/progress.js'
 import { memory } from '../support/cli.js'
 
 /** A progress line with a clock that a test moves. */
@@ -128,9 +128,9 @@ describe('the progress of a long command', () => {
 
     const tiles = async function * () { for (let x = 0; x < 8; x++) yield { z: 3, x, y: 0 } }
     const source = /** @type {any} */ ({ name: 'x', fields: {}, tiles, close () {} })
-    const progress = new LoadProgress(output, source)
+    const progress = new CountingProgress(output, countSource(source))
     await new Promise(resolve => { setImmediate(resolve) })
-    progress.show(/** @type {any} */ ({ tiles: 2, missing: 0, bytes: 1000, unchanged: 1, failed: 0 }))
+    progress.drawFigures({ done: 2, failed: 0, about: { bytes: 1000, unchanged: 1 } })
     assert.match(/** @type {string} */ (stderr.text.split('\r').at(-1)), / 25% {2}2 of 8 tiles .*1\.0 kB {2}1 unchanged/)
     progress.end()
   })
