@@ -1,4 +1,4 @@
-// A text to copy, with its button.
+// Texts to copy: addresses, and commands for what needs Node.
 import { html, useRef, useState } from './html.js'
 import { words } from './words.js'
 
@@ -6,24 +6,41 @@ import { words } from './words.js'
 export const shellWord = text =>
   /^[\w@%+=:,./~-]+$/.test(String(text)) ? text : `'${String(text).replaceAll("'", "'\\''")}'`
 
-/** label: name of the button for screen readers, if its text does not say enough */
-export function Copyable ({ text, label }) {
-  const code = useRef(/** @type {HTMLElement | null} */ (null))
-  const [done, setDone] = useState({ text: '', message: '' })
+/**
+ * A line of a shell from its arguments.
+ * @param {...(string | number | false | null | undefined)} parts false, null and undefined are left out
+ */
+export const shellLine = (...parts) => ['tilecouch', ...parts]
+  .filter(part => part !== false && part !== null && part !== undefined)
+  .map(shellWord).join(' ')
+
+/**
+ * A text that can be copied. Browsers copy on https and localhost only; elsewhere the text is selected.
+ * @param {string} text
+ * @returns {{text: string, field: import('preact').RefObject<any>, copy: () => Promise<void>, done: string}} field: of
+ *   the element with the text; done: what happened, in words; empty before, and after the text has changed
+ */
+export function useCopy (text) {
+  const field = useRef(/** @type {any} */ (null))
+  const [result, setResult] = useState({ text: '', done: '' })
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text)
-      setDone({ text, message: words.address.copied })
-    } catch { // browsers allow it on https and localhost only; elsewhere the reader copies the selected text
-      if (code.current) getSelection()?.selectAllChildren(code.current)
-      setDone({ text, message: words.address.selected })
+      setResult({ text, done: words.address.copied })
+    } catch {
+      if (field.current?.select) field.current.select()
+      else getSelection()?.selectAllChildren(field.current)
+      setResult({ text, done: words.address.selected })
     }
   }
-  const isDone = done.text === text
-  return html`<div class="copyable">
-    <code ref=${code} tabindex="0">${text}</code>
-    <button type="button" aria-label=${isDone ? null : label} onClick=${copy}>
-      ${isDone ? done.message : words.address.copy}
-    </button>
+  return { text, field, copy, done: result.text === text ? result.done : '' }
+}
+
+/** A text with a button that copies it. label: name of the button for screen readers */
+export function Copyable ({ text, label }) {
+  const { field, copy, done } = useCopy(text)
+  return html`<div class="command">
+    <code ref=${field} tabindex="0">${text}</code>
+    <button type="button" aria-label=${done ? null : label} onClick=${copy}>${done || words.address.copy}</button>
   </div>`
 }

@@ -1,7 +1,6 @@
 // What every component of the control room may use: the store, who has signed in, and how the page speaks.
 import { createContext, useContext, useEffect, useState, useAnswer } from '../html.js'
-import { shellWord } from '../copy.js'
-import { shellLine } from './command.js'
+import { shellLine, shellWord } from '../copy.js'
 
 /**
  * @typedef {object} App

@@ -1,10 +1,12 @@
 // The link to the map as it is shown: to copy, to share, as a QR code; in a frame of another page, and in QGIS.
 import { generate } from 'lean-qr'
 import { element } from '../../client/timeline/dom.js'
-import { html, useAnswer, useMemo, useRef, useState } from '../html.js'
+import { useCopy } from '../copy.js'
+import { html, useAnswer, useMemo, useState } from '../html.js'
 import { Button, Fold, Hint } from '../parts.js'
 import { databaseUrl } from '../requests.js'
 import { template } from '../store.js'
+import { words as pageWords } from '../words.js'
 import { frameCode, layerFile, readEmbedders } from './sharing.js'
 
 const QUIET = 4 // modules around a QR code that stay white
@@ -18,7 +20,7 @@ export function LinkTab ({ page }) {
   // QGIS does not follow the relative redirects that CouchDB answers with for a past time
   const hidesPast = time !== null && databaseUrl() !== null
   const tiles = doc ? new URL('.', document.baseURI).href + template(doc, hidesPast ? null : time) : ''
-  const copying = useCopy(link, words)
+  const copying = useCopy(link)
   const share = () => navigator.share({ title, url: link }).catch(error => {
     if (error.name !== 'AbortError') copying.copy()
   })
@@ -29,7 +31,7 @@ export function LinkTab ({ page }) {
     <${Embedding} words=${words} link=${link} title=${title} />
     <${Fold} head=${words.qgis}>
       <${Hint}>${hidesPast ? words.qgisNewest : words.qgisHow}<//>
-      <${Copied} label=${words.tiles} ...${useCopy(tiles, words)} />
+      <${Copied} label=${words.tiles} ...${useCopy(tiles)} />
       <div class="acts"><${Button} onClick=${() => saveLayer(doc, title, tiles)}>${words.qgisFile}<//></div>
     <//>
   </div>`
@@ -41,7 +43,7 @@ function Embedding ({ words, link, title }) {
   const origins = useAnswer(read, [isOpen])
   return html`<${Fold} head=${words.embed} onToggle=${({ target }) => setOpen(target.open)}>
     <p class="hint" role="status">${isOpen && embedWords(origins, words)}</p>
-    <${Copied} label=${words.frameCode} ...${useCopy(frameCode(link, title), words)} />
+    <${Copied} label=${words.frameCode} ...${useCopy(frameCode(link, title))} />
   <//>`
 }
 
@@ -53,28 +55,12 @@ function embedWords (origins, words) {
   return origins.length ? words.embedSome(origins.join(', ')) : words.embedNone
 }
 
-/** A text that can be copied: what its field and its button need. */
-function useCopy (text, words) {
-  const field = useRef(/** @type {HTMLInputElement | null} */ (null))
-  const [result, setResult] = useState({ text: '', label: '' })
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text)
-      setResult({ text, label: words.copied })
-    } catch { // browsers allow it on https and localhost only
-      field.current?.select()
-      setResult({ text, label: words.selected })
-    }
-  }
-  return { text, field, copy, action: result.text === text ? result.label : words.copy }
-}
-
-const Copied = ({ label, text, field, copy, action }) => html`<div class="copied">
+const Copied = ({ label, text, field, copy, done }) => html`<div class="copied">
   <span aria-hidden="true">${label}</span>
   <div>
     <input ref=${field} type="text" readonly aria-label=${label} value=${text}
       onFocus=${({ target }) => target.select()} />
-    <${Button} onClick=${copy}>${action}<//>
+    <${Button} onClick=${copy}>${done || pageWords.address.copy}<//>
   </div>
 </div>`
 

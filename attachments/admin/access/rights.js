@@ -3,7 +3,7 @@ import { isUntouched, rightsOf, withRights, WRITER_ROLE } from '../../../core/ac
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { say } from '../../words.js'
 import { useApp, useShellLine } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { confirm } from '../dialog.js'
 import { Button, Hint, plainInput } from '../../parts.js'
 import { Card, same } from '../parts.js'
@@ -96,7 +96,7 @@ export function Rights ({ security, facts, faults, change }) {
     <${Group} field="writers" group=${writers} change=${changeGroup('writers')} />
     <${Group} field="admins" group=${admins} change=${changeGroup('admins')} confirm=${confirmAdmin} />
     <${Hint}>${words.rights.command}<//>
-    <${Copy} text=${lineOf('access')} label=${words.rights.copy} />
+    <${Copyable} text=${lineOf('access')} label=${words.rights.copy} />
   <//>`
 }
 

@@ -4,7 +4,7 @@ import { time } from '../../format.js'
 import { html, useRef, useState } from '../../html.js'
 import { databaseUrl } from '../../requests.js'
 import { useApp, useDocs } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { confirm } from '../dialog.js'
 import { Button, Fold, Hint, plainInput } from '../../parts.js'
 import { Card, State, Table } from '../parts.js'
@@ -128,7 +128,7 @@ function NewToken ({ text, layers, hide }) {
     <p>${words.once}</p>
     ${lines.map(([label, value]) => html`<div>
       <${Hint}>${label}<//>
-      <${Copy} text=${value} label=${words.copy(label)} />
+      <${Copyable} text=${value} label=${words.copy(label)} />
     </div>`)}
     ${databaseUrl() && html`<${Hint}>${words.replace}<//>`}
     <${Button} onClick=${hide}>${words.hide}<//>

@@ -2,7 +2,7 @@
 import { count, size, time } from '../../format.js'
 import { html, useRef } from '../../html.js'
 import { useDocs, useShellLine } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { Hint } from '../../parts.js'
 import { Card, State } from '../parts.js'
 import { texts } from '../words.js'
@@ -80,7 +80,7 @@ function Comparison ({ layer, edition, before }) {
     <p>${words.compare.lead} <a href="#editions/${layer}/${before.time}">${before.title || time(before.time)}</a></p>
     <p><${ViewerLink} text=${words.compare.view} layer=${layer} times=${[before.time, edition.time]} /></p>
     <${Hint}>${words.compare.command}<//>
-    <${Copy} text=${line} label=${words.copy(line)} />`
+    <${Copyable} text=${line} label=${words.copy(line)} />`
 }
 
 /** What the removal of an edition would do, and the command for it. */
@@ -103,7 +103,7 @@ function Removal ({ layer, edition, before, after }) {
       <li>${words.remove.others}</li>
     </ul>
     ${before && html`<p><${ViewerLink} text=${words.remove.view} layer=${layer} times=${[before.time]} /></p>`}
-    ${lines.map(([text, line]) => html`<${Hint}>${text}<//><${Copy} text=${line} label=${words.copy(line)} />`)}
+    ${lines.map(([text, line]) => html`<${Hint}>${text}<//><${Copyable} text=${line} label=${words.copy(line)} />`)}
     <${Hint}>${words.remove.forEver}<//>`
 }
 

@@ -4,7 +4,7 @@ import { isExactTime } from '../../../core/times.js'
 import { byName, count, size, time } from '../../format.js'
 import { html, useEffect, useState } from '../../html.js'
 import { useDocs, useShellLine } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { Hint } from '../../parts.js'
 import { Table } from '../parts.js'
 import { texts } from '../words.js'
@@ -59,7 +59,7 @@ function LayerTable ({ docs }) {
         ? html`<${Table} title=${words.layers} rows=${matchingLayers} none=${words.noMatch}
             keyOf=${({ layer }) => layer} columns=${layerColumns} />`
         : html`<p>${words.noLayers}</p>
-            <${Copy} text=${lineOf('load', 'FOLDER', '--layer', 'NAME', '--time', '2024-03-01')} />`}
+            <${Copyable} text=${lineOf('load', 'FOLDER', '--layer', 'NAME', '--time', '2024-03-01')} />`}
     </div>
   </div>`
 }
@@ -107,7 +107,7 @@ function EditionTable ({ layer, editions }) {
         ? html`<${Table} title=${words.of(layer)} rows=${editions} columns=${editionColumns(layer)}
             keyOf=${({ _id }) => _id} />`
         : html`<p>${words.none}</p>
-            <${Copy} text=${lineOf('load', 'FOLDER', '--layer', layer, '--time', '2024-03-01')} />`}
+            <${Copyable} text=${lineOf('load', 'FOLDER', '--layer', layer, '--time', '2024-03-01')} />`}
     </div>
   </div>`
 }

@@ -6,7 +6,7 @@ import { isLayerField } from '../../../core/layers.js'
 import { date } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp, useDocs, useShellLine } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { Clash, save } from '../edit.js'
 import { Button, Hint } from '../../parts.js'
 import { Card, WithCode, same } from '../parts.js'
@@ -234,7 +234,10 @@ function Prune ({ layer, saved, typed }) {
   const policy = typed === undefined ? saved : valueOf(retentionField, typed, {})
   if (!policy) return null
   const line = lineOf('prune', layer, ...(typed === undefined ? [] : ruleOptions(policy)), '--dry-run')
-  return html`<div><${Hint}>${words.retention.command}<//><${Copy} text=${line} label=${words.retention.copy} /></div>`
+  return html`<div>
+    <${Hint}>${words.retention.command}<//>
+    <${Copyable} text=${line} label=${words.retention.copy} />
+  </div>`
 }
 
 /** Groups and names that inputs offer. */

@@ -2,7 +2,7 @@
 import { isLayer, checkNewLayer, layerRange } from '../../../core/ids.js'
 import { html, useState } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { confirm } from '../dialog.js'
 import { Button, Hint } from '../../parts.js'
 import { record } from '../record.js'
@@ -34,10 +34,10 @@ export function Move ({ layer }) {
   return html`<div>
     <${Hint}>${words.rename}<//>
     <${NameField} typed=${typed} onType=${setTyped} problem=${{ text: fault }} />
-    <div><${Copy} text=${lineOf('copy', layer, to, '--move')} label=${words.copyRename} /></div>
+    <div><${Copyable} text=${lineOf('copy', layer, to, '--move')} label=${words.copyRename} /></div>
     <${Hint}>${words.removeLead}<//>
-    <${Copy} text=${lineOf('remove', layer, '--all', '--dry-run')} label=${words.copyDryRun} />
-    <${Copy} text=${lineOf('remove', layer, '--all')} label=${words.copyRemove} />
+    <${Copyable} text=${lineOf('remove', layer, '--all', '--dry-run')} label=${words.copyDryRun} />
+    <${Copyable} text=${lineOf('remove', layer, '--all')} label=${words.copyRemove} />
     <${Hint}>${words.emptyLead}<//>
     <${Button} kind="secondary danger" onClick=${remove}>${words.remove}<//>
   </div>`

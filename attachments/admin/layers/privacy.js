@@ -1,7 +1,7 @@
 // Who can see a layer: CouchDB opens or closes the whole store, the gateway single layers.
 import { html } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
-import { Copy, shellLine } from '../command.js'
+import { Copyable, shellLine } from '../../copy.js'
 import { Hint } from '../../parts.js'
 import { texts } from '../words.js'
 
@@ -19,7 +19,7 @@ export function Privacy ({ layer }) {
   const lineOf = useShellLine()
   const isOpen = isPublic(security)
   const state = isOpen ? words.open : words.closed
-  const line = (text, command) => html`<p>${text}</p><${Copy} text=${command} label=${words.copy(text)} />`
+  const line = (text, command) => html`<p>${text}</p><${Copyable} text=${command} label=${words.copy(text)} />`
   const keys = ['--access-keys-file', 'access-keys']
   return html`<div>
     <div>

@@ -3,7 +3,7 @@
 import { count, date, percent, size, time } from '../../format.js'
 import { html, useEffect, useMemo, useRef, useState } from '../../html.js'
 import { useApp, useDocs, useStoreLine } from '../app.js'
-import { Copy } from '../command.js'
+import { Copyable } from '../../copy.js'
 import { confirm } from '../dialog.js'
 import { Button, Fold, Hint } from '../../parts.js'
 import { Card, State, Table, WithCode, fromNow } from '../parts.js'
@@ -141,7 +141,7 @@ function Figures ({ layers, editions, figures, expiring, failures, disk: { file,
 /** A command to copy, for the store of this page. */
 function Command ({ line }) {
   const text = useStoreLine()(line)
-  return html`<${Copy} text=${text} label=${words.needs.copy(text)} />`
+  return html`<${Copyable} text=${text} label=${words.needs.copy(text)} />`
 }
 
 /** What needs attention: findings, the worst first, each with its remedy. */

@@ -4,7 +4,7 @@ import { typedAgain } from '../../../core/work.js'
 import { count, time } from '../../format.js'
 import { html, useInterval, useMemo, useState } from '../../html.js'
 import { useApp, useDocs, useStoreAddress } from '../app.js'
-import { Copy, shellLine } from '../command.js'
+import { Copyable, shellLine } from '../../copy.js'
 import { confirm } from '../dialog.js'
 import { Button, Fold, Hint } from '../../parts.js'
 import { Card, Filters, State, Table, fromNow, hasChoices, valuesOf } from '../parts.js'
@@ -87,7 +87,7 @@ function Again ({ doc, show }) {
   const typed = store && typedAgain(doc, store)
   if (!typed) return null
   const line = shellLine(...typed)
-  return show(html`<${Copy} text=${line} label=${words.copy(line)} />`)
+  return show(html`<${Copyable} text=${line} label=${words.copy(line)} />`)
 }
 
 /** Removes the entry of a command: an admin any, others their own. */

@@ -3,7 +3,7 @@ import { scrub } from '../../../core/errors.js'
 import { byName } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { useDocs, useStoreAddress } from '../app.js'
-import { Copy, shellLine } from '../command.js'
+import { Copyable, shellLine } from '../../copy.js'
 import { Hint, Select, plainInput } from '../../parts.js'
 import { Card } from '../parts.js'
 import { texts } from '../words.js'
@@ -64,6 +64,6 @@ export function Start () {
       </label>`}
     </form>
     <${Hint}>${words.commands[command]}<//>
-    <div aria-live="polite"><${Copy} text=${text} label=${texts.work.copy(text)} /></div>
+    <div aria-live="polite"><${Copyable} text=${text} label=${texts.work.copy(text)} /></div>
   <//>`
 }

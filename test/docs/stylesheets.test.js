@@ -1,0 +1,38 @@
+// Stylesheets of the pages keep the rules of the scripts, and style only what the pages have.
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { root } from './pages.js'
+
+const COLUMNS = 120
+
+/** Files of a folder by their names. @returns {[string, string][]} name and content */
+const filesIn = (folder, ending) => readdirSync(path.join(root, folder), { recursive: true })
+  .map(name => path.join(folder, String(name)))
+  .filter(name => ending.test(name) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(name))
+  .map(name => [name, readFileSync(path.join(root, name), 'utf8')])
+
+/** Classes and ids in the selectors of a stylesheet. @param {string} css */
+const namesIn = css => {
+  const selectors = css.replace(/\/\*[^]*?\*\//g, '').replace(/"[^"]*"/g, '').replace(/\{[^{}]*\}/g, ' ')
+  return new Set([...selectors.matchAll(/[.#]([a-z][\w-]*)/g)].map(([, name]) => name))
+}
+
+describe('stylesheets', () => {
+  const sheets = filesIn('attachments', /\.css$/)
+
+  it(`have lines of at most ${COLUMNS} columns`, () => {
+    const long = sheets.flatMap(([name, css]) => css.split('\n')
+      .flatMap((line, index) => line.length > COLUMNS ? [`${name}:${index + 1}`] : []))
+    assert.deepEqual(long, [])
+  })
+
+  it('name only classes and ids that a page or a library has', () => {
+    const sources = [...filesIn('attachments', /\.(js|html)$/), ...filesIn('client', /\.js$/)].map(([, text]) => text).join('\n')
+    const isUsed = name => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(sources) || // or `heat-${step}`
+      sources.includes(`${name.replace(/[^-]*$/, '')}\${`)
+    const unused = sheets.flatMap(([file, css]) => [...namesIn(css)]
+      .filter(name => !/^(leaflet|maplibregl)-/.test(name) && !isUsed(name)).map(name => `${file}: ${name}`))
+    assert.deepEqual(unused, [])
+  })
+})
