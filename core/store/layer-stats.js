@@ -1,7 +1,5 @@
 // What layers hold, added up from the view versions/by_zoom, grouped by layer, zoom and kind. One function for the
-// commands and the viewer, so that they show the same numbers and bounds.
-import { gridOf } from '../grids/index.js'
-import { Extent } from './extent.js'
+// commands and the viewer, so that they show the same numbers.
 
 /**
  * @typedef {object} Counts
@@ -12,7 +10,6 @@ import { Extent } from './extent.js'
  * @property {number} currentBytes of the newest versions
  * @property {number} first time of any version, in seconds; Infinity without any
  * @property {number} last time of any version
- * @property {import('../grid.js').Bbox | null} bounds of the tiles that exist now, as a load writes them into the layer
  *
  * @typedef {Counts & {z: number, x0?: number, y0?: number, x1?: number, y1?: number}} ZoomCounts the box of the tiles
  *   that exist now
@@ -20,18 +17,16 @@ import { Extent } from './extent.js'
  */
 
 /** @returns {Counts} */
-const nothing = () =>
-  ({ tiles: 0, versions: 0, bytes: 0, currentBytes: 0, first: Infinity, last: -Infinity, bounds: null })
+const nothing = () => ({ tiles: 0, versions: 0, bytes: 0, currentBytes: 0, first: Infinity, last: -Infinity })
 
 /** @returns {LayerCounts} */
 export const emptyCounts = () => ({ ...nothing(), zooms: [] })
 
 /**
  * @param {{key: any[], value: any}[]} rows of the view, with group_level 3
- * @param {(layer: string) => import('../grids/grid.js').Grid} [gridOfLayer] Web Mercator unless it is given
  * @returns {Map<string, LayerCounts>} by name of the layer
  */
-export function addUp (rows, gridOfLayer = () => gridOf()) {
+export function addUp (rows) {
   /** @type {Map<string, LayerCounts>} */
   const layers = new Map()
   for (const { key: [layer, z, kind], value } of rows) {
@@ -43,12 +38,7 @@ export function addUp (rows, gridOfLayer = () => gridOf()) {
     add(zoom, kind, value)
     if (kind === 'current') Object.assign(zoom, boxOf(value))
   }
-  for (const [layer, counts] of layers) {
-    const grid = gridOfLayer(layer)
-    counts.zooms.sort((a, b) => a.z - b.z)
-    counts.bounds = boundsOf(counts.zooms, grid)
-    for (const zoom of counts.zooms) zoom.bounds = boundsOf([zoom], grid)
-  }
+  for (const { zooms } of layers.values()) zooms.sort((a, b) => a.z - b.z)
   return layers
 }
 
@@ -64,14 +54,3 @@ function add (counts, kind, [size, seconds]) {
 }
 
 const boxOf = ([, , x, y]) => ({ x0: x.min, y0: y.min, x1: x.max, y1: y.max })
-
-/** @param {ZoomCounts[]} zooms @param {import('../grids/grid.js').Grid} grid */
-function boundsOf (zooms, grid) {
-  const extent = new Extent(grid)
-  for (const { z, tiles, x0, y0, x1, y1 } of zooms) {
-    if (!tiles || x0 === undefined || !grid.has(z, x0, y0) || !grid.has(z, x1, y1)) continue
-    extent.add(z, x0, y0)
-    extent.add(z, x1, y1)
-  }
-  return extent.bounds ?? null
-}

@@ -7,6 +7,7 @@ import { listDefaults } from './ranges.js'
 import { list } from './list.js'
 import { openLayer, walkZoom } from './walk.js'
 import { checkLayer, fromSeconds, gridOf, layerId } from '../../core/index.js'
+import { Extent } from '../../core/store/extent.js'
 import { addUp, emptyCounts } from '../../core/store/layer-stats.js'
 import { TilecouchError } from '../errors.js'
 
@@ -65,9 +66,10 @@ async function addArea (reader, columns, add) {
 export const BY_ZOOM = '_design/versions/_view/by_zoom'
 
 /**
- * As core/store/layer-stats.js counts, with times as text.
+ * As core/store/layer-stats.js counts, with times as text. bounds: of the tiles that exist now, as a load writes them
+ * into the layer
  * @typedef {Omit<import('../../core/store/layer-stats.js').Counts, 'first' | 'last'> &
- *   {first: string | null, last: string | null}} Stats
+ *   {first: string | null, last: string | null, bounds: import('../../core/grid.js').Bbox | null}} Stats
  */
 
 /** @returns {Promise<Stats & {layer: string, zooms: (Stats & {z: number})[]}>} */
@@ -76,10 +78,29 @@ export async function layerStats (couch, layer) {
   const [rows, doc] = await Promise.all([
     couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 }), couch.get(layerId(layer))
   ])
-  const layerCounts = addUp(rows, () => gridOf(doc)).get(layer)
+  const layerCounts = addUp(rows).get(layer)
   if (!layerCounts && !doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   const { zooms, ...counts } = layerCounts ?? emptyCounts()
-  return { layer, ...withTimes(counts), zooms: zooms.map(({ x0, y0, x1, y1, ...zoom }) => withTimes(zoom)) }
+  const grid = gridOf(doc)
+  const perZoom = zooms.map(zoom => {
+    const { x0, y0, x1, y1, ...countsOfZoom } = zoom
+    return { ...withTimes(countsOfZoom), bounds: boundsOf([zoom], grid) }
+  })
+  return { layer, ...withTimes(counts), bounds: boundsOf(zooms, grid), zooms: perZoom }
+}
+
+/**
+ * @param {import('../../core/store/layer-stats.js').ZoomCounts[]} zooms
+ * @param {import('../../core/grids/grid.js').Grid} grid
+ */
+function boundsOf (zooms, grid) {
+  const extent = new Extent(grid)
+  for (const { z, tiles, x0, y0, x1, y1 } of zooms) {
+    if (!tiles || x0 === undefined || !grid.has(z, x0, y0) || !grid.has(z, x1, y1)) continue
+    extent.add(z, x0, y0)
+    extent.add(z, x1, y1)
+  }
+  return extent.bounds ?? null
 }
 
 /**

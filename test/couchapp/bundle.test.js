@@ -146,7 +146,7 @@ describe('what browsers get of this project', () => {
     for (const name of ['tilecouch-history.esm.js', 'tilecouch-maplibre-history.esm.js', 'tilecouch-openlayers-history.esm.js']) {
       assert.ok(gzipSync(bundles[name].bytes).length <= 30_000, `a page with one history layer: ${name}`)
     }
-    assert.ok(size('viewer.js') < 270_000, 'the viewer')
+    assert.ok(gzipSync(bundles['viewer.js'].bytes).length <= 90_000, 'the viewer')
     assert.ok(size('layers.js') < 65_000, 'the page of the layers')
     assert.ok(size('admin.js') < 400_000, 'the control room')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { up } from '../../server/index.js'
 import { history } from '../client/support/gallery.js'
-import { drawnTiles, screens, shownAt } from './browser.js'
+import { drawnTiles, openPage, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
+
+const FIRST_LOAD = 350_000 // bytes, as they are sent
 
 onViewer('the page', {}, (stage, kind) => {
   it('draws the newest tiles of the first layer and lists all', async () => {
@@ -17,6 +19,18 @@ onViewer('the page', {}, (stage, kind) => {
     assert.match(String(await page.locator('.leaflet-control-attribution').textContent()), /Natural Earth/)
     await page.locator('.thumbnail img').first().waitFor()
     assert.equal(await page.getByRole('button', { name: 'Newest' }).first().getAttribute('aria-pressed'), 'true')
+  })
+
+  it(`sends at most ${FIRST_LOAD / 1000} kB until the map is to be seen`, async () => {
+    const { page, close } = await openPage(stage.browser)
+    const network = await page.context().newCDPSession(page)
+    let bytes = 0
+    network.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength })
+    await network.send('Network.enable')
+    await page.goto(stage.address)
+    await drawnTiles(page)
+    await close()
+    assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD, `${bytes} bytes`)
   })
 
   it('says what a layer holds', async () => {
