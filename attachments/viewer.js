@@ -51,6 +51,7 @@ const sheet = new FoldablePanel(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
 await breathe()
 const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
+await breathe()
 const stage = new Stage(view.map, byId('time'))
 await breathe()
 byId('admin').hidden = !hasSignedIn()
@@ -129,10 +130,12 @@ async function start () {
   const logo = await store.readSettings().catch(() => undefined)
   showOperator(store.settings, logo)
   document.body.classList.remove('bare')
+  byId('panel').setAttribute('role', 'complementary')
   content.removeAttribute('aria-busy')
   render(null, content)
   content.append(panel)
   stage.stack.know(layers, store.settings.base)
+  await breathe()
   await follow()
   readFigures()
 }
@@ -142,14 +145,19 @@ function say (summary, notice) {
   content.removeAttribute('aria-busy')
   summarize(summary)
   document.body.classList.add('bare')
+  byId('panel').setAttribute('role', 'main') // the map is hidden
   sheet.fold(false)
   render(notice, content)
 }
 
-function summarize (text) {
+function summarize (text = figuresOfStore()) {
+  byId('summary').textContent = text
+}
+
+function figuresOfStore () {
   const bytes = [...stats?.values() ?? []].reduce((sum, { bytes: more }) => sum + more, 0)
   const counted = store.isAway ? words.onDevice : words.layers(layers.length)
-  byId('summary').textContent = text ?? [counted, stats && size(bytes)].filter(Boolean).join(' · ')
+  return [counted, stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
 let following = 0 // which address was followed last
@@ -223,6 +231,10 @@ async function choose (name) {
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
   showPanel({ layers, stats, chosen: name, ...fresh })
+  if (!stage.doc) {
+    await breathe()
+    if (own !== choosing) return
+  }
   if (isOther) {
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)

@@ -26,7 +26,6 @@ export class OfflinePanel {
   #coverage
   /** @type {import('../cards.js').Card | undefined} */
   #card
-  #mark = document.createElement('span')
 
   /** @param {import('./index.js').Page} page */
   constructor (page) {
@@ -35,9 +34,6 @@ export class OfflinePanel {
     this.#offline = offline
     this.#outlines = new AreaOutlines(view.map)
     this.#coverage = new Coverage(offline, view.map, stage)
-    this.#mark.className = 'mark'
-    this.#mark.ariaHidden = 'true'
-    entry.append(this.#mark)
     entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
     stage.on('layerload changes', () => { if (this.isOpen) this.#coverage.show() })
     offline.on('areas online', () => this.#update())
@@ -102,8 +98,8 @@ export class OfflinePanel {
     const areas = this.#offline.areas.list()
     const isAway = this.#offline.isOnline === false
     const label = [TITLE, areas.length && texts.count(areas.length), isAway && texts.away].filter(Boolean).join(', ')
-    this.#mark.hidden = !areas.length
-    this.#mark.textContent = String(areas.length)
+    if (areas.length) entry.dataset.areas = String(areas.length)
+    else delete entry.dataset.areas
     entry.classList.toggle('away', isAway)
     entry.setAttribute('aria-label', label)
     entry.title = label

@@ -1,37 +1,91 @@
-/* global window, document -- of the page, in functions that run there */
+/* global document -- of the page, in functions that run there */
 // Every section is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its best practice
 // included, on a desk and on a phone, in the light and in the dark; nothing is wider than the screen.
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { texts } from '../../attachments/admin/words.js'
+import { workId } from '../../core/index.js'
+import { setAccess } from '../../loader/store/access.js'
+import { findBarriers } from '../support/axe.js'
 import { screens } from '../viewer/browser.js'
 import { onAdmin } from './stage.js'
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const SECTIONS = Object.keys(texts.sections)
 const LAYER = ['layers/land', 'editions/land'] // places within sections
 
 /** The section is there, and nothing of it is still being read. */
 const isThere = page => page.waitForFunction(() => document.querySelector('#content h2') && !document.querySelector('#content [aria-busy="true"]'))
 
-onAdmin('for everybody', stage => {
-  let axe = ''
-  before(async () => { axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') })
+const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
-  for (const [name, options] of Object.entries({ 'on a desk in the light': { ...screens.desk, colorScheme: 'light' }, 'on a phone in the dark': { ...screens.phone, colorScheme: 'dark' } })) {
+/** States of sections: where, what is done there, and what is seen then. @type {Record<string, [string, (page: any) => unknown, string]>} */
+const states = {
+  'a new layer': ['layers', page => press(page, 'New layer'), 'form input'],
+  'the order of layers': ['layers', page => press(page, 'Change the order'), '.moves'],
+  'a field with a problem': ['layers/land', async page => {
+    await page.locator('[data-field="ttl"]').fill('soon')
+    await press(page, 'Save changes')
+  }, '[aria-invalid="true"]'],
+  'a question': ['layers/empty', page => press(page, 'Remove the empty layer'), 'dialog'],
+  'an edition': ['editions/land', page => page.locator('tbody a').first().click(), '.edition'],
+  'a token that was made': ['access', async page => {
+    await page.getByText('New token').click()
+    await page.getByLabel('For whom, or what').fill('the press')
+    await page.getByRole('textbox', { name: 'Layers' }).fill('land')
+    await press(page, 'Make token')
+  }, '.made'],
+  'commands that run and that failed': ['work', page => page.getByText('1 failure', { exact: true }).first().click(), '.run progress']
+}
+
+onAdmin('for everybody', stage => {
+  const check = async (page, name) => {
+    assert.deepEqual(await findBarriers(page), [], name)
+    const isWider = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
+    assert.ok(!await page.evaluate(isWider), `${name} is wider than the screen`)
+  }
+
+  for (const [name, screen] of Object.entries({ 'on a desk': screens.desk, 'on a phone': screens.phone })) {
     it(`has nothing in the way ${name}`, async () => {
-      const page = await stage.enter('', stage.owner, /** @type {any} */ (options))
-      await page.evaluate(axe)
+      const page = await stage.enter('', stage.owner, screen)
       for (const place of [...SECTIONS, ...LAYER]) {
         await page.evaluate(hash => { document.location.hash = hash }, place)
         await isThere(page)
-        const found = await page.evaluate(async values => (await /** @type {any} */ (window).axe.run({ runOnly: { type: 'tag', values } })).violations, RULES)
-        assert.deepEqual(found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join('\n')}`), [], `${place} ${name}`)
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${place} is wider than the screen, ${name}`)
+        await check(page, `${place} ${name}`)
       }
     })
   }
+
+  it('has nothing in the way where somebody signs in', async () => {
+    for (const screen of [screens.desk, screens.phone]) {
+      const page = await stage.visit('', screen)
+      await page.getByLabel('Password').waitFor()
+      await check(page, 'the sign-in')
+    }
+  })
+
+  for (const [name, [place, act, seen]] of Object.entries(states)) {
+    it(`has nothing in the way in: ${name}`, async () => {
+      await stage.store.defineLayer('empty')
+      await workDocuments(stage)
+      for (const screen of [screens.desk, screens.phone]) {
+        const page = await stage.enter(place, stage.owner, screen)
+        await isThere(page)
+        await act(page)
+        await page.locator(seen).first().waitFor()
+        await check(page, `${name}, ${screen.viewport.width} pixels wide`)
+      }
+    })
+  }
+
+  it('has nothing in the way where a session has ended', async () => {
+    const page = await stage.enter('layers')
+    await page.getByText('Live').waitFor()
+    await page.context().clearCookies()
+    await setAccess(stage.store, { public: false })
+    await stage.store.defineLayer('later') // wakes the feed
+    await page.getByRole('dialog').waitFor()
+    await check(page, 'the question')
+    await setAccess(stage.store, { public: true })
+  })
 
   it('opens every section in English, whatever the browser asks for', async () => {
     const page = await stage.enter('', stage.owner, { locale: 'de-DE' })
@@ -44,3 +98,17 @@ onAdmin('for everybody', stage => {
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'en')
   })
 }, {})
+
+/** Documents of a command that runs, and of one that failed. */
+async function workDocuments (stage) {
+  const now = new Date().toISOString()
+  const seen = `${now.slice(0, 19)}Z`
+  const work = { type: 'work', user: stage.owner.name, layer: 'land', started: seen, seen, failed: 1, failures: ['land:1:1:1: gone'] }
+  const documents = [
+    { ...work, command: 'load', state: 'running', done: 1, total: 100, rate: 10, unit: 'tiles' },
+    { ...work, command: 'export', state: 'failed', finished: seen, error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' } }
+  ]
+  for (const [index, doc] of documents.entries()) {
+    await stage.store.couch.update(workId(`${now.replace(/[-:.Z]/g, '')}-000${index}`), () => doc)
+  }
+}

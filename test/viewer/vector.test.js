@@ -6,6 +6,7 @@ import { until } from '../../bench/wait.js'
 import { load } from '../../loader/index.js'
 import { demoEditions, layers } from '../../server/demo/index.js'
 import { INTERVAL, TOWN_BOUNDS, townIn } from '../../server/demo/town.js'
+import { findBarriers } from '../support/axe.js'
 import { screens } from './browser.js'
 import { onViewer } from './stage.js'
 
@@ -103,6 +104,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     await page.locator('.card.tile .features summary').first().waitFor()
     const text = await page.locator('.card.tile .features').innerText()
     assert.match(text, /building|park|road/)
+    assert.deepEqual(await findBarriers(page), [])
   })
 
   it('is found by the names of its features in view', async () => {
