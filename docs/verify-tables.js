@@ -1,12 +1,11 @@
-// Tables of docs/checking.md: everything that can be found, and what is repaired of it.
-import { faults } from '../loader/check/files/faults.js'
+// The table of docs/checking.md: everything that `tilecouch check` can find, and what to do about it.
+import { faults, LOAD_AGAIN } from '../loader/check/files/faults.js'
 
-const all = Object.entries(faults).map(([code, fault]) => ({ code: `\`${code}\``, ...fault }))
+/** What `--fix` does, else what a person does; the page says once how a document is deleted and loaded again. */
+const remedyOf = ({ fix, advice = '' }) => fix ? `\`--fix\`: ${fix}` : advice.replace(LOAD_AGAIN, 'Load again.')
 
 /** @param {(head: string[], rows: any[][]) => string} table */
 export const verifyTables = table => ({
-  verifyFaults: table(['kind', 'level', 'what it means', 'what to do'],
-    all.map(({ code, level, means, advice }) => [code, level, means, advice])),
-  checkRepairs: table(['damage', 'how it comes about', 'what is done', 'why that is right'],
-    all.filter(({ fix }) => fix).map(({ code, means, cause, fix, reason }) => [`${code}: ${means}`, cause, fix, reason]))
+  verifyFaults: table(['kind', 'level', 'what it means', 'what to do'], Object.entries(faults)
+    .map(([code, fault]) => [`\`${code}\``, fault.level, fault.means, remedyOf(fault)]))
 })

@@ -4,10 +4,7 @@
 
 /** @typedef {'fault' | 'warning'} Level */
 
-/**
- * cause: how it comes about; reason: why the fix is right
- * @typedef {{advice?: string, cause?: string, fix?: string, reason?: string}} Remedy
- */
+/** @typedef {{advice?: string, fix?: string}} Remedy */
 
 /** @param {string} means @param {Remedy} [remedy] @returns {Remedy & {level: Level, means: string}} */
 const fault = (means, remedy) => ({ level: 'fault', means, ...remedy })
@@ -17,7 +14,7 @@ const warning = (means, remedy) => ({ level: 'warning', means, ...remedy })
 
 // A document that is damaged is deleted first: a load skips bytes that the store has, and writes no tile of which it
 // does not understand a document.
-const LOAD_AGAIN = 'Delete the document (in Fauxton, or with `curl -X DELETE`), then load its edition again.'
+export const LOAD_AGAIN = 'Delete the document (in Fauxton, or with `curl -X DELETE`), then load its edition again.'
 
 /** By code. @type {Record<string, ReturnType<typeof fault>>} */
 export const faults = {
@@ -49,15 +46,11 @@ export const faults = {
   'outside-pyramid': fault('a column, row or zoom that no tile can have'),
   'outside-zooms': warning('the tile lies outside of the zooms that the layer or file says it has', {
     advice: 'Widen minzoom and maxzoom, or clients never ask for it.',
-    cause: 'another program wrote tiles, or somebody narrowed the layer',
-    fix: 'minzoom and maxzoom are widened to the tiles',
-    reason: 'clients then request these tiles. To hide zooms on purpose, remove their tiles'
+    fix: 'minzoom and maxzoom are widened to the tiles'
   }),
   'outside-bounds': warning('the tile lies outside of the bounds that the layer or file says it has', {
     advice: 'Widen the bounds, or clients never ask for it.',
-    cause: 'another program wrote tiles, or somebody narrowed the layer',
-    fix: 'the bounds are widened to the tiles',
-    reason: 'clients then request these tiles'
+    fix: 'the bounds are widened to the tiles'
   }),
   'mixed-formats': warning('an image of another format than the file says its tiles have'),
   'odd-size': warning('the image is not as many pixels wide and high as the tile size, or twice that'),
@@ -79,46 +72,29 @@ export const faults = {
   'stray-attachment': fault('an attachment that is not called `tile`', { advice: LOAD_AGAIN }),
   conflict: fault('a document has conflicting revisions', {
     advice: '`tilecouch check --fix`; `--only conflicts` looks for nothing else.',
-    cause: 'two stores were loaded independently and then replicated',
-    fix: 'the newest stays, the others become its past; documents of layers, editions and the store are merged',
-    reason: 'no version is lost, and all stores come to the same result. Losing revisions of our design documents ' +
-      'are deleted'
+    fix: 'the newest stays, the others become its past; documents of layers, editions and the store are merged'
   }),
   'no-head': fault('a tile with past versions and no head: the current map lacks it', {
     advice: '`tilecouch check --fix` makes the newest past version the head.',
-    cause: 'somebody deleted the head by hand, or a program cleaned its cache',
-    fix: 'the newest past version becomes the head, and is then deleted from the past',
-    reason: '`tilecouch remove` deletes the past first and the head last: a past without a head is never a removal ' +
-      'that stopped'
+    fix: 'the newest past version becomes the head, and is then deleted from the past'
   }),
   'head-too-old': fault('the head is older than a past version of its tile', {
-    cause: 'a program that knows no versions overwrote the head, or a replication brought a newer past',
-    fix: 'the newest past version becomes the head, the former head a past version',
-    reason: 'the head is the newest version, and none is lost'
+    fix: 'the newest past version becomes the head, the former head a past version'
   }),
   'two-at-one-time': fault('two versions of a tile at one time with different bytes', {
-    cause: 'two stores loaded different images for one time',
-    fix: 'the head keeps the time, the other moves to the second before',
-    reason: 'both are kept, in the same order in all stores'
+    fix: 'the head keeps the time, the other moves to the second before'
   }),
   'not-in-index': fault('the view versions/by_tile lacks a version, or has other values for it', {
     advice: '`tilecouch check --fix` rebuilds the index.',
-    cause: 'the disk of the index was damaged, or its files were restored from a backup',
-    fix: 'a new index is built beside the old one, which serves meanwhile',
-    reason: 'an index holds nothing that the documents do not say'
+    fix: 'a new index is built beside the old one, which serves meanwhile'
   }),
   'index-too-long': fault('the view versions/by_tile has more versions of the layer than there are documents', {
-    cause: 'the disk of the index was damaged; or CouchDB compacted a database with an outdated index, which then ' +
-      'forgets purges',
-    fix: 'a new index is built beside the old one, which serves meanwhile',
-    reason: 'an index holds nothing that the documents do not say'
+    fix: 'a new index is built beside the old one, which serves meanwhile'
   }),
 
   'version-twice': warning('one past version is stored twice: at its own time, and at an earlier second, to which it ' +
     'was moved because another image had its time', {
-    cause: 'two stores moved a contested version at different moments',
-    fix: 'the earlier one stays, the later one is deleted',
-    reason: 'no two stores can delete both'
+    fix: 'the earlier one stays, the later one is deleted'
   }),
   'odd-time': warning('a version that was stored in the future: the clock of the machine that wrote it was wrong, ' +
     'and a ttl counts from that time', {
@@ -130,17 +106,13 @@ export const faults = {
   }),
   'wrong-sums': fault('a view has wrong sums: counts and estimates are wrong', {
     advice: '`tilecouch check --fix` rebuilds the index.',
-    cause: 'the disk of the index was damaged, or CouchDB compacted a database with an outdated index',
-    fix: 'a new index is built beside the old one, which serves meanwhile',
-    reason: 'an index holds nothing that the documents do not say'
+    fix: 'a new index is built beside the old one, which serves meanwhile'
   }),
 
   // the layer and its editions
   'no-layer': fault('there are tiles, but no document of the layer', {
     advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --fix` make it from the tiles.',
-    cause: 'another program wrote tiles, or only tiles were replicated',
-    fix: 'the document is made from the tiles: format, zooms, bounds',
-    reason: 'clients then find the map'
+    fix: 'the document is made from the tiles: format, zooms, bounds'
   }),
   'reserved-name': warning('the name of the layer is reserved (a type of document, or `db`): no address leads to it, ' +
     'and nothing new can be stored in it', {
@@ -148,9 +120,7 @@ export const faults = {
   }),
   'bad-layer': fault('a field of the layer document is not valid: the document is ignored', {
     advice: '`tilecouch layer NAME` corrects the fields it has options for; correct others in the database.',
-    cause: 'somebody edited the document',
-    fix: 'type and name become those of the id; swapped zooms those of the tiles; other fields are left',
-    reason: 'the id and the tiles say it'
+    fix: 'type and name become those of the id; swapped zooms those of the tiles; other fields are left'
   }),
   'bad-style': fault('a style whose id or fields are not valid', {
     advice: 'Remove it with `tilecouch remove LAYER --style TIME`, and store it again.'
@@ -188,9 +158,7 @@ export const faults = {
   }),
   'not-settled': fault('the versions of a tile are not what the statements about it say', {
     advice: '`tilecouch check --fix`.',
-    cause: 'two stores that were loaded independently were merged, or a load or removal was killed and never run again',
-    fix: 'the versions become what all statements about the tile say',
-    reason: 'the order in which statements came does not matter. A missing image is never guessed'
+    fix: 'the versions become what all statements about the tile say'
   }),
   'image-missing': fault('an edition has a tile whose image is not in the store', {
     advice: 'Load the edition that is named again.'
@@ -203,14 +171,10 @@ export const faults = {
   // the store as a whole
   'no-mark': warning('the database is not marked as a store: another program, or replication of a part, filled it', {
     advice: '`tilecouch check --fix` marks it.',
-    cause: 'another program, or replication of a part, filled the database',
-    fix: 'the document that marks a store is written',
-    reason: 'the database holds tiles: it is a store'
+    fix: 'the document that marks a store is written'
   }),
   'bad-mark': fault('the document `tilecouch`, which marks a store, has wrong fields', {
-    cause: 'somebody edited the document',
-    fix: '`type`, `schema` and `uuid` are corrected; other fields stay',
-    reason: 'the id is reserved for this document'
+    fix: '`type`, `schema` and `uuid` are corrected; other fields stay'
   }),
   unpublished: warning('the store was never published: it has no design documents yet', {
     advice: 'Load it, then `tilecouch push`.'
@@ -220,27 +184,21 @@ export const faults = {
   }),
   'no-design': fault('a design document of the store is missing', {
     advice: '`tilecouch push` deploys it.',
-    cause: 'somebody deleted it, or a replication without rights left it out',
-    fix: 'the one of this tilecouch is pushed',
-    reason: 'there is only one of this name'
+    fix: 'the one of this tilecouch is pushed'
   }),
   'other-design': warning('a design document is not that of this tilecouch', {
     advice: '`tilecouch check --only upgrade --fix` brings it up to date, unless a newer program wrote it.'
   }),
   'no-validation': fault('everybody may read the store, and nothing checks who writes into it', {
     advice: '`tilecouch push` deploys the validation function.',
-    cause: 'the store was opened to the public before it was published',
-    fix: 'the design document `tiles` of this tilecouch is pushed',
-    reason: 'without it all readers may write'
+    fix: 'the design document `tiles` of this tilecouch is pushed'
   }),
   'foreign-design': warning('a design document of another program: its functions run in this database', {
     advice: 'Delete it unless you know what it is for.'
   }),
   'left-staging': warning('a temporary design document, left by a push that was stopped while it built an index', {
     advice: 'Run `tilecouch push` again: it resumes.',
-    cause: 'a push was killed before its last step',
-    fix: 'the staging document is deleted if the design document is already ours',
-    reason: 'its index is built and in use. Otherwise it is left: run the push again, and it resumes'
+    fix: 'the staging document is deleted if the design document is already ours'
   }),
 
   // files
