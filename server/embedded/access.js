@@ -1,7 +1,7 @@
 // Who may do what, as CouchDB 3 has it: server admins everything; database admins _security and design documents;
 // members of a database (everybody, when its members are empty) the rest. And what pages of other origins may do: read.
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { HttpError } from './errors.js'
+import { HttpError } from '../http/errors.js'
 
 const digest = text => createHash('sha256').update(text).digest()
 

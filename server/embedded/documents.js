@@ -1,6 +1,6 @@
 // Reads documents from PouchDB as CouchDB answers them.
 import { compareRevs, generation } from '../../core/mirror/index.js'
-import { badRequest, notFound } from './errors.js'
+import { badRequest, notFound } from '../http/errors.js'
 import { valuesOf } from './level.js'
 
 export const isRev = rev => typeof rev === 'string' && /^\d{1,15}-[^"\s-]{1,64}$/.test(rev)

@@ -1,27 +1,11 @@
-// Errors of requests, and what PouchDB and LevelDB throw as CouchDB 3 would answer it.
+// What PouchDB and LevelDB throw, as CouchDB 3 would answer it.
+import { HttpError, notFound } from '../http/errors.js'
 import { isDiskFull } from './level.js'
 
-export class HttpError extends Error {
-  /** @param {Record<string, string>} [headers] */
-  constructor (status, error, reason, headers = {}) {
-    super(reason)
-    this.status = status
-    this.error = error
-    this.reason = reason
-    this.headers = headers
-  }
-}
-
-export const badRequest = reason => new HttpError(400, 'bad_request', reason)
-export const notFound = (reason = 'missing') => new HttpError(404, 'not_found', reason)
 export const conflict = () => new HttpError(409, 'conflict', 'Document update conflict.')
 export const noDatabase = () => notFound('Database does not exist.')
 export const diskFull = () =>
   new HttpError(507, 'insufficient_storage', 'no space left on the device that holds the database')
-export function notAllowed (methods) {
-  const allowed = methods.join(',')
-  return new HttpError(405, 'method_not_allowed', `Only ${allowed} allowed`, { Allow: allowed })
-}
 
 const statuses = {
   bad_request: 400, query_parse_error: 400, unauthorized: 401, forbidden: 403, not_found: 404,

@@ -1,6 +1,8 @@
 // One request and its answer. A rewrite makes a second exchange for the same answer, so method, target, headers and
 // body are values here and not read from Node's request.
-import { HttpError, badRequest, notAllowed } from './errors.js'
+import { matchesEtag, sendBody } from '../http/answers.js'
+import { readBody, requireJson } from '../http/body.js'
+import { HttpError, badRequest, notAllowed, tooLarge } from '../http/errors.js'
 import { isObject } from '../../core/values.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
@@ -72,7 +74,7 @@ export class Exchange {
   async bytes (most = MAX_BODY) {
     this.bodyPromise ??= readBody(this.req, most)
     const bytes = await this.bodyPromise
-    if (bytes.length > most) throw tooLarge() // a rewrite has read it
+    if (bytes.length > most) throw tooLarge(most) // a rewrite has read it
     return bytes
   }
 
@@ -83,7 +85,7 @@ export class Exchange {
 
   /** The JSON object of a POST. @param {number} [most] bytes */
   async jsonObject (most) {
-    this.requireJson()
+    requireJson(this)
     const body = await this.json(most)
     if (!isObject(body)) throw badRequest('Request body must be a JSON object')
     return body
@@ -92,11 +94,6 @@ export class Exchange {
   /** The same for a query, with a lower limit. */
   question () {
     return this.jsonObject(MAX_QUESTION)
-  }
-
-  requireJson () {
-    if (/^application\/json\b/i.test(this.headers['content-type'] ?? '')) return
-    throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
   }
 
   /** Refuses other methods. @param {...string} methods */
@@ -129,9 +126,7 @@ export class Exchange {
 
   send (status, body, headers = {}) {
     if (this.res.headersSent) return this.res.destroy()
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(String(body))
-    this.res.writeHead(status, { ...headers, 'Content-Length': bytes.length })
-    this.res.end(this.method === 'HEAD' ? undefined : bytes)
+    sendBody(this, this.res, status, headers, Buffer.isBuffer(body) ? body : Buffer.from(String(body)))
   }
 
   sendJson (status, body, headers = {}) {
@@ -140,12 +135,9 @@ export class Exchange {
 
   /** Answers 304 when the client has this version already. */
   unchanged (etag) {
-    const known = this.headers['if-none-match']
-    if (known === undefined || !['GET', 'HEAD'].includes(this.method)) return false
-    if (known !== '*' && !known.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)) return false
-    this.res.writeHead(304, { ETag: etag, 'Cache-Control': 'must-revalidate' })
-    this.res.end()
-    return true
+    const isUnchanged = ['GET', 'HEAD'].includes(this.method) && matchesEtag(this.headers['if-none-match'], etag)
+    if (isUnchanged) this.res.writeHead(304, { ETag: etag, 'Cache-Control': 'must-revalidate' }).end()
+    return isUnchanged
   }
 
   startStream (headers = {}) {
@@ -168,31 +160,6 @@ export class Exchange {
 /** An object with the same names. @param {(value: any, name: string) => any} change */
 export const mapValues = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
-
-const tooLarge = () => new HttpError(413, 'too_large', 'the request entity is too large', { Connection: 'close' })
-
-/** @param {number} most bytes */
-function readBody (req, most) {
-  return new Promise((resolve, reject) => {
-    if (Number(req.headers['content-length'] ?? 0) > most) return reject(tooLarge())
-    if (!['identity', undefined].includes(req.headers['content-encoding'])) {
-      return reject(new HttpError(415, 'bad_content_encoding', 'only identity is understood'))
-    }
-    /** @type {Buffer[]} */
-    const chunks = []
-    let length = 0
-    req.on('data', chunk => {
-      length += chunk.length
-      if (length > most) {
-        reject(tooLarge())
-        req.pause()
-      } else chunks.push(chunk)
-    })
-    req.on('end', () => resolve(Buffer.concat(chunks)))
-    req.on('error', reject)
-    req.on('close', () => reject(new Error('the client left')))
-  })
-}
 
 // Parses JSON of clients. Values that are nested too deep are refused before anything walks through them: PouchDB,
 // LevelDB and our own code recurse for each level, and a stack overflow inside one of their callbacks ends the process.

@@ -1,15 +1,17 @@
 // The embedded store: a CouchDB-compatible server over PouchDB and LevelDB, for users without a CouchDB and for tests.
 // Its answers are those of CouchDB 3; test/embedded runs one suite against both.
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/store/embedded.js'
+import { urlOf } from '../http/addresses.js'
+import { HttpError, sendHttpError } from '../http/errors.js'
+import { Listener } from '../http/listener.js'
 import { allowReaders, createAccounts, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'
 import { DesignThreads } from './design/threads.js'
-import { HttpError, toHttpError } from './errors.js'
-import { Exchange, JSON_HEADERS } from './exchange.js'
+import { toHttpError } from './errors.js'
+import { Exchange } from './exchange.js'
 import { isDiskFull } from './level.js'
 import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
@@ -51,12 +53,11 @@ export async function startEmbedded (
       isForThisMachine: isLoopback(host),
       log
     }
-    const listener = createListener(server)
-    await listen(listener, port, host)
-    const { port: actual } = /** @type {import('node:net').AddressInfo} */ (listener.address())
-    const addressAt = name => `http://${name.includes(':') ? `[${name}]` : name}:${actual}`
-    const url = addressAt(host)
-    lock.announce({ url: addressAt(EVERYWHERE[host] ?? host), uuid: server.uuid, secret, hasAdmin: own !== undefined })
+    const listener = new Listener((req, res) => serve(req, res, server), LIMITS)
+    const actual = await listener.listen(port, host)
+    const url = urlOf(host, actual)
+    const localUrl = urlOf(EVERYWHERE[host] ?? host, actual)
+    lock.announce({ url: localUrl, uuid: server.uuid, secret, hasAdmin: own !== undefined })
     let closing
     const close = () => (closing ??= stop(listener, databases, threads, lock))
     return { url, adminUrl: asAdmin(url, own), port: actual, dir, close }
@@ -67,69 +68,27 @@ export async function startEmbedded (
 }
 
 async function stop (listener, databases, threads, lock) {
-  const closed = new Promise(resolve => listener.close(resolve))
+  const closed = listener.close(LIMITS.requestTimeout)
   await databases.close() // ends the feeds and lets requests under way finish
   await threads.close()
-  listener.closeAllConnections()
+  listener.cut()
   await closed
   await lock.release()
 }
 
-function listen (listener, port, host) {
-  return new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
-    listener.once('error', error =>
-      reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }, { cause: error }) : error))
-    listener.listen(port, host, () => {
-      listener.removeAllListeners('error')
-      resolve()
-    })
-  })
-}
-
-const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConnections } = {
+const LIMITS = {
   keepAliveTimeout: 30000, // milliseconds an idle connection is kept
-  headersTimeout: 15000, // milliseconds until the head of a request is complete
-  requestTimeout: 300000, // milliseconds until all of it is: a batch of tiles on a busy machine
-  maxHeaderSize: 16384, // bytes of a head, address included
+  requestTimeout: 300000, // milliseconds until all of a request is there: a batch of tiles on a busy machine
+  idle: 0, // no limit: a feed without heartbeats may wait
   maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
 }
 // hosts that mean all addresses, and the address by which this machine reaches them
 const EVERYWHERE = { '0.0.0.0': '127.0.0.1', '::': '::1' }
-const PIPELINED = 64 // requests of a connection that wait for their answers
-
-/**
- * Functions to call when the client leaves: an answer that waits for another one of its connection gets no event.
- */
-const leaving = Symbol('leaving')
-
-function createListener (server) {
-  const limits = { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize }
-  const listener = createServer(limits, (req, res) => { serve(req, res, server) })
-  listener.maxConnections = maxConnections
-  listener.on('connection', socket => {
-    socket[leaving] = new Set()
-    socket.once('close', () => { for (const leave of socket[leaving]) leave() })
-  })
-  listener.on('clientError', (error, socket) => {
-    if (!socket.writable) return socket.destroy()
-    const isTooLong = /** @type {any} */ (error).code === 'HPE_HEADER_OVERFLOW'
-    const status = isTooLong ? '431 Request Header Fields Too Large' : '400 Bad Request'
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-  })
-  return listener
-}
 
 /** One request. It never rejects: every error becomes the answer. */
 async function serve (req, res, server) {
-  const waiting = req.socket[leaving]
-  if (waiting.size >= PIPELINED) return req.socket.destroy()
   const gone = new AbortController()
-  const leave = () => { if (!res.writableFinished) gone.abort(new Error('the client left')) }
-  res.once('close', () => {
-    waiting.delete(leave)
-    leave()
-  })
-  waiting.add(leave)
+  res.once('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
   res.on('error', () => {}) // the client left; close follows
   try {
     if (server.isForThisMachine && !isLocalName(req.headers.host)) {
@@ -139,16 +98,9 @@ async function serve (req, res, server) {
     const { method, url: target, headers } = req
     await route(new Exchange({ method, target, headers, req, res, signal: gone.signal }), server)
   } catch (error) {
-    fail(res, toHttpError(error), error, gone.signal, server)
+    if (gone.signal.aborted) return
+    const failure = toHttpError(error)
+    if (failure.status === 500 && error?.status === undefined) server.log(`embedded store: ${error?.stack ?? error}`)
+    sendHttpError(req, res, failure)
   }
-}
-
-function fail (res, { status, error, reason, headers }, cause, signal, server) {
-  if (signal.aborted || res.destroyed) return
-  if (status === 500 && cause?.status === undefined) server.log(`embedded store: ${cause?.stack ?? cause}`)
-  if (res.headersSent) return res.destroy() // half an answer must not look complete
-  const body = Buffer.from(`${JSON.stringify({ error, reason })}\n`)
-  if (!res.req.complete) headers = { ...headers, Connection: 'close' } // the rest of the body was not read
-  res.writeHead(status, { ...headers, ...JSON_HEADERS, 'Content-Length': body.length })
-  res.end(body)
 }

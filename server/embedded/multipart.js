@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { partsOf } from '../../core/couch/multipart.js'
-import { badRequest } from './errors.js'
+import { badRequest } from '../http/errors.js'
 import { MAX_BODY, parseJson } from './exchange.js'
 import { isObject } from '../../core/values.js'
 

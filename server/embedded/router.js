@@ -1,7 +1,7 @@
 // From a path to the route that answers it, after the checks of user, database and membership.
 import { asksForPage, signInPage } from '../closed/page.js'
 import { isMember, requireMember } from './access.js'
-import { notAllowed, notFound } from './errors.js'
+import { notAllowed, notFound } from '../http/errors.js'
 import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
 import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
 import { changes } from './routes/changes.js'

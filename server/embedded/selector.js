@@ -3,7 +3,7 @@
 // reader can send one, and this server has one thread, so a selector must not take long: patterns run in linear time
 // (RE2 has no backreferences and no lookaheads), and the steps for each document are counted.
 import { RE2JS } from 're2js'
-import { HttpError, badRequest } from './errors.js'
+import { HttpError, badRequest } from '../http/errors.js'
 import { isObject } from '../../core/values.js'
 import { encodeKey } from './views/collate.js'
 

@@ -4,7 +4,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { isOwnPage } from '../origins.js'
-import { HttpError, badRequest } from './errors.js'
+import { HttpError, badRequest } from '../http/errors.js'
 
 export const sessionDefaults = {
   timeout: 600, // seconds without a request until a session ends

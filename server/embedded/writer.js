@@ -3,7 +3,8 @@
 import { isDatabaseAdmin, notDatabaseAdmin } from './access.js'
 import { checkDesign, validationError } from './design/runtime.js'
 import { findDocument, isRev, leavesOf } from './documents.js'
-import { badRequest, conflict, HttpError, toHttpError } from './errors.js'
+import { badRequest, HttpError } from '../http/errors.js'
+import { conflict, toHttpError } from './errors.js'
 import { mapValues } from './exchange.js'
 import { isObject } from '../../core/values.js'
 

@@ -1,7 +1,8 @@
 // From a request to the route that answers it, and from an error there to an answer.
 import { TilecouchError } from '../../loader/errors.js'
 import { ThrottledLog, logAccess } from './log.js'
-import { NO_STORE, codeOf, hasBody, publicError, sendError, setSafeHeaders } from './responses.js'
+import { NO_STORE, codeOf, publicError, sendError } from './errors.js'
+import { hasBody, setSafeHeaders } from '../http/answers.js'
 import { parseRequest } from './router.js'
 
 const CLIENT_LEFT = 499 // before its answer, as nginx counts it
@@ -17,7 +18,7 @@ const FAILURE_PAUSE = 1000
 
 /**
  * @param {Partial<Record<Asked['kind'], Route>>} routes by kind; others are not found here
- * @returns {import('./listener.js').Handler}
+ * @returns {import('../http/listener.js').Handler}
  */
 export function createHandler (ctx, routes) {
   const { cors, metrics, log, options } = ctx

@@ -1,6 +1,6 @@
 // The gateway: serves the tiles of a store over HTTP, from memory, from the store and from upstreams. It stores nothing
 // outside of CouchDB: any number of gateways can serve one store.
-//   listener.js -> dispatch.js -> router.js   from a connection to what is asked
+//   ../http/listener.js, dispatch.js, router.js   from a connection to what is asked
 //   routes/, db/, wmts/, ogc/                 answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
 import { pause } from '../../core/promises.js'
@@ -9,7 +9,7 @@ import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { openAccess, protect } from './access/index.js'
-import { publicUrlOf, urlOf } from './addresses.js'
+import { publicUrlOf, urlOf } from '../http/addresses.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
 import { db } from './db/index.js'
@@ -17,7 +17,7 @@ import { DatabaseProxy } from './db/proxy.js'
 import { createHandler } from './dispatch.js'
 import { unlessIncomplete } from './incomplete-edge.js'
 import { Layers } from './layers.js'
-import { Listener } from './listener.js'
+import { Listener } from '../http/listener.js'
 import { createLog, secretsOf } from './log.js'
 import { Metrics } from './metrics.js'
 import { ogc } from './ogc/index.js'

@@ -1,7 +1,7 @@
 // A part of an answer: Range, If-Range and what pages of other origins may send and see of them.
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import { rangeOf } from '../../server/gateway/responses.js'
+import { rangeOf } from '../../server/http/answers.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from './support/front.js'

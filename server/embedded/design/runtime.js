@@ -1,7 +1,8 @@
 // The design documents of a database, and calls of their functions. These run in threads.js, isolated, with JSON in and
 // out.
 import { shared } from '../../../core/promises.js'
-import { HttpError, notFound, statusOf } from '../errors.js'
+import { HttpError, notFound } from '../../http/errors.js'
+import { statusOf } from '../errors.js'
 import { isObject } from '../../../core/values.js'
 import { isBuiltIn } from '../views/query.js'
 

@@ -1,7 +1,7 @@
 // The threads that run design functions: one for a server, started by the first call; more only while calls wait for
 // one that takes long, so that an endless function of one database does not stop the writes of all others.
 import { Worker } from 'node:worker_threads'
-import { HttpError } from '../errors.js'
+import { HttpError } from '../../http/errors.js'
 
 const TIMEOUT = 5000 // ms a call may take, CouchDB's os_process_timeout
 // ms more for what the engine does not notice itself, such as joining a huge array; then the thread is ended

@@ -2,7 +2,7 @@
 // it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
 import { compareRevs } from '../../../core/mirror/index.js'
 import { winner } from '../documents.js'
-import { badRequest, HttpError } from '../errors.js'
+import { badRequest, HttpError } from '../../http/errors.js'
 import { MAX_QUESTION, parseJson } from '../exchange.js'
 import { compileSelector, pickFitting } from '../selector.js'
 import { seqText } from './server.js'

@@ -2,7 +2,7 @@
 // chunked encoding together would be two answers to clients that keep connections.
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
-import { HttpError, notFound } from '../errors.js'
+import { HttpError, notFound } from '../../http/errors.js'
 import { SANDBOX, mapValues, parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
 import { viewRows } from './rows.js'

@@ -9,7 +9,8 @@ import { generation } from '../../../core/mirror/index.js'
 import {
   attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
-import { badRequest, HttpError, notFound } from '../errors.js'
+import { acceptsCoding } from '../../http/answers.js'
+import { badRequest, HttpError, notFound } from '../../http/errors.js'
 import { SANDBOX, parseJson } from '../exchange.js'
 import { isObject } from '../../../core/values.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
@@ -147,7 +148,7 @@ function sendVector (ex, bytes, headers) {
   ex.send(200, bytes, { ...headers, ...(isPacked && { 'Content-Encoding': 'gzip' }) })
 }
 
-const takesGzip = ({ headers }) => /\bgzip\b/.test(headers['accept-encoding'] ?? '')
+const takesGzip = ({ headers }) => acceptsCoding(headers['accept-encoding'], 'gzip')
 
 /** Texts are packed where the client unpacks them, as CouchDB does. */
 async function sendBytes (ex, bytes, digest, headers) {

@@ -1,7 +1,7 @@
 // _rewrite: a function gives a new target below the design document, which is then answered instead. Paths stay encoded
 // until then, so that ids are decoded once and not twice.
 import { renderError } from '../design/runtime.js'
-import { badRequest, HttpError } from '../errors.js'
+import { badRequest, HttpError } from '../../http/errors.js'
 import { isObject } from '../../../core/values.js'
 import { requestFor, sendDesignAnswer } from './design.js'
 

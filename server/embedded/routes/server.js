@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { isOwnPage } from '../../origins.js'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
-import { HttpError, badRequest } from '../errors.js'
+import { requireJson } from '../../http/body.js'
+import { HttpError, badRequest } from '../../http/errors.js'
 import { isObject } from '../../../core/values.js'
 import { writeDocument } from '../writer.js'
 
@@ -124,7 +125,7 @@ const isGroup = group => group === undefined ||
 
 async function maintain (ex, task) {
   ex.only('POST')
-  ex.requireJson()
+  requireJson(ex)
   requireDatabaseAdmin(ex.userCtx, ex.db.security)
   await task()
   ex.sendJson(202, { ok: true })
@@ -147,7 +148,7 @@ export const databaseRoutes = {
   _view_cleanup: ex => maintain(ex, () => ex.db.views.cleanup()),
   _ensure_full_commit (ex) {
     ex.only('POST')
-    ex.requireJson()
+    requireJson(ex)
     ex.sendJson(201, { ok: true, instance_start_time: ex.db.started })
   }
 }

@@ -1,5 +1,5 @@
 // Answers a view query from its index: its parameters, ranges, order, groups and reducers.
-import { badRequest, HttpError, notFound } from '../errors.js'
+import { badRequest, HttpError, notFound } from '../../http/errors.js'
 import { parseJson } from '../exchange.js'
 import { isObject } from '../../../core/values.js'
 import { encodeKey } from './collate.js'

@@ -4,7 +4,7 @@ import {
   LAYER_KINDS, RESERVED, STORE_ID, idsOfLayers, isLayer, isTileId, parseDocumentId
 } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { DbError, notFound } from '../db/errors.js'
+import { HttpError, notFound } from '../../http/errors.js'
 
 const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and access is checked again
 
@@ -85,9 +85,9 @@ export function filterRows (visitor, answer, filter, res) {
 }
 
 /** An error of access as CouchDB would write it. @param {TilecouchError} error */
-export function toDbError ({ code, status, message, advice }) {
+export function toHttpError ({ code, status, message, advice }) {
   const name = { 401: 'unauthorized', 403: 'forbidden' }[status] ?? 'error'
-  return new DbError(status, name, message, {}, { code, ...(advice && { advice }) })
+  return new HttpError(status, name, message, {}, { code, ...(advice && { advice }) })
 }
 
 /** What a mirror reads to find out whether everybody may read the store. */

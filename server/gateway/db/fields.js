@@ -1,7 +1,7 @@
 // The fields that each request to /db may have, in its address and in its body. The gateway writes both anew out of
 // these fields, so that the limits apply to exactly what the store gets. Values are
 // checked as CouchDB takes them: it answers some that it does not take with 500.
-import { badRequest } from './errors.js'
+import { badRequest } from '../../http/errors.js'
 import { isObject } from '../../../core/values.js'
 
 const MAX_CONDITIONS = 8 // of a selector

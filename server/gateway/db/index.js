@@ -1,11 +1,11 @@
 // /db: the store's database with CouchDB's API, for reading: for PouchDB, the viewer and the client library.
 import { TilecouchError } from '../../../loader/errors.js'
-import { SECURITY, filterRows, isAccessError, restrict, toDbError } from '../access/db-access.js'
-import { SAFE_HEADERS, sendJson, sendTagged } from '../responses.js'
-import { DbError, notFound, sendDbError, unavailable } from './errors.js'
+import { SECURITY, filterRows, isAccessError, restrict, toHttpError } from '../access/db-access.js'
+import { SAFE_HEADERS, sendJson, sendTagged } from '../../http/answers.js'
+import { HttpError, notFound, sendHttpError, unavailable } from '../../http/errors.js'
 import { hideAdministrative } from './hidden.js'
 import { IMMUTABLE } from './proxy.js'
-import { checkLimits, parseDbRequest, readBody } from './request.js'
+import { checkLimits, parseDbRequest, readQuestion } from './request.js'
 
 const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 
@@ -21,16 +21,16 @@ export async function db (ctx, asked, req, res) {
     if (ctx.isIncomplete?.() && VIEW.test(asked.path)) {
       throw unavailable(503, 'this edge is being filled, and its indexes come when all of it is there')
     }
-    const given = req.method === 'POST' ? await readBody(req, request) : undefined
+    const given = req.method === 'POST' ? await readQuestion(req, request) : undefined
     request.isLarge = checkLimits(request, given)
     const { body, change } = hideAdministrative(request, given)
     if (asked.visitor) return await answerVisitor(ctx, asked.visitor, request, { body, change }, req, res)
     if (await sendImage(ctx, request, req, res)) return
     await ctx.proxy.forward(request, body, req, res, { change })
   } catch (error) {
-    const known = isAccessError(error) ? toDbError(error) : error
-    if (!(known instanceof DbError)) throw error
-    sendDbError(req, res, known)
+    const known = isAccessError(error) ? toHttpError(error) : error
+    if (!(known instanceof HttpError)) throw error
+    sendHttpError(req, res, known)
   }
 }
 

@@ -2,9 +2,9 @@
 import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
-import { AddressLimit, clientAddress } from '../addresses.js'
-import { SAFE_HEADERS, acceptsCoding, rangeOf, sendBody } from '../responses.js'
-import { DbError, notFound, unavailable } from './errors.js'
+import { AddressLimit, clientAddress } from '../../http/addresses.js'
+import { SAFE_HEADERS, acceptsCoding, rangeOf, sendBody } from '../../http/answers.js'
+import { HttpError, notFound, unavailable } from '../../http/errors.js'
 
 export const proxyDefaults = {
   connections: 96, // to the store, for requests that are answered at once; more of them wait
@@ -180,12 +180,12 @@ export class DatabaseProxy {
       try {
         return await pool.request(request)
       } catch (error) {
-        if (attempt > 1 || signal.aborted || !isCut(error)) throw this.#toDbError(error, signal)
+        if (attempt > 1 || signal.aborted || !isCut(error)) throw this.#toHttpError(error, signal)
       }
     }
   }
 
-  #toDbError (error, signal) {
+  #toHttpError (error, signal) {
     if (signal.aborted) return unavailable()
     if (/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)$/.test(error.code)) return notFound()
     this.log?.warn({ code: error.code ?? error.name }, 'the store cannot be reached for /db')
@@ -244,7 +244,7 @@ function headersFor ({ headers }) {
 /** For answers that are about the gateway and its store, and not for the client. */
 function errorFor (status) {
   if (status === 401 || status === 403) {
-    return new DbError(502, 'bad_gateway', 'the store does not let the gateway read')
+    return new HttpError(502, 'bad_gateway', 'the store does not let the gateway read')
   }
   if (status >= 300 && status < 400 && status !== 304) return notFound()
   return status >= 500 ? unavailable(status === 503 ? 503 : 502, 'the store is in trouble') : null

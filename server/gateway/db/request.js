@@ -2,7 +2,8 @@
 // refused, and what is passed on is written anew out of known fields (fields.js): nothing of the client's own spelling
 // reaches the store.
 import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
-import { DbError, badRequest, forbidden, notFound, readOnly, tooLarge } from './errors.js'
+import { HttpError, badRequest, forbidden, notFound, notAllowed, tooLarge } from '../../http/errors.js'
+import { readBody, requireJson } from '../../http/body.js'
 import { checkTogether, fieldsOfAddress, fieldsOfBody } from './fields.js'
 import { isObject } from '../../../core/values.js'
 
@@ -41,7 +42,7 @@ export function parseDbRequest (method, path, search) {
   if (segments.at(-1) === '' && segments.length === 1) segments.pop() // /db/ is /db
   const names = segments.map(decode)
   const { endpoint, methods, form = endpoint } = endpointOf(names)
-  if (!methods.includes(method)) throw readOnly(methods.length ? methods : GET)
+  if (!methods.includes(method)) throw notAllowed(methods.length ? methods : GET)
   const { query: given, args } = fieldsOfAddress(search, form)
   const query = endpoint === 'queries' ? new URLSearchParams() : given // they go into each of the queries
   const isFeed = endpoint === '_changes' && checkFeed(query)
@@ -135,14 +136,14 @@ const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
  * The body of a POST: read, bounded, parsed and reduced to known fields.
  * @param {any} req @param {DbRequest} request @returns {Promise<Record<string, any>>}
  */
-export async function readBody (req, { endpoint, form, args }) {
-  const encoding = req.headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity') throw new DbError(415, 'bad_content_encoding', 'only identity is understood')
-  const bytes = await readBytes(req)
+export async function readQuestion (req, { endpoint, form, args }) {
+  let values = 0
+  const bytes = await readBody(req, MAX_BODY, chunk => {
+    values += valuesIn(chunk)
+    if (values > MAX_VALUES) throw tooLarge(MAX_BODY)
+  })
   if (!bytes.length && endpoint === '_changes') return {}
-  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
-    throw new DbError(415, 'bad_content_type', 'Content-Type must be application/json')
-  }
+  requireJson(req)
   let body
   try {
     body = JSON.parse(bytes.toString())
@@ -152,26 +153,6 @@ export async function readBody (req, { endpoint, form, args }) {
   if (!isObject(body)) throw badRequest('Request body must be a JSON object')
   checkDepth(body, MAX_DEPTH)
   return fieldsOfBody(form, body, args)
-}
-
-/** @param {number} [most] bytes @returns {Promise<Buffer>} */
-export async function readBytes (req, most = MAX_BODY) {
-  if (Number(req.headers['content-length'] ?? 0) > most) throw tooLarge(most)
-  /** @type {Buffer[]} */
-  const chunks = []
-  let [length, values] = [0, 0]
-  try {
-    // otherwise Node takes the socket away from a request of which not all is read
-    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-      length += chunk.length
-      values += valuesIn(chunk)
-      if (length > most || values > MAX_VALUES) throw tooLarge(most)
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    throw error instanceof DbError ? error : badRequest('the body was cut off')
-  }
-  return Buffer.concat(chunks)
 }
 
 /** At least as many as there are values in a piece of JSON: two bytes of values can cost as much as a long text. */
@@ -224,7 +205,7 @@ export function checkLimits (request, body) {
 
 /** Complete documents need memory on the way, in the embedded store all at once. */
 function checkNumber (count, most) {
-  if (count > most) throw new DbError(413, 'too_large', `a request may name ${most} documents, rows or ranges`)
+  if (count > most) throw new HttpError(413, 'too_large', `a request may name ${most} documents, rows or ranges`)
 }
 
 const lengthOf = value => Array.isArray(value) ? value.length : 0

@@ -6,8 +6,8 @@
 //   matrix-sets.js tile matrix sets: the grids of layers
 import { TilecouchError } from '../../../loader/errors.js'
 import { visibleLayers } from '../access/visitor.js'
-import { cacheControlWith } from '../addresses.js'
-import { REVALIDATE, sendJson } from '../responses.js'
+import { cacheControlWith } from '../../http/addresses.js'
+import { REVALIDATE, sendJson } from '../../http/answers.js'
 import { listLayers } from '../wmts/capabilities.js'
 import { api } from './api.js'
 import { API_TYPE, collection, collections, conformance, landing, matrixSets, tileset, tilesets } from './documents.js'

@@ -2,8 +2,8 @@
 import { gridOf, tileId, tileJson } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
-import { cacheControlWith } from '../addresses.js'
-import { KEEP, REVALIDATE, sendJson } from '../responses.js'
+import { cacheControlWith } from '../../http/addresses.js'
+import { KEEP, REVALIDATE, sendJson } from '../../http/answers.js'
 import { readOnce } from '../shared-work.js'
 import { toXyz } from './numbering.js'
 import { hasRetina } from './retina.js'
@@ -22,7 +22,7 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   return sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP) })
 }
 
-/** @param {Record<string, any>} doc @param {import('../addresses.js').PublicUrl} url @param {any} asked */
+/** @param {Record<string, any>} doc @param {import('../../http/addresses.js').PublicUrl} url @param {any} asked */
 function tileJsonOf (doc, { base }, { time, visitor }) {
   const json = tileJson(doc, { time, base })
   if (!json.tiles) return json

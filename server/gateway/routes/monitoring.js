@@ -1,5 +1,5 @@
 // What monitoring reads: /health and /metrics.
-import { sendBody, sendJson } from '../responses.js'
+import { sendBody, sendJson } from '../../http/answers.js'
 import { version } from '../../../loader/store/package.js'
 
 const STORE_TIMEOUT = 2000 // milliseconds

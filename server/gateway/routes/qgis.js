@@ -3,8 +3,8 @@ import { qgisConnections, qgisLayers } from '../../../core/index.js'
 import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
-import { cacheControlWith } from '../addresses.js'
-import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
+import { cacheControlWith } from '../../http/addresses.js'
+import { REVALIDATE, XML, etagOf, sendCompressed } from '../../http/answers.js'
 
 /**
  * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the words of _design/tiles/lists/qgis.js.

@@ -2,8 +2,8 @@
 import { styleAt } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery } from '../access/visitor.js'
-import { cacheControlWith } from '../addresses.js'
-import { KEEP, etagOf, sendJson, sendTagged } from '../responses.js'
+import { cacheControlWith } from '../../http/addresses.js'
+import { KEEP, etagOf, sendJson, sendTagged } from '../../http/answers.js'
 import { readOnce } from '../shared-work.js'
 
 const TYPES = { json: 'application/json', png: 'image/png', pbf: 'application/x-protobuf' }

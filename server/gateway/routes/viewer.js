@@ -9,7 +9,7 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
 import { ADMIN, ADMIN_WORDS, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
-import { SMALL, acceptsCoding, sendTagged } from '../responses.js'
+import { SMALL, acceptsCoding, sendTagged } from '../../http/answers.js'
 import { split } from '../router.js'
 
 const PAGE = 'index.html'

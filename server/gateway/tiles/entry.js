@@ -3,7 +3,7 @@
 import { formatOf, formats } from '../../../core/images.js'
 import { expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { etagOf } from '../responses.js'
+import { etagOf } from '../../http/answers.js'
 
 export const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
 

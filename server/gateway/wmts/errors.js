@@ -1,7 +1,7 @@
 // Errors as OWS 1.1 has them: an ExceptionReport with a code, the parameter it is about, and the HTTP status that WMTS
 // 1.0.0 gives the code. They are used in this folder only.
 import { TilecouchError } from '../../../loader/errors.js'
-import { sendBody } from '../responses.js'
+import { sendBody } from '../../http/answers.js'
 import { xml } from './xml.js'
 
 /** Code -> HTTP status. */

@@ -2,8 +2,8 @@
 // those of any other address.
 import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
-import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
-import { cacheControlWith } from '../addresses.js'
+import { REVALIDATE, XML, etagOf, sendCompressed } from '../../http/answers.js'
+import { cacheControlWith } from '../../http/addresses.js'
 import { refuseIfIncomplete } from '../incomplete-edge.js'
 import { capabilities, listLayers } from './capabilities.js'
 import { sendException, toOwsError } from './errors.js'

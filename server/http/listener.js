@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { TilecouchError } from '../../loader/errors.js'
 import { AddressLimit, clientAddress } from './addresses.js'
-import { SAFE_HEADERS } from './responses.js'
+import { SAFE_HEADERS } from './answers.js'
 
 export const listenerDefaults = {
   keepAliveTimeout: 75000, // milliseconds for an idle connection: longer than in load balancers
@@ -177,11 +177,16 @@ export class Listener {
     for (const res of this.#live) if (!res.headersSent) res.shouldKeepAlive = false
     this.#sweep()
     const sweeping = setInterval(() => this.#sweep(), SWEEP)
-    const cutting = setTimeout(() => this.#server.closeAllConnections(), grace)
+    const cutting = setTimeout(() => this.cut(), grace)
     await ended
     clearInterval(sweeping)
     clearTimeout(cutting)
     this.#server.close() // ends what http adds: the timer that looks for slow requests
+  }
+
+  /** Ends what is under way. */
+  cut () {
+    this.#server.closeAllConnections()
   }
 
   #sweep () {

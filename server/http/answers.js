@@ -1,5 +1,4 @@
-// What the answers of all routes share: headers that keep them harmless in a browser, ETags, ranges, content codings,
-// JSON, errors.
+// What answers share: headers that keep them harmless in a browser, ETags, ranges, content codings, JSON.
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -137,74 +136,4 @@ export function sendJson (req, res, value, options = {}) {
   const isCacheable = status === 200 && cacheControl !== 'no-store'
   if (isCacheable) return sendCompressed(req, res, etagOf(body), headers, type, body)
   sendBody(req, res, status, { ...headers, ...type }, body)
-}
-
-// Errors
-
-export const NO_STORE = Object.freeze(['Cache-Control', 'no-store'])
-
-const RETRY_AFTER = '5' // seconds until it is worth asking again
-
-/** Errors between the gateway and its store. Their messages name its address, and their advice is for the operator. */
-const STORE_ERRORS = {
-  UNREACHABLE: { status: 503, reason: 'the store cannot be reached' },
-  UNAUTHORIZED: { status: 502, reason: 'the store does not let the gateway read' },
-  FORBIDDEN: { status: 502, reason: 'the store does not let the gateway read' },
-  DATABASE_NOT_FOUND: { status: 502, reason: 'the store is not there' },
-  COUCHDB_ERROR: { status: 502, reason: 'the store is in trouble' },
-  NO_ANSWER: { status: 502, reason: 'the store is in trouble' },
-  BAD_ANSWER: { status: 502, reason: 'the store is in trouble' },
-  DISK_FULL: { status: 502, reason: 'the store is full' },
-  INDEX_MISSING: { status: 503, reason: 'the store has no index for this' },
-  INTERNAL: { status: 500, reason: 'unexpected error' }
-}
-
-/**
- * One answer for every failure of an upstream. The writers of layers decide which address is asked: if one failure
- * could be told from another, by a word or by a status, strangers could explore the network of the gateway with it.
- */
-const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the upstream of this layer gave no tile' }
-
-/**
- * @typedef {object} PublicError
- * @property {string} code of the catalogue
- * @property {number} status
- * @property {string} message
- * @property {string} [advice]
- * @property {number} [retryAfter] seconds until it is worth asking again
- * @property {number} [length] bytes of the body of which a range was wanted
- */
-
-/**
- * What a client may know of an error: who has to do something and whether to try again, but nothing of the inside. The
- * log has the rest.
- * @returns {PublicError}
- */
-export function publicError (error) {
-  const code = codeOf(error)
-  if (code.startsWith('UPSTREAM_')) return UPSTREAM_ERROR
-  const known = STORE_ERRORS[code]
-  if (known) return { code, status: known.status, message: known.reason }
-  const { seconds: retryAfter, length } = error.details
-  return { code, status: error.status, message: error.message, advice: error.advice, retryAfter, length }
-}
-
-export const codeOf = error => error instanceof TilecouchError ? error.code : 'INTERNAL'
-
-/**
- * @param {any} req @param {any} res @param {PublicError} error
- * @param {readonly string[]} [headers] more of them, name and value in turn
- */
-export function sendError (req, res, { code, status, message, advice, retryAfter, length }, headers = NO_STORE) {
-  const body = Buffer.from(`${JSON.stringify({ error: code, reason: message, ...(advice && { advice }) })}\n`)
-  res.writeHead(status, [
-    'Content-Type', 'application/json',
-    'Content-Length', `${body.length}`,
-    ...SAFE_HEADER_LIST,
-    ...(status === 503 || status === 429 ? ['Retry-After', `${retryAfter ?? RETRY_AFTER}`] : []),
-    ...(status === 405 ? ['Allow', 'GET, HEAD, OPTIONS'] : []),
-    ...(status === 416 ? ['Content-Range', `bytes */${length}`] : []),
-    ...headers
-  ])
-  res.end(req.method === 'HEAD' ? undefined : body)
 }
