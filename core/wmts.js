@@ -21,11 +21,15 @@ export function matrixSetOf (layer) {
   return { id: `${unique}_Level${grid.matrix(max).id}`, name, grid, matrices }
 }
 
-/** The zooms that a layer has in its grid. @param {Record<string, any>} layer */
-export function zoomsOf (layer) {
+/**
+ * The zooms that a layer has in its grid: without maxzoom, to the deepest one with tiles, or to that of the grid.
+ * @param {Record<string, any>} layer @param {Map<number, any>} [reach] zoom -> where the store has tiles
+ */
+export function zoomsOf (layer, reach) {
   const { firstZoom, lastZoom } = gridOf(layer)
   const within = zoom => Math.min(Math.max(zoom, firstZoom), lastZoom)
-  return { min: within(layer.minzoom ?? firstZoom), max: within(layer.maxzoom ?? lastZoom) }
+  const deepest = reach?.size && !layer.upstream ? Math.max(...reach.keys()) : lastZoom
+  return { min: within(layer.minzoom ?? firstZoom), max: within(layer.maxzoom ?? deepest) }
 }
 
 /** What a program has to name to get the layer. @param {Record<string, any>} layer */

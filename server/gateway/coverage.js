@@ -1,7 +1,22 @@
-// Which columns and rows of its grid a layer covers, for programs that are told.
+// Which part of the world, and which columns and rows of its grid, a layer covers.
 import { gridOf } from '../../core/grids/index.js'
 
 /** @typedef {import('../../core/grid.js').TileRange} TileRange */
+
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
+
+/**
+ * The box of a layer in degrees. One over the antimeridian goes all the way round: clients read the corners as least
+ * and most.
+ * @param {Record<string, any>} layer
+ */
+export function boundsOf (layer) {
+  const grid = gridOf(layer)
+  const [west, south, east, north] = layer.bounds ?? grid.bounds
+  const [left, right] = west > east ? [-180, 180] : [clamp(west, -180, 180), clamp(east, -180, 180)]
+  const [, least, , most] = grid.reach
+  return [left, clamp(south, least, most), right, clamp(north, least, most)]
+}
 
 /**
  * The columns and rows of a zoom in the bounds of a layer: one range, as the standards want it, so one over the

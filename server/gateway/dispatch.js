@@ -13,7 +13,29 @@ const FAILURE_PAUSE = 1000
  * @typedef {import('./router.js').Asked} Asked
  * @typedef {import('./routes/tile.js').Request} Request
  * @typedef {import('./routes/tile.js').Response} Response
- * @typedef {(ctx: any, asked: any, req: Request, res: Response) => void | Promise<void>} Route
+ *
+ * @typedef {object} Context what all requests share
+ * @property {Record<string, any>} options of resolveOptions
+ * @property {import('../../loader/store/index.js').Store} store
+ * @property {import('./db/proxy.js').DatabaseProxy} proxy
+ * @property {import('./layers.js').Layers} layers
+ * @property {import('./tiles/index.js').TileService} tiles
+ * @property {import('./metrics.js').Metrics} metrics
+ * @property {import('./mirror-metrics.js').Mirroring['report']} [mirror] of an edge
+ * @property {() => boolean} isIncomplete an edge that is filled for the first time
+ * @property {import('pino').Logger} log
+ * @property {import('./cors.js').Cors} cors
+ * @property {import('./routes/tile.js').CachePolicy} policy
+ * @property {ReturnType<typeof import('../http/addresses.js').publicUrlOf>} publicUrl
+ * @property {AbortSignal} signal aborts when the gateway ends
+ * @property {number} tileTimeout milliseconds
+ * @property {(asked: import('./router.js').AskedTile, req: Request, res: Response) => void | Promise<void>} answerTile
+ */
+
+/**
+ * @template {Asked} [A=any]
+ * @typedef {(ctx: Context, asked: A & {visitor?: import('./access/visitor.js').Visitor}, req: Request,
+ *   res: Response) => void | Promise<void>} Route visitor: if there are private layers, and the answer depends on them
  */
 
 /**

@@ -95,6 +95,7 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
   const tiles = new TileService({
     store, layers, upstreams, memory, metrics, log, options, onAdministrative: id => { access?.tokens.changed(id) }
   })
+  /** @type {import('./dispatch.js').Context} */
   const ctx = {
     options,
     store,

@@ -26,7 +26,7 @@ const layerDefaults = {
 }
 
 /**
- * @typedef {Record<string, any> & {layer: string}} Layer fields of a layer document
+ * @typedef {Record<string, any> & {layer: string, grid?: any}} Layer fields of a layer document
  * @typedef {{promise: Promise<string[]>, editions: boolean, at: number, stale: boolean}} Times
  * @typedef {Map<string, Map<number, import('../../core/grid.js').TileRange>>} Reach layer -> zoom -> box of its tiles,
  *   past ones included

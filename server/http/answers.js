@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
+import { cacheControlWith } from './addresses.js'
 
 /**
  * Headers of every answer, so that nothing of a store can act as a page of the gateway: its type is the one that is
@@ -115,6 +116,17 @@ export function rangeOf ({ method, headers }, length, etag) {
   const end = first && last ? Math.min(+last + 1, length) : length
   if (start >= end) throw new TilecouchError('BAD_RANGE', { value: headers.range, length })
   return { start, end, header: `bytes ${start}-${end - 1}/${length}` }
+}
+
+/**
+ * An XML document with links below a base.
+ * @param {import('./addresses.js').PublicUrl} url @param {string} cacheControl @param {string} text
+ * @param {object} [headers] more of them
+ */
+export function sendXml (req, res, url, cacheControl, text, headers) {
+  const bytes = Buffer.from(text)
+  const caching = { 'Cache-Control': cacheControlWith(url, cacheControl) }
+  return sendCompressed(req, res, etagOf(bytes), caching, { ...XML, ...headers }, bytes)
 }
 
 /** Clients ask again each time, and mostly get a 304: for answers that change whenever somebody writes. */

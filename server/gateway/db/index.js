@@ -9,10 +9,7 @@ import { checkLimits, parseDbRequest, readQuestion } from './request.js'
 
 const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 
-/**
- * @param {{path: string, query: string, visitor?: import('../access/visitor.js').Visitor}} asked path and query as they
- *   came; visitor: if there are private layers
- */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedDb>} */
 export async function db (ctx, asked, req, res) {
   try {
     if (!ctx.options.dbAccess) throw notFound('this gateway shows no database')
@@ -56,7 +53,8 @@ async function sendSecurity (/** @type {any} */ { visitor }, req, res) {
  * The image of a tile in a given revision, which never changes. It is read as all tiles are: many at once, and kept in
  * memory, since viewers ask for little else. An address without a revision is left to the store: a client that has just
  * replicated a new document would put an image from memory, a moment older, into it for good.
- * @param {any} ctx @param {import('./request.js').DbRequest} request @returns {Promise<boolean>} whether it was sent
+ * @param {import('../dispatch.js').Context} ctx @param {import('./request.js').DbRequest} request
+ * @returns {Promise<boolean>} whether it was sent
  */
 async function sendImage ({ tiles }, { tile, isPinned }, req, res) {
   if (!tile || !isPinned) return false

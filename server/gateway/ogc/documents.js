@@ -1,9 +1,10 @@
 // The documents of the OGC API: links first, as its clients follow nothing else. Their addresses are absolute, since
 // GDAL resolves no relative ones.
 import { formatOfLayer } from '../../../core/formats.js'
-import { MAX_LATITUDE } from '../../../core/grid.js'
-import { coveredBy, storedIn } from '../coverage.js'
-import { gridFor, gridsOf, isVector, zoomsOf } from './matrix-sets.js'
+import { formats } from '../../../core/images.js'
+import { gridOf } from '../../../core/grids/index.js'
+import { zoomsOf } from '../../../core/wmts.js'
+import { boundsOf, coveredBy, storedIn } from '../coverage.js'
 
 /**
  * What the links of a document begin and end with.
@@ -23,6 +24,15 @@ const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
 const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian'
 
 const link = (rel, href, title, type = JSON_TYPE) => ({ rel, type, title, href })
+
+/** The collection of a layer has tiles of one kind. @param {Record<string, any>} layer */
+export const isVector = layer => layer.format === formats.mvt.ext
+
+/** Vector tiles have no pixels, so they are in the set of the usual size. @param {Record<string, any>} layer */
+export const gridFor = layer => gridOf({ grid: layer.grid, tileSize: isVector(layer) ? undefined : layer.tileSize })
+
+/** The grids of layers, each once, and Web Mercator. @param {Record<string, any>[]} layers */
+export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.uniqueId, grid])).values()]
 
 const titleOf = layer => layer.name || layer.layer
 
@@ -88,15 +98,6 @@ const pathOf = layer => isVector(layer) ? '/tiles' : '/map/tiles'
 
 /** From the first time on, without an end: the newest map holds until there is another one. */
 const temporal = times => ({ interval: [[times[0], null]], trs: GREGORIAN, grid: { coordinates: times } })
-
-/** A box over the antimeridian goes all the way round: GDAL reads the corners as least and most. */
-function boundsOf (layer) {
-  const grid = gridFor(layer)
-  const [west, south, east, north] = layer.bounds ?? grid.bounds
-  const most = grid.isWebMercator ? MAX_LATITUDE : 90
-  const clamp = latitude => Math.min(Math.max(latitude, -most), most)
-  return [west > east ? -180 : west, clamp(south), west > east ? 180 : east, clamp(north)]
-}
 
 /** @param {Listed} listed @param {View} view */
 export function tilesets (listed, view) {
@@ -178,4 +179,18 @@ export const matrixSets = (layers, { root, token }) => ({
   tileMatrixSets: gridsOf(layers).map(({ uniqueId: id, title, crsUri: crs, set: { uri } }) => {
     return { id, title, ...(uri && { uri }), crs, links: [link('self', `${root}tileMatrixSets/${id}${token}`, title)] }
   })
+})
+
+/**
+ * A set as JSON, with the names of version 1.0 beside those of 2.0: GDAL 3.6 reads no others.
+ * @param {import('../../../core/grids/grid.js').Grid} grid
+ */
+export const matrixSet = ({ set, crsUri, uniqueId }) => ({
+  ...set,
+  id: uniqueId,
+  type: 'TileMatrixSetType',
+  identifier: uniqueId,
+  supportedCRS: crsUri,
+  tileMatrices: set.tileMatrices.map(matrix =>
+    ({ ...matrix, identifier: matrix.id, topLeftCorner: matrix.pointOfOrigin }))
 })

@@ -1,24 +1,20 @@
 // OGC API - Tiles of the gateway, below /ogc: documents about the layers, and tiles, which are answered as those of any
 // other address.
 //   request.js     what an address and its datetime ask
-//   documents.js   landing page, collections, tilesets
+//   documents.js   landing page, collections, tilesets, and tile matrix sets, which are the grids of layers
 //   api.js         the definition as OpenAPI
-//   matrix-sets.js tile matrix sets: the grids of layers
 import { TilecouchError } from '../../../loader/errors.js'
 import { visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../../http/addresses.js'
 import { REVALIDATE, sendJson } from '../../http/answers.js'
 import { listLayers } from '../wmts/capabilities.js'
 import { api } from './api.js'
-import { API_TYPE, collection, collections, conformance, landing, matrixSets, tileset, tilesets } from './documents.js'
-import { gridsOf, matrixSet } from './matrix-sets.js'
+import {
+  API_TYPE, collection, collections, conformance, gridsOf, landing, matrixSet, matrixSets, tileset, tilesets
+} from './documents.js'
 import { parsePath, resolveLayer, resolveTile, timeOf } from './request.js'
 
-/**
- * @param {any} ctx
- * @param {import('../router.js').AskedService & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: if
- *   there are private layers
- */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedService>} */
 export async function ogc (ctx, { path, query, visitor }, req, res) {
   const request = parsePath(path)
   const time = timeOf(query)

@@ -1,9 +1,10 @@
 // Requests to the OGC API: what an address below /ogc asks, the time that is wanted, and the tile of the store.
 import { formatOfLayer } from '../../../core/formats.js'
 import { parsePeriod } from '../../../core/times.js'
+import { zoomsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { coveredBy } from '../coverage.js'
-import { gridFor, isVector, zoomsOf } from './matrix-sets.js'
+import { gridFor, isVector } from './documents.js'
 
 /**
  * @typedef {object} OgcRequest

@@ -6,19 +6,14 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { tokenQuery } from '../access/visitor.js'
-import { cacheControlWith } from '../../http/addresses.js'
-import { KEEP, XML, etagOf, sendCompressed } from '../../http/answers.js'
+import { KEEP, sendXml } from '../../http/answers.js'
 import { limitsOf, rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
 const FEW = 4 // columns and rows of the smallest overview
 const MOST_PIXELS = 2 ** 31 - 1 // a side: GDAL counts with 32 bits
 
-/**
- * @param {any} ctx
- * @param {import('../router.js').AskedGdal & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: of a
- *   private layer
- */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedGdal>} */
 export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   const layer = await ctx.layers.get(name)
   if (formatOfLayer(layer) === formats.mvt) {
@@ -27,8 +22,7 @@ export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   const url = ctx.publicUrl(req)
   const stored = (await ctx.layers.reach()).get(name)
   const query = tokenQuery(visitor)
-  const bytes = Buffer.from(gdalXml(layer, { base: url.base, time, query, stored }))
-  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, KEEP) }, XML, bytes)
+  return sendXml(req, res, url, KEEP, gdalXml(layer, { base: url.base, time, query, stored }))
 }
 
 /**

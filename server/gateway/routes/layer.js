@@ -11,9 +11,7 @@ import { hasRetina } from './retina.js'
 /**
  * TileJSON 3.0 of a layer, now or as of a time. Its addresses are absolute: most clients do not resolve relative
  * ones.
- * @param {any} ctx
- * @param {import('../router.js').AskedTileJson & {visitor?: import('../access/visitor.js').Visitor}} asked
- *   visitor: of a private layer
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedTileJson>}
  */
 export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
@@ -34,8 +32,7 @@ function tileJsonOf (doc, { base }, { time, visitor }) {
 /**
  * The TileJSON of all layers in one list, as TileServer GL has it; each also with the name of its layer as `id`. A
  * layer called index keeps its own TileJSON.
- * @param {any} ctx
- * @param {{visitor?: import('../access/visitor.js').Visitor}} asked visitor: if there are private layers
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedState>}
  */
 export async function index (ctx, { visitor }, req, res) {
   if (await ctx.layers.find('index')) {
@@ -56,7 +53,7 @@ const MOST_TILES = 65536
 /**
  * The times at which anything changed, with tiles and bytes, of a layer or of a view of the map, in the words of
  * _design/tiles/lists/times.js; and, with 0 tiles, those of editions without changes.
- * @param {any} ctx @param {import('../router.js').AskedTimes} asked
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedTimes>}
  */
 export async function times (ctx, { layer, bbox, z }, req, res) {
   if (bbox) checkSize(gridOf(await ctx.layers.find(layer)).ranges(bbox, /** @type {number} */ (z)), bbox, z)
@@ -79,7 +76,7 @@ function checkSize (ranges, bbox, z) {
 /**
  * The versions of one tile, oldest first, in the words of _design/tiles/lists/versions.js, and when each was last
  * confirmed.
- * @param {any} ctx @param {import('../router.js').AskedVersions} asked
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedVersions>}
  */
 export async function versions (ctx, asked, req, res) {
   const { layer, z, x, y } = asked.numbering ? await toXyz(ctx, asked) : asked
@@ -91,5 +88,6 @@ export async function versions (ctx, asked, req, res) {
   return sendJson(req, res, { layer, z, x, y, versions: found.map(describe) })
 }
 
+/** @param {Record<string, any>} version */
 const describe = ({ time, id, rev, size, expires = null, gone, current, checked }) =>
   ({ time, id, rev, bytes: size, expires, gone, current, ...(checked && { checked }) })

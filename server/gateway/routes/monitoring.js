@@ -11,6 +11,7 @@ const known = new WeakMap()
 /**
  * Whether this gateway can do its work: only when the store answers. An edge serves what it has for as long as that
  * lasts, when it is not further behind than its operator allows.
+ * @type {import('../dispatch.js').Route}
  */
 export async function health ({ store, mirror, signal }, asked, req, res) {
   const [state, report] = await Promise.all([stateOf(store), mirror?.()])
@@ -53,6 +54,7 @@ async function ask (couch) {
   }
 }
 
+/** @type {import('../dispatch.js').Route} */
 export async function metrics (ctx, asked, req, res) {
   const body = Buffer.from(await ctx.metrics.text())
   sendBody(req, res, 200, { 'Content-Type': ctx.metrics.contentType, 'Cache-Control': 'no-store' }, body)

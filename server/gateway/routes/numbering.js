@@ -5,7 +5,7 @@ import { TilecouchError } from '../../../loader/errors.js'
 /**
  * The tile of the layer's grid, with the numbering of XYZ. The router has counted as in Web Mercator.
  * @template {import('../router.js').AskedTile | import('../router.js').AskedVersions} T
- * @param {any} ctx @param {T} asked @returns {Promise<T>}
+ * @param {import('../dispatch.js').Context} ctx @param {T} asked @returns {Promise<T>}
  */
 export async function toXyz (ctx, asked) {
   const { layer, z, x, y, numbering } = asked

@@ -9,11 +9,7 @@ const USUAL = 256
 /** Whether a layer says that it has such tiles. @param {Record<string, any>} layer */
 export const hasRetina = ({ tileSize = USUAL, retina: other }) => tileSize >= LARGE || other !== undefined
 
-/**
- * @param {any} ctx
- * @param {import('../router.js').AskedRetina & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: if
- *   there are private layers
- */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedRetina>} */
 export async function retina (ctx, { visitor, ...asked }, req, res) {
   visitor?.requireAccess(res, asked.layer)
   const layer = await layerOf(ctx.layers, asked.layer)

@@ -11,9 +11,7 @@ const TYPES = { json: 'application/json', png: 'image/png', pbf: 'application/x-
 /**
  * The stored style that counts at that time, else the default one, in the words of _design/tiles/lists/style.js. Its
  * addresses are absolute.
- * @param {any} ctx
- * @param {import('../router.js').AskedStyle & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: of a
- *   private layer
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedStyle>}
  */
 export async function style (ctx, { layer, time, theme, file, visitor }, req, res) {
   if (file !== undefined) return sendFile(ctx, { layer, time, file }, req, res)

@@ -28,16 +28,7 @@ const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
 const MOST_HELD = 256e6 // bytes of all of them that are being sent
 
 /**
- * @typedef {object} Entry
- * @property {string} id
- * @property {string} rev
- * @property {string} time
- * @property {number} expiresAt milliseconds; Infinity: never
- * @property {string} type
- * @property {Buffer} bytes
- * @property {string} etag quoted
- * @property {string} lastModified an HTTP date
- *
+ * @typedef {import('../tiles/entry.js').Entry & {bytes: Buffer}} Entry
  * @typedef {{entry: Entry, outcome: string}} Found
  * @typedef {import('../router.js').AskedTile} AskedTile
  * @typedef {import('node:http').IncomingMessage} Request
@@ -45,10 +36,10 @@ const MOST_HELD = 256e6 // bytes of all of them that are being sent
  *   and log
  */
 
-/** @param {AskedTile} asked @returns {void | Promise<void>} a promise only if the answer has to wait */
+/** Returns a promise only if the answer has to wait. @type {import('../dispatch.js').Route<AskedTile>} */
 export function tile (ctx, asked, req, res) {
   if (asked.numbering !== undefined) return toXyz(ctx, asked).then(plain => tile(ctx, plain, req, res))
-  const found = ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time)
+  const found = /** @type {Found} */ (ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time))
   return found ? sendTile(ctx, asked, req, res, found) : waitForTile(ctx, asked, req, res)
 }
 
@@ -226,8 +217,8 @@ const takesGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 
 
 /**
  * Answers that an existing layer has no such tile.
- * @param {any} ctx @param {AskedTile} asked @param {any} req @param {any} res @param {TilecouchError} error
- * @param {Record<string, any>} layer
+ * @param {import('../dispatch.js').Context} ctx @param {AskedTile} asked @param {Request} req @param {Response} res
+ * @param {TilecouchError} error @param {Record<string, any>} layer
  */
 async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 256 }) {
   const missing = ctx.options.missing === 'auto' ? asked.missing : ctx.options.missing

@@ -6,16 +6,11 @@ import { formatOfLayer } from '../../../core/formats.js'
 import { matrixSetOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
-import { cacheControlWith } from '../../http/addresses.js'
-import { REVALIDATE, XML, etagOf, sendCompressed } from '../../http/answers.js'
+import { REVALIDATE, sendXml } from '../../http/answers.js'
 import { rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
-/**
- * @param {any} ctx
- * @param {import('../router.js').AskedTms & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: if there
- *   are private layers
- */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedTms>} */
 export async function tms (ctx, { layer, time, visitor }, req, res) {
   const url = ctx.publicUrl(req)
   const service = `${url.base}tms/1.0.0/`
@@ -24,8 +19,7 @@ export async function tms (ctx, { layer, time, visitor }, req, res) {
   const text = layer === undefined
     ? serviceXml(await visibleLayers(ctx.layers, visitor), service, tokenQuery(visitor))
     : tileMapXml({ ...await ctx.layers.get(layer), layer }, { service, time })
-  const bytes = Buffer.from(text)
-  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, XML, bytes)
+  return sendXml(req, res, url, REVALIDATE, text)
 }
 
 /**

@@ -62,7 +62,7 @@ function textFile (text) {
   return { type: 'text/plain; charset=utf-8', tag: tagOf(bytes), bodies: { identity: bytes } }
 }
 
-/** @param {any} ctx @param {{name: string}} asked */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedFile>} */
 export async function viewer (ctx, { name }, req, res) {
   if (name === 'robots.txt') return sendFile(req, res, ROBOTS, VIEWER_CSP)
   if (name === OLD_ICON) return sendFile(req, res, (await loadFiles()).get(ICON), VIEWER_CSP)

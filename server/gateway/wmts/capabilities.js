@@ -4,6 +4,7 @@ import { formatOfLayer } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { visibleLayers } from '../access/visitor.js'
+import { boundsOf, clamp } from '../coverage.js'
 import { allLimitsOf, crsOf, matrixSetsOf, position, scaleDenominator, wellKnownScaleSet } from './matrix-sets.js'
 import { STYLE } from './request.js'
 import { withSeries } from './times.js'
@@ -151,21 +152,6 @@ tiles of ${grid.tileSize} pixels</ows:Title>
 <MatrixWidth>${matrix.columns}</MatrixWidth><MatrixHeight>${matrix.rows}</MatrixHeight>
 </TileMatrix>`)}
 </TileMatrixSet>`
-}
-
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
-
-/**
- * The box of a layer in degrees. One over the antimeridian goes all the way round: clients read the corners as least
- * and most.
- * @param {Record<string, any>} layer
- */
-export function boundsOf (layer) {
-  const grid = gridOf(layer)
-  const [west, south, east, north] = layer.bounds ?? grid.bounds
-  const across = west > east ? [-180, 180] : [clamp(west, -180, 180), clamp(east, -180, 180)]
-  const [, least, , most] = grid.reach
-  return [across[0], clamp(south, least, most), across[1], clamp(north, least, most)]
 }
 
 /** The box of a layer in the system of its grid, within its deepest matrix. */

@@ -21,11 +21,7 @@ const MOST_DOCUMENTS = 16
  */
 const kept = new WeakMap()
 
-/**
- * @param {{path: string[], query: URLSearchParams, time?: string,
- *   visitor?: import('../access/visitor.js').Visitor}} asked
- *   time: as written in the address; visitor: if there are private layers
- */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedService>} */
 export async function wmts (ctx, asked, req, res) {
   const byAddress = asked.path.length > 0
   try {
