@@ -21,6 +21,7 @@ export const accessCommand = {
       { conflicts: ['writers', 'writer'] }],
     '-n, --dry-run'
   ],
+  excludes: [['--no-writers', ['--writer']]],
   help: `Examples:
   tilecouch access
   tilecouch access --writers surveyors --writer anna
@@ -62,7 +63,6 @@ const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_
 
 function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
   const hasWriters = typeof writers === 'string' || writer !== undefined
-  if (writers === false && writer) refuse('--no-writers', writer[0], 'it contradicts --writer')
   const change = {
     ...(opens && { public: true }),
     ...(closes && { public: false }),

@@ -6,12 +6,11 @@ import { moveLayer } from '../maintain/copy/move.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { openSource } from '../maintain/mirror/sides.js'
 import { Store } from '../store/index.js'
-import { withPatientStore } from './store.js'
 import { failureLines } from './load-report.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { CountingProgress, countLayer } from './progress.js'
-import { runTask } from './task.js'
+import { runStoreTask } from './task.js'
 
 const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep ' +
   'its terms of use.'
@@ -52,11 +51,11 @@ async function runCopy (context, options, name, to) {
   const part = await partOf(options)
   const history = options.history !== false
   const reference = formatReference(layer, time)
-  return withPatientStore(context, options, async store => {
+  return runStoreTask(context, options, async store => {
     const url = from && (await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from)
     const source = url ? new Store(openSource(url, { retries: 3 })) : store
     const isNew = !await store.couch.get(layerId(target))
-    return runTask(context, undefined, {
+    return {
       progress: new CountingProgress(context.output, countLayer(source, layer, part)),
       figures,
       run: async onProgress => {
@@ -75,7 +74,7 @@ async function runCopy (context, options, name, to) {
       report: (summary, seconds, ended) =>
         copyLines(summary, `${reference} to ${target}${ended}`, { time, dryRun, seconds }),
       isFaulty: summary => summary.failed + summary.moved
-    })
+    }
   })
 }
 
@@ -100,7 +99,7 @@ async function moveCommand (context, options, from, to) {
   if (to === undefined) refuse('TO', '', 'name the layer')
   const { dryRun = false, purge = false } = options
   const titles = { copy: `Copying to ${to}`, remove: `Removing ${from}` }
-  return withPatientStore(context, options, store => runTask(context, undefined, {
+  return runStoreTask(context, options, store => ({
     progress: new CountingProgress(output, countLayer(store, from)),
     figures: ({ step, ...tally }) => ({ title: titles[step], ...figures(tally) }),
     run: async onProgress => {

@@ -4,11 +4,10 @@ import { parseReference, some } from '../../core/index.js'
 import { diff } from '../export/diff/index.js'
 import { FeatureChanges } from '../export/diff/features.js'
 import { FeatureReport, GeoJsonReport, ListReport } from '../export/diff/reports.js'
-import { withPatientStore } from './store.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { BLANK, bytes, count, duration, plural, table } from './output.js'
 import { CountingProgress, countLayer } from './progress.js'
-import { runTask } from './task.js'
+import { runStoreTask } from './task.js'
 
 const NOT_COMPARED = 'not compared: a version of them was deleted from the store meanwhile'
 
@@ -42,12 +41,14 @@ async function runDiff (context, options, from, to) {
   checkOptions(options, output)
   if ([options.report, options.features].includes('-')) output.leaveStdout()
   const selection = { ...await partOf(options), signal }
-  return withPatientStore(context, options, async store => {
+  /** @type {(ListReport | GeoJsonReport | FeatureReport)[]} */
+  let files = []
+  return runStoreTask(context, options, async store => {
     const { layer } = parseReference(from)
     const grid = await store.grid(layer)
     const reports = await openReports(options, { store, name: `${from} -> ${to}`, grid, signal }, output)
-    const files = Object.values(reports)
-    return runTask(context, undefined, {
+    files = Object.values(reports)
+    return {
       progress: new CountingProgress(output, countLayer(store, layer, selection)),
       figures: ({ tiles, different }) => ({ done: tiles, about: { different } }),
       run: async onProgress => {
@@ -58,10 +59,10 @@ async function runDiff (context, options, from, to) {
       },
       report: (summary, seconds, ended) => reportLines(summary, { ...options, ...reports, seconds, ended }),
       isFaulty: summary => isPart(summary) || (options.exitCode && differenceOf(summary))
-    }).catch(async error => {
-      for (const each of files) await each.discard()
-      throw error
-    })
+    }
+  }).catch(async error => {
+    for (const each of files) await each.discard()
+    throw error
   })
 }
 

@@ -3,7 +3,7 @@ import { doctor } from '../check/doctor/index.js'
 import { writeMetrics } from '../check/doctor/metrics.js'
 import { withDatabase } from './store.js'
 import { withWork } from './task.js'
-import { closeExisting, openedWords } from './new-store.js'
+import { keepClosed, openExisting, openedWords } from './new-store.js'
 import { BLANK, linesOf, plural } from './output.js'
 import { Couch } from '../store/couch.js'
 
@@ -40,7 +40,8 @@ async function runDoctor (context, options) {
   const { fix = false, private: closed = false, cors, allowViewer, embed, q, n, gateway, metrics } = options
   const conditions = { cors, allowViewer, embed, q, n }
   return withDatabase(context, options, async url => {
-    if (closed) await closeExisting(url)
+    const existing = closed ? await openExisting(url) : undefined
+    if (existing) await keepClosed(existing)
     const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {
       const inspected = await doctor(url, { fix, closed, ...conditions, gateway, signal, folder: options.data })
       work.show({ about: aboutOf(inspected) })

@@ -35,8 +35,8 @@ function runInfo (context, options, reference, tile) {
 
 async function listLayers (store, output) {
   const layers = await store.layers()
-  const describe = async layer => ({ ...layer, stats: await statsOf(store, layer.layer) })
-  const described = await Promise.all(layers.map(describe))
+  const withStats = async layer => ({ ...layer, stats: await nullWithoutIndex(store.stats(layer.layer)) })
+  const described = await Promise.all(layers.map(withStats))
   const rows = described.map(({ layer, name, stats }) =>
     [layer, name, stats?.tiles, stats?.versions, stats && bytes(stats.bytes), stats?.first, stats?.last])
   output.result(described, rows.length
@@ -44,11 +44,7 @@ async function listLayers (store, output) {
     : ['No layers yet. Load one with: tilecouch load FOLDER --layer NAME'])
 }
 
-// without design documents a store can still list its layers
-const statsOf = (store, layer) => nullWithoutIndex(store.stats(layer))
-
-const conflictsOf = (store, layer) => nullWithoutIndex(countConflicts(store.couch, layer))
-
+/** Without design documents a store can still list its layers. */
 async function nullWithoutIndex (answer) {
   try {
     return await answer
@@ -60,29 +56,32 @@ async function nullWithoutIndex (answer) {
 
 async function showLayer (store, layer, output) {
   const [doc, stats, editions, manifests, conflicts] = await Promise.all([
-    store.layer(layer), store.stats(layer), store.editions(layer), store.manifests(layer), conflictsOf(store, layer)
+    store.layer(layer),
+    store.stats(layer),
+    store.editions(layer),
+    store.manifests(layer),
+    nullWithoutIndex(countConflicts(store.couch, layer))
   ])
   const bounds = doc.bounds ?? stats.bounds // what clients are told
   const place = bounds ? placeOf(bounds).name : null
-  const lines = [
+  const zoomRows = stats.zooms.map(zoom =>
+    [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last])
+  const editionRows = editions.map(edition => {
+    const { time, title, created = 0, advanced = 0, backfilled = 0, unchanged = 0, gone = 0 } = edition
+    return [time, title, created + advanced + backfilled, unchanged, gone, stateOf(edition)]
+  })
+  output.result({ ...doc, place, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ` +
       `${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
     bounds && [`bounds ${boxWords(bounds)}`, `place: ${place}`],
     manifests.count && `${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ` +
-        `${bytes(manifests.bytes)}`,
+      `${bytes(manifests.bytes)}`,
     doc.ttl && `expires after ${count(doc.ttl)} s`,
     conflicts && `${plural(conflicts, 'document')} with conflicts: \`tilecouch check --fix\` resolves them`,
     BLANK,
-    ...table(['zoom', 'tiles', 'versions', 'now', 'all', 'first', 'last'], stats.zooms.map(zoom =>
-      [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last]))
-  ]
-  if (editions.length) {
-    lines.push(BLANK, ...table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editions.map(edition => {
-      const { time, title, created = 0, advanced = 0, backfilled = 0, unchanged = 0, gone = 0 } = edition
-      return [time, title, created + advanced + backfilled, unchanged, gone, stateOf(edition)]
-    })))
-  }
-  output.result({ ...doc, place, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
+    table(['zoom', 'tiles', 'versions', 'now', 'all', 'first', 'last'], zoomRows),
+    editions.length && [BLANK, table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editionRows)]
+  ])
 }
 
 function stateOf ({ finished, failed, complete }) {

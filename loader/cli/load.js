@@ -10,13 +10,12 @@ import { isUrl, openSource } from '../load/sources/index.js'
 import { withDatabase, withStore } from './store.js'
 import { loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
-import { fillStore } from './new-store.js'
+import { fillStore, openExisting } from './new-store.js'
 import { partOf, refuse } from './options.js'
 import { CountingProgress, ReadingProgress, announce, countSource } from './progress.js'
 import { howEnded } from './task.js'
 import { askingOf, readUpstream } from './upstream.js'
 import { planLoad } from '../load/plan.js'
-import { Store } from '../store/index.js'
 import { boxWords, count, plural, table } from './output.js'
 
 /** @type {import('./command.js').Declaration} */
@@ -223,7 +222,7 @@ async function dryRun (context, options, { settings, opening, source }) {
   const { layer, time, complete = false } = settings
   const { area, zooms } = opening
   const show = async url => {
-    const store = url === undefined ? undefined : await openIfThere(url)
+    const store = url === undefined ? undefined : await openExisting(url)
     const opened = source ?? await openSource(url, { ...opening, home: url })
     try {
       checkComplete(opened, complete)
@@ -240,11 +239,6 @@ async function dryRun (context, options, { settings, opening, source }) {
     return show(undefined)
   }
 }
-
-const openIfThere = url => Store.open(url, { retries: 3 }).catch(error => {
-  if (error.code !== 'DATABASE_NOT_FOUND') throw error
-  return undefined
-})
 
 function lines (plan, { time, complete, source }) {
   const { layer, tiles, zooms, bounds, isNew, before, gone } = plan

@@ -42,16 +42,14 @@ export async function createStore ({ output }, url, { private: closed = false },
   return store
 }
 
-/** Closes a store that was never opened; there may be none yet. @param {string} url */
-export async function closeExisting (url) {
-  const store = await Store.open(url, { retries: 3 }).catch(error => {
-    if (error.code !== 'DATABASE_NOT_FOUND') throw error
-  })
-  if (store) await keepClosed(store)
-}
+/** Opens a store; undefined if there is none yet. @param {string} url */
+export const openExisting = url => Store.open(url, { retries: 3 }).catch(error => {
+  if (error.code !== 'DATABASE_NOT_FOUND') throw error
+  return undefined
+})
 
 /** Of a store that was created before, the rights stay, unless nobody has set them yet. */
-async function keepClosed (store) {
+export async function keepClosed (store) {
   const security = await store.security()
   if (isOpen(security)) {
     refuse('--private', true, 'everybody may read this store already; `tilecouch access --private` closes it')

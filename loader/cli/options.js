@@ -9,7 +9,7 @@ export const DATA = './data' // folder of the embedded store unless --data names
 /** What an option means, in every command that has it. @type {Record<string, string>} */
 export const meanings = {
   '--access-keys-file': 'file with the keys of the gateway, one id:secret per line',
-  '--all': 'everything',
+  '--all': 'the whole layer, or every layer',
   '--bbox': 'only tiles that touch this box, in degrees',
   '--compact': 'free disk space afterwards: auto (if it is worth it), always or never',
   '--description': 'sentence that says what is shown',
@@ -20,7 +20,7 @@ export const meanings = {
   '--db': 'the store: a URL, an environment of .couchapprc, or a database on this machine',
   '--dry-run': 'show what would be done, and change nothing',
   '--expired': 'only expired tiles',
-  '--fix': 'repair faults that have only one possible fix',
+  '--fix': 'repair what has only one possible repair',
   '--force': 'replace existing files, and write into folders that are not empty',
   '--format': 'folder, mbtiles or pmtiles (default: by the name of the target)',
   '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
@@ -36,7 +36,7 @@ export const meanings = {
   '--password-file': 'file with the password of the database (default: COUCHDB_PASSWORD_FILE)',
   '--polygon': 'only tiles that touch the polygons of this GeoJSON file; with --bbox, tiles that touch both',
   '--port': 'port to listen on',
-  '--private': 'only readers and writers that are named may read the store',
+  '--private': 'only people who are named may read the store (default of a new one: everybody)',
   '--public': 'everybody may read, without a name',
   '--public-url': 'the address at which clients reach the gateway (default: TILECOUCH_PUBLIC_URL)',
   '--purge': 'leave no trace of what is removed (CouchDB only, needs a server admin)',
@@ -63,33 +63,23 @@ export const meanings = {
 /** What an option means in one command besides, added to its meaning. @type {Record<string, Record<string, string>>} */
 const details = {
   access: { '--private': '; who is not named here loses access' },
-  check: { '--fix': '. A whole check also resolves conflicts and marks the store' },
-  diff: { '--report': '. A finding is a tile that differs' },
   doctor: {
     '--fix': '. It also creates the database and publishes the store. It changes a setting that other databases ' +
-      'share only with --cors or --allow-viewer',
-    '--private': ': with --fix, for a new store, which everybody reads otherwise'
+      'share only with --cors or --allow-viewer'
   },
   export: { '--gateway': '. With --nginx: nginx sends requests there for what the files lack' },
   layer: {
     '--gateway': ' that QGIS asks for tiles (default: the CouchDB of the store)',
-    '--private': ': for a new store, which everybody reads otherwise',
     '--style': ': a MapLibre style.json, or a folder with style.json, sprite and glyphs (docs/styles.md)',
     '--time': ': with --style (default: now, if the style of now is another one); as of which, with --qgis'
   },
   load: {
-    '--grid': ' (default: that of the layer or the source)',
-    '--private': ': for a new store, which everybody reads otherwise',
     '--time': ': when the map looked like this (default: that of the source, else now)',
     '--title': '. With --dated, {name} and {time} in it are replaced'
   },
   mirror: { '--layer': '; separate several with commas', '--since': ', and those still valid then' },
-  prune: { '--all': ': all layers with a retention policy; with --expired, all layers', '--expired': ': remove them' },
-  push: { '--private': ': for a new store, which everybody reads otherwise' },
-  remove: { '--all': ': the whole layer', '--style': ', by its time; maps of later times show the style before it' },
+  remove: { '--style': ', by its time; maps of later times show the style before it' },
   restore: { '--yes': ': give the rights in the files (who is admin, writes, reads)' },
-  settings: { '--description': ', below the title of the page', '--title': ' at the top of the page' },
-  seed: { '--all': ': all layers', '--expired': ': fetch them again' },
   serve: { '--layer': '; separate several with commas', '--port': ' (default: 8080)' },
   up: { '--port': ' (default: 5984, or the next free one)' }
 }

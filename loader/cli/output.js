@@ -93,6 +93,10 @@ export class Output {
   }
 }
 
+/** `title:   Maps of Bern`, for each value that there is. @param {any[][]} rows @param {number} width of a label */
+export const labelled = (rows, width) =>
+  rows.filter(([, value]) => value !== undefined).map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`)
+
 /** With milliseconds. @param {number} started from performance.now() */
 export const secondsSince = (started, until = performance.now()) => +((until - started) / 1000).toFixed(3)
 

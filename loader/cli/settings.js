@@ -5,7 +5,7 @@ import { changeSettings, readSettings } from '../store/settings.js'
 import { isUrl } from '../load/sources/index.js'
 import { withStore } from './store.js'
 import { readBytes, wholeNumber } from './options.js'
-import { bytes, count } from './output.js'
+import { bytes, count, labelled } from './output.js'
 import { readJson } from './upstream.js'
 
 /** @type {import('./command.js').Declaration} */
@@ -93,7 +93,7 @@ const leadsElsewhere = ({ base, gazetteer }) =>
 
 /** @param {import('../store/settings.js').Described} settings */
 function lines ({ title, description, logo, colours, opens, base, gazetteer, places, activityDays, ignored = [] }) {
-  const rows = [
+  const rows = labelled([
     ['title', title],
     ['description', description],
     ['logo', typeof logo === 'object' ? `${logo.type}, ${bytes(logo.bytes)}` : logo],
@@ -104,7 +104,6 @@ function lines ({ title, description, logo, colours, opens, base, gazetteer, pla
     ['places', places && count(places.length)],
     ['activity', activityDays && `kept for ${count(activityDays)} days`],
     ...ignored.map(field => ['ignored', `${field}: it is not valid`])
-  ].filter(([, value]) => value !== undefined)
-  if (!rows.length) return ['Nothing is set: the viewer has its own name and colours.']
-  return rows.map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`)
+  ], 13)
+  return rows.length ? rows : ['Nothing is set: the viewer has its own name and colours.']
 }

@@ -5,6 +5,7 @@
 // What is to be purged is noted in a local document before it is deleted: after a removal that was stopped between the
 // deletion and the purge, the next one with a purge finishes it.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { chunks } from '../../../core/lists.js'
 import { TilecouchError } from '../../errors.js'
 import { readLeaves } from '../../../core/mirror/index.js'
 import { warmAll } from '../../store/indexes.js'
@@ -46,8 +47,8 @@ export class Purger {
   async readLeft () {
     const { ids = [] } = await this.couch.get(NOTE) ?? {}
     this.#noted = new Set(ids)
-    for (let at = 0; at < ids.length; at += BATCH) {
-      const leaves = await readLeaves(this.couch, ids.slice(at, at + BATCH))
+    for (const some of chunks(ids, BATCH)) {
+      const leaves = await readLeaves(this.couch, some)
       const gone = [...leaves].filter(([, own]) => own.length && own.every(leaf => leaf._deleted))
       for (const [id, [{ _rev: rev }]] of gone) this.#waiting.push({ id, rev, at: performance.now() })
     }
