@@ -4,7 +4,6 @@ import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
 import { sharePromise } from '../core/promises.js'
 import { keepText, keptText } from './kept-text.js'
-import { words } from './words.js'
 
 const DEVICE_TIMEOUT = 3000 // milliseconds that the page waits for the device, if the store may answer instead
 const MOST_URLS = 500 // addresses of images that the page may use at the same time
@@ -182,23 +181,27 @@ export class DeviceStore {
 }
 
 /**
- * @param {() => Promise<{open: () => void}>} load the card
- * @returns {() => void} stops listening: from then on the card answers the button
+ * A button that loads what it opens.
+ * @param {HTMLElement} button @param {import('./notices.js').Notices} notices
+ * @param {{topic: string, failed: (message: string) => string, open: () => Promise<void>}} options topic: of the notice
+ *   of a failure; open: loads it first
+ * @returns {() => void} stops listening
  */
-export function listenToButton (button, notices, load) {
-  async function open () {
+export function listenToButton (button, notices, { topic, failed, open }) {
+  async function press () {
+    if (button.hasAttribute('aria-busy')) return
     button.setAttribute('aria-busy', 'true')
     try {
-      (await load()).open()
-      notices.end('device')
+      await open()
+      notices.end(topic)
     } catch (error) { // the file did not load, or the browser stores nothing for this page
-      notices.show('device', { text: words.offlineFailed(error.message), tone: 'warn', onClose: () => {} })
+      notices.show(topic, { text: failed(error.message), tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')
   }
   button.hidden = false
-  button.addEventListener('click', open)
-  return () => button.removeEventListener('click', open)
+  button.addEventListener('click', press)
+  return () => button.removeEventListener('click', press)
 }
 
 /** Why the page cannot open without a network; undefined if it can. Browsers want https, or the machine itself. */

@@ -1,9 +1,9 @@
 // Dates, times and numbers as the reader writes them, in the zone of the timeline.
 import { timelineWords as english } from '../client/timeline/words.js'
 import { zoneOf } from '../client/timeline/zones.js'
-import { formatsOf } from './words/dates.js'
+import { inUnits } from '../core/text.js'
 import { locale, words } from './words.js'
-import { lazy } from './words/lazy.js'
+import { lazy } from './words/locale.js'
 
 const formats = formatsOf(locale, words.numbers)
 
@@ -62,3 +62,36 @@ const collator = lazy(() => new Intl.Collator(locale, { numeric: true, sensitivi
 
 /** The order in which people look for names: 2 before 10. */
 export const byName = (a, b) => collator().compare(a, b)
+
+/** @param {string} tag BCP 47 @param {Intl.DateTimeFormatOptions} options */
+function formatter (tag, options) {
+  const format = lazy(() => new Intl.DateTimeFormat(tag, { timeZone: 'UTC', ...options }))
+  return civil => format().format(civil)
+}
+
+/**
+ * What the timeline takes as `words` for dates and numbers.
+ * @param {string} tag BCP 47
+ * @param {{bytes: (count: number) => string, units: string[]}} words bytes: a small number of them; units: of 1000,
+ *   of a million, …
+ */
+export function formatsOf (tag, { bytes, units }) {
+  const number = lazy(() => new Intl.NumberFormat(tag))
+  const one = lazy(() => new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
+  const minutes = formatter(tag, { timeStyle: 'short' })
+  const seconds = formatter(tag, { timeStyle: 'medium' })
+  return {
+    locale: tag,
+    count: value => number().format(value),
+    size (value) {
+      if (value < 1000) return bytes(value)
+      const { value: shown, digits, unit } = inUnits(value, units)
+      return `${(digits ? one : number)().format(shown)} ${unit}`
+    },
+    date: formatter(tag, { day: 'numeric', month: 'short', year: 'numeric' }),
+    clock: (civil, withSeconds = civil % 60000 >= 1000) => withSeconds ? seconds(civil) : minutes(civil),
+    month: formatter(tag, { month: 'short' }),
+    dayMonth: formatter(tag, { day: 'numeric', month: 'short' }),
+    monthYear: formatter(tag, { month: 'short', year: 'numeric' })
+  }
+}

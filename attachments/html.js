@@ -31,6 +31,26 @@ export function useAnswer (ask, inputs) {
   return answer
 }
 
+/**
+ * What a form does when it is submitted, once at a time.
+ * @param {(event: any) => Promise<any>} act
+ * @returns {{submit: (event: any) => Promise<void>, busy: boolean}}
+ */
+export function useSubmit (act) {
+  const [busy, setBusy] = useState(false)
+  const submit = async event => {
+    event.preventDefault()
+    if (busy) return
+    setBusy(true)
+    try {
+      await act(event)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { submit, busy }
+}
+
 /** Calls a function again and again while the page is to be seen. @param {() => void} run @param {number} pause ms */
 export function useInterval (run, pause) {
   const latest = useRef(run)

@@ -19,3 +19,13 @@ export function keepText (name, text) {
     // see above
   }
 }
+
+// Whether somebody has signed in to the control room in this browser: then the viewer shows a link to it.
+
+/** Of a store: an origin may have several. */
+const signedInName = () => `tilecouch-admin ${new URL('./', document.baseURI).pathname}`
+
+export const hasSignedIn = () => keptText(signedInName()) !== null
+
+/** @param {boolean} is */
+export const noteSignedIn = is => keepText(signedInName(), is ? '1' : null)

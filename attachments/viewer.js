@@ -9,6 +9,7 @@ import { Finder } from './find/finder.js'
 import { size, time as written } from './format.js'
 import { HeatMap } from './heat-map.js'
 import { html, render } from './html.js'
+import { hasSignedIn } from './kept-text.js'
 import { listenToKeys } from './keys.js'
 import { sortLayers } from './layer-order.js'
 import { MapView } from './map.js'
@@ -21,10 +22,8 @@ import * as permalink from './permalink.js'
 import { showProblems } from './problems.js'
 import { RangeCard } from './range-card.js'
 import { databaseUrl } from './requests.js'
-import { mountSettings } from './settings.js'
-import { FoldablePanel } from './sheet.js'
+import { FoldablePanel, mountSettings } from './sheet.js'
 import { CHOSEN } from './stack.js'
-import { hasSignedIn } from './signed-in.js'
 import { Stage } from './stage.js'
 import { Store } from './store.js'
 import { isEmbedded, takeAway } from './take/entry.js'
@@ -55,7 +54,11 @@ await breathe()
 const stage = new Stage(view.map, byId('time'))
 await breathe()
 byId('admin').hidden = !hasSignedIn()
-const entered = listenToButton(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
+const entered = listenToButton(byId('offline'), notices, {
+  topic: 'device',
+  failed: words.offlineFailed,
+  open: async () => (await device.open(store.db || undefined)).panel.open()
+})
 const outlines = new Outlines(view.map)
 const heat = new HeatMap(view.map)
 const thumbnails = new Thumbnails(stage)

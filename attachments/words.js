@@ -8,8 +8,7 @@
 //   words.close('Panel')                     // "Close: {what}"
 //   words.tiles(12)                          // { "one": "{count} tile", "other": "{count} tiles" }
 //   words.offline.area.of({ have, all })     // "{have} of {all}"
-import { lazy } from './words/lazy.js'
-import { languageOf, localeOf, wanted } from './words/locale.js'
+import { languageOf, localeOf, wanted, lazy } from './words/locale.js'
 
 /** Of the page: `en`, `de`, … */
 export const language = languageOf(wanted)

@@ -34,11 +34,10 @@ export function useDocs (...kinds) {
 /**
  * How a command names the store of this page.
  * @param {App} app
- * @returns {Promise<{isEmbedded: boolean, url: string | null}>} url: with the name of who has signed in; null behind a
- *   gateway, which no command writes to
+ * @returns {Promise<{isEmbedded: boolean, url: string | null}>} url: with the name of who has signed in; null:
+ *   embedded, which commands find by its folder
  */
 async function storeAddress ({ couch, user }) {
-  if (couch.server.endsWith('/admin/couch/')) return { isEmbedded: false, url: null }
   const isEmbedded = await couch.isEmbedded()
   if (isEmbedded) return { isEmbedded, url: null }
   const url = new URL(couch.db)

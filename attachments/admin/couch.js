@@ -6,14 +6,6 @@ import { Database, ask, databaseUrl } from '../requests.js'
 const TIMEOUT = 30000 // milliseconds until a request counts as unanswered
 const WAIT = 50000 // milliseconds that the change feed waits for a change
 
-/** Where CouchDB is seen from this page: through the rewrite of the store, or through a gateway. */
-function addresses () {
-  const db = databaseUrl()
-  if (db) return { server: db.slice(0, db.lastIndexOf('/') + 1), db }
-  const server = new URL('admin/couch/', document.baseURI).href
-  return { server, db: `${server}db` }
-}
-
 export class Couch extends Database {
   /** Called when the session has ended. */
   onSignedOut = () => {}
@@ -21,9 +13,8 @@ export class Couch extends Database {
   skew = 0
 
   constructor () {
-    const { server, db } = addresses()
-    super(db)
-    this.server = server
+    super(databaseUrl() ?? '')
+    this.server = this.db.slice(0, this.db.lastIndexOf('/') + 1)
   }
 
   /** Milliseconds since 1970 by the clock of the server. */

@@ -1,6 +1,13 @@
 // Changes of documents that two people may edit at once: only the changed fields are written, over the newest revision.
-// A field that somebody else has changed meanwhile is not overwritten: the caller asks what is meant.
+// A field that somebody else has changed meanwhile is not overwritten: the caller asks what is meant. Each change
+// leaves a document of activity (core/activity.js): who changed what, and when.
+import { activityOf } from '../../core/activity.js'
 import { AnswerError } from '../requests.js'
+import { texts } from './words.js'
+
+export { fieldsBetween } from '../../core/activity.js'
+
+/** @typedef {import('../../core/activity.js').Change} Change */
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 
@@ -41,5 +48,26 @@ export async function save (couch, before, changes) {
     } catch (error) {
       if (!(error instanceof AnswerError) || error.status !== 409) throw error
     }
+  }
+}
+
+/**
+ * Notes a change after it was written. The change stands, whether this can be written or not: then the page says so.
+ * @param {import('./app.js').App} app @param {Change} change
+ */
+export async function record (app, change) {
+  const { couch, docs, say } = app
+  const write = user => couch.write(activityOf(change, { user, at: couch.now(), via: 'page' }))
+  try {
+    const { name } = app.user
+    if (name === null) return // a server without users has nobody to name
+    docs.put(await write(name).catch(async error => {
+      // in another window somebody else has signed in: the change was his
+      const other = error.status === 403 && (await couch.session()).name
+      if (!other || other === name) throw error
+      return write(other)
+    }))
+  } catch (error) {
+    say(texts.notRecorded(error.message), true)
   }
 }

@@ -4,7 +4,6 @@ import { userOf } from '../../core/access.js'
 import { settingsOf } from '../../core/settings.js'
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../html.js'
 import { nameOf, showOperator } from '../operator.js'
-import { noteSignedIn } from '../signed-in.js'
 import { Access } from './access/index.js'
 import { Activity } from './activity/index.js'
 import { AppContext } from './app.js'
@@ -18,6 +17,7 @@ import { Button } from '../parts.js'
 import { SignIn } from './sign-in.js'
 import { texts } from './words.js'
 import { Work } from './work/index.js'
+import { noteSignedIn } from '../kept-text.js'
 
 const MESSAGE = 8000 // milliseconds that a message stays
 const LOOK = 60000 // milliseconds between two looks whether the session is still there

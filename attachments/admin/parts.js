@@ -2,8 +2,9 @@
 import { byName } from '../format.js'
 import { locale } from '../words.js'
 import { html, useState } from '../html.js'
-import { Button, Hint, Select } from '../parts.js'
+import { Button, Hint, Select, plainInput } from '../parts.js'
 import { texts } from './words.js'
+import { Dialog, ask } from '../dialog.js'
 
 export const Card = ({ name = '', head, children }) => html`<section class="card ${name}">
   <h3>${head}</h3>
@@ -86,4 +87,35 @@ function sorted (value) {
   if (typeof value !== 'object' || value === null) return value
   const keys = Object.keys(value).sort().filter(key => value[key] !== undefined)
   return Object.fromEntries(keys.map(key => [key, sorted(value[key])]))
+}
+
+/**
+ * Asks before something is done. What destroys something is not what Enter does at first.
+ * @param {{head: string, text: any, action: string, isDanger?: boolean, typed?: string}} question action: what the
+ *   button says; typed: what has to be typed first, such as the name of a layer
+ * @returns {Promise<boolean>}
+ */
+export const confirm = question => ask(Question, question)
+
+function Question ({ head, text, action, isDanger = false, typed, close }) {
+  const [value, setValue] = useState('')
+  const isReady = typed === undefined || value === typed
+  const submit = event => {
+    event.preventDefault()
+    if (isReady) close(true)
+  }
+  return html`<${Dialog} label=${head} onCancel=${() => close(false)}>
+    <form class="ask" onSubmit=${submit}>
+      <h2>${head}</h2>
+      <p>${text}</p>
+      ${typed !== undefined && html`<label>
+        ${texts.typeName(typed)}
+        <input ...${plainInput} autofocus onInput=${({ target }) => setValue(target.value)} />
+      </label>`}
+      <div class="row">
+        <button type="submit" class=${isDanger ? 'secondary danger' : 'primary'} disabled=${!isReady}>${action}</button>
+        <${Button} autofocus=${isDanger && typed === undefined} onClick=${() => close(false)}>${texts.cancel}<//>
+      </div>
+    </form>
+  <//>`
 }

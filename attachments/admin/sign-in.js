@@ -1,5 +1,5 @@
 // Signing in with a name and a password of CouchDB. The password goes to CouchDB only, which answers with a session.
-import { html, useRef, useState } from '../html.js'
+import { html, useRef, useState, useSubmit } from '../html.js'
 import { Button, Hint } from '../parts.js'
 import { texts } from './words.js'
 
@@ -9,13 +9,9 @@ const words = texts.signIn
 export function SignIn ({ couch, name = '', why = '', onDone }) {
   const form = useRef(/** @type {any} */ (null))
   const [problem, setProblem] = useState(why)
-  const [busy, setBusy] = useState(false)
 
-  async function submit (event) {
-    event.preventDefault()
-    if (busy) return
+  const { submit, busy } = useSubmit(async () => {
     const { name: user, password } = form.current.elements
-    setBusy(true)
     setProblem('')
     try {
       await couch.signIn(user.value.trim(), password.value)
@@ -24,10 +20,8 @@ export function SignIn ({ couch, name = '', why = '', onDone }) {
       setProblem(error.status === 401 ? words.wrong : texts.failed(error.message))
       password.select()
       password.focus()
-    } finally {
-      setBusy(false)
     }
-  }
+  })
 
   return html`<form class="sign-in" ref=${form} onSubmit=${submit}>
     <h2>${words.head}</h2>

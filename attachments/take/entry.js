@@ -3,7 +3,7 @@
 import { element } from '../../client/timeline/dom.js'
 import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/promises.js'
-import { loadScript } from '../device.js'
+import { listenToButton, loadScript } from '../device.js'
 import { count, size } from '../format.js'
 import { language, words } from '../words.js'
 
@@ -48,21 +48,9 @@ function labelPrints ({ view: { map }, stage, written }, editions) {
 
 /** @param {import('./index.js').Page} page */
 function openWithButton (page) {
-  const { button, notices } = page
-  const open = shared(async () => (await import(await loadScript('take-script'))).mountTake(page))
-  button.hidden = false
-  button.addEventListener('click', async () => {
-    if (button.hasAttribute('aria-busy')) return
-    button.setAttribute('aria-busy', 'true')
-    try {
-      const panel = await open()
-      notices.end('take')
-      panel.toggle()
-    } catch (error) {
-      notices.show('take', { text: take.notLoaded(error.message), tone: 'warn', onClose: () => {} })
-    }
-    button.removeAttribute('aria-busy')
-  })
+  const load = shared(async () => (await import(await loadScript('take-script'))).mountTake(page))
+  const open = async () => (await load()).toggle()
+  listenToButton(page.button, page.notices, { topic: 'take', failed: take.notLoaded, open })
 }
 
 /** A map alone, with a link to the whole page. A page that is scrolled past it does not zoom it. */

@@ -4,7 +4,7 @@ import { count } from '../format.js'
 import { html, useAnswer, useEffect } from '../html.js'
 import { Button, Fold, Hint, Terms } from '../parts.js'
 import { words as pageWords } from '../words.js'
-import { nameOf } from './feature-names.js'
+import { nameOf } from './pointer.js'
 
 const words = pageWords.features
 const LONGEST = 200 // characters of a value

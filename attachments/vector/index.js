@@ -3,7 +3,6 @@
 import { setWorkerUrl } from 'maplibre-gl'
 import worker from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker'
 
-export { readStyle } from './style.js'
-export { VectorLayer } from './vector-layer.js'
+export { VectorLayer, readStyle } from './vector-layer.js'
 
 setWorkerUrl(URL.createObjectURL(new Blob([worker], { type: 'text/javascript' })))

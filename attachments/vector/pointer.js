@@ -1,8 +1,8 @@
 // What lies under the pointer, beside it: the uppermost feature with its attributes.
 import L from 'leaflet'
 import { element } from '../../client/timeline/dom.js'
-import { nameOf } from './feature-names.js'
 
+const NAMES = ['name', 'name:latin', 'name:en', 'title', 'ref'] // attributes that can hold the name of a feature
 const MOST = 6 // attributes: the card has all of them
 const LONGEST = 60 // characters of a value
 
@@ -61,4 +61,10 @@ function contentOf (feature) {
     element('dl', null, entries.slice(0, MOST).flatMap(([key, value]) =>
       [element('dt', null, key), element('dd', null, String(value).slice(0, LONGEST))])),
     entries.length > MOST && element('small', null, `+ ${entries.length - MOST}`))
+}
+
+/** @returns {string | undefined} */
+export function nameOf ({ properties }) {
+  const key = NAMES.find(name => typeof properties[name] === 'string' && properties[name])
+  return key && properties[key]
 }

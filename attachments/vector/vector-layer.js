@@ -7,11 +7,11 @@ import { attributionHtml } from '../../client/source/attribution.js'
 import { HistoryLayer } from '../../client/maplibre/index.js'
 import { delegate } from '../../client/timeline/delegate.js'
 import { tileAt } from '../../core/index.js'
+import { defaultStyle } from '../../core/style.js'
+import { ask } from '../requests.js'
 import { Differences } from './differences.js'
-import { nameOf } from './feature-names.js'
 import { GlLayer } from './gl-layer.js'
-import { Pointer } from './pointer.js'
-import { readStyle } from './style.js'
+import { Pointer, nameOf } from './pointer.js'
 
 const FORWARDED = 'timechange timeload changes extent layerload storeerror storeback tileerror tileload'
 const REACH = 4 // pixels around the pointer in which a line or a point is meant
@@ -178,3 +178,26 @@ function middleOf ({ coordinates }) {
 
 // getTime, changes, preload and the others, as HistoryLayer of Leaflet has them
 delegate(VectorLayer, HistoryEngine, 'history')
+
+/** @typedef {{layers: any[], sprite?: string, glyphs?: string}} LayerStyle layers of the style, for one source */
+
+/** @param {import('../store.js').Layer} doc @returns {Promise<LayerStyle>} */
+export async function readStyle (doc) {
+  const theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  const address = new URL(`${encodeURIComponent(doc.layer)}/style.json?theme=${theme}`, document.baseURI)
+  const style = await ask(address).catch(() => defaultStyle(doc, { theme })) // without a network
+  if (!style) return { layers: [] }
+  const { sources, layers, sprite, glyphs } = style
+  const isOwn = ({ source }) => {
+    const { url = '', tiles: [tile = ''] = [] } = sources[source] ?? {}
+    return source === doc.layer || [url, tile].some(text => layerIn(text) === doc.layer)
+  }
+  const whole = text => typeof text === 'string' && text ? unescaped(new URL(text, address).href) : undefined
+  return { layers: layers.filter(isOwn), sprite: whole(sprite), glyphs: whole(glyphs) }
+}
+
+/** `…/LAYER@TIME.json`, `couch://LAYER/{z}/{x}/{y}.pbf` → LAYER */
+const layerIn = address => /(?:^|\/)([a-z0-9][a-z0-9_-]*)(?:@[^/?]*)?(?:\.json|\/\{z\})/.exec(unescaped(address))?.[1]
+
+/** Placeholders stay as they are. */
+const unescaped = address => address.replace(/%7B/gi, '{').replace(/%7D/gi, '}')

@@ -1,4 +1,4 @@
-// Which language the reader wants, and how he writes dates and numbers.
+// Which language the reader wants, how he writes dates and numbers, and what Intl makes when it is needed.
 
 // a page that has one language says so itself: <html data-language="en">
 const asked = globalThis.document?.documentElement.dataset.language ??
@@ -34,4 +34,14 @@ function isTag (tag) {
   } catch { // of an address that somebody typed
     return false
   }
+}
+
+/**
+ * Makes something when it is first needed: what Intl makes takes milliseconds each, and a page opens with few of them.
+ * @template T @param {() => T} make @returns {() => T}
+ */
+export function lazy (make) {
+  /** @type {T | undefined} */
+  let made
+  return () => (made ??= make())
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { timelineWords } from '../../client/timeline/words.js'
-import { formatsOf } from '../../attachments/words/dates.js'
+import { formatsOf } from '../../attachments/format.js'
 import { say, wordsOf } from '../../attachments/words.js'
 import { languageOf, languages, localeOf } from '../../attachments/words/locale.js'
 

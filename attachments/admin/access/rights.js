@@ -1,14 +1,13 @@
 // Who may read and write: in sentences, with what is wrong, and lists to change.
 import { isUntouched, rightsOf, withRights, WRITER_ROLE } from '../../../core/access.js'
-import { html, useEffect, useRef, useState } from '../../html.js'
+import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { say } from '../../words.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
-import { confirm } from '../dialog.js'
 import { Button, Hint, plainInput } from '../../parts.js'
-import { Card, same } from '../parts.js'
-import { fieldsBetween, record } from '../record.js'
+import { Card, confirm, same } from '../parts.js'
 import { texts } from '../words.js'
+import { fieldsBetween, record } from '../edit.js'
 
 const words = texts.access
 const SHOWN = 100 // of a list at once
@@ -108,7 +107,6 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
   const groupWords = words.groups[field]
   const [kind, setKind] = useState('names')
   const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
   const input = useRef(/** @type {HTMLInputElement | null} */ (null))
   const isRemoved = useRef(false)
   const all = group ? [...group.names.map(each => ['names', each]), ...group.roles.map(each => ['roles', each])] : []
@@ -119,15 +117,12 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
     isRemoved.current = false
   }, [all.length])
 
-  async function add (event) {
-    event.preventDefault()
+  const { submit: add, busy } = useSubmit(async () => {
     const value = name.trim()
-    if (busy || !value || value === '_admin') return
-    setBusy(true)
+    if (!value || value === '_admin') return
     if (await change(kind, value, true)) setName('')
-    setBusy(false)
     input.current?.focus()
-  }
+  })
 
   async function remove (type, value) {
     if (!await isMeant(type, value)) return

@@ -1,6 +1,6 @@
 // What somebody sees who has no name: asked for without the session of this browser. Nothing is written.
 import { html } from '../../html.js'
-import { ask, databaseUrl } from '../../requests.js'
+import { ask } from '../../requests.js'
 import { Button, Hint } from '../../parts.js'
 import { State } from '../parts.js'
 import { texts } from '../words.js'
@@ -11,7 +11,7 @@ const NAMED = 20 // of them at once
 
 /**
  * @typedef {'reads' | 'nothing' | 'unknown'} Outcome
- * @typedef {{isAdmin: boolean, isGateway: boolean, database: Outcome, documents: Outcome, designs: Outcome,
+ * @typedef {{isAdmin: boolean, database: Outcome, documents: Outcome, designs: Outcome,
  *   map: Outcome, layers: string[] | null, all: number}} Seen layers: null where none can be listed; all: how many
  *   there are
  */
@@ -21,9 +21,7 @@ const NAMED = 20 // of them at once
  * @returns {Promise<Seen>}
  */
 export async function askAsStranger (couch, known, signal) {
-  const isGateway = databaseUrl() === null
-  const db = isGateway ? new URL('db', document.baseURI).href : couch.db
-  const tiles = isGateway ? new URL('.', document.baseURI).href : `${couch.db}/_design/tiles/_rewrite/`
+  const { db } = couch
   const listing = `${db}/_all_docs?startkey=%22layer%3A%22&endkey=%22layer%3B%22&limit=${MOST}`
   const [session, database, documents, designs, listed] = await Promise.all([
     look(`${couch.server}_session`, signal), look(db, signal), look(`${db}/_all_docs?limit=1`, signal),
@@ -34,10 +32,9 @@ export async function askAsStranger (couch, known, signal) {
   const one = layers?.[0] ?? known[0]
   const map = one === undefined
     ? { outcome: /** @type {Outcome} */ ('unknown') }
-    : await look(`${tiles}${encodeURIComponent(one)}.json`, signal)
+    : await look(`${db}/_design/tiles/_rewrite/${encodeURIComponent(one)}.json`, signal)
   return {
     isAdmin: Boolean(session.answer?.userCtx?.roles?.includes?.('_admin')),
-    isGateway,
     database: database.outcome,
     documents: documents.outcome,
     designs: designs.outcome,
@@ -74,7 +71,7 @@ export function Stranger ({ seen, faults, again }) {
           <${State} kind=${mayWrite ? 'bad' : 'good'}>${mayWrite ? words.mayWrite : words.mayNot}<//>
         <//>
       </dl>
-      <${Hint}>${seen.isGateway ? words.throughGateway : words.gateway}<//>`}
+      <${Hint}>${words.gateway}<//>`}
   </section>`
 }
 

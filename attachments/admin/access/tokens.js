@@ -1,18 +1,17 @@
 // Tokens for private layers: a list, a form, and the new one, which is shown once. The store keeps its hash only.
 import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
 import { time } from '../../format.js'
-import { html, useRef, useState } from '../../html.js'
-import { databaseUrl } from '../../requests.js'
+import { html, useRef, useState, useSubmit } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
 import { Copyable } from '../../copy.js'
-import { confirm } from '../dialog.js'
 import { Button, Fold, Hint, plainInput } from '../../parts.js'
-import { Card, State, Table } from '../parts.js'
-import { record } from '../record.js'
+import { Card, State, Table, confirm } from '../parts.js'
 import { texts } from '../words.js'
+import { record } from '../edit.js'
 
 const words = texts.access.tokens
 const DAY = 86_400_000 // milliseconds
+const GATEWAY = 'https://maps.example.org/' // in the addresses of an example
 const LASTS = [
   ['1', words.day], ['7', words.days(7)], ['30', words.days(30)], ['365', words.days(365)], ['0', words.always]
 ]
@@ -51,29 +50,23 @@ export function Tokens () {
 function Form ({ onMade }) {
   const app = useApp()
   const form = useRef(/** @type {any} */ (null))
-  const [busy, setBusy] = useState(false)
 
-  async function make (event) {
-    event.preventDefault()
-    if (busy) return
+  const { submit, busy } = useSubmit(async () => {
     const { title, layers, lasts } = form.current.elements
     const patterns = layers.value.split(/[\s,]+/).filter(Boolean)
     if (!patterns.length || patterns.length > tokenDefaults.layers || !patterns.every(isPattern)) {
       layers.setCustomValidity(words.badLayers)
       return layers.reportValidity()
     }
-    setBusy(true)
     try {
       onMade(await makeToken(app, title.value.trim(), patterns, Number(lasts.value)))
       form.current.reset()
     } catch (error) {
       app.say(texts.failed(error.message), true)
-    } finally {
-      setBusy(false)
     }
-  }
+  })
 
-  return html`<form ref=${form} onSubmit=${make}>
+  return html`<form ref=${form} onSubmit=${submit}>
     <div class="fields">
       <label>${words.forWhom}<input type="text" name="title" required maxlength="200" autocomplete="off" /></label>
       <label>
@@ -118,11 +111,10 @@ async function makeToken (app, title, layers, days) {
 /** Shown once: nobody can read it again. */
 function NewToken ({ text, layers, hide }) {
   const plain = layers.find(each => !/[!*]/.test(each)) ?? 'LAYER'
-  const base = databaseUrl() ? 'https://maps.example.org/' : new URL('.', document.baseURI).href
   const lines = [
     [words.token, text],
-    [words.tiles, `${base}${plain}/{z}/{x}/{y}.png?token=${text}`],
-    [words.viewer, `${base}?token=${text}`]
+    [words.tiles, `${GATEWAY}${plain}/{z}/{x}/{y}.png?token=${text}`],
+    [words.viewer, `${GATEWAY}?token=${text}`]
   ]
   return html`<div class="done">
     <p>${words.once}</p>
@@ -130,7 +122,7 @@ function NewToken ({ text, layers, hide }) {
       <${Hint}>${label}<//>
       <${Copyable} text=${value} label=${words.copy(label)} />
     </div>`)}
-    ${databaseUrl() && html`<${Hint}>${words.replace}<//>`}
+    <${Hint}>${words.replace}<//>
     <${Button} onClick=${hide}>${words.hide}<//>
   </div>`
 }

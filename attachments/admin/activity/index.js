@@ -1,17 +1,19 @@
 // Activity: who changed what and when, the newest first, and how long that is kept.
 import { keptFrom } from '../../../core/activity.js'
 import { STORE_ID, isLayer } from '../../../core/ids.js'
-import { date, time } from '../../format.js'
+import { isExactTime } from '../../../core/times.js'
+import { count, date, time } from '../../format.js'
 import { html, useEffect, useState } from '../../html.js'
-import { useApp, useDocs } from '../app.js'
 import { Button, Hint } from '../../parts.js'
+import { useApp, useDocs } from '../app.js'
 import { Card, Filters, State, hasChoices, valuesOf } from '../parts.js'
 import { texts } from '../words.js'
 import { Keep } from './keep.js'
-import { changeText, labelOf } from './values.js'
 
 const ROWS = 40 // at once; a button shows as many more
 const FIELDS = 12 // of one change; the others are counted
+const MOST = 160 // characters of a value that are shown
+const SECONDS = /^(ttl|expires)$/ // fields whose numbers are seconds
 
 const words = texts.activity
 const STATES = { created: 'good', changed: '', removed: 'bad' }
@@ -107,4 +109,38 @@ function Subject ({ doc: { what, layer, edition, name } }) {
     ${layer && html`${' '}<a href="#layers/${encodeURIComponent(layer)}">${layer}</a>`}
     ${edition && html`${' '}${isPage ? html`<a href=${editionPlace}>${time(edition)}</a>` : time(edition)}`}
     ${name && html`${' '}${what === 'access' ? html`<a href="#access">${name}</a>` : name}`}`
+}
+
+/** The name of a field; one that has no name here is told as it is. @param {string} field */
+const labelOf = field => Object.hasOwn(words.fields, field)
+  ? words.fields[field]
+  : Object.hasOwn(texts.layers.labels, field) ? texts.layers.labels[field] : field
+
+/** `Streets → Roads`; a value alone where there was none before. @param {{before?: any, after?: any}} change */
+function changeText (field, { before, after }) {
+  const [old, now] = [before, after].map(value => textOf(field, value))
+  if (before === undefined || before === null) return now
+  const isGone = after === undefined || after === null
+  return html`<del>${old}</del> → ${isGone ? html`<i>${words.nothing}</i>` : html`<ins>${now}</ins>`}`
+}
+
+function textOf (field, value) {
+  const text = wordsOf(field, value)
+  return text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text
+}
+
+function wordsOf (field, value) {
+  if (value === undefined || value === null) return words.nothing
+  if (typeof value === 'boolean') return value ? words.yes : words.no
+  if (typeof value === 'number') return SECONDS.test(field) ? words.seconds(value) : count(value)
+  if (typeof value === 'string') return isExactTime(value) ? time(value) : value === '' ? '""' : value
+  if (Array.isArray(value)) return value.length ? value.map(each => wordsOf('', each)).join(', ') : words.nobody
+  const { names, roles, ...others } = value
+  // who may do something: `anna, the role staff`
+  if (Array.isArray(names) && Array.isArray(roles) && !Object.keys(others).length) {
+    return [...names, ...roles.map(words.role)].join(', ') || words.nobody
+  }
+  const textIn = (name, each) => typeof each === 'object' && each !== null ? JSON.stringify(each) : wordsOf(name, each)
+  const parts = Object.entries(value).map(([name, each]) => `${labelOf(name)}: ${textIn(name, each)}`)
+  return parts.join('; ') || words.nothing
 }

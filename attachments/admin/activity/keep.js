@@ -2,11 +2,10 @@
 import { activityDays, activityDefaults, keptFrom } from '../../../core/activity.js'
 import { STORE_ID } from '../../../core/ids.js'
 import { breathe } from '../../dom.js'
-import { html, useEffect, useRef, useState } from '../../html.js'
+import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
-import { Clash, save } from '../edit.js'
+import { Clash, record, save } from '../edit.js'
 import { Button, Hint } from '../../parts.js'
-import { record } from '../record.js'
 import { texts } from '../words.js'
 
 const BATCHES = 20 // of old activity that are removed while the section is open
@@ -21,17 +20,13 @@ export function Keep ({ isRead }) {
   const store = docs.get(STORE_ID)
   const days = activityDays(store)
   const [typed, setTyped] = useState(/** @type {string | null} */ (null))
-  const [busy, setBusy] = useState(false)
   const removal = useRef({ left: BATCHES, isRunning: false, isClosed: false }).current
 
   useEffect(() => () => { removal.isClosed = true }, [])
   useEffect(() => { if (isRead) removeOld(app, removal) })
 
-  async function submit (event) {
-    event.preventDefault()
-    if (busy) return
+  const { submit, busy } = useSubmit(async () => {
     const after = Number(typed ?? days)
-    setBusy(true)
     try {
       const before = store ?? { _id: STORE_ID, type: 'store' }
       const activityDaysAfter = after === activityDefaults.days ? undefined : after
@@ -45,10 +40,8 @@ export function Keep ({ isRead }) {
     } catch (error) {
       if (error instanceof Clash && error.newest) docs.put(error.newest)
       app.say(error instanceof Clash ? words.clash : texts.failed(error.message), true)
-    } finally {
-      setBusy(false)
     }
-  }
+  })
 
   return html`<form class="card keep" onSubmit=${submit}>
     <h3>${words.head}</h3>

@@ -2,9 +2,8 @@
 // stays.
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
-import { Clash, save } from '../edit.js'
+import { Clash, fieldsBetween, record, save } from '../edit.js'
 import { Button } from '../../parts.js'
-import { fieldsBetween, record } from '../record.js'
 import { texts } from '../words.js'
 
 const words = texts.editions.form

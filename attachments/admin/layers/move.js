@@ -3,11 +3,11 @@ import { isLayer, checkNewLayer, layerRange } from '../../../core/ids.js'
 import { html, useState } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
-import { confirm } from '../dialog.js'
 import { Button, Hint } from '../../parts.js'
-import { record } from '../record.js'
 import { texts } from '../words.js'
 import { inputField } from './fields.js'
+import { record } from '../edit.js'
+import { confirm } from '../parts.js'
 
 const words = texts.layers.move
 const { component: NameField } = inputField({ name: 'rename', label: words.newName, hint: words.newNameHint })

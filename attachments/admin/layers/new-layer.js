@@ -1,12 +1,12 @@
 // Makes a layer: its name and its title. All else is set afterwards.
 import { layerDocument } from '../../../core/layer-document.js'
-import { html, useEffect, useRef, useState } from '../../html.js'
+import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { useApp } from '../app.js'
 import { Button } from '../../parts.js'
-import { fieldsBetween, record } from '../record.js'
 import { texts } from '../words.js'
 import { inputField } from './fields.js'
 import { nameFault } from './move.js'
+import { fieldsBetween, record } from '../edit.js'
 
 const words = texts.layers.make
 const { component: NameField } = inputField({
@@ -20,19 +20,15 @@ export function NewLayer ({ close }) {
   const app = useApp()
   const [typed, setTyped] = useState({ name: '', title: '' })
   const [fault, setFault] = useState('')
-  const [busy, setBusy] = useState(false)
   const form = useRef(/** @type {HTMLElement | null} */ (null))
   const focus = () => form.current?.querySelector('input')?.focus()
   useEffect(focus, [])
 
-  async function make (event) {
-    event.preventDefault()
-    if (busy) return
+  const { submit, busy } = useSubmit(async () => {
     const layer = typed.name.trim()
     const wrong = nameFault(layer, app.docs.all('layer'))
     setFault(wrong)
     if (wrong) return focus()
-    setBusy(true)
     try {
       const after = await app.couch.write(layerDocument(layer, { name: typed.title.trim() || undefined }))
       app.docs.put(after)
@@ -43,13 +39,11 @@ export function NewLayer ({ close }) {
       if (error.status !== 409) return app.say(texts.failed(error.message), true)
       setFault(texts.layers.bad.taken(layer))
       focus()
-    } finally {
-      setBusy(false)
     }
-  }
+  })
 
   const escape = event => { if (event.key === 'Escape') close() }
-  return html`<form class="card make" novalidate ref=${form} onSubmit=${make} onKeyDown=${escape}>
+  return html`<form class="card make" novalidate ref=${form} onSubmit=${submit} onKeyDown=${escape}>
     <h3>${words.head}</h3>
     <div class="fields">
       <${NameField} typed=${typed.name} problem=${{ text: fault }} onType=${name => setTyped({ ...typed, name })} />

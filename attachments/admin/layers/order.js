@@ -1,6 +1,5 @@
 // Moves a layer up or down among the layers of its group: as few documents as possible get another `order`.
-import { save } from '../edit.js'
-import { fieldsBetween, record } from '../record.js'
+import { fieldsBetween, record, save } from '../edit.js'
 
 const STEP = 10 // between two orders that are given anew, so that others find room
 const MOST = 1_000_000
