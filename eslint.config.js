@@ -75,7 +75,7 @@ const designGlobals = Object.fromEntries(
   ['emit', 'send', 'start', 'getRow', 'provides', 'registerType', 'toJSON', 'isArray', 'log', 'sum', 'require', 'styleAt', 'qgisLayers',
     'recordTypes', 'isValue', 'recordPatterns', 'textPatterns', 'valueTypes', 'isShallow', 'layerRules', 'editionRules',
     'styleRules', 'manifestRules', 'blockRules', 'removedRules', 'limitsRules', 'workRules', 'activityRules', 'tokenRules',
-    'storeRules']
+    'storeRules', 'TIME', 'NUMBER', 'SPRITE', 'GLYPHS', 'READS', 'WORDS', 'STYLE', 'RESERVED_NAMES', 'LAYER_KINDS']
     .map(name => [name, 'readonly']))
 
 export default [
@@ -116,7 +116,12 @@ export default [
     languageOptions: { globals: { ...globals['shared-node-browser'] } },
     rules: { 'no-restricted-globals': ['error', 'Buffer', 'process', 'window', 'document'] }
   },
-  { files: ['core/style.js', 'core/qgis.js', 'core/rules.js', 'core/record-rules.js'], rules: { 'no-var': 'off' } }, // design functions have them inside
+  { // design functions have them inside
+    files: [
+      'core/addresses.js', 'core/kinds.js', 'core/style.js', 'core/qgis.js', 'core/rules.js', 'core/record-rules.js'
+    ],
+    rules: { 'no-var': 'off' }
+  },
   {
     files: ['client/**/*.js', 'attachments/**/*.js'],
     languageOptions: { globals: { ...globals.browser, L: 'readonly' } }

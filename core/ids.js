@@ -3,24 +3,15 @@
 // Between the two come rows whose numbers go on with the same digits: osm:10:300:4120.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, checkTile } from './grid.js'
+import { ADMINISTRATIVE_KINDS, LAYER_KINDS, RESERVED_NAMES } from './kinds.js'
 import { isExactTime } from './times.js'
 
 const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/**
- * The kinds of documents of a layer beside its tiles: their ids begin with KIND:LAYER. Whatever selects documents by
- * their kind (mirrors, feeds, the gateway's access, checks) uses this list, so that none forgets a kind.
- */
-export const LAYER_KINDS = ['layer', 'edition', 'style', 'manifest', 'block', 'removed', 'limits']
+export { ADMINISTRATIVE_KINDS, LAYER_KINDS }
 
-/** The kinds of documents about the running of a store. */
-export const ADMINISTRATIVE_KINDS = ['work', 'activity', 'token']
-
-/**
- * No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses.
- * validate_doc_update.js has the same names.
- */
-export const RESERVED = new Set([...LAYER_KINDS, ...ADMINISTRATIVE_KINDS, 'tile', 'db'])
+/** Names that no new layer may have. */
+export const RESERVED = new Set(RESERVED_NAMES)
 const UNREADABLE = new Set(['layer', 'edition']) // older stores may have layers of the other names
 
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/

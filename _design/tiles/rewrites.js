@@ -5,8 +5,7 @@
   var depth = path.length
   var query = req.query || {}
   var LAYER = /^([a-z0-9][a-z0-9_-]{0,62})(?:@(.+))?$/
-  var TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
-  var READS = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
+  // !code core/addresses.js
 
   function fail (code, error, reason) {
     return { code: code, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }, body: JSON.stringify({ error: error, reason: reason }) + '\n' }
@@ -27,7 +26,7 @@
   }
 
   function number (text) {
-    return /^(0|[1-9]\d{0,9})$/.test(text) ? +text : -1
+    return NUMBER.test(text) ? +text : -1
   }
 
   // Where the client sees these addresses, as far as the request tells: Host decides. Nothing where a proxy names itself but
@@ -157,8 +156,8 @@
 
   // of a style of exactly this time: its sprite, or glyphs of the first font of a stack
   function styleFile (id, parts) {
-    var name = /^sprite(@2x)?\.(json|png)$/.test(parts[0]) && parts.length === 1 ? parts
-      : parts[0] === 'glyphs' && /^\d{1,7}-\d{1,7}\.pbf$/.test(parts[2]) ? [parts[0], parts[1].split(',')[0], parts[2]] : null
+    var name = SPRITE.test(parts[0]) && parts.length === 1 ? parts
+      : parts[0] === 'glyphs' && GLYPHS.test(parts[2]) ? [parts[0], parts[1].split(',')[0], parts[2]] : null
     if (!name || /\//.test(name[1])) return fail(404, 'NOT_FOUND', 'nothing here: a style has sprite.json, sprite.png and glyphs/FONT/0-255.pbf')
     return reference(id).error || { path: '../../style:' + id + '/' + name.map(encodeURIComponent).join('/'), query: {} }
   }
@@ -179,12 +178,12 @@
   }
   var tms = path[0] === 'tms' && path[1] === '1.0.0' && path.length === 6
   if (tms) path = path.slice(2)
-  var single = !/^words\.[a-z]+\.json$/.test(path[0]) && /^([^/]+)\.(json|qlr)$/.exec(path[0]) // words: of the viewer
+  var single = !WORDS.test(path[0]) && /^([^/]+)\.(json|qlr)$/.exec(path[0]) // words: of the viewer
   if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
     if (path[0] === 'admin') return { path: 'admin.html', query: {} } // the control room
     return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')
   }
-  if (path[0] === 'styles' && (path.length === 3 || path.length === 5) && /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(path[1])) {
+  if (path[0] === 'styles' && (path.length === 3 || path.length === 5) && STYLE.test(path[1])) {
     return styleFile(path[1], path.slice(2))
   }
   var ref = reference(path.length === 1 ? single[1] : path[0])

@@ -1,10 +1,7 @@
 // Nothing invalid gets in, whoever writes: the loader, another program, or a replica. It is called once for each
 // document, so that the path of a tile is short and the rules for other documents are made only where they are needed.
 (function (newDoc, oldDoc, userCtx, secObj) {
-  var RESERVED = [ // as in core/ids.js
-    'layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'limits', 'style', 'work', 'activity', 'token', 'db'
-  ]
-  var NAMED = ['layer', 'edition', 'style', 'manifest', 'block', 'removed', 'limits']
+  // !code core/kinds.js
   var LIKE_TIME = ' must be like 2024-03-01T00:00:00Z'
   var LIKE_RUN = 'a run like 20240301T101500123-4f9k'
   var IMAGES = ['image/png', 'image/jpeg', 'image/webp', 'image/avif']
@@ -28,7 +25,7 @@
   // what is there already may be changed and deleted, so that a layer that is called so can be renamed
   function isLayer (text) {
     if (typeof text !== 'string' || !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return false
-    return RESERVED.indexOf(text) < 0 || !!(oldDoc && !oldDoc._deleted)
+    return RESERVED_NAMES.indexOf(text) < 0 || !!(oldDoc && !oldDoc._deleted)
   }
 
   function isInteger (value) { return typeof value === 'number' && value >= 0 && value % 1 === 0 }
@@ -163,7 +160,7 @@
   function checkNamed () {
     var type = newDoc.type
     if (!isLayer(newDoc.layer)) {
-      forbid('the layer of a ' + type + ' must be a name like osm, and none of ' + RESERVED.join(', '))
+      forbid('the layer of a ' + type + ' must be a name like osm, and none of ' + RESERVED_NAMES.join(', '))
     }
     checkFields()
     if (type === 'layer') checkLayer()
@@ -257,7 +254,7 @@
   // a writer makes what a load needs, and never alters what an admin set: every command reads this document first
   function checkStore () {
     if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') {
-      forbid('not a document of a tile store: type must be tile, ' + NAMED.join(', ') + ', work, activity or token')
+      forbid('not a document of a tile store: type must be tile, ' + LAYER_KINDS.join(', ') + ', work, activity or token')
     }
     checkFields()
     if (isAdmin) return
@@ -300,7 +297,7 @@
   }
   checkSize(Object.prototype.hasOwnProperty.call(sizes, type) ? sizes[type] : 262144)
   if (type === 'tile') checkTile()
-  else if (NAMED.indexOf(type) >= 0) checkNamed()
+  else if (LAYER_KINDS.indexOf(type) >= 0) checkNamed()
   else if (type === 'work') checkOwn('a work', ['command', 'state', 'started', 'seen'])
   else if (type === 'activity') checkOwn('an activity', ['user', 'at', 'what', 'done'])
   else if (type === 'token') checkToken()

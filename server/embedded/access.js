@@ -1,6 +1,7 @@
 // Who may do what, as CouchDB 3 has it: server admins everything; database admins _security and design documents;
 // members of a database (everybody, when its members are empty) the rest. And what pages of other origins may do: read.
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { READS } from '../../core/addresses.js'
 import { HttpError } from '../http/errors.js'
 
 const digest = text => createHash('sha256').update(text).digest()
@@ -96,9 +97,6 @@ export const isLoopback = host => /^(127\.|localhost$|::1$)/i.test(host)
  */
 export const isLocalName = header => header === undefined || LOCAL.test(header)
 
-/** Requests by POST that only read. */
-const READ = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
-
 /**
  * Lets pages of any origin read, as on a CouchDB that `tilecouch doctor --fix --cors '*'` has prepared. They may not
  * write: any page that the owner of the store opens can connect. Before anything but plain reads browsers send a
@@ -122,5 +120,5 @@ export function allowReaders ({ method = '', url = '', headers }, res) {
 
 function isReading (url) {
   const [, ...rest] = url.replace(/\?.*/, '').split('/').filter(Boolean) // the first is the database
-  return READ.test(rest.join('/').replace(/^_design\/[^/]+\/_rewrite\/db\//, ''))
+  return READS.test(rest.join('/').replace(/^_design\/[^/]+\/_rewrite\/db\//, ''))
 }

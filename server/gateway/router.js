@@ -1,6 +1,7 @@
 // Parses the method and the target of a request. A tile in memory costs some ten microseconds, so the
 // address that nearly every request has is taken apart by one expression, without a URL object. The addresses are those
-// of _design/tiles/rewrites.js, which a test compares, and some that only the gateway has.
+// of _design/tiles/rewrites.js, which shares core/addresses.js, and some that only the gateway has.
+import { GLYPHS, NUMBER, SPRITE, STYLE, TIME, WORDS } from '../../core/addresses.js'
 import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
 import { TilecouchError } from '../../loader/errors.js'
 
@@ -39,18 +40,12 @@ const PLAIN = new RegExp([
 ].map(({ source }) => source).join(''))
 
 const REFERENCE = /^([^@]+)(?:@(.+))?$/
-const TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
-const NUMBER = /^(0|[1-9]\d{0,9})$/
 const TILE_NAME = /^(\d+)(@2x)?\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
-const WORDS = /^words\.[a-z]+\.json$/ // of the viewer, in a language
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
 const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer may be called wmts too
 const TILE_MAP = 'tilemapresource.xml' // as gdal2tiles calls it
 const OF_LAYER = /^(?:times\.json|style\.json|gdal\.xml)$/
-const STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
-const SPRITE = /^sprite(@2x)?\.(json|png)$/
-const RANGE = /^\d{1,7}-\d{1,7}\.pbf$/
 const CONNECTIONS = /^qgis-(xyz|vector-tiles|wmts)\.xml$/
 const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them in another way
 
@@ -127,7 +122,7 @@ function styleFile ([name, stack = '', range = '', ...more]) {
   if (more.length) return undefined
   if (stack === '') return SPRITE.test(name) ? name : undefined
   const [font] = stack.split(',')
-  return name === 'glyphs' && RANGE.test(range) && !font.includes('/') ? `glyphs/${font}/${range}` : undefined
+  return name === 'glyphs' && GLYPHS.test(range) && !font.includes('/') ? `glyphs/${font}/${range}` : undefined
 }
 
 /** Path and query. Proxies may send complete URLs. */
