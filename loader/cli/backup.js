@@ -35,9 +35,7 @@ the base of every backup made with --base. See docs/backup.md.`,
 export const restoreCommand = {
   name: 'restore',
   description: 'create a database from a backup, and compare it with the files',
-  arguments: [
-    ['<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input']
-  ],
+  arguments: [['<files...>', 'the full backup and those based on it; - reads one from standard input']],
   options: [
     '-n, --dry-run',
     ['--partial', 'from a damaged file, take what comes before the damage'],

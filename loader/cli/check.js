@@ -19,14 +19,11 @@ const SHOWN = 20 // documents named; --json has more
 export const checkCommand = {
   name: 'check',
   description: 'find faults in a store or in files; --fix repairs them',
-  arguments: [
-    ['[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: ' +
-      'the whole store)']
-  ],
+  arguments: [['[what...]', 'a file or folder, layers, or layer@time (default: the whole store)']],
   options: [
     '--fix',
-    ['--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the ' +
-      'documents and design documents of earlier programs', { choices: ['conflicts', 'upgrade'] }],
+    ['--only <what>', 'conflicts: only those between stores; upgrade: only what earlier programs wrote',
+      { choices: ['conflicts', 'upgrade'] }],
     '--live', ...areaOptions, '--scheme <scheme>', '--grid <name|file>',
     ['--no-decode', 'check the frame of every tile only, without decoding its pixels or features'],
     '--report <file>'

@@ -15,16 +15,12 @@ const NOT_COMPARED = 'not compared: a version of them was deleted from the store
 export const diffCommand = {
   name: 'diff',
   description: 'compare two times of a layer, or two layers',
-  arguments: [
-    ['<from>', 'layer[@time]'],
-    ['<to>', 'the same']
-  ],
+  arguments: [['<from>', 'layer[@time]'], ['<to>', 'the same']],
   options: [
     ...areaOptions, '--report <file>',
     ['--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any'],
     ['--every-zoom', 'with --geojson: polygons of the tiles of every zoom'],
-    ['--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as ' +
-      'GeoJSON; - for standard output'],
+    ['--features <file>', 'of vector tiles, write the features that differ, as GeoJSON; - for standard output'],
     ['--without-ids', 'with --features: match features by geometry, because their ids only number them'],
     ['--exit-code', 'end with 1 when anything differs, as git diff does']
   ],

@@ -15,14 +15,11 @@ export const doctorCommand = {
   description: 'find problems of a CouchDB and its store; --fix solves them',
   options: [
     '--fix', '--private',
-    ['--cors <origins>', 'with --fix: web pages of these origins (https://maps.example.org, or *) may read every ' +
-      'database of the server'],
-    ['--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB. Applies to every database of the ' +
-      'server; `tilecouch serve` does not need it'],
-    ['--embed <origins>', 'with --allow-viewer: pages of these origins (https://www.example.org, * or none) may ' +
-      'show the viewer in a frame'],
+    ['--cors <origins>', 'with --fix: web pages of these origins (or *) may read every database of the server'],
+    ['--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB; applies to the whole server'],
+    ['--embed <origins>', 'with --allow-viewer: pages of these origins (* or none) may show the viewer in a frame'],
     ['--q <n>', '', { digits: 4 }], ['--n <n>', '', { digits: 4 }], '--gateway <url>',
-    ['--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads for Prometheus']
+    ['--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads']
   ],
   needs: [['--private', '--fix']],
   help: `Examples:

@@ -15,9 +15,9 @@ const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the othe
 /** @type {import('./command.js').DeclaredOption[]} */
 export const expiredOptions = [
   '--all',
-  ['--before <time>', 'with --expired: only tiles that expired before this time, such as 2024-03-01, or longer ' +
-    'ago than 7d; with --dry-run also a time to come', { read: timeOrAgo }],
-  ['--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`,
+  ['--before <time>', 'with --expired: only tiles that expired before this time, or longer ago than 7d',
+    { read: timeOrAgo }],
+  ['--limit <n>', 'with --expired: at most so many tiles; with --dry-run, list so many (default: 20)',
     { digits: 9 }]
 ]
 

@@ -31,15 +31,13 @@ export const layerCommand = {
     ['--zoom-range <a-b>', 'zooms that the layer has'],
     ['--bounds <w,s,e,n>', 'box that the layer covers, in degrees', { read: parseBbox }],
     ['--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf'],
-    ['--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes ' +
-      'it back'],
+    ['--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt'],
     ['--tile-size <n>', 'width and height of a tile in pixels', { digits: 4 }],
-    ['--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes ' +
-      'it back'],
+    ['--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x'],
     '--grid <name|file>', ['--same <how>', '', { read: checkSame }], '--upstream <file|url>',
     ['--no-upstream', 'no tile server: missing tiles stay missing'],
-    ['--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back'],
-    ['--order <n>', 'place among the layers of its group, the smallest first; an empty text takes it back',
+    ['--group <text>', 'heading under which the viewer lists the layer'],
+    ['--order <n>', 'place among the layers of its group, the smallest first',
       { read: text => text && wholeNumber('--order', text, 6) }],
     ['--offline', 'allow offline downloads (default)'],
     ['--no-offline', 'forbid offline downloads'],
@@ -53,7 +51,9 @@ export const layerCommand = {
   help: `Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d
   tilecouch layer roads --style my-style/ --time 2024-03-01
-  tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10`,
+  tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10
+
+An empty text takes --encoding, --group, --order and --retina back.`,
   run: runLayer
 }
 

@@ -22,10 +22,7 @@ import { boxWords, count, plural, table } from './output.js'
 export const loadCommand = {
   name: 'load',
   description: 'load tiles as an edition of a layer',
-  arguments: [
-    ['[source...]', 'a folder of z/x/y.ext, an .mbtiles or .pmtiles; or the address of ' +
-      'a .pmtiles, a tile server, a TileJSON or another store (docs/sources.md)']
-  ],
+  arguments: [['[source...]', 'a folder, an .mbtiles, a .pmtiles or an address (docs/sources.md)']],
   options: [
     ['-l, --layer <name>', '', { required: true }],
     ['-t, --time <time>', '', { read: startOf }], '--title <text>', '--ttl <duration>',
@@ -36,10 +33,8 @@ export const loadCommand = {
     '--same <how>',
     ['--any-size', 'accept tiles with another number of pixels than the layer has'],
     ['--dated', 'the names of the sources contain times: load each source as the edition of its time'],
-    ['--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of ' +
-      'this one; or this layer of a WMTS'],
-    ['--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as ' +
-      '"%(grid_name)s-%(z)d-%(x)d-%(y)d"'],
+    ['--source-layer <layer[@time]>', 'layer of a WMTS, of another store or, without a source, of this one'],
+    ['--id-template <template>', 'from a CouchDB of MapProxy: its document ids (docs/sources.md)'],
     '--upstream <file|url>', '--rate <n/s>', '--concurrency <n>', '--contact <text>', '--upstream-networks <list>',
     '--i-have-permission',
     ['--batch <n>', 'documents per request to the store (default: tuned automatically)', { digits: 6 }],

@@ -30,9 +30,8 @@ export const mirrorCommand = {
   name: 'mirror',
   description: 'copy a store to another one, all of it or a part, once or live',
   arguments: [
-    ['[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or ' +
-      '`embedded` for the store in --data'],
-    ['[to]', 'the mirror: the same, but not a gateway; the database is created if it does not exist']
+    ['[from]', 'a URL, an environment of .couchapprc, a database on this machine, or `embedded`: the store in --data'],
+    ['[to]', 'the same; the database is created if it does not exist']
   ],
   options: [
     ['--layer <names>', '', { parse: split }],

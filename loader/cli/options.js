@@ -25,8 +25,7 @@ export const meanings = {
   '--format': 'folder, mbtiles or pmtiles (default: by the name of the target)',
   '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
   '--gateway': 'address of a gateway (tilecouch serve)',
-  '--grid': 'grid of the tiles, where that is not Web Mercator: the name of a tile matrix set, such as LV95, or a ' +
-    'JSON file with one (docs/grids.md)',
+  '--grid': 'grid of the tiles, if not Web Mercator: a name such as LV95, or a JSON file (docs/grids.md)',
   '--history': 'the whole history: every edition, not only the present',
   '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
   '--json': 'print JSON, for programs',
@@ -42,8 +41,7 @@ export const meanings = {
   '--purge': 'leave no trace of what is removed (CouchDB only, needs a server admin)',
   '--q': 'shards of a new database',
   '--rate': 'requests to the tile server, such as 10/s or 30/m (default: as the layer says)',
-  '--same': 'tiles that are no change although their bytes are: pixels, pixels:N (channels may differ by N) or ' +
-    'features; bytes: none (default: as the layer says)',
+  '--same': 'what makes two tiles equal: bytes, pixels, pixels:N or features (docs/sources.md; default: as the layer)',
   '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
   '--report': 'write every finding to this file, one JSON object per line; - for standard output',
   '--since': 'only versions from this time on (2024-03: from the start of that month)',
@@ -53,9 +51,8 @@ export const meanings = {
   '--ttl': 'tiles of the layer expire after this long, such as 7d',
   '--until': 'up to this time (2024-03: to the end of that month)',
   '--upstream': 'the tile server: the template of its addresses, or a JSON file that describes it (docs/upstreams.md)',
-  '--upstream-networks':
-    'private networks and hosts that tile servers may be in, separated by commas; * for all (default: ' +
-      'TILECOUCH_UPSTREAM_NETWORKS)',
+  '--upstream-networks': 'private networks and hosts that tile servers may be in, separated by commas; * for all ' +
+    '(default: TILECOUCH_UPSTREAM_NETWORKS)',
   '--yes': 'do not ask, as in scripts',
   '--zoom': 'only these zooms'
 }

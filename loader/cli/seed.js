@@ -18,8 +18,8 @@ export const seedCommand = {
   arguments: [['[layers...]', 'one layer; with --expired also several']],
   options: [
     ...areaOptions, '--expired', '--live',
-    ['--refresh-before <time>', 'fetch tiles again that were stored or confirmed before this time, or longer ago, ' +
-      'such as 7d', { read: timeOrAgo }],
+    ['--refresh-before <time>', 'fetch tiles again that were last confirmed before this time, or 7d ago',
+      { read: timeOrAgo }],
     '-n, --dry-run', '--rate <n/s>', '--concurrency <n>',
     ['--failed <file>', 'write the tiles that failed to this file, one JSON object a line'],
     ['--retry-failed <file>', 'fetch the tiles of such a file instead of an area'],

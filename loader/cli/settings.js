@@ -19,8 +19,7 @@ export const settingsCommand = {
     ['--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674'],
     ['--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2'],
     ['--opens <layer>', 'layer that is shown first (default: the first one that has tiles)'],
-    ['--base-map <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
-      'name, attribution and maxzoom'],
+    ['--base-map <layer|url|file>', 'base map: a layer, a template of addresses, or a JSON file (docs/viewer.md)'],
     ['--gazetteer <url>', 'search for places that answers as Nominatim does'],
     ['--activity-days <n>', 'days for which the store keeps who changed what (default: 365)',
       { read: text => text && wholeNumber('--activity-days', text, 6) }],

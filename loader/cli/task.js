@@ -83,7 +83,7 @@ export const runStoreTask = (context, options, task) => withPatientStore(context
  * @param {(summary: any, seconds: number, ended?: 'stopped' | 'failed') => void} report
  * @returns {Promise<T>}
  */
-export async function reportEnd (progress, task, report) {
+async function reportEnd (progress, task, report) {
   const started = performance.now()
   try {
     const summary = await task()
