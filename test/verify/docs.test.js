@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { remedyOf } from '../../docs/verify-tables.js'
 import { faults } from '../../loader/check/files/faults.js'
 import { Report, reportDefaults } from '../../loader/check/files/report.js'
 
@@ -12,12 +13,15 @@ const sources = ['loader/formats', 'loader/check'].flatMap(folder => textsOf(fol
 const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
 const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 
+/** The table of the page with the findings of a level. @param {'fault' | 'warning'} level */
+const tableOf = level => page.split(`<!-- table: ${level}s -->`)[1].split('<!-- end -->')[0]
+
 describe('the kinds of findings', () => {
-  for (const [code, { level, means, advice }] of Object.entries(faults)) {
+  for (const [code, fault] of Object.entries(faults)) {
     it(`have ${code} in the source, in the documentation and in a test`, () => {
       assert.match(code, /^[a-z]+(-[a-z]+)*$/)
       assert.ok(sources.some(text => text.includes(`'${code}'`)), 'the source')
-      assert.ok(page.includes(`| \`${code}\` | ${level} | ${means} | ${advice ?? ''} |`), 'docs/checking.md: npm run docs')
+      assert.ok(tableOf(fault.level).includes(`| \`${code}\` | ${fault.means} | ${remedyOf(fault)} |`), 'docs/checking.md: npm run docs')
       assert.ok(tests.includes(code), 'a test')
     })
   }

@@ -53,11 +53,11 @@ export const faults = {
     fix: 'the bounds are widened to the tiles'
   }),
   'mixed-formats': warning('an image of another format than the file says its tiles have'),
-  'odd-size': warning('the image is not as many pixels wide and high as the tile size, or twice that'),
+  'odd-size': warning('the image has neither the tile size nor twice that'),
   'odd-vector-tile': warning('a vector tile that decodes, but breaks a rule of the specification'),
 
   // documents of a store
-  'bad-id': fault('a document whose id begins like those of the tiles of the layer, but is not the id of a tile', {
+  'bad-id': fault('the id of a document begins like that of a tile, but is not one', {
     advice: 'No program reads it. Delete it, or store its content under the right id.'
   }),
   'not-a-tile': fault('a document that has the id of a tile, but is not a tile', { advice: LOAD_AGAIN }),
@@ -86,27 +86,24 @@ export const faults = {
   }),
   'not-in-index': fault('the view versions/by_tile lacks a version, or has other values for it', {
     advice: '`tilecouch check --fix` rebuilds the index.',
-    fix: 'a new index is built beside the old one, which serves meanwhile'
+    fix: 'the index is rebuilt; the old one serves meanwhile'
   }),
   'index-too-long': fault('the view versions/by_tile has more versions of the layer than there are documents', {
-    fix: 'a new index is built beside the old one, which serves meanwhile'
+    fix: 'the index is rebuilt; the old one serves meanwhile'
   }),
 
-  'version-twice': warning('one past version is stored twice: at its own time, and at an earlier second, to which it ' +
-    'was moved because another image had its time', {
+  'version-twice': warning('one past version is stored twice: at its own time and at an earlier second', {
     fix: 'the earlier one stays, the later one is deleted'
   }),
-  'odd-time': warning('a version that was stored in the future: the clock of the machine that wrote it was wrong, ' +
-    'and a ttl counts from that time', {
+  'odd-time': warning('a version that was stored in the future: the clock of the machine that wrote it was wrong', {
     advice: 'Set the clock of that machine. The tile is fetched again when it is loaded or seeded.'
   }),
-  'future-time': warning('an edition, or a tile without one, has a time in the future: anything loaded for an ' +
-    'earlier time goes into the past, and the map does not change', {
+  'future-time': warning('an edition or a tile has a time in the future: loads for earlier times do not show', {
     advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.'
   }),
   'wrong-sums': fault('a view has wrong sums: counts and estimates are wrong', {
     advice: '`tilecouch check --fix` rebuilds the index.',
-    fix: 'a new index is built beside the old one, which serves meanwhile'
+    fix: 'the index is rebuilt; the old one serves meanwhile'
   }),
 
   // the layer and its editions
@@ -114,8 +111,7 @@ export const faults = {
     advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --fix` make it from the tiles.',
     fix: 'the document is made from the tiles: format, zooms, bounds'
   }),
-  'reserved-name': warning('the name of the layer is reserved (a type of document, or `db`): no address leads to it, ' +
-    'and nothing new can be stored in it', {
+  'reserved-name': warning('the name of the layer is reserved (a type of document, or `db`): no address leads to it', {
     advice: '`tilecouch copy NAME NEW --move`, before the store is mirrored.'
   }),
   'bad-layer': fault('a field of the layer document is not valid: the document is ignored', {
