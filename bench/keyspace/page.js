@@ -12,6 +12,7 @@ const RANKS = ['p50', 'p90', 'p99', 'max']
 /** @param {any} result bench/results/keyspace.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { keys, bytes, levels, rounds, seconds, counts, mix, results } = result
+  const ends = [levels[0], most(result)]
   const rates = kind => table(['values a second: median (lowest–highest)', ...levels.map(threads)],
     Object.entries(results[kind]).map(([name, figures]) => [name, ...levels.map(level => range(figures[level].rate))]))
   return {
@@ -19,19 +20,21 @@ export function tables (result, table) {
     keyspaceWrites: rates('writes'),
     keyspaceReads: rates('reads'),
     keyspaceMixes: rates('mixes'),
-    keyspaceLatencies: table([`milliseconds of a call, p50 / p90 / p99 / max`, ...levels.map(threads)], callsOf(result).map(({ name, figures, what }) => [
-      name, ...levels.map(level => figures[level].ms[what] ? RANKS.map(rank => ms(figures[level].ms[what][rank])).join(' / ') : '')
-    ])),
+    keyspaceLatencies: table(['milliseconds of a call, p50 / p90 / p99 / max', ...ends.map(threads)],
+      singleCallsOf(result).map(({ name, figures, what }) => [
+        name, ...ends.map(level => RANKS.map(rank => ms(figures[level].ms[what][rank])).join(' / '))
+      ])),
     keyspacePrograms: table(['server', 'version', 'settings'], programRows(result))
   }
 }
 
 const most = ({ levels }) => levels[levels.length - 1]
 
-/** Each kind of call of each contender: the writes and reads apart, and within a mix. */
-const callsOf = ({ results, levels }) => Object.entries(results).flatMap(([kind, contenders]) =>
-  Object.entries(contenders).flatMap(([name, figures]) => ['write', 'read'].filter(what => figures[levels[0]].ms[what])
-    .map(what => ({ name: `${name}, ${what}${kind === 'mixes' ? ' of a mix' : ''}`, figures, what, kind, ours: OURS.includes(name) }))))
+/** The kinds of calls of each contender, writes and reads apart; without those of a mix. */
+const singleCallsOf = ({ results, levels }) => ['writes', 'reads'].flatMap(kind =>
+  Object.entries(results[kind]).flatMap(([name, figures]) => ['write', 'read']
+    .filter(what => figures[levels[0]].ms[what])
+    .map(what => ({ name: `${name}, ${what}`, figures, what, ours: OURS.includes(name) }))))
 
 export function plots (result) {
   const { levels, results } = result
@@ -45,7 +48,7 @@ export function plots (result) {
     'keyspace-mixes': rates('mixes'),
     'keyspace-latencies': spans({
       title: `How long a call takes, ${threads(most(result))}`, unit: 'milliseconds',
-      rows: callsOf(result).filter(({ kind }) => kind !== 'mixes').map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
+      rows: singleCallsOf(result).map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
     })
   }
 }
