@@ -1,6 +1,6 @@
 // What bench/tilecache.js measured, for docs/benchmarks/tilecache.md.
 import { bars, groupedBars, spans } from '../plots/charts.js'
-import { machineLine, megabytes, ms, programRows, rounds, thousands } from '../plots/words.js'
+import { machineLine, megabytes, programRows, rounds, thousands } from '../plots/words.js'
 import * as names from './names.js'
 
 const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
@@ -32,7 +32,6 @@ export function tables (result, table) {
       return [name, withDeviation(warm.mean, warm.deviation, count), withDeviation(warm.user, warm.userDeviation, count), withDeviation(warm.sys, warm.sysDeviation, count), ...(cold ? [withDeviation(cold.mean, cold.deviation, scale.dropped.rounds)] : [])]
     })),
     tilecacheMedians: table(head(`seconds for ${thousands(tiles)} tiles: median (lowest–highest)`), rows(withRange)),
-    tilecacheTiles: table(head('milliseconds a tile, p50 / p90 / p99 / max'), rows(figures => ['p50', 'p90', 'p99', 'max'].map(rank => ms(figures.ms[rank])).join(' / '))),
     tilecacheSeeding: table(['way in', 'seconds: mean (standard deviation)', 'median (lowest–highest)', 'tiles a second'],
       Object.entries(seeding).map(([name, figures]) => [name, withDeviation(figures.mean, figures.deviation, scale.seedings), withRange(figures), thousands(Math.round(tiles / figures.median))])),
     tilecachePrograms: table(['program', 'version', 'settings'], programRows(result))

@@ -25,8 +25,6 @@ export function tables (result, table) {
         : ['not to be had', '', '']])),
     tilestacheMany: table(['requests a second: median (lowest–highest)', `${thousands(tiles)} tiles`], Object.entries(many).map(([name, { rate }]) => [name, range(rate)])),
     tilestachePercentiles: percentiles(closed),
-    tilestacheKeptPercentiles: percentiles(open),
-    tilestacheManyPercentiles: percentiles(many),
     tilestachePrograms: table(['server', 'version', 'settings'], programRows(result))
   }
 }
