@@ -234,15 +234,16 @@ async function choose (name) {
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
   showPanel({ layers, stats, chosen: name, ...fresh })
-  if (!stage.doc) {
-    await breathe()
-    if (own !== choosing) return
-  }
+  const isFirst = !stage.doc // no map to look at yet: the page is built in short steps
+  if (isFirst) await breathe()
+  if (own !== choosing) return
   if (isOther) {
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
     countTiles()
   }
+  if (isFirst) await breathe()
+  if (own !== choosing) return
   view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
   editions.read()
   remember()
