@@ -17,6 +17,7 @@ import { clientTables } from './client-tables.js'
 import { doctorTables } from './doctor-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { gridTables } from './grid-tables.js'
+import { writePicture } from './imports-picture.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
@@ -88,4 +89,5 @@ export const readPages = () => Promise.all(pages.map(async name => /** @type {[s
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of await readPages()) await writeFile(new URL(name, import.meta.url), await withTables(text))
   await writePages()
+  writePicture()
 }

@@ -1,22 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
-import path from 'node:path'
-import ts from 'typescript'
-import { root } from './pages.js'
+import { drawImports, readImports } from '../../docs/imports-picture.js'
+import { textOf } from './pages.js'
 
 const FOLDERS = ['core', 'client', 'loader', 'server', 'attachments', 'bench']
-
-/** The files that each file imports, types that only a comment imports aside. @returns {Map<string, string[]>} */
-function readImports () {
-  const files = FOLDERS.flatMap(folder => readdirSync(path.join(root, folder), { recursive: true })
-    .map(name => path.join(folder, `${name}`))
-    .filter(name => name.endsWith('.js') && !name.includes('node_modules')))
-  return new Map(files.map(file => {
-    const { importedFiles } = ts.preProcessFile(readFileSync(path.join(root, file), 'utf8'))
-    const specifiers = importedFiles.map(({ fileName }) => fileName).filter(name => name.startsWith('.'))
-    return [file, specifiers.map(specifier => path.join(path.dirname(file), specifier))]
-  }))
-}
 
 /** The first circle that a walk from a file meets, as a path. */
 function findCircle (imports) {
@@ -38,7 +24,7 @@ function findCircle (imports) {
 }
 
 describe('the imports', () => {
-  const imports = readImports()
+  const imports = readImports(FOLDERS)
 
   it('are found in every folder', () => {
     for (const folder of FOLDERS) assert.ok([...imports.keys()].filter(file => file.startsWith(`${folder}/`)).length > 20, folder)
@@ -46,6 +32,10 @@ describe('the imports', () => {
   })
 
   it('make no circle', () => assert.equal(findCircle(imports), undefined))
+
+  it('are those of the picture in CONTRIBUTING.md (npm run docs draws it)', () => {
+    assert.equal(textOf('docs/images/imports.svg'), drawImports())
+  })
 
   it('would be seen to make one', () => {
     const circular = new Map([['a.js', ['b.js']], ['b.js', ['c.js']], ['c.js', ['b.js']]])
