@@ -1,9 +1,9 @@
 // tilecouch check: look for faults in a store, layers, or files of tiles, and repair those with only one possible fix.
-import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
+import { FindingList } from '../check/finding-list.js'
 import { check } from '../check/index.js'
 import { upgrade } from '../check/upgrade.js'
 import { faults } from '../check/files/faults.js'
@@ -41,29 +41,23 @@ The exit code is 0 if there is no fault, or none left; warnings do not count. do
 async function runCheck (context, options, names) {
   const { only, fix = false, live, decode, scheme } = options
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
-  const target = await targetOf(names)
+  const { file, layers = [], time } = await targetOf(names)
   const part = { ...await partOf(options), scheme, grid: options.grid }
-  const isPart = Boolean(part.area || part.zooms || target.time || target.file)
-  if (fix && isPart) refuse('--fix', true, 'it takes whole layers, as they are now')
-  if (only && isPart) refuse('--only', only, 'it takes whole layers, as they are now')
-  if (only === 'upgrade' && target.layers) {
-    refuse('--only', only, 'upgrade concerns the whole store: leave out the layers')
-  }
-  if (isPart && !target.file && !target.layers) {
-    refuse('--zoom', options.zoom ?? true, 'name a layer, file or folder, too')
-  }
-  if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', options.zoom ?? true, 'name one layer')
+  const isPart = Boolean(part.area || part.zooms || time || file)
+  const whole = fix ? '--fix' : only && '--only'
+  if (whole && isPart) refuse(whole, only ?? true, 'it takes whole layers, as they are now')
+  if (only === 'upgrade' && layers.length) refuse('--only', only, 'upgrade concerns the whole store: name no layers')
+  if (isPart && !file && layers.length !== 1) refuse('--zoom', options.zoom ?? true, 'name one layer, file or folder')
   const settings = { ...part, fix, decode, signal: context.signal }
-  if (target.file) return runTask(context, undefined, checkTask(context, options, target.file, settings))
-  const { layers = [], time } = target
+  if (file) return runTask(context, undefined, checkTask(context, options, file, settings))
   const [layer] = layers.length === 1 ? layers : []
   return runStoreTask(context, options, store => {
     const about = { command: 'check', layer, follows: live }
-    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, target.layers) }
+    const named = layers.length ? layers : undefined
+    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, named) }
     if (only === 'upgrade') return { ...about, ...upgradeTask(context, options, store) }
     const subject = layer === undefined ? store : { store, layer, time }
-    const checked = { ...settings, layers: layers.length > 1 ? layers : undefined }
-    return { ...about, ...checkTask(context, options, subject, checked) }
+    return { ...about, ...checkTask(context, options, subject, { ...settings, layers: layer ? undefined : named }) }
   })
 }
 
@@ -252,45 +246,3 @@ function findingLines ({ faults: wrong, warnings, kinds, examples }, file, advis
 }
 
 const rank = code => faults[code].level === 'fault' ? 0 : 1
-
-const GATHERED = 64e3 // characters written at once
-
-/** Writes findings to a file, synchronously: they may come faster than a stream writes them. */
-class FindingList {
-  #file
-  #lines = ''
-
-  /** @param {string} name of the file, which is emptied; `-` is the stream @param {NodeJS.WritableStream} stdout */
-  constructor (name, stdout) {
-    this.name = name
-    this.stdout = stdout
-    if (name !== '-') this.#file = this.#attempt(() => openSync(name, 'w'))
-  }
-
-  add (finding) {
-    this.#lines += JSON.stringify(finding) + '\n'
-    if (this.#lines.length > GATHERED) this.#write()
-  }
-
-  #write () {
-    if (this.#file === undefined) this.stdout.write(this.#lines)
-    else this.#attempt(() => writeFileSync(this.#file, this.#lines))
-    this.#lines = ''
-  }
-
-  close () {
-    try {
-      this.#write()
-    } finally {
-      if (this.#file !== undefined) closeSync(this.#file)
-    }
-  }
-
-  #attempt (action) {
-    try {
-      return action()
-    } catch (error) {
-      throw new TilecouchError('TARGET_UNWRITABLE', { value: this.name, why: error.message }, { cause: error })
-    }
-  }
-}

@@ -1,15 +1,9 @@
 // tilecouch export
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { checkLayer, endOf, formatReference, parseReference } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
 import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
 import { formatOf } from '../export/target.js'
-import { replaceFile, writingTo } from '../formats/atomic-file.js'
-import { namesIn } from '../formats/names.js'
-import { exportTree, nginxConfig } from '../export/tree/index.js'
-import { HIDDEN } from '../export/tree/paths.js'
+import { exportTree, writeNginxConfig } from '../export/tree/index.js'
 import { LiveReport, LiveState, followed } from './live.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { byCause, bytes, count, duration, plural, table } from './output.js'
@@ -150,7 +144,8 @@ function treeTask ({ output }, options, store, { layer, folder, ...settings }) {
     figures: ({ tiles, written, linked, removed, failed, bytes: size }) =>
       ({ done: tiles, failed, about: { bytes: size, written, linked, removed } }),
     async run (onProgress) {
-      if (options.nginx !== undefined) await writeNginxConfig(store, options, layer, folder)
+      const { nginx: file, gateway, force } = options
+      if (file !== undefined) await writeNginxConfig(store, layer, folder, { file, gateway, force })
       return exportTree(store, layer, folder, {
         ...settings,
         follow,
@@ -180,29 +175,6 @@ function reportTree (output, live, tree, isThere) {
   else if (live.wasComplete) {
     output.note(isThere ? `${tree} is complete and served from now on` : `${tree} is removed: its edition is gone`)
   }
-}
-
-/** The nginx configuration of all layers with trees in the folder. A file that somebody edited is not replaced. */
-async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, folder) {
-  const names = new Set([layer, ...await treesIn(folder)])
-  const layers = (await store.layers()).filter(doc => names.has(doc.layer))
-  const text = nginxConfig({ root: folder, gateway, layers })
-  await writingTo(file, async () => {
-    const before = await readFile(file, 'utf8').catch(error => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
-    if (before === text) return
-    if (before !== undefined && !force) {
-      throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
-    }
-    await replaceFile(file, text)
-  })
-}
-
-async function treesIn (folder) {
-  const entries = await namesIn(path.join(folder, HIDDEN))
-  return entries.filter(name => name.endsWith('.json')).map(name => name.slice(0, -'.json'.length))
 }
 
 const summaryLines = (summary, seconds, ended) => [

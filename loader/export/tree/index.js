@@ -12,7 +12,7 @@ import { Paths } from './paths.js'
 import { readState } from './state.js'
 import { TreeWriter } from './writer.js'
 
-export { nginxConfig } from './nginx.js'
+export { nginxConfig, writeNginxConfig } from './nginx.js'
 
 /**
  * @typedef {object} TreeOptions

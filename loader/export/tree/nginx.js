@@ -1,7 +1,11 @@
 // The configuration of an nginx that serves trees, for the http block. deploy/nginx/files.conf is made with the
 // defaults and a gateway. The answers are those of the gateway: see server/gateway/routes/tile.js.
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../errors.js'
+import { replaceFile, writingTo } from '../../formats/atomic-file.js'
+import { namesIn } from '../../formats/names.js'
+import { HIDDEN } from './paths.js'
 
 export const nginxDefaults = {
   listen: '80', // as nginx has it: a port, or an address and a port
@@ -222,4 +226,30 @@ function text (value, option) {
 function word (value, option) {
   if (!/^[\w.:[\]*-]+$/.test(`${value}`)) throw new TilecouchError('BAD_OPTION', { option, value })
   return value
+}
+
+/**
+ * Writes the configuration of a layer and of all layers with trees in the folder. A file that somebody edited is
+ * replaced only with `force`.
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} folder
+ * @param {{file: string, gateway?: string, force?: boolean}} options
+ */
+export async function writeNginxConfig (store, layer, folder, { file, gateway, force }) {
+  const states = await namesIn(path.join(folder, HIDDEN))
+  const names = states.filter(name => name.endsWith('.json')).map(name => path.basename(name, '.json'))
+  const layers = (await store.layers()).filter(doc => doc.layer === layer || names.includes(doc.layer))
+  const content = nginxConfig({ root: folder, gateway, layers })
+  await writingTo(file, async () => {
+    const before = await readFile(file, 'utf8').catch(error => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (before === content) return
+    if (before !== undefined && !force) {
+      throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
+    }
+    await replaceFile(file, content)
+  })
 }
