@@ -10,8 +10,6 @@ import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.
 import { meanings } from '../loader/cli/options.js'
 import { createProgram } from '../loader/cli/program.js'
 import { sourceLimits } from '../loader/formats/reading.js'
-import { retryDefaults } from '../loader/store/couch.js'
-import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { doctorTables } from './doctor-tables.js'
@@ -25,21 +23,47 @@ const pages = ['reference.md', 'troubleshooting.md', 'sources.md', 'client.md', 
 
 const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json'] // options of all commands
 
-/** The common options once, then each command with its own. */
+/** Commands whose options another page has. */
+const ELSEWHERE = { serve: 'gateway.md#options' }
+
+/** The options of all commands, then those of several, then each command with its own. */
 function commands () {
   const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
   const longOf = flags => flags.split(' ')[0]
   const isCommon = ({ flags, long, description }) => COMMON.includes(flags) && description === meanings[long]
-  const common = table(['option of all commands', 'meaning'], COMMON.map(flags => [`\`${flags}\``, meanings[longOf(flags)]]))
-  const rowOf = ({ flags, description, defaultValue }) =>
-    [`\`${flags}\``, description, defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : `\`${defaultValue}\``]
-  const sections = program.commands.map(command => {
-    const usage = command.usage().replace('[options]', '').trim()
-    const own = command.options.filter(option => !option.hidden && !isCommon(option))
-    const parts = [`### \`tilecouch ${command.name()}${usage && ` ${usage}`}\``, command.description()]
-    return [...parts, ...(own.length ? [table(['option', 'meaning', 'default'], own.map(rowOf))] : [])].join('\n\n')
-  })
-  return [common, ...sections].join('\n\n')
+  const listed = program.commands.map(command => ({ command, options: command.options.filter(option => !option.hidden && !isCommon(option)) }))
+  const counts = new Map()
+  for (const { options } of listed) for (const option of options) counts.set(keyOf(option), (counts.get(keyOf(option)) ?? 0) + 1)
+  const isShared = option => counts.get(keyOf(option)) > 1
+  const shared = [...new Map(listed.flatMap(({ options }) => options.filter(isShared)).map(option => [keyOf(option), option])).values()]
+  return [
+    table(['option of all commands', 'meaning'], COMMON.map(flags => [`\`${flags}\``, meanings[longOf(flags)]])),
+    table(['option of several commands', 'meaning'], shared.map(optionRow)),
+    ...listed.map(({ command, options }) => commandSection(command, options, isShared))
+  ].join('\n\n')
+}
+
+/** Options with the same flags and meaning are one. */
+const keyOf = ({ long, description }) => `${long} ${description}`
+
+const optionRow = ({ flags, description, defaultValue }) => {
+  const standard = defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : ` (default: ${defaultValue})`
+  return [`\`${flags}\``, `${description}${standard}`]
+}
+
+/** A command: its own options as a table, those that it shares by name. */
+function commandSection (command, options, isShared) {
+  const page = ELSEWHERE[command.name()]
+  if (page) return `### \`tilecouch ${command.name()}\`\n\n${command.description()}: [options](${page})`
+  const usage = command.usage().replace('[options]', '').trim()
+  const own = options.filter(option => !isShared(option))
+  const shared = options.filter(isShared).map(({ long }) => `\`${long}\``)
+  return [
+    `### \`tilecouch ${command.name()}${usage && ` ${usage}`}\``,
+    command.description(),
+    own.length && table(['option', 'meaning'], own.map(optionRow)),
+    shared.length && `${own.length ? 'Also' : 'Options'}: ${shared.join(', ')}.`
+  ].filter(Boolean).join('\n\n')
 }
 
 const errors = () => table(['code', 'status', 'what to do'], Object.entries(catalogue).map(([code, { status, advice }]) => [`\`${code}\``, status, advice]))
@@ -74,8 +98,6 @@ async function makeAll () {
     ...await upstreamTables(defaults),
     commands: commands(),
     errors: errors(),
-    tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
-    retry: await defaults('../loader/store/couch.js', 'retryDefaults', retryDefaults),
     sourceLimits: await defaults('../loader/formats/reading.js', 'sourceLimits', sourceLimits)
   }
 }
