@@ -208,8 +208,8 @@ async function start (options, { log, mirror }) {
 
 /** The addresses to print; couches: the store first. */
 async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers) {
-  const own = url.endsWith('/') ? url : `${url}/`
-  const base = publicUrl ?? own
+  const ownUrl = url.endsWith('/') ? url : `${url}/`
+  const base = publicUrl ?? ownUrl
   const { layer, format, time } = await example(couches, layers)
   return {
     url: base,
@@ -218,7 +218,7 @@ async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers)
     tiles: `${base}${layer}/{z}/{x}/{y}.${format}`,
     asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`,
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
-    health: new URL('health', opsUrl ?? own).href,
+    health: new URL('health', opsUrl ?? ownUrl).href,
     metrics: opsUrl && new URL('metrics', opsUrl).href,
     db: couches[0].url
   }
@@ -229,9 +229,9 @@ async function example (couches, layers) {
   for (const couch of couches) {
     try {
       const store = new Store(couch)
-      const found = (await store.layers()).find(({ layer: name }) => !layers || layers.includes(name))
-      if (!found) continue
-      const { layer, format = 'png' } = found
+      const shownLayer = (await store.layers()).find(({ layer: name }) => !layers || layers.includes(name))
+      if (!shownLayer) continue
+      const { layer, format = 'png' } = shownLayer
       const editions = await store.editions(layer)
       return { layer, format, time: editions[editions.length >> 1]?.time ?? 'TIME' }
     } catch {

@@ -10,6 +10,6 @@ export const withoutSecrets = words => words.map(word => {
     .replace(/(:\/\/[^?]*\?)[^]+/, '$1…') // keys of tile servers
 })
 
-const given = process.argv.slice(2)
-const shown = withoutSecrets(given)
-if (shown.some((word, at) => word !== given[at])) process.title = `tilecouch ${shown.join(' ')}`
+const words = process.argv.slice(2)
+const shown = withoutSecrets(words)
+if (shown.some((word, at) => word !== words[at])) process.title = `tilecouch ${shown.join(' ')}`

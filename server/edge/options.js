@@ -51,11 +51,11 @@ export const gatewayPart = options =>
  * @returns {Promise<import('../../core/mirror/selection.js').Wanted>}
  */
 export async function wantedOf ({ layer, bbox, polygon, zoom, current, since }) {
-  const given = value => value ?? undefined
+  const optional = value => value ?? undefined
   return {
     layers: layer?.length ? layer : undefined,
-    ...await partOf({ bbox: given(bbox), polygon: given(polygon), zoom: given(zoom) }),
+    ...await partOf({ bbox: optional(bbox), polygon: optional(polygon), zoom: optional(zoom) }),
     current: Boolean(current),
-    since: given(since)
+    since: optional(since)
   }
 }

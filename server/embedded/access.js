@@ -13,23 +13,23 @@ const digest = text => createHash('sha256').update(text).digest()
 export function createAccounts (admins, users = {}) {
   const isOpen = admins === 'everybody'
   /** @type {Map<string, {password: Buffer, roles: string[]}>} */
-  const known = new Map()
+  const usersByName = new Map()
   for (const [name, { password, roles = [] }] of Object.entries(users)) {
-    known.set(name, { password: digest(password), roles })
+    usersByName.set(name, { password: digest(password), roles })
   }
   for (const [name, password] of Object.entries(isOpen ? {} : admins)) {
-    known.set(name, { password: digest(password), roles: ['_admin'] })
+    usersByName.set(name, { password: digest(password), roles: ['_admin'] })
   }
   const nobody = { name: null, roles: isOpen ? ['_admin'] : [] }
 
   function find (name) {
-    const user = known.get(name)
+    const user = usersByName.get(name)
     return user && { name, roles: [...user.roles] }
   }
 
   /** The user with this password, if there is one. @param {string} name */
   function check (name, password) {
-    const right = timingSafeEqual(known.get(name)?.password ?? digest(''), digest(password))
+    const right = timingSafeEqual(usersByName.get(name)?.password ?? digest(''), digest(password))
     return right ? find(name) : undefined
   }
 
@@ -37,10 +37,10 @@ export function createAccounts (admins, users = {}) {
   function userOf (headers) {
     const [, encoded] = /^basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []
     // without any users a given name (of COUCHDB_USER, for example) is ignored
-    if (encoded === undefined || known.size === 0) return nobody
+    if (encoded === undefined || usersByName.size === 0) return nobody
     const text = Buffer.from(encoded, 'base64').toString('utf8')
-    const at = text.indexOf(':')
-    const user = at < 0 ? check(text, '') : check(text.slice(0, at), text.slice(at + 1))
+    const colon = text.indexOf(':')
+    const user = colon < 0 ? check(text, '') : check(text.slice(0, colon), text.slice(colon + 1))
     if (!user) throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.')
     return user
   }
@@ -107,9 +107,9 @@ export function allowReaders ({ method = '', url = '', headers }, res) {
   if (headers.origin === undefined) return false
   res.setHeader('Access-Control-Allow-Origin', '*')
   res.setHeader('Access-Control-Expose-Headers', 'Content-Type, Cache-Control, Accept-Ranges, ETag, X-Tilecouch-Time')
-  const wanted = headers['access-control-request-method']
-  if (method !== 'OPTIONS' || wanted === undefined) return false
-  const reads = wanted === 'GET' || wanted === 'HEAD' || (wanted === 'POST' && isReading(url))
+  const asked = headers['access-control-request-method']
+  if (method !== 'OPTIONS' || asked === undefined) return false
+  const reads = asked === 'GET' || asked === 'HEAD' || (asked === 'POST' && isReading(url))
   res.writeHead(reads ? 204 : 405, reads ? {
     'Access-Control-Allow-Methods': 'GET, HEAD, POST',
     'Access-Control-Allow-Headers': 'Accept, Content-Type, If-None-Match, Range',

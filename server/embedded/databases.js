@@ -97,11 +97,11 @@ export class Database extends EventEmitter {
   /** What goes on in the background, as CouchDB lists it. */
   async tasks () {
     /** @type {Record<string, any>[]} */
-    const own = await this.views.tasks()
-    if (this.compacting) own.push({ type: 'database_compaction', started_on: Math.floor(this.compactedFrom / 1000) })
+    const tasks = await this.views.tasks()
+    if (this.compacting) tasks.push({ type: 'database_compaction', started_on: Math.floor(this.compactedFrom / 1000) })
     const database = `shards/00000000-ffffffff/${this.name}.${this.started}`
     const node = 'nonode@nohost'
-    return own.map(task => ({ ...task, database, node, pid: '<0.0.0>', updated_on: Math.floor(Date.now() / 1000) }))
+    return tasks.map(task => ({ ...task, database, node, pid: '<0.0.0>', updated_on: Math.floor(Date.now() / 1000) }))
   }
 
   /** Called before every write: after a failed one the store is closed and opened again as soon as there is room. */

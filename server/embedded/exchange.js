@@ -29,9 +29,9 @@ function parseQuery (search) {
   const query = Object.create(null)
   for (const pair of search.split('&')) {
     if (!pair) continue
-    const at = pair.indexOf('=')
-    const name = decode(at < 0 ? pair : pair.slice(0, at))
-    if (!(name in query)) query[name] = at < 0 ? '' : decode(pair.slice(at + 1))
+    const sign = pair.indexOf('=')
+    const name = decode(sign < 0 ? pair : pair.slice(0, sign))
+    if (!(name in query)) query[name] = sign < 0 ? '' : decode(pair.slice(sign + 1))
   }
   return query
 }

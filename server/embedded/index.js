@@ -41,9 +41,9 @@ export async function startEmbedded (
     const threads = new DesignThreads(designTimeout)
     const databases = new Databases(join(dir, 'databases'), { threads })
     await databases.load()
-    const own = admins === undefined ? passwordOf(dir) : undefined
+    const password = admins === undefined ? passwordOf(dir) : undefined
     const secret = randomBytes(24).toString('base64url')
-    const accounts = createAccounts(admins ?? { [ADMIN]: /** @type {string} */ (own) }, users)
+    const accounts = createAccounts(admins ?? { [ADMIN]: /** @type {string} */ (password) }, users)
     const server = {
       databases,
       accounts,
@@ -57,10 +57,10 @@ export async function startEmbedded (
     const actual = await listener.listen(port, host)
     const url = urlOf(host, actual)
     const localUrl = urlOf(EVERYWHERE[host] ?? host, actual)
-    lock.announce({ url: localUrl, uuid: server.uuid, secret, hasAdmin: own !== undefined })
+    lock.announce({ url: localUrl, uuid: server.uuid, secret, hasAdmin: password !== undefined })
     let closing
     const close = () => (closing ??= stop(listener, databases, threads, lock))
-    return { url, adminUrl: asAdmin(url, own), port: actual, dir, close }
+    return { url, adminUrl: asAdmin(url, password), port: actual, dir, close }
   } catch (error) {
     await lock.release()
     throw isDiskFull(error) ? new TilecouchError('DISK_FULL', { where: dir }, { cause: error }) : error

@@ -96,8 +96,8 @@ function onField (path, operator, argument, isNot, spent) {
   const test = isNot && !opposite ? value => !made(value) : made
   return value => {
     count(1 + path.length)
-    const found = path.reduce(inner, value)
-    return found !== undefined && test(found)
+    const fieldValue = path.reduce(inner, value)
+    return fieldValue !== undefined && test(fieldValue)
   }
 }
 
@@ -157,14 +157,14 @@ export function compileSelector (selector) {
  * @param {T[]} items @param {(item: T) => boolean} test @returns {Promise<T[]>}
  */
 export async function pickFitting (items, test) {
-  const found = []
+  const fitting = []
   let since = performance.now()
   for (const item of items) {
     if (performance.now() - since > SLICE) {
       await new Promise(resolve => setImmediate(resolve))
       since = performance.now()
     }
-    if (test(item)) found.push(item)
+    if (test(item)) fitting.push(item)
   }
-  return found
+  return fitting
 }

@@ -88,8 +88,8 @@ function checkAttachment (name, attachment) {
 function resolveStubs (doc, old) {
   for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
     if (!attachment.stub) continue
-    const known = old?._attachments?.[name]
-    if (known) doc._attachments[name] = { ...known, stub: true }
+    const before = old?._attachments?.[name]
+    if (before) doc._attachments[name] = { ...before, stub: true }
     else throw new HttpError(412, 'missing_stub', `Invalid attachment stub in ${doc._id} for ${name}`)
   }
 }
@@ -109,8 +109,8 @@ async function ancestor (database, { _id: id, _revisions: { start, ids } = { sta
 async function leaf (database, { _id: id, _rev: rev }) {
   if (id.startsWith('_local/')) return null
   const leaves = await leavesOf(database, id)
-  const known = rev ? leaves.some(one => one.rev === rev) : leaves.every(one => one.deleted)
-  if (!known) throw conflict()
+  const isLeaf = rev ? leaves.some(one => one.rev === rev) : leaves.every(one => one.deleted)
+  if (!isLeaf) throw conflict()
   return rev ? findDocument(database, id, { rev, revs: true }) : null
 }
 

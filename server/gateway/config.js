@@ -161,14 +161,14 @@ function tryJson (text) {
 export function resolveOptions (
   { flags = {}, env = {}, file = {}, fileName = 'the configuration', table = options } = {}
 ) {
-  const known = new Set(table.map(({ name }) => name))
+  const names = new Set(table.map(({ name }) => name))
   for (const key of Object.keys(file)) {
-    if (key === 'config' || !known.has(key)) {
+    if (key === 'config' || !names.has(key)) {
       throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key, table) })
     }
   }
   for (const key of Object.keys(flags)) {
-    if (!known.has(key)) {
+    if (!names.has(key)) {
       throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key, table) })
     }
   }

@@ -76,12 +76,12 @@ export function createHandler (ctx, routes) {
 
     function fail (error) {
       if (res.destroyed) return account() // the client left: a failure after that does not matter
-      const known = publicError(error)
-      if ((known.status >= 500 && known.code !== 'FILLING') || res.headersSent) logFailure(failures, error, req)
+      const failure = publicError(error)
+      if ((failure.status >= 500 && failure.code !== 'FILLING') || res.headersSent) logFailure(failures, error, req)
       if (res.headersSent) res.destroy() // half an answer must not look complete
       else {
         if (hasBody(req)) res.shouldKeepAlive = false
-        sendError(req, res, known, [...NO_STORE, ...cors.headers(req.headers.origin, req.url)])
+        sendError(req, res, failure, [...NO_STORE, ...cors.headers(req.headers.origin, req.url)])
       }
       account()
     }

@@ -40,8 +40,8 @@ const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the ups
 export function publicError (error) {
   const code = codeOf(error)
   if (code.startsWith('UPSTREAM_')) return UPSTREAM_ERROR
-  const known = STORE_ERRORS[code]
-  if (known) return { code, status: known.status, message: known.reason }
+  const storeError = STORE_ERRORS[code]
+  if (storeError) return { code, status: storeError.status, message: storeError.reason }
   const { seconds: retryAfter, length } = error.details
   return { code, status: error.status, message: error.message, advice: error.advice, retryAfter, length }
 }

@@ -79,10 +79,10 @@ export class Layers {
 
   /** The layer; undefined: there is no layer of that name. @returns {Promise<Layer | undefined>} */
   async find (name) {
-    const known = this.#byName?.get(name)
-    if (this.#read === this.#version) return known
+    const knownLayer = this.#byName?.get(name)
+    if (this.#read === this.#version) return knownLayer
     const reading = this.#refresh()
-    if (known) return known // only a layer that is not known is waited for: it may be new
+    if (knownLayer) return knownLayer // only a layer that is not known is waited for: it may be new
     await reading
     return this.#byName?.get(name)
   }
@@ -103,11 +103,10 @@ export class Layers {
   /** The times of a layer's newest editions, or of its newest changes when it has none. Oldest first. */
   async times (name) {
     await this.get(name)
-    const known = this.#times.get(name)
+    const knownTimes = this.#times.get(name)
     // the newest changes of a layer that is being filled change all the time
-    if (known && (!known.stale || (!known.editions && Date.now() - known.at < this.limits.timesAge))) {
-      return known.promise
-    }
+    const mayBeOld = knownTimes && !knownTimes.editions && Date.now() - knownTimes.at < this.limits.timesAge
+    if (knownTimes && (!knownTimes.stale || mayBeOld)) return knownTimes.promise
     const times = /** @type {Times} */ ({ editions: false, at: Date.now(), stale: false })
     times.promise = this.#readTimes(name, times)
     times.promise.catch(() => { if (this.#times.get(name) === times) this.#times.delete(name) })
@@ -140,9 +139,9 @@ export class Layers {
   /** @param {Times} times */
   async #readTimes (name, times) {
     const range = { from: '', to: AFTER, limit: this.limits.times }
-    const found = await this.#editionTimes(name, range)
-    times.editions = found.length > 0
-    return times.editions ? found : this.#changeTimes(name, range)
+    const editionTimes = await this.#editionTimes(name, range)
+    times.editions = editionTimes.length > 0
+    return times.editions ? editionTimes : this.#changeTimes(name, range)
   }
 
   /** The newest ones of a range. @returns {Promise<string[]>} oldest first */
@@ -245,8 +244,8 @@ export class Layers {
     } else if (kind === 'edition') {
       this.#times.delete(id.slice(colon + 1).split('@')[0])
     } else {
-      const known = this.#times.get(kind)
-      if (known) known.stale = true
+      const layerTimes = this.#times.get(kind)
+      if (layerTimes) layerTimes.stale = true
       if (this.#reach) this.#reach.stale = true
     }
   }

@@ -143,7 +143,7 @@ export class Metrics {
   constructor ({ process = true } = {}) {
     this.registry = new Registry()
     if (process) collectDefaultMetrics({ register: this.registry })
-    const one = value => value === undefined ? [] : [{ labels: {}, value }]
+    const single = value => value === undefined ? [] : [{ labels: {}, value }]
     const memory = () => this.#sources.memory
     const upstreams = read =>
       (this.#sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
@@ -152,14 +152,14 @@ export class Metrics {
       requests: () => this.#requests.values('count'),
       seconds: name => this.#latency.histogram(name),
       bytes: () => this.#requests.values('bytes'),
-      cacheBytes: () => one(memory()?.bytes),
-      cacheEntries: () => one(memory()?.size),
-      cacheLimit: () => one(this.#sources.limit),
+      cacheBytes: () => single(memory()?.bytes),
+      cacheEntries: () => single(memory()?.size),
+      cacheLimit: () => single(this.#sources.limit),
       storeReads: () => this.#tiles.values('count'),
       storeBatches: () => this.#store.values('count'),
       storeSeconds: name => this.#store.histogram(name),
-      followerUp: () => one(follower() && Number(follower()?.up)),
-      followerLag: () => one(follower()?.lag),
+      followerUp: () => single(follower() && Number(follower()?.up)),
+      followerLag: () => single(follower()?.lag),
       upstreamRequests: () => this.#upstream.values('count'),
       upstreamSeconds: name => this.#upstream.histogram(name),
       upstreamInFlight: () => upstreams(({ inFlight }) => inFlight),

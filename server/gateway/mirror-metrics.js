@@ -40,18 +40,18 @@ export const mirrorMetricTable = {
   errors: counter('tilecouch_mirror_errors_total', 'errors that interrupted it, by code', ['code'])
 }
 
-const one = value => value === null ? [] : [{ labels: {}, value }]
+const single = value => value === null ? [] : [{ labels: {}, value }]
 
 /** @type {Record<keyof typeof mirrorMetricTable, (report: MirrorReport) => {labels: object, value: number}[]>} */
 const readers = {
   state: ({ state }) => STATES.map(name => ({ labels: { state: name }, value: Number(name === state) })),
-  lag: ({ lag }) => one(lag),
-  pending: ({ pending }) => one(pending),
-  success: ({ upToDate }) => one(upToDate && Date.parse(upToDate) / 1000),
-  lacking: ({ refused }) => one(refused),
-  documents: ({ counts }) => one(counts.documents),
-  bytes: ({ counts }) => one(counts.bytes),
-  refused: ({ counts }) => one(counts.refused),
+  lag: ({ lag }) => single(lag),
+  pending: ({ pending }) => single(pending),
+  success: ({ upToDate }) => single(upToDate && Date.parse(upToDate) / 1000),
+  lacking: ({ refused }) => single(refused),
+  documents: ({ counts }) => single(counts.documents),
+  bytes: ({ counts }) => single(counts.bytes),
+  refused: ({ counts }) => single(counts.refused),
   errors: ({ errors }) => Object.entries(errors).map(([code, value]) => ({ labels: { code }, value }))
 }
 

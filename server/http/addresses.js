@@ -42,10 +42,10 @@ export class AddressLimit {
    * @returns {(() => void) | undefined} to be called at the end; undefined: there are too many
    */
   acquire (address) {
-    const own = address === null ? 0 : this.#each.get(address) ?? 0
-    if (this.#count >= this.most || own >= this.each) return
+    const count = address === null ? 0 : this.#each.get(address) ?? 0
+    if (this.#count >= this.most || count >= this.each) return
     this.#count++
-    if (address !== null) this.#each.set(address, own + 1)
+    if (address !== null) this.#each.set(address, count + 1)
     return () => {
       this.#count--
       if (address === null) return
@@ -72,10 +72,12 @@ const isHost = text => HOST.test(text) && URL.canParse(`http://${text}`)
 export function publicUrlOf ({ publicUrl }) {
   if (publicUrl) return () => ({ base: publicUrl, isShared: true })
   return ({ headers, socket }) => {
-    const given = headers.host?.toLowerCase()
-    if (given && !isHost(given)) throw new TilecouchError('BAD_REQUEST', { why: 'the Host header is not a host name' })
+    const hostHeader = headers.host?.toLowerCase()
+    if (hostHeader && !isHost(hostHeader)) {
+      throw new TilecouchError('BAD_REQUEST', { why: 'the Host header is not a host name' })
+    }
     // HTTP/1.0 needs no Host
-    const host = given || ownAddress(socket)
+    const host = hostHeader || ownAddress(socket)
     return { base: `http://${host}/`, isShared: false }
   }
 }

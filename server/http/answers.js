@@ -138,13 +138,15 @@ export const KEEP = 'public, max-age=60, stale-while-revalidate=3600'
 /**
  * Answers that are cacheable may be compressed, and are then sent later.
  * @param {any} req @param {any} res @param {any} value
- * @param {{status?: number, cacheControl?: string, type?: string}} [options]
+ * @param {{status?: number, cacheControl?: string, type?: string, url?: import('./addresses.js').PublicUrl}} [options]
+ *   url: the base of links in it
  * @returns {void | Promise<void>}
  */
 export function sendJson (req, res, value, options = {}) {
-  const { status = 200, cacheControl = REVALIDATE, type: mediaType = 'application/json' } = options
+  const { status = 200, cacheControl = REVALIDATE, type: mediaType = 'application/json', url } = options
   const body = Buffer.from(`${JSON.stringify(value)}\n`)
-  const [headers, type] = [{ 'Cache-Control': cacheControl }, { 'Content-Type': mediaType }]
+  const headers = { 'Cache-Control': url ? cacheControlWith(url, cacheControl) : cacheControl }
+  const type = { 'Content-Type': mediaType }
   const isCacheable = status === 200 && cacheControl !== 'no-store'
   if (isCacheable) return sendCompressed(req, res, etagOf(body), headers, type, body)
   sendBody(req, res, status, { ...headers, ...type }, body)

@@ -31,8 +31,8 @@ class Engine {
   static async start (ddoc) {
     // the engine's own memory limit counts hardly anything in WebAssembly, but its memory cannot grow past this
     const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: MEMORY / PAGE })
-    const own = /** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory }))
-    const module = await newQuickJSWASMModuleFromVariant(own)
+    const engineVariant = /** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory }))
+    const module = await newQuickJSWASMModuleFromVariant(engineVariant)
     return new Engine(module, wasmMemory, ddoc)
   }
 

@@ -38,9 +38,9 @@ function cleanHeaders (headers) {
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (OWN_HEADERS.has(name.toLowerCase())) continue
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) continue
-    const known = name.toLowerCase() === 'content-type' ? 'Content-Type' : name
+    const headerName = name.toLowerCase() === 'content-type' ? 'Content-Type' : name
     const printable = [...String(value)].filter(c => c >= ' ' && c !== '\x7f').join('')
-    clean[known] = printable.replace(/[^\x20-\xff]/g, c => encodeURIComponent(c))
+    clean[headerName] = printable.replace(/[^\x20-\xff]/g, c => encodeURIComponent(c))
   }
   return clean
 }

@@ -57,13 +57,13 @@ async function read (ex, id) {
     const isMultipart = /multipart\/mixed/i.test(ex.headers.accept ?? '')
     const attsSince = ex.query.atts_since === undefined ? undefined : askedRevisions(ex.query.atts_since)
     const more = { ...(attsSince && { attsSince }), ...(isMultipart && { attachments: true }) }
-    const found = await openRevisions(ex.db, id, asked, { ...options, ...more })
-    if (!found.length && asked === 'all') throw notFound()
+    const revisions = await openRevisions(ex.db, id, asked, { ...options, ...more })
+    if (!revisions.length && asked === 'all') throw notFound()
     if (isMultipart) {
-      const { type, body } = toMultipart(found)
+      const { type, body } = toMultipart(revisions)
       return ex.send(200, body, { 'Content-Type': type, 'Cache-Control': 'must-revalidate' })
     }
-    return ex.sendJson(200, found)
+    return ex.sendJson(200, revisions)
   }
   const doc = await getDocument(ex.db, id, options)
   const etag = `"${doc._rev}"`
@@ -208,10 +208,10 @@ async function getOne (database, wanted, options) {
   }
   const attachments = options.attachments || attsSince?.length > 0
   const revs = rev === undefined ? 'all' : [rev]
-  const found = await openRevisions(database, id, revs, { ...options, attsSince, attachments })
-  if (!found.length) return failure(id, rev, 'not_found', 'missing')
+  const revisions = await openRevisions(database, id, revs, { ...options, attsSince, attachments })
+  if (!revisions.length) return failure(id, rev, 'not_found', 'missing')
   const missingOf = missing => ({ error: { id, rev: missing, error: 'not_found', reason: 'missing' } })
-  return { id, docs: found.map(({ ok, missing }) => ok ? { ok } : missingOf(missing)) }
+  return { id, docs: revisions.map(({ ok, missing }) => ok ? { ok } : missingOf(missing)) }
 }
 
 export async function bulkGet (ex) {

@@ -38,9 +38,9 @@ async function * idsInRange (database, options) {
 
 async function * byKeys (database, { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs }) {
   const ordered = descending ? [...keys].reverse() : keys
-  const wanted = ordered.slice(skip, skip + limit)
+  const page = ordered.slice(skip, skip + limit)
   const size = batchSize()
-  for (const chunk of chunks(wanted, size)) {
+  for (const chunk of chunks(page, size)) {
     yield * await Promise.all(chunk.map(async key => {
       const isId = typeof key === 'string' && key !== ''
       const doc = isId ? await findDocument(database, key) ?? await winner(database, key) : null

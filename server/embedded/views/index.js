@@ -208,9 +208,9 @@ export class ViewIndexes {
 
   /** Removes the indexes no design document has any more. */
   async cleanup () {
-    const wanted = new Set([...(await this.database.designs.all()).values()].map(({ ddoc }) => signatureOf(ddoc)))
+    const signatures = new Set([...(await this.database.designs.all()).values()].map(({ ddoc }) => signatureOf(ddoc)))
     for (const signature of await this.#present()) {
-      if (wanted.has(signature)) continue
+      if (signatures.has(signature)) continue
       await this.#drop(signature)
       await rm(join(this.dir, signature), { recursive: true, force: true })
     }

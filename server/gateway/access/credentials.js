@@ -76,14 +76,14 @@ function cookiesFor (access, token, cookie, base) {
   const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`
   const end = name => `${name}=; Max-Age=0; ${attributes}`
   const before = cookiesIn(cookie).reverse() // the newest first: browsers send the oldest first
-  const own = `${COOKIE}-${createHash('sha256').update(token).digest('base64url').slice(0, 12)}`
+  const cookieName = `${COOKIE}-${createHash('sha256').update(token).digest('base64url').slice(0, 12)}`
   let [count, bytes] = [1, token.length]
   const ended = before.filter(({ name, token: other }) => {
-    if (name === own) return false
+    if (name === cookieName) return false
     const isKept = access.isValid(other) && count < MOST_TOKENS && bytes + other.length <= MOST_BYTES
     if (isKept) [count, bytes] = [count + 1, bytes + other.length]
     return !isKept
   })
   const age = Math.min(LONGEST_COOKIE, Math.floor((access.read(token).until - Date.now()) / 1000))
-  return [`${own}=${token}; Max-Age=${age}; ${attributes}`, ...ended.map(({ name }) => end(name))]
+  return [`${cookieName}=${token}; Max-Age=${age}; ${attributes}`, ...ended.map(({ name }) => end(name))]
 }

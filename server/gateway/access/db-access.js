@@ -229,12 +229,12 @@ function scopeOfRows (index, query, body) {
 /** @param {Index} index @param {Record<string, any>} args @returns {Scope} */
 function scopeOfRange (index, args) {
   if (Object.keys(args).some(name => !index.parameters.has(name))) return null
-  const given = RANGE.filter(name => has(args, name))
+  const bounds = RANGE.filter(name => has(args, name))
   const { key, keys, startkey, endkey } = args
-  if (given.length === 0) return index.all(args)
-  if (has(args, 'keys')) return given.length === 1 && Array.isArray(keys) ? index.keys(keys) : null
-  if (has(args, 'key')) return given.length === 1 ? index.keys([key]) : null
-  return given.length === 2 ? index.range(startkey, endkey) : null
+  if (bounds.length === 0) return index.all(args)
+  if (has(args, 'keys')) return bounds.length === 1 && Array.isArray(keys) ? index.keys(keys) : null
+  if (has(args, 'key')) return bounds.length === 1 ? index.keys([key]) : null
+  return bounds.length === 2 ? index.range(startkey, endkey) : null
 }
 
 const has = (args, name) => Object.hasOwn(args, name)

@@ -69,8 +69,8 @@ export class Access {
    */
   read (token) {
     if (looksLikeStoreToken(token)) return this.tokens.claim(token) // it may be revoked at any time
-    const known = this.#claims.get(token)
-    if (known && Date.now() < known.until) return known
+    const claimed = this.#claims.get(token)
+    if (claimed && Date.now() < claimed.until) return claimed
     const claim = readToken(token, this.#keys, Date.now())
     this.#claims.set(token, claim)
     return claim
@@ -181,9 +181,9 @@ export async function checkNames (privateLayers, couch) {
   const { names } = new LayerSet(privateLayers)
   const tilesOf = name => ({ startkey: `${name}:`, endkey: `${name};`, limit: 1 })
   const queries = names.flatMap(name => [{ keys: [`layer:${name}`] }, tilesOf(name)])
-  const found = await couch.ranges(queries)
+  const rowLists = await couch.ranges(queries)
   const isThere = rows => rows.some(({ id, value }) => id && !value?.deleted)
-  const unknown = names.filter((name, at) => !isThere(found[2 * at]) && !isThere(found[2 * at + 1]))
+  const unknown = names.filter((name, at) => !isThere(rowLists[2 * at]) && !isThere(rowLists[2 * at + 1]))
   if (!unknown.length) return
   const why = 'the store has no such layer; for one that is yet to come write a pattern, such as survey*'
   throw new TilecouchError('BAD_OPTION', { option: '--private-layers', value: unknown.join(), why })

@@ -58,12 +58,12 @@ export class StoreTokens {
     try {
       while (this.#isStale) {
         this.#isStale = false
-        const found = new Map()
+        const documents = new Map()
         const range = { startkey: PREFIX, endkey: 'token;', include_docs: true }
         for (const { doc } of await this.#couch.page(range, this.#signal)) {
-          if (doc?.type === 'token') found.set(doc._id.slice(PREFIX.length), doc)
+          if (doc?.type === 'token') documents.set(doc._id.slice(PREFIX.length), doc)
         }
-        this.#take(found)
+        this.#take(documents)
       }
     } catch (error) {
       if (this.#signal?.aborted) return

@@ -53,17 +53,13 @@ export class Visitor {
    */
   requireAccess (res, layer) {
     if (layer !== undefined && !this.access.isPrivate(layer)) return
-    if (layer === undefined ? this.mayAll : this.may(layer)) return this.#makePrivate(res, this.until(layer))
+    if (layer === undefined ? this.mayAll : this.may(layer)) return makePrivate(res, this.until(layer))
     throw this.refusal(res, layer)
   }
 
   /** For an answer that differs between visitors, and has to be asked for again each time. */
   requireSome (res) {
-    this.#makePrivate(res, 0)
-  }
-
-  #makePrivate (res, until) {
-    makePrivate(res, (until - Date.now()) / 1000)
+    makePrivate(res, 0)
   }
 
   /** @param {string} [layer] undefined: everything */
@@ -92,9 +88,10 @@ const VARY = 'Authorization, Cookie'
  * Makes an answer one for this visitor alone: no shared cache may keep it, and no other for longer than the visitor may
  * see it. This is done here and not in the routes, so that no route can forget it.
  * @param {import('node:http').ServerResponse} res whose headers have yet to be written
- * @param {number} seconds that the visitor may keep it
+ * @param {number} until milliseconds: the visitor may keep it
  */
-function makePrivate (res, seconds) {
+function makePrivate (res, until) {
+  const seconds = (until - Date.now()) / 1000
   const { writeHead } = res
   res.writeHead = /** @type {any} */ ((status, headers) => {
     res.writeHead = writeHead

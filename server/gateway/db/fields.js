@@ -139,14 +139,14 @@ const UNPASSED = ['token', '_nonce']
  * @returns {{query: URLSearchParams, args: Record<string, any>}} as the store is asked, and the values in it
  */
 export function fieldsOfAddress (search, form) {
-  const given = new URLSearchParams(search)
+  const parameters = new URLSearchParams(search)
   // of two, CouchDB takes the last and others the first: what was checked here would not be what is done there
-  if (new Set(given.keys()).size < given.size) throw badRequest('a parameter is given twice')
-  for (const name of UNPASSED) given.delete(name)
+  if (new Set(parameters.keys()).size < parameters.size) throw badRequest('a parameter is given twice')
+  for (const name of UNPASSED) parameters.delete(name)
   const kinds = inAddress[form] ?? {}
   const valueOf = (name, text) => Object.hasOwn(kinds, name) ? kinds[name].read(text) : text
-  const values = Array.from(given, ([name, text]) => /** @type {[string, any]} */ ([name, valueOf(name, text)]))
-  return { query: given, args: known(kinds, values) }
+  const values = Array.from(parameters, ([name, text]) => /** @type {[string, any]} */ ([name, valueOf(name, text)]))
+  return { query: parameters, args: known(kinds, values) }
 }
 
 /**
@@ -192,9 +192,9 @@ export function checkTogether (fields) {
 }
 
 function referenceOf (given) {
-  const one = known(reference, Object.entries(given))
-  if (one.id === undefined) throw badRequest('`docs` is missing or invalid')
-  return one
+  const fields = known(reference, Object.entries(given))
+  if (fields.id === undefined) throw badRequest('`docs` is missing or invalid')
+  return fields
 }
 
 /**

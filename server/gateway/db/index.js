@@ -18,16 +18,16 @@ export async function db (ctx, asked, req, res) {
     if (ctx.isIncomplete?.() && VIEW.test(asked.path)) {
       throw unavailable(503, 'this edge is being filled, and its indexes come when all of it is there')
     }
-    const given = req.method === 'POST' ? await readQuestion(req, request) : undefined
-    request.isLarge = checkLimits(request, given)
-    const { body, change } = hideAdministrative(request, given)
+    const question = req.method === 'POST' ? await readQuestion(req, request) : undefined
+    request.isLarge = checkLimits(request, question)
+    const { body, change } = hideAdministrative(request, question)
     if (asked.visitor) return await answerVisitor(ctx, asked.visitor, request, { body, change }, req, res)
     if (await sendImage(ctx, request, req, res)) return
     await ctx.proxy.forward(request, body, req, res, { change })
   } catch (error) {
-    const known = isAccessError(error) ? toHttpError(error) : error
-    if (!(known instanceof HttpError)) throw error
-    sendHttpError(req, res, known)
+    const failure = isAccessError(error) ? toHttpError(error) : error
+    if (!(failure instanceof HttpError)) throw error
+    sendHttpError(req, res, failure)
   }
 }
 
@@ -58,10 +58,10 @@ async function sendSecurity (/** @type {any} */ { visitor }, req, res) {
  */
 async function sendImage ({ tiles }, { tile, isPinned }, req, res) {
   if (!tile || !isPinned) return false
-  const found = await readTile(tiles, tile.id, res)
+  const stored = await readTile(tiles, tile.id, res)
   if (res.destroyed) return true
-  if (!found || found.entry.rev !== tile.rev) return false
-  const { entry, outcome } = found
+  if (!stored || stored.entry.rev !== tile.rev) return false
+  const { entry, outcome } = stored
   const bytes = /** @type {Buffer} */ (entry.bytes)
   res.outcome = outcome
   const headers = { 'Cache-Control': IMMUTABLE, 'X-Tilecouch-Cache': outcome, ...SAFE_HEADERS }

@@ -73,7 +73,7 @@ export const collections = (listed, view) => ({
 
 /** @param {Listed} listed @param {View} view */
 export function collection ({ layer, times }, { base, root, query, token }) {
-  const own = `${root}collections/${layer.layer}`
+  const address = `${root}collections/${layer.layer}`
   const kind = isVector(layer) ? 'vector' : 'map'
   return {
     id: layer.layer,
@@ -87,8 +87,8 @@ export function collection ({ layer, times }, { base, root, query, token }) {
     dataType: kind,
     crs: [gridFor(layer).crsUri],
     links: [
-      link('self', own + query, titleOf(layer)),
-      link(`${REL}tilesets-${kind}`, `${own}${pathOf(layer)}${query}`, 'The tiles'),
+      link('self', address + query, titleOf(layer)),
+      link(`${REL}tilesets-${kind}`, `${address}${pathOf(layer)}${query}`, 'The tiles'),
       link('describedby', `${base}${layer.layer}.json${token}`, 'TileJSON')
     ]
   }
@@ -113,8 +113,8 @@ export function tilesets (listed, view) {
 /** @param {Listed} listed @param {View} view */
 export function tileset ({ layer, reach }, { base, root, query, token }) {
   const { uniqueId: id, set: { uri }, crsUri: crs } = gridFor(layer)
-  const own = `${root}collections/${layer.layer}`
-  const path = `${own}${pathOf(layer)}/${id}`
+  const address = `${root}collections/${layer.layer}`
+  const path = `${address}${pathOf(layer)}/${id}`
   const { type } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
   return {
@@ -135,7 +135,7 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
         ...link('item', `${path}/{tileMatrix}/{tileRow}/{tileCol}${query}`, 'A tile', type),
         templated: true
       },
-      link(`${REL}geodata`, own + query, 'The layer'),
+      link(`${REL}geodata`, address + query, 'The layer'),
       link('alternate', `${base}${layer.layer}.json${token}`, 'TileJSON')
     ]
   }
@@ -162,8 +162,8 @@ const FIELD_TYPES = new Set(['string', 'number', 'boolean'])
 /** @param {{id: string, description?: string, fields?: Record<string, any>}} layer of TileJSON */
 function vectorLayer ({ id, description, fields = {} }) {
   const properties = Object.entries(fields).map(([name, type]) => {
-    const known = String(type).toLowerCase()
-    return [name, FIELD_TYPES.has(known) ? { type: known } : {}]
+    const fieldType = String(type).toLowerCase()
+    return [name, FIELD_TYPES.has(fieldType) ? { type: fieldType } : {}]
   })
   return {
     id: String(id),

@@ -5,8 +5,7 @@
 //   api.js         the definition as OpenAPI
 import { TilecouchError } from '../../../loader/errors.js'
 import { visibleLayers } from '../access/visitor.js'
-import { cacheControlWith } from '../../http/addresses.js'
-import { REVALIDATE, sendJson } from '../../http/answers.js'
+import { sendJson } from '../../http/answers.js'
 import { listLayers } from '../wmts/capabilities.js'
 import { api } from './api.js'
 import {
@@ -30,7 +29,7 @@ export async function ogc (ctx, { path, query, visitor }, req, res) {
     layers: ctx.layers, request, time, visitor, view: viewOf(url.base, query, visitor)
   })
   const type = request.operation === 'api' ? API_TYPE : undefined
-  return sendJson(req, res, document, { cacheControl: cacheControlWith(url, REVALIDATE), type })
+  return sendJson(req, res, document, { url, type })
 }
 
 /** Links keep the time, so that a client that begins with a time goes on with it, and the token. */
@@ -60,9 +59,9 @@ const DOCUMENTS = {
   tileset: async asked => tileset(await listedOf(asked), asked.view),
   sets: async ({ layers, visitor, view }) => matrixSets(await visibleLayers(layers, visitor), view),
   async set ({ layers, visitor, request: { set: id } }) {
-    const found = gridsOf(await visibleLayers(layers, visitor)).find(grid => grid.uniqueId === id)
-    if (!found) throw new TilecouchError('NOT_FOUND', { reason: `no tile matrix set ${JSON.stringify(id)}` })
-    return matrixSet(found)
+    const matchingGrid = gridsOf(await visibleLayers(layers, visitor)).find(grid => grid.uniqueId === id)
+    if (!matchingGrid) throw new TilecouchError('NOT_FOUND', { reason: `no tile matrix set ${JSON.stringify(id)}` })
+    return matrixSet(matchingGrid)
   }
 }
 

@@ -2,8 +2,7 @@
 import { gridOf, tileId, tileJson } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
-import { cacheControlWith } from '../../http/addresses.js'
-import { KEEP, REVALIDATE, sendJson } from '../../http/answers.js'
+import { KEEP, sendJson } from '../../http/answers.js'
 import { readOnce } from '../shared-work.js'
 import { toXyz } from './numbering.js'
 import { hasRetina } from './retina.js'
@@ -17,7 +16,7 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
   const json = tileJsonOf({ ...doc, layer }, url, { time, visitor })
-  return sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP) })
+  return sendJson(req, res, json, { cacheControl: KEEP, url })
 }
 
 /** @param {Record<string, any>} doc @param {import('../../http/addresses.js').PublicUrl} url @param {any} asked */
@@ -43,7 +42,7 @@ export async function index (ctx, { visitor }, req, res) {
   const url = ctx.publicUrl(req)
   const layers = await visibleLayers(ctx.layers, visitor)
   const list = layers.map(doc => ({ id: doc.layer, ...tileJsonOf(doc, url, { visitor }) }))
-  return sendJson(req, res, list, { cacheControl: cacheControlWith(url, REVALIDATE) })
+  return sendJson(req, res, list, { url })
 }
 
 // Limits for the box of a view. Without a box the answer is about the complete zoom, which costs little.
@@ -58,9 +57,9 @@ const MOST_TILES = 65536
 export async function times (ctx, { layer, bbox, z }, req, res) {
   if (bbox) checkSize(gridOf(await ctx.layers.find(layer)).ranges(bbox, /** @type {number} */ (z)), bbox, z)
   const read = () => ctx.store.timesLooked(layer, { bbox, z })
-  const found = await readOnce(ctx.store, JSON.stringify([layer, z, bbox]), read)
-  if (found.length === 0) await ctx.layers.get(layer) // or there is no such layer
-  return sendJson(req, res, { layer, z, times: found })
+  const changes = await readOnce(ctx.store, JSON.stringify([layer, z, bbox]), read)
+  if (changes.length === 0) await ctx.layers.get(layer) // or there is no such layer
+  return sendJson(req, res, { layer, z, times: changes })
 }
 
 /** @param {import('../../../core/grid.js').TileRange[]} ranges of a box at a zoom */
@@ -80,12 +79,12 @@ function checkSize (ranges, bbox, z) {
  */
 export async function versions (ctx, asked, req, res) {
   const { layer, z, x, y } = asked.numbering ? await toXyz(ctx, asked) : asked
-  const found = await ctx.store.versions(layer, z, x, y)
-  if (found.length === 0) {
+  const stored = await ctx.store.versions(layer, z, x, y)
+  if (stored.length === 0) {
     await ctx.layers.get(layer) // or there is no such layer
     throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
   }
-  return sendJson(req, res, { layer, z, x, y, versions: found.map(describe) })
+  return sendJson(req, res, { layer, z, x, y, versions: stored.map(describe) })
 }
 
 /** @param {Record<string, any>} version */

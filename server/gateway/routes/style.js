@@ -2,7 +2,6 @@
 import { styleAt } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery } from '../access/visitor.js'
-import { cacheControlWith } from '../../http/addresses.js'
 import { KEEP, etagOf, sendJson, sendTagged } from '../../http/answers.js'
 import { readOnce } from '../shared-work.js'
 
@@ -18,9 +17,9 @@ export async function style (ctx, { layer, time, theme, file, visitor }, req, re
   const read = () => ctx.store.style(layer, time)
   const doc = await readOnce(ctx.store, JSON.stringify(['style', layer, time]), read) ?? await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
-  const found = styleAt(doc, { base: url.base, time, theme, query: tokenQuery(visitor) })
-  if (!found) throw new TilecouchError('STYLE_UNKNOWN', { layer })
-  return sendJson(req, res, found, { cacheControl: cacheControlWith(url, KEEP) })
+  const document = styleAt(doc, { base: url.base, time, theme, query: tokenQuery(visitor) })
+  if (!document) throw new TilecouchError('STYLE_UNKNOWN', { layer })
+  return sendJson(req, res, document, { cacheControl: KEEP, url })
 }
 
 /** Kept as long as a tile: a style never changes, but it may be removed, and another one stored for its time. */

@@ -39,8 +39,8 @@ const MOST_HELD = 256e6 // bytes of all of them that are being sent
 /** Returns a promise only if the answer has to wait. @type {import('../dispatch.js').Route<AskedTile>} */
 export function tile (ctx, asked, req, res) {
   if (asked.numbering !== undefined) return toXyz(ctx, asked).then(plain => tile(ctx, plain, req, res))
-  const found = /** @type {Found} */ (ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time))
-  return found ? sendTile(ctx, asked, req, res, found) : waitForTile(ctx, asked, req, res)
+  const hit = /** @type {Found} */ (ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time))
+  return hit ? sendTile(ctx, asked, req, res, hit) : waitForTile(ctx, asked, req, res)
 }
 
 async function waitForTile (ctx, asked, req, res) {
@@ -56,8 +56,8 @@ async function waitForTile (ctx, asked, req, res) {
   } catch (error) {
     const why = `no tile within ${ctx.tileTimeout / 1000} seconds`
     if (wait.isOver) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
-    const known = fillingOr(ctx, error)
-    if (!MISSING_CODES.has(known.code)) throw known
+    const failure = fillingOr(ctx, error)
+    if (!MISSING_CODES.has(failure.code)) throw failure
     await sendMissing(ctx, asked, req, res, error, await ctx.layers.get(layer))
   } finally {
     wait.end()

@@ -88,8 +88,8 @@ export class ReadAhead {
   /** @param {Block['of']} of @returns {Block} */
   #block (of, side, column, row) {
     const key = `${of.layer}@${of.time ?? ''}:${of.z}:${side}:${column}:${row}`
-    const known = this.#blocks.get(key)
-    if (known) return known
+    const recentBlock = this.#blocks.get(key)
+    if (recentBlock) return recentBlock
     /** @type {Block} */
     const block = { of, side, column, row, isRead: false, count: 0, began: [0, 0], now: [0, 0] }
     this.#blocks.set(key, block)
@@ -113,14 +113,14 @@ export class ReadAhead {
   #follow (block, x, y) {
     const { margin, drift, first } = this.limits
     const { side, began, now } = block
-    const at = [x - block.column * side, y - block.row * side]
+    const place = [x - block.column * side, y - block.row * side]
     const count = ++block.count
     for (const axis of [0, 1]) {
-      if (count <= first) began[axis] = now[axis] = began[axis] + (at[axis] - began[axis]) / count
-      else now[axis] += (at[axis] - now[axis]) / first
+      if (count <= first) began[axis] = now[axis] = began[axis] + (place[axis] - began[axis]) / count
+      else now[axis] += (place[axis] - now[axis]) / first
       const moved = now[axis] - began[axis]
-      const isLeaving = moved > drift && at[axis] >= side - margin
-      const isReturning = moved < -drift && at[axis] < margin
+      const isLeaving = moved > drift && place[axis] >= side - margin
+      const isReturning = moved < -drift && place[axis] < margin
       if (!isLeaving && !isReturning) continue
       const step = isLeaving ? 1 : -1
       const [column, row] = axis ? [block.column, block.row + step] : [block.column + step, block.row]
@@ -151,17 +151,17 @@ export class ReadAhead {
   }
 
   async #readTile (id, time, block) {
-    let wanted = this.#documentOf(id, time)
-    if (wanted === undefined) {
+    let documentId = this.#documentOf(id, time)
+    if (documentId === undefined) {
       await this.reader.timelineAhead(id, block)
-      wanted = this.#documentOf(id, time)
+      documentId = this.#documentOf(id, time)
     }
-    if (wanted && !this.cache.has(wanted)) await this.reader.documentAhead(wanted, block)
+    if (documentId && !this.cache.has(documentId)) await this.reader.documentAhead(documentId, block)
   }
 
   #isKnown (id, time) {
-    const wanted = this.#documentOf(id, time)
-    return wanted === null || (wanted !== undefined && this.cache.has(wanted))
+    const documentId = this.#documentOf(id, time)
+    return documentId === null || (documentId !== undefined && this.cache.has(documentId))
   }
 
   /** @returns {string | null | undefined} null: the tile does not exist at that time; undefined: not known */

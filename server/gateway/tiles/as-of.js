@@ -49,20 +49,20 @@ export class AsOf {
   /** @param {string} id of the head @param {string} time as written @returns {Promise<import('./index.js').Found>} */
   async get (id, time, signal) {
     const when = this.endOf(time).end
-    const found = await this.#guess(id, when, signal) ?? await this.#find(id, when, signal)
-    if (!found?.entry.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id, time }) // none, or gone at that time
-    return found
+    const version = await this.#guess(id, when, signal) ?? await this.#find(id, when, signal)
+    if (!version?.entry.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id, time }) // none, or gone at that time
+    return version
   }
 
   /** Without its timeline. @returns {Promise<import('./index.js').Found | undefined>} */
   async #guess (id, when, signal) {
     const guess = this.cache.timeline(id) ? undefined : this.guesses.of(id, when)
     if (!guess) return undefined
-    const known = this.cache.find(guess.id)
-    const entry = known === undefined ? await this.reader.document(guess.id, signal) : known
+    const cached = this.cache.find(guess.id)
+    const entry = cached === undefined ? await this.reader.document(guess.id, signal) : cached
     const isRight = entry && this.guesses.isRight(guess, entry, id, when)
     this.guesses.learn(id, when, isRight ? { time: guess.time, current: guess.time === undefined } : {})
-    return isRight ? foundOf(entry, known) : undefined
+    return isRight ? foundOf(entry, cached) : undefined
   }
 
   /** By its timeline. @returns {Promise<import('./index.js').Found | undefined>} */
@@ -72,11 +72,11 @@ export class AsOf {
       const moments = this.cache.timeline(id) ?? await this.reader.timeline(id, signal)
       const moment = asOf(moments, when)
       if (!moment) return undefined
-      const known = this.cache.entry(moment.id)
-      const entry = known ?? await this.reader.document(moment.id, signal)
+      const cached = this.cache.entry(moment.id)
+      const entry = cached ?? await this.reader.document(moment.id, signal)
       if (entry?.time === moment.time) {
         this.guesses.learn(id, when, moment)
-        return foundOf(entry, known)
+        return foundOf(entry, cached)
       }
       this.cache.forgetTimeline(id) // there is a newer head since it was read, or a version was removed
     }
@@ -95,12 +95,12 @@ export class AsOf {
 
   /** @param {string} time as written @returns {{end: string, at: number}} at: milliseconds since 1970 */
   endOf (time) {
-    const known = this.#ends.get(time)
-    if (known) return known
+    const knownEnd = this.#ends.get(time)
+    if (knownEnd) return knownEnd
     const end = endOf(time)
-    const found = { end, at: Date.parse(end) }
-    this.#ends.set(time, found)
-    return found
+    const exactEnd = { end, at: Date.parse(end) }
+    this.#ends.set(time, exactEnd)
+    return exactEnd
   }
 }
 

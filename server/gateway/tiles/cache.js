@@ -59,12 +59,12 @@ export class TileCache {
 
   /** Moves what was read ahead to what was asked for. */
   #promote (key) {
-    const found = this.ahead.peek(key)
-    if (found === undefined) return undefined
+    const readAhead = this.ahead.peek(key)
+    if (readAhead === undefined) return undefined
     this.ahead.delete(key)
-    this.memory.set(key, found.value, found.bytes)
-    this.onUse(found.block, key)
-    return found.value
+    this.memory.set(key, readAhead.value, readAhead.bytes)
+    this.onUse(readAhead.block, key)
+    return readAhead.value
   }
 
   /** Whether a tile is in memory, or known to be missing; it does not count as used. @param {string} id */

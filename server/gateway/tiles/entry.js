@@ -95,9 +95,9 @@ const typeOf = bytes => formats[bytes && formatOf(bytes) || '']?.type ?? UNKNOWN
 /** The bytes alone: a slice would keep the whole answer in memory that it was cut from. */
 function ownBytes (bytes) {
   if (bytes.buffer.byteLength <= bytes.length + 64) return bytes
-  const own = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(own)
-  return own
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }
 
 /** An HTTP date that is not in the future: a map of next year was stored today at the latest. */

@@ -104,8 +104,8 @@ export class TileService {
    * @returns {Found | undefined}
    */
   peek (layer, z, x, y, time) {
-    const found = this.#peek(layer, z, x, y, time)
-    return found && this.#isKept(found, layer, z, x, y, time) ? found : undefined
+    const hit = this.#peek(layer, z, x, y, time)
+    return hit && this.#isKept(hit, layer, z, x, y, time) ? hit : undefined
   }
 
   /** @returns {Found | undefined} */
@@ -128,8 +128,8 @@ export class TileService {
    * @returns {Promise<Found>}
    */
   async get (layer, z, x, y, time, { signal } = {}) {
-    const known = this.#peek(layer, z, x, y, time)
-    const found = known ?? await this.#get(layer, z, x, y, time, signal).catch(error => {
+    const hit = this.#peek(layer, z, x, y, time)
+    const found = hit ?? await this.#get(layer, z, x, y, time, signal).catch(error => {
       if (error.code !== 'TILE_NOT_FOUND') throw error
       return error
     })
@@ -203,8 +203,8 @@ export class TileService {
    *   `hit`, the upstream had none either, a moment ago
    */
   async #read (id, signal) {
-    const known = this.#cache.find(id)
-    if (known !== undefined) return { entry: known, outcome: 'hit' }
+    const cached = this.#cache.find(id)
+    if (cached !== undefined) return { entry: cached, outcome: 'hit' }
     const entry = await this.#reader.document(id, signal)
     return { entry: entry ?? this.#cache.entry(id) ?? null, outcome: 'miss' } // it may have been fetched meanwhile
   }

@@ -194,9 +194,9 @@ export class Refresher {
       })
     }
     this.counts.stored++
-    const known = entry?.id === id ? entry : this.cache.entry(id)
-    const bytes = tile.bytes ?? (known?.etag === etagOf(tile.digest) ? known.bytes : undefined)
-    const content = { ...tile, bytes, type: tile.type ?? known?.type, origin: answer.origin }
+    const entryBefore = entry?.id === id ? entry : this.cache.entry(id)
+    const bytes = tile.bytes ?? (entryBefore?.etag === etagOf(tile.digest) ? entryBefore.bytes : undefined)
+    const content = { ...tile, bytes, type: tile.type ?? entryBefore?.type, origin: answer.origin }
     return bytes ? this.cache.takeWritten(new Entry(content), begun) : undefined
   }
 

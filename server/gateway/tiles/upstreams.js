@@ -28,14 +28,14 @@ export class Upstreams {
    */
   of (layer) {
     if (!layer?.upstream || this.options.upstream === false) return null
-    const known = this.#open.get(layer.layer)
-    if (known?.layer === layer) return known.upstream
+    const opened = this.#open.get(layer.layer)
+    if (opened?.layer === layer) return opened.upstream
     // read again, but the same as before: its circuit, its queue and what it knows to be missing stay
-    if (known && isDeepStrictEqual(known.layer, layer)) {
-      known.layer = layer
-      return known.upstream
+    if (opened && isDeepStrictEqual(opened.layer, layer)) {
+      opened.layer = layer
+      return opened.upstream
     }
-    this.#close(known?.upstream)
+    this.#close(opened?.upstream)
     const upstream = this.#openOne(layer)
     this.#open.set(layer.layer, { layer, upstream })
     return upstream

@@ -62,12 +62,12 @@ function make (listed, place) {
 
 /** Made again when a layer, its times or its reach have changed. */
 function documentOf (layers, place, listed) {
-  let known = kept.get(layers)
-  if (!known || !same(known.listed, listed)) {
-    known = { listed, documents: new LRUCache({ max: MOST_DOCUMENTS }) }
-    kept.set(layers, known)
+  let keptDocuments = kept.get(layers)
+  if (!keptDocuments || !same(keptDocuments.listed, listed)) {
+    keptDocuments = { listed, documents: new LRUCache({ max: MOST_DOCUMENTS }) }
+    kept.set(layers, keptDocuments)
   }
-  const { documents } = known
+  const { documents } = keptDocuments
   const key = `${place.at ?? ''} ${place.base}`
   let document = documents.get(key)
   if (!document) {

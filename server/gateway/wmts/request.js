@@ -30,9 +30,9 @@ export function parseKvp (query) {
   /** @type {Map<string, string>} */
   const values = new Map()
   for (const [name, value] of query) if (!values.has(name.toLowerCase())) values.set(name.toLowerCase(), value)
-  const given = name => values.get(name.toLowerCase())
+  const valueOf = name => values.get(name.toLowerCase())
   const required = name => {
-    const value = given(name)
+    const value = valueOf(name)
     if (!value) throw missing(name)
     return value
   }
@@ -41,8 +41,8 @@ export function parseKvp (query) {
   if (service.toUpperCase() !== 'WMTS') throw invalid('service', service, 'this is a WMTS')
   const operation = required('request')
   if (operation === 'GetCapabilities') {
-    checkVersions(given('AcceptVersions'))
-    return { operation, time: given('Time') }
+    checkVersions(valueOf('AcceptVersions'))
+    return { operation, time: valueOf('Time') }
   }
   if (operation === 'GetFeatureInfo') {
     throw new OwsError('OperationNotSupported', 'these layers are pictures: points have no information', operation)
@@ -53,7 +53,7 @@ export function parseKvp (query) {
   const version = required('version')
   if (version !== VERSION) throw invalid('version', version, `only ${VERSION} is supported here`)
   const [layer, style, format, set, matrix, row, column] = TILE.map(required)
-  return { operation, tile: { layer, style, format, set, matrix, row, column, time: given('Time') } }
+  return { operation, tile: { layer, style, format, set, matrix, row, column, time: valueOf('Time') } }
 }
 
 function checkVersions (versions) {
@@ -135,8 +135,10 @@ async function resolveLayer (layers, name, style, set) {
   if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
   const layer = await layers.get(name)
   if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
-  const known = matrixSetOf(layer)
-  if (set && set !== known.id && set !== known.name) throw invalid('TileMatrixSet', set, `${name} is in ${known.id}`)
+  const matrixSet = matrixSetOf(layer)
+  if (set && set !== matrixSet.id && set !== matrixSet.name) {
+    throw invalid('TileMatrixSet', set, `${name} is in ${matrixSet.id}`)
+  }
   return layer
 }
 
