@@ -1,7 +1,6 @@
 // The documents of the OGC API: links first, as its clients follow nothing else. Their addresses are absolute, since
 // GDAL resolves no relative ones.
-import { formatOfLayer } from '../../../core/formats.js'
-import { formats } from '../../../core/images.js'
+import { formatOfLayer, formats } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { zoomsOf } from '../../../core/wmts.js'
 import { boundsOf, coveredBy, storedIn } from '../coverage.js'

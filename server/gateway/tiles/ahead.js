@@ -40,13 +40,7 @@ export class ReadAhead {
   #blocks
   #credit
 
-  /**
-   * @param {object} parts
-   * @param {import('./cache.js').TileCache} parts.cache
-   * @param {import('./reader.js').StoreReader} parts.reader
-   * @param {import('./as-of.js').AsOf} parts.asOf
-   * @param {Partial<typeof aheadDefaults>} [parts.limits]
-   */
+  /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'asOf' | 'limits'>} parts */
   constructor ({ cache, reader, asOf, limits }) {
     this.limits = { ...aheadDefaults, ...limits }
     this.#blocks = new LRUCache({ max: this.limits.recent })

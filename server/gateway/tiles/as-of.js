@@ -13,12 +13,7 @@ export class AsOf {
   /** @type {LRUCache<string, {end: string, at: number}>} at: milliseconds since 1970 */
   #ends = new LRUCache({ max: MOST_TIMES })
 
-  /**
-   * @param {object} parts
-   * @param {import('./cache.js').TileCache} parts.cache
-   * @param {import('./reader.js').StoreReader} parts.reader
-   * @param {Record<string, any>} [parts.limits]
-   */
+  /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'limits'>} parts */
   constructor ({ cache, reader, limits }) {
     this.cache = cache
     this.reader = reader

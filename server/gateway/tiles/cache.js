@@ -20,15 +20,7 @@ export const cacheDefaults = {
  */
 
 export class TileCache {
-  /**
-   * @param {object} parts
-   * @param {Memory<any>} parts.memory
-   * @param {import('../layers.js').Layers} parts.layers
-   * @param {import('./upstreams.js').Upstreams} parts.upstreams
-   * @param {{now: () => number}} parts.clock
-   * @param {{isAnchored: boolean}} parts.follower tiles are kept only while it reports the changes of the store
-   * @param {Partial<typeof cacheDefaults>} [parts.limits]
-   */
+  /** @param {Omit<import('./index.js').Parts, 'store' | 'cache' | 'reader' | 'asOf' | 'options'>} parts */
   constructor ({ memory, layers, upstreams, clock, follower, limits }) {
     this.limits = { ...cacheDefaults, ...limits }
     this.memory = memory

@@ -31,12 +31,7 @@ export class Guesses {
   /** @type {LRUCache<string, Answers>} */
   #answers
 
-  /**
-   * @param {object} parts
-   * @param {import('./cache.js').TileCache} parts.cache
-   * @param {import('./reader.js').StoreReader} parts.reader
-   * @param {Partial<typeof guessDefaults>} [parts.limits]
-   */
+  /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'limits'>} parts */
   constructor ({ cache, reader, limits }) {
     this.limits = { ...guessDefaults, ...limits }
     this.#answers = new LRUCache({ max: this.limits.guessed })

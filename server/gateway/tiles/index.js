@@ -23,6 +23,24 @@ import { Refresher } from './refresher.js'
  * @typedef {{entry: import('./entry.js').Entry, outcome: Outcome | string}} Found
  */
 
+/**
+ * What the classes of this folder are made of.
+ * @typedef {object} Parts
+ * @property {import('../../../loader/store/index.js').Store} store
+ * @property {import('../layers.js').Layers} layers
+ * @property {import('./upstreams.js').Upstreams} upstreams
+ * @property {import('./memory.js').Memory<any>} memory
+ * @property {TileCache} cache
+ * @property {StoreReader} reader
+ * @property {AsOf} asOf
+ * @property {{now: () => number}} clock
+ * @property {{isAnchored: boolean}} follower tiles are kept only while it reports the changes of the store
+ * @property {any} [metrics]
+ * @property {any} [log]
+ * @property {{staleWhileRevalidate: number, staleIfError: number}} options seconds
+ * @property {Record<string, any>} [limits] other than the defaults of the files in this folder
+ */
+
 export class TileService {
   #cache
   #reader
@@ -33,17 +51,9 @@ export class TileService {
   #clock = new Clock()
 
   /**
-   * @param {object} parts
-   * @param {import('../../../loader/store/index.js').Store} parts.store
-   * @param {import('../layers.js').Layers} parts.layers
-   * @param {import('./upstreams.js').Upstreams} parts.upstreams
-   * @param {import('./memory.js').Memory<any>} parts.memory
-   * @param {any} [parts.metrics]
-   * @param {any} [parts.log]
-   * @param {{staleWhileRevalidate: number, staleIfError: number}} parts.options seconds
-   * @param {(id?: string) => void} [parts.onAdministrative] called when a document about the running of the store has
-   *   changed; without an id, any may have
-   * @param {Record<string, any>} [parts.limits] other than the defaults of the files in this folder
+   * @param {Pick<Parts, 'store' | 'layers' | 'upstreams' | 'memory' | 'metrics' | 'log' | 'options' | 'limits'> &
+   *   {onAdministrative?: (id?: string) => void}} parts onAdministrative: called when a document about the running of
+   *   the store has changed; without an id, any may have
    */
   constructor ({ store, layers, upstreams, memory, metrics, log, options, onAdministrative, limits = {} }) {
     this.layers = layers

@@ -34,17 +34,7 @@ export class Refresher {
   #giveUp = new AbortController()
   #queue
 
-  /**
-   * @param {object} parts
-   * @param {import('../../../loader/store/index.js').Store} parts.store
-   * @param {import('./cache.js').TileCache} parts.cache
-   * @param {import('./reader.js').StoreReader} parts.reader
-   * @param {{now: () => number}} parts.clock
-   * @param {any} [parts.metrics]
-   * @param {any} [parts.log]
-   * @param {{staleWhileRevalidate: number, staleIfError: number}} parts.options seconds
-   * @param {Partial<typeof refreshDefaults & typeof import('./store-queue.js').queueDefaults>} [parts.limits]
-   */
+  /** @param {Omit<import('./index.js').Parts, 'layers' | 'upstreams' | 'memory' | 'asOf' | 'follower'>} parts */
   constructor ({ store, cache, reader, clock, metrics, log, options, limits = {} }) {
     this.limits = { ...refreshDefaults, ...limits }
     this.cache = cache
