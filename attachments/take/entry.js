@@ -5,9 +5,7 @@ import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/promises.js'
 import { listenToButton, loadScript } from '../device.js'
 import { count, size } from '../format.js'
-import { language, words } from '../words.js'
-
-const { take } = words
+import { takeWords as words } from '../words.js'
 
 /** Whether the page is shown as a map alone. */
 export const isEmbedded = isInFrame(location.search)
@@ -21,7 +19,7 @@ export function takeAway ({ hash, editions, ...page }) {
   const address = () => addressOf(hash())
   labelPrints(page, editions)
   if (isEmbedded) embed(page.view.map, address)
-  else openWithButton({ ...page, address, count, size, words: take, language })
+  else openWithButton({ ...page, address, count, size })
 }
 
 /** The address without the token, the name and the language of this visitor. */
@@ -50,15 +48,15 @@ function labelPrints ({ view: { map }, stage, written }, editions) {
 function openWithButton (page) {
   const load = shared(async () => (await import(await loadScript('take-script'))).mountTake(page))
   const open = async () => (await load()).toggle()
-  listenToButton(page.button, page.notices, { topic: 'take', failed: take.notLoaded, open })
+  listenToButton(page.button, page.notices, { topic: 'take', failed: words.notLoaded, open })
 }
 
 /** A map alone, with a link to the whole page. A page that is scrolled past it does not zoom it. */
 function embed (map, address) {
-  const link = element('a', { href: address(), target: '_blank', rel: 'noopener' }, take.openMap)
+  const link = element('a', { href: address(), target: '_blank', rel: 'noopener' }, words.openMap)
   for (const event of ['pointerdown', 'focus', 'click']) link.addEventListener(event, () => { link.href = address() })
   document.body.classList.add('embed')
-  document.body.append(element('nav', { class: 'embed-link', 'aria-label': take.openMap }, link))
+  document.body.append(element('nav', { class: 'embed-link', 'aria-label': words.openMap }, link))
   map.scrollWheelZoom.disable()
   map.once('click focus', () => map.scrollWheelZoom.enable())
 }

@@ -1,4 +1,5 @@
 // Errors of this dialog, each with a code. `problems` in the words of the page says what it means and what to do.
+import { takeWords as words } from '../words.js'
 
 export class TakeError extends Error {
   /** @param {string} code of `problems` in the words of the page @param {Record<string, any>} [details] */
@@ -14,10 +15,10 @@ export const canLeaveOut = error => error.code === 'IMAGE'
 
 /**
  * What an error means to the reader, and what to do.
- * @param {any} error @param {Pick<import('./index.js').Page, 'words' | 'written'>} page
+ * @param {any} error @param {Pick<import('./index.js').Page, 'written'>} page
  */
-export function problem (error, { words: { problems }, written }) {
-  const text = problems[codeOf(error)] ?? problems.OTHER
+export function problem (error, { written }) {
+  const text = words.problems[codeOf(error)] ?? words.problems.OTHER
   if (typeof text === 'string') return text
   const { time, ...details } = error.details ?? {}
   const why = String(error?.message ?? error).slice(0, 200)

@@ -1,6 +1,7 @@
 // An image of the map, to save, share or print.
 import { element } from '../../client/timeline/dom.js'
 import { html, useState } from '../html.js'
+import { takeWords as words } from '../words.js'
 import { Making } from './making.js'
 import { MAX_PIXELS, fileName } from './plan.js'
 import { Preview, usePicture } from './preview.js'
@@ -9,7 +10,7 @@ import { newContext, toPng } from './snapshot.js'
 
 /** @param {import('./index.js').TabProps} props */
 export function ImageTab ({ page, change }) {
-  const { words, stage, view: { map } } = page
+  const { stage, view: { map } } = page
   const [isRunning, setRunning] = useState(false)
   const choice = useSize(map, 'screen')
   const { picture, refusal } = usePicture(page, choice, { change, maxPixels: MAX_PIXELS, isHeld: isRunning })
@@ -26,7 +27,7 @@ export function ImageTab ({ page, change }) {
 
   return html`<div class="tab">
     <${Preview} page=${page} picture=${picture} />
-    <${SizePicker} words=${words} map=${map} choice=${choice} />
+    <${SizePicker} map=${map} choice=${choice} />
     <${Making} page=${page} label=${words.makeImage} refusal=${refusal} make=${make} onRun=${setRunning}
       print=${({ blob }) => printImage(blob, words.preview)} />
   </div>`

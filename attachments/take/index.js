@@ -3,6 +3,7 @@
 import { soon } from '../dom.js'
 import { html, render, useEffect, useReducer, useState } from '../html.js'
 import { Choices } from '../parts.js'
+import { takeWords as words } from '../words.js'
 import { ImageTab } from './image-tab.js'
 import { LinkTab } from './link-tab.js'
 import { TimelapseTab } from './timelapse-tab.js'
@@ -24,8 +25,6 @@ const TABS = { image: ImageTab, timelapse: TimelapseTab, link: LinkTab }
  * @property {(time: string | null) => string} written a time as the page writes it
  * @property {(value: number) => string} count a number as the page writes it
  * @property {(bytes: number) => string} size a number of bytes as the page writes it
- * @property {any} words `take` of the words of the page
- * @property {string} language
  *
  * @typedef {{page: Page, change: number}} TabProps change: a number that is another one when the map shows something
  *   else
@@ -33,7 +32,7 @@ const TABS = { image: ImageTab, timelapse: TimelapseTab, link: LinkTab }
 
 /** @param {Page} page */
 export function mountTake (page) {
-  const { button, cards, words } = page
+  const { button, cards } = page
   /** @type {import('../cards.js').Card | null} */
   let card = null
   let tab = 'image'
@@ -56,7 +55,6 @@ export function mountTake (page) {
 
 /** first: the tab that is open at first */
 function Take ({ page, first, onTab }) {
-  const { words } = page
   const [tab, setTab] = useState(first)
   const change = useChanges(page)
   const choose = name => {

@@ -6,7 +6,7 @@ import { html, useAnswer, useMemo, useState } from '../html.js'
 import { Button, Fold, Hint } from '../parts.js'
 import { databaseUrl } from '../requests.js'
 import { template } from '../store.js'
-import { words as pageWords } from '../words.js'
+import { takeWords as words, words as pageWords } from '../words.js'
 import { frameCode, layerFile, readEmbedders } from './sharing.js'
 
 const QUIET = 4 // modules around a QR code that stay white
@@ -14,7 +14,7 @@ const DOWNLOAD = 10000 // milliseconds until a download has begun
 
 /** It is drawn again when the map shows something else. @param {import('./index.js').TabProps} props */
 export function LinkTab ({ page }) {
-  const { address, words, written, stage: { doc, time } } = page
+  const { address, written, stage: { doc, time } } = page
   const link = address()
   const title = [doc?.name ?? doc?.layer ?? document.title, time && written(time)].filter(Boolean).join(', ')
   // QGIS does not follow the relative redirects that CouchDB answers with for a past time
@@ -27,8 +27,8 @@ export function LinkTab ({ page }) {
   return html`<div class="tab">
     <${Copied} label=${words.link} ...${copying} />
     ${'share' in navigator && html`<div class="acts"><${Button} onClick=${share}>${words.share}<//></div>`}
-    <${QrCode} text=${link} words=${words} />
-    <${Embedding} words=${words} link=${link} title=${title} />
+    <${QrCode} text=${link} />
+    <${Embedding} link=${link} title=${title} />
     <${Fold} head=${words.qgis}>
       <${Hint}>${hidesPast ? words.qgisNewest : words.qgisHow}<//>
       <${Copied} label=${words.tiles} ...${useCopy(tiles)} />
@@ -37,18 +37,18 @@ export function LinkTab ({ page }) {
   </div>`
 }
 
-function Embedding ({ words, link, title }) {
+function Embedding ({ link, title }) {
   const [isOpen, setOpen] = useState(false)
   const read = async signal => isOpen ? readEmbedders(link, signal).catch(() => null) : undefined
   const origins = useAnswer(read, [isOpen])
   return html`<${Fold} head=${words.embed} onToggle=${({ target }) => setOpen(target.open)}>
-    <p class="hint" role="status">${isOpen && embedWords(origins, words)}</p>
+    <p class="hint" role="status">${isOpen && embedWords(origins)}</p>
     <${Copied} label=${words.frameCode} ...${useCopy(frameCode(link, title))} />
   <//>`
 }
 
 /** @param {string[] | null | undefined} origins null: the server does not answer */
-function embedWords (origins, words) {
+function embedWords (origins) {
   if (origins === undefined) return words.looking
   if (origins === null) return words.embedUnknown
   if (origins.includes('*')) return words.embedAll
@@ -64,7 +64,7 @@ const Copied = ({ label, text, field, copy, done }) => html`<div class="copied">
   </div>
 </div>`
 
-function QrCode ({ text, words }) {
+function QrCode ({ text }) {
   const code = useMemo(() => encode(text), [text])
   if (!code) return html`<${Hint}>${words.qrTooLong}<//>`
   const edge = code.size + 2 * QUIET

@@ -2,6 +2,7 @@
 // to do.
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Button, Hint } from '../parts.js'
+import { takeWords as words } from '../words.js'
 import { canLeaveOut, problem } from './errors.js'
 
 /**
@@ -27,7 +28,7 @@ import { canLeaveOut, problem } from './errors.js'
  * @param {(made: Made) => Promise<void>} [props.print]
  */
 export function Making ({ page, label, refusal, make, onRun, print }) {
-  const { words, notices } = page
+  const { notices } = page
   const [state, setState] = useState(/** @type {any} */ ({ is: 'nothing' }))
   const running = useRef(/** @type {AbortController | null} */ (null))
   const isRunning = state.is === 'running'
@@ -63,8 +64,8 @@ export function Making ({ page, label, refusal, make, onRun, print }) {
     <div role="alert">${state.is === 'failed' && html`<${Failure} page=${page} ...${state} run=${run} />`}</div>
     ${isRunning && html`<progress max="1" aria-label=${words.progressLabel}
       value=${state.done ? state.done / state.all : undefined} />`}
-    <p class="hint" role="status">${isRunning ? progressOf(state, words) : refusal ?? resultOf(state, page)}</p>
-    ${state.is === 'made' && html`<${Result} words=${words} ...${state} />`}
+    <p class="hint" role="status">${isRunning ? progressOf(state) : refusal ?? resultOf(state, page)}</p>
+    ${state.is === 'made' && html`<${Result} ...${state} />`}
     <div class="acts">
       <${Button} kind=${isRunning || state.is === 'made' ? 'secondary' : 'primary'}
         busy=${!isRunning && refusal !== null} onClick=${() => isRunning ? running.current?.abort() : run(offer)}>
@@ -76,17 +77,17 @@ export function Making ({ page, label, refusal, make, onRun, print }) {
 }
 
 /** Of every tenth frame only: it is read aloud. */
-function progressOf ({ done, all }, words) {
+function progressOf ({ done, all }) {
   return done ? words.progress({ done: done < 10 ? 1 : done - done % 10, all }) : words.working
 }
 
-function resultOf ({ is, blob, missing }, { words, size }) {
+function resultOf ({ is, blob, missing }, { size }) {
   if (is === 'cancelled') return words.cancelled
   if (is !== 'made') return ''
   return [words.done(size(blob.size)), missing && words.missing(missing)].filter(Boolean).join(' ')
 }
 
-function Result ({ words, blob, name, address }) {
+function Result ({ blob, name, address }) {
   const [isShareable, setShareable] = useState(true)
   const file = new File([blob], name, { type: blob.type })
   const share = () => navigator.share({ files: [file] }).catch(error => {
@@ -101,7 +102,6 @@ function Result ({ words, blob, name, address }) {
 }
 
 function Failure ({ page, error, use, run }) {
-  const { words } = page
   return html`<div class="problem">
     <p>${problem(error, page)}</p>
     <div class="acts">

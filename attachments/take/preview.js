@@ -2,6 +2,7 @@
 // that cannot be drawn is reported before that.
 import { html, useAnswer, useRef } from '../html.js'
 import { Hint } from '../parts.js'
+import { takeWords as words } from '../words.js'
 import { problem } from './errors.js'
 import { previewSize, sizeProblem } from './size.js'
 import { Snapshot, newContext } from './snapshot.js'
@@ -22,9 +23,8 @@ import { Snapshot, newContext } from './snapshot.js'
  * @returns {{picture: Picture | undefined, refusal: string | null}} refusal: why nothing can be made, in words
  */
 export function usePicture (page, choice, { change, maxPixels, isHeld }) {
-  const { words } = page
   const { size } = choice
-  const wrong = sizeProblem(size, maxPixels, words)
+  const wrong = sizeProblem(size, maxPixels)
   const key = useRef('')
   if (!isHeld) key.current = wrong ? '' : [size.width / size.scale, size.height / size.scale, change].join(' ')
   const answer = useAnswer(async signal => {
@@ -41,10 +41,10 @@ export function usePicture (page, choice, { change, maxPixels, isHeld }) {
 }
 
 function refusalOf (answer, { width, height }, page) {
-  if (!answer) return page.words.looking
+  if (!answer) return words.looking
   if (answer.error) return problem(answer.error, page)
   return Math.max(width, height) > answer.picture.snapshot.maxEdge
-    ? page.words.problems.TOO_LARGE({ width, height })
+    ? words.problems.TOO_LARGE({ width, height })
     : null
 }
 
@@ -64,7 +64,7 @@ export function Preview ({ page, picture, canvas = picture?.canvas }) {
   const show = node => {
     if (!node || node.firstChild === canvas) return
     canvas.setAttribute('role', 'img')
-    canvas.setAttribute('aria-label', page.words.preview)
+    canvas.setAttribute('aria-label', words.preview)
     node.replaceChildren(canvas)
   }
   return html`

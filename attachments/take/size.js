@@ -1,6 +1,7 @@
 // How large a picture is. Its middle is that of the map, and everything in it is as large as on the screen.
 import { html, useState } from '../html.js'
 import { Select } from '../parts.js'
+import { takeWords as words } from '../words.js'
 import { MAX_EDGE, MIN_EDGE } from './plan.js'
 
 const SMALL = 640 // pixels of the longer edge, also of a preview
@@ -23,8 +24,8 @@ export function useSize (map, first) {
 /** A list with its label. */
 export const Field = ({ label, ...select }) => html`<label><span>${label}</span><${Select} ...${select} /></label>`
 
-/** @param {{words: any, map: L.Map, choice: Choice}} props */
-export function SizePicker ({ words, map, choice: { name, edges, choose } }) {
+/** @param {{map: L.Map, choice: Choice}} props */
+export function SizePicker ({ map, choice: { name, edges, choose } }) {
   const textOf = each => {
     const size = sizeOf(each, edges, map)
     return each === 'own' ? words.sizes.own : `${words.sizes[each]}: ${size.width} × ${size.height}`
@@ -44,7 +45,7 @@ export function SizePicker ({ words, map, choice: { name, edges, choose } }) {
 }
 
 /** What is wrong with a size, in words. @param {Size} size @returns {string | null} */
-export function sizeProblem ({ width, height }, maxPixels, words) {
+export function sizeProblem ({ width, height }, maxPixels) {
   const isRight = edge => Number.isInteger(edge) && edge >= MIN_EDGE && edge <= MAX_EDGE
   if (![width, height].every(isRight)) return words.badSize({ least: String(MIN_EDGE), most: String(MAX_EDGE) })
   return width * height > maxPixels ? words.tooManyPixels(maxPixels / 1e6) : null

@@ -1,5 +1,6 @@
 // A time-lapse of the map: which changes, how fast, in which format; and how long and large it will be.
 import { html, useAnswer, useEffect, useState } from '../html.js'
+import { language, takeWords as words } from '../words.js'
 import { Making } from './making.js'
 import { MAX_FRAMES, MAX_FRAME_PIXELS, bitrateOf, estimate, even, fileName, planFrames, timesOf } from './plan.js'
 import { Preview, usePicture } from './preview.js'
@@ -12,7 +13,7 @@ const RATES = [1, 2, 4, 8, 12, 24] // frames a second
 
 /** @param {import('./index.js').TabProps} props */
 export function TimelapseTab ({ page, change }) {
-  const { words, count, stage, view: { map } } = page
+  const { count, stage, view: { map } } = page
   const { range } = stage
   /** @type {[typeof FORMATS[number], (format: any) => void]} */
   const [format, setFormat] = useState('gif')
@@ -52,8 +53,8 @@ export function TimelapseTab ({ page, change }) {
   return html`<div class="tab">
     <${Preview} page=${page} picture=${picture} canvas=${canvas} />
     <${Field} label=${words.format} value=${format} onChange=${setFormat}
-      options=${FORMATS.map((name, index) => formatOption(name, writable?.[index] ?? true, words))} />
-    <${SizePicker} words=${words} map=${map} choice=${choice} />
+      options=${FORMATS.map((name, index) => formatOption(name, writable?.[index] ?? true))} />
+    <${SizePicker} map=${map} choice=${choice} />
     <div class="pair">
       <${Field} label=${words.period} value=${range ? period : 'all'} onChange=${setPeriod} options=${periods} />
       <${Field} label=${words.fps} value=${String(fps)} onChange=${value => setFps(Number(value))}
@@ -79,12 +80,12 @@ const canWrite = async format => format === 'gif' ||
   await codecOf(format, { width: 640, height: 480 }).catch(() => null) !== null
 
 /** A format that the browser cannot write cannot be chosen, and says why. */
-function formatOption (name, isWritable, { formats, notHere, needsHttps }) {
-  if (isWritable) return [name, formats[name]]
-  return [name, `${formats[name]} (${isSecureContext ? notHere : needsHttps})`, true]
+function formatOption (name, isWritable) {
+  if (isWritable) return [name, words.formats[name]]
+  return [name, `${words.formats[name]} (${isSecureContext ? words.notHere : words.needsHttps})`, true]
 }
 
-function planWords (plan, bytes, { words, language, count, size }) {
+function planWords (plan, bytes, { count, size }) {
   const { frames, times, seconds, all } = plan
   const unit = { style: 'unit', unit: 'second', unitDisplay: 'long', maximumFractionDigits: 1 }
   const length = new Intl.NumberFormat(language, /** @type {any} */ (unit)).format(seconds)
