@@ -144,25 +144,50 @@ const valueTypes = () => exported.filter(isValueType).map(symbol => {
   return { name: symbol.name, type: text, meaning: line(meaning ?? '') }
 })
 
-const code = text => text && `\`${text}\``
+/** A member of a class, as it is declared. @param {string} declaration @param {string} meaning */
+const item = (declaration, meaning) => `- \`${declaration.replaceAll('\\|', '|')}\`: ${meaning}`
 
-/** @param {ClientClass} described @param {(head: any[], rows: any[][]) => string} table */
-function reference ({ name, base, factory, meaning, options, methods, properties, events }, table) {
-  const section = (title, head, rows) => rows.length ? `#### ${title}\n\n${table(head, rows)}` : ''
+/** A paragraph of the page: what the list has, and the list. @param {string} title @param {string[]} items */
+const section = (title, items) => items.length ? `**${title}**\n\n${items.join('\n')}` : ''
+
+/** Members that a control and what it holds both have are one. @template {{name: string}} T @param {T[]} members */
+const byName = members => [...new Map(members.map(member => [member.name, member])).values()]
+
+const names = members => members.map(({ name }) => `\`${name}\``).join(', ')
+
+const standard = ({ value }) => value === 'undefined' ? '' : ` = ${value}`
+
+/** An object by the names of its fields: `{ z: number; x: number; }` becomes `{z, x}`. */
+const shortType = type => type.replace(/\{ ((?:\w+: [^;{}]+; )+)\}/g, (_, fields) => `{${fields.match(/\w+(?=: )/g).join(', ')}}`)
+
+/** @param {ClientClass} described @param {ClientClass} [like] a class whose options and events it may share */
+function reference ({ name, base, factory, meaning, options, methods, properties, events }, like) {
+  const isNew = (member, others = []) => !others.some(other => JSON.stringify(other) === JSON.stringify(member))
+  const sharedOptions = options.filter(option => !isNew(option, like?.options))
+  const sharedEvents = events.filter(event => !isNew(event, like?.events))
+  const shared = like && `As \`${like.name}\`: the options ${names(sharedOptions)}; the events ${names(sharedEvents)}.`
   const parent = base
-    ? `It extends [${base}](https://leafletjs.com/reference.html#${LEAFLET[base]}), whose options, methods and events it has as well.`
-    : 'It has `on`, `once` and `off`, as [L.Evented](https://leafletjs.com/reference.html#evented) has them.'
+    ? `It extends [${base}](https://leafletjs.com/reference.html#${LEAFLET[base]}).`
+    : 'It has `on`, `once` and `off`, as [L.Evented](https://leafletjs.com/reference.html#evented).'
   return [
     `\`${factory}\`, class \`${name}\`. ${meaning} ${parent}`,
-    section('Options', ['option', 'type', 'default', 'meaning'], options.map(option => [code(option.name), code(option.type), option.value === 'undefined' ? '' : code(option.value), option.meaning])),
-    section('Methods', ['method', 'returns', 'meaning'], methods.map(method => [code(`${method.name}(${method.parameters})`), code(method.type), method.meaning])),
-    section('Properties', ['property', 'type', 'meaning'], properties.map(property => [code(property.name), code(property.type), property.meaning])),
-    section('Events', ['event', 'fields', 'fired when'], events.map(event => [code(event.name), code(event.fields), event.meaning]))
+    shared,
+    section('Options', options.filter(option => !sharedOptions.includes(option)).map(option => item(`${option.name}: ${option.type}${standard(option)}`, option.meaning))),
+    section('Methods', byName(methods).map(method => item(`${method.name}(${method.parameters}): ${shortType(method.type)}`, method.meaning))),
+    section('Properties', byName(properties).map(property => item(`${property.name}: ${property.type}`, property.meaning))),
+    section('Events', events.filter(event => !sharedEvents.includes(event)).map(event => item(`${event.name}${event.fields && ` ${event.fields}`}`, event.meaning)))
   ].filter(Boolean).join('\n\n')
 }
 
-/** Tables by name: one for each class, and the types. @param {(head: any[], rows: any[][]) => string} table */
-export const clientTables = table => ({
-  ...Object.fromEntries(clientClasses().map(described => [described.name, reference(described, table)])),
-  clientTypes: table(['type', 'what', ''], valueTypes().map(({ name, type, meaning }) => [code(name), code(type), meaning]))
-})
+/** Lists by name: one for each class, and the types that need words. */
+export function clientTables () {
+  const classes = clientClasses()
+  const newest = classes.find(({ name }) => name === 'CouchLayer')
+  const likeOf = name => name === 'HistoryLayer' ? newest : undefined
+  const types = valueTypes().filter(({ meaning }) => meaning && !/^Texts /.test(meaning))
+    .map(({ name, type, meaning }) => item(`${name}: ${type.replace(/^\{(.*[|(].*|string.*)\}$/, '$1')}`, meaning))
+  return {
+    ...Object.fromEntries(classes.map(described => [described.name, reference(described, likeOf(described.name))])),
+    clientTypes: types.join('\n')
+  }
+}
