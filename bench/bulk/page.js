@@ -1,39 +1,41 @@
 // Tables, sentences and plots of what bench/bulk.js measured.
 import { lines, groupedBars } from '../plots/charts.js'
-import { machineLine, megabytes, programRows, range, rounds as times, thousands } from '../plots/words.js'
+import { machineLine, programList, rounds as times, thousands } from '../plots/words.js'
 import { LOADER, atATime } from './sweep.js'
 
 const nameOf = batch => batch === 1 ? '1 (a PUT each)' : thousands(batch)
 const rawOf = ({ rows }) => rows.filter(({ way }) => way !== LOADER)
 const flightsOf = sweep => [...new Set(rawOf(sweep).map(({ flights }) => flights))].sort((a, b) => a - b)
 
+// documents a request in the tables; the plots have all of them
+const SHOWN = new Set([1, 10, 100, 200, 1000, 2000, 3000, 5000, 10000])
+
 /** @param {any} result bench/results/bulk.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { sweeps, ids, rounds, seconds, retries } = result
+  const { sweeps, ids, rounds, seconds } = result
+  const programs = { CouchDB: { version: result.machine.couchdb, ...result.programs.CouchDB } }
   return {
-    bulkMachine: `${machineLine(result)}. ${times(rounds)}, each beginning with another contender; a sample of a sweep ends after ${seconds} s at the latest. ${retries ? `${retries === 1 ? 'One request' : `${thousands(retries)} requests`} had to be made again.` : 'No request had to be made again, no document was refused.'}`,
+    bulkMachine: `${machineLine(result)}; ${times(rounds)}; a sample of a sweep ends after ${seconds} s at the latest.`,
     bulkSmall: sweepTable(sweeps.small, table),
-    bulkTiny: sweepTable(sweeps.tiny, table),
     bulkTiles: sweepTable(sweeps.tiles, table),
     bulkIds: idsTable(ids.small, table),
-    bulkTileIds: idsTable(ids.tiles, table),
-    bulkPrograms: table(['server', 'version', 'settings'], programRows({ ...result, programs: { CouchDB: { version: result.machine.couchdb, ...result.programs.CouchDB } } }))
+    bulkPrograms: programList({ ...result, programs })
   }
 }
 
 function sweepTable (sweep, table) {
   const flights = flightsOf(sweep)
-  const batches = [...new Set(rawOf(sweep).map(({ batch }) => batch))].sort((a, b) => a - b)
-  const at = (batch, count) => rawOf(sweep).find(row => row.batch === batch && row.flights === count)
-  const loaded = sweep.rows.find(({ way }) => way === LOADER)
-  return table(['documents a request', ...flights.map(count => `${atATime(count)}: documents a second`)], [
-    ...batches.map(batch => [nameOf(batch), ...flights.map(count => at(batch, count) ? range(at(batch, count)) : '')]),
-    ...(loaded ? [[`${LOADER}, settled at ${thousands(loaded.batch)} with ${loaded.flights} at a time`, ...flights.map((_, index) => index === flights.length - 1 ? range(loaded) : '')]] : [])
-  ])
+  const batches = [...new Set(rawOf(sweep).map(({ batch }) => batch))].filter(batch => SHOWN.has(batch)).sort((a, b) => a - b)
+  const rateOf = (batch, count) => rawOf(sweep).find(row => row.batch === batch && row.flights === count)?.median
+  const rows = batches.map(batch => [nameOf(batch), ...flights.map(count => thousands(rateOf(batch, count) ?? ''))])
+  const loader = sweep.rows.find(({ way }) => way === LOADER)
+  if (loader) rows.push([`${LOADER}: ${thousands(loader.batch)}, ${atATime(loader.flights)}`, '', thousands(loader.median)])
+  return table(['documents a request', ...flights.map(count => `documents a second, ${atATime(count)}`)], rows)
 }
 
-const idsTable = ({ documents, rows }, table) => table(['ids', 'documents a second', 'file', 'bytes a document', 'compacted', 'bytes a document'], rows.map(row =>
-  [row.ids, range(row), megabytes(row.written), thousands(Math.round(row.written / documents)), megabytes(row.compacted), thousands(Math.round(row.compacted / documents))]))
+const idsTable = ({ documents, rows }, table) =>
+  table(['ids', 'documents a second', 'bytes a document', 'compacted'], rows.map(({ ids, median, written, compacted }) =>
+    [ids, thousands(median), thousands(Math.round(written / documents)), thousands(Math.round(compacted / documents))]))
 
 export function plots ({ sweeps: { small, tiny, tiles }, ids }) {
   const points = sweep => sweep.rows.map(({ way, batch, median, min, max }) => ({ series: way, x: batch, y: median, low: min, high: max }))

@@ -1,16 +1,22 @@
 // What bench/cold.js measured, for docs/benchmarks/cold.md.
-import { budgetCells, budgetHead, machineLine, ms, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { machineLine, ms, rounds as inRounds, thousands } from '../plots/words.js'
+
+const ranks = figures => ['p50', 'p90', 'p99'].map(rank => ms(figures.ms[rank])).join(' / ')
 
 /** @param {any} result bench/results/cold.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, bytes, rounds, views, singles, results, budgets } = result
-  const rows = Object.entries(results).flatMap(([row, each]) => Object.entries(each).map(([name, figures], at) => [
-    at ? '' : row, name, range(figures.rate), ['p50', 'p90', 'p99'].map(rank => ms(figures.ms[rank])).join(' / '), ms(figures.mean)
-  ]))
+  const { tiles, bytes, rounds, views, singles, results } = result
+  const contenders = Object.keys(Object.values(results)[0])
+  const head = ['', ...contenders.map(name => `${name}: tiles a second`), ...contenders.map(name => `${name}: ms a view`)]
+  const rows = Object.entries(results).map(([walk, byContender]) => [
+    walk,
+    ...contenders.map(name => thousands(byContender[name].rate.median)),
+    ...contenders.map(name => ranks(byContender[name]))
+  ])
+  const amounts = `${thousands(tiles)} tiles of ${thousands(bytes)} bytes; ${inRounds(rounds)}`
   return {
-    coldMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of ${thousands(bytes)} bytes; ${inRounds(rounds)}, ${views} views a person, ${singles} single tiles.`,
-    coldBudgets: table(budgetHead, budgetCells(budgets)),
-    coldFigures: table(['', '', 'tiles a second: median (lowest–highest)', 'milliseconds a view, p50 / p90 / p99', 'mean'], rows)
+    coldMachine: `${machineLine(result)}; ${amounts}, ${views} views a person, ${singles} single tiles.`,
+    coldFigures: table(head, rows)
   }
 }
 

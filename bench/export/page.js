@@ -1,18 +1,17 @@
 // What bench/export.js measured, for docs/benchmarks/export.md.
 import { median } from '../measure.js'
 import { bars, groupedBars } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, megabytes, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { machineLine, megabytes, range, rounds as inRounds, thousands } from '../plots/words.js'
 
 const connections = level => level === '1' ? '1 connection' : `${level} connections`
 const spread = rates => ({ median: Math.round(median(rates)), min: Math.min(...rates), max: Math.max(...rates) })
 
 /** @param {any} result bench/results/export.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, distinct, rounds, targets, tree, served, missing, budgets } = result
+  const { tiles, distinct, rounds, targets, tree, served, missing } = result
   const size = target => target.size !== null ? megabytes(target.size) : target.name.startsWith('tree') ? `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files` : ''
   return {
     exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them different, ${inRounds(rounds)}.`,
-    exportBudgets: table(budgetHead, budgetCells(budgets)),
     exportTargets: table(['target', 'seconds, median', 'tiles a second', 'most memory', 'size'], targets.map(target =>
       [target.name, target.seconds.toFixed(1), range(spread(target.rates)), `${target.peak} MB`, size(target)])),
     exportServed: served

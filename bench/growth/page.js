@@ -1,14 +1,13 @@
 // What bench/growth.js measured, for docs/benchmarks/growth.md.
 import { MEASURES } from '../growth.js'
 import { lines } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, thousands } from '../plots/words.js'
+import { machineLine, thousands } from '../plots/words.js'
 
 const figure = value => value >= 100 ? thousands(Math.round(value)) : value.toPrecision(2)
 
 /** @param {any} result bench/results/growth.json @param {import('../plots/words.js').Table} table */
 export const tables = (result, table) => ({
   growthMachine: `${machineLine(result)}; requests: medians of ${result.rounds}.`,
-  growthBudgets: table(budgetHead, budgetCells(result.budgets)),
   growthSizes: table(['', ...result.stages.map(({ versions }) => `${thousands(versions)} versions`)],
     Object.entries(MEASURES).map(([name, { unit }]) => [`${name}, ${unit}`, ...result.stages.map(({ results }) => figure(results[name]))]))
 })

@@ -1,31 +1,26 @@
 // What bench/history.js measured, for docs/benchmarks/history.md.
 import { lines } from '../plots/charts.js'
-import { budgetCells, budgetHead, kilobytes, machineLine, megabytes, thousands } from '../plots/words.js'
+import { machineLine, thousands } from '../plots/words.js'
 
-const ranks = figures => figures ? ['p50', 'p90', 'p99'].map(rank => figures.ms[rank].toFixed(figures.ms.p50 < 10 ? 1 : 0)).join(' / ') : ''
-const answer = ({ bytes }) => bytes ? kilobytes(bytes.p50) : ''
+const ranks = figures => figures
+  ? ['p50', 'p99'].map(rank => figures.ms[rank].toFixed(figures.ms.p50 < 10 ? 1 : 0)).join(' / ')
+  : ''
+
+const DEEP = '100 versions a tile' // only in the plot
 
 /** @param {any} result bench/results/history.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { rounds, stages, budgets } = result
+  const { rounds, stages } = result
   const largest = stages[stages.length - 1]
   const sizes = stages.map(({ versions }) => `${thousands(versions)} versions`)
   return {
     historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards.`,
-    historyBudgets: table(budgetHead, budgetCells(budgets)),
-    historyViewport: table(['milliseconds, p50 / p90 / p99', ...sizes, 'answer'],
-      Object.keys(largest.results).map(name => [name, ...stages.map(({ results }) => ranks(results[name])), answer(largest.results[name])])),
-    historyStages: table(['', ...sizes], [
-      ['loading what is new', ...stages.map(({ load }) => `${load.toFixed(0)} s`)],
-      ['building its index', ...stages.map(({ index }) => `${index.toFixed(0)} s`)],
-      ['database, as loaded', ...stages.map(({ database }) => megabytes(database))],
-      ['index, as built', ...stages.map(({ indexFile }) => megabytes(indexFile))],
-      ['first three queries after a restart, ms', ...stages.map(({ first }) => first ? first.map(Math.round).join(', ') : 'not restarted')]
-    ])
+    historyViewport: table(['milliseconds, p50 / p99', ...sizes],
+      Object.keys(largest.results).filter(name => !name.endsWith(DEEP)).map(name => [name, ...stages.map(({ results }) => ranks(results[name]))]))
   }
 }
 
-// of the rows in the table, those whose lines lie apart
+// rows of the table whose lines lie apart
 const DRAWN = {
   'POST …/by_tile/queries, plain fetch': 'POST …/by_tile/queries',
   'the same, history client into its index': 'history client into its index',

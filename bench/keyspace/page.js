@@ -1,40 +1,34 @@
 // What bench/keyspace.js measured, for docs/benchmarks/keyspace.md.
 import { plural } from '../../loader/cli/output.js'
 import { lines, spans } from '../plots/charts.js'
-import { machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { machineLine, programList, range, rounds as inRounds, thousands } from '../plots/words.js'
 import { BATCHES, GATEWAY, SINGLE } from './contenders.js'
 
 const OURS = [SINGLE, BATCHES, GATEWAY]
 const DONE = { writes: 'Values written', reads: 'Values read', mixes: 'Values written and read' }
 const threads = level => plural(level, 'thread')
-const RANKS = ['p50', 'p90', 'p99', 'max']
 
 /** @param {any} result bench/results/keyspace.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { keys, bytes, levels, rounds, seconds, counts, mix, results } = result
-  const ends = [levels[0], most(result)]
-  const rates = kind => table(['values a second: median (lowest–highest)', ...levels.map(threads)],
-    Object.entries(results[kind]).map(([name, figures]) => [name, ...levels.map(level => range(figures[level].rate))]))
+  const shown = [...new Set([levels[0], most(result)])]
+  const rows = Object.entries(results).flatMap(([kind, contenders]) => Object.entries(contenders).map(([name, figures]) =>
+    [`${name}, ${kind}`, ...shown.map(level => range(figures[level].rate))]))
   return {
-    keyspaceMachine: `${machineLine(result)}; ${thousands(keys)} values of ${thousands(bytes)} bytes to begin with; ${inRounds(rounds)}, in each of them and for each number of threads ${thousands(counts.writes)} new values, ${seconds} s of reads, and ${thousands(counts.mixes / mix.writes)} times ${mix.writes} writes and ${mix.reads} reads.`,
-    keyspaceWrites: rates('writes'),
-    keyspaceReads: rates('reads'),
-    keyspaceMixes: rates('mixes'),
-    keyspaceLatencies: table(['milliseconds of a call, p50 / p90 / p99 / max', ...ends.map(threads)],
-      singleCallsOf(result).map(({ name, figures, what }) => [
-        name, ...ends.map(level => RANKS.map(rank => ms(figures[level].ms[what][rank])).join(' / '))
-      ])),
-    keyspacePrograms: table(['server', 'version', 'settings'], programRows(result))
+    keyspaceMachine: `${machineLine(result)}; ${thousands(keys)} values of ${thousands(bytes)} bytes to begin with; ${inRounds(rounds)}, ` +
+      `in each of them and for each number of threads ${thousands(counts.writes)} new values, ${seconds} s of reads, ` +
+      `and ${thousands(counts.mixes / mix.writes)} times ${mix.writes} writes and ${mix.reads} reads.`,
+    keyspaceRates: table(['values a second: median (lowest–highest)', ...shown.map(threads)], rows),
+    keyspacePrograms: programList(result)
   }
 }
 
 const most = ({ levels }) => levels[levels.length - 1]
 
-/** The kinds of calls of each contender, writes and reads apart; without those of a mix. */
-const singleCallsOf = ({ results, levels }) => ['writes', 'reads'].flatMap(kind =>
-  Object.entries(results[kind]).flatMap(([name, figures]) => ['write', 'read']
-    .filter(what => figures[levels[0]].ms[what])
-    .map(what => ({ name: `${name}, ${what}`, figures, what, ours: OURS.includes(name) }))))
+/** Each kind of call of each contender: the writes and reads apart, and within a mix. */
+const callsOf = ({ results, levels }) => Object.entries(results).flatMap(([kind, contenders]) =>
+  Object.entries(contenders).flatMap(([name, figures]) => ['write', 'read'].filter(what => figures[levels[0]].ms[what])
+    .map(what => ({ name: `${name}, ${what}${kind === 'mixes' ? ' of a mix' : ''}`, figures, what, kind, ours: OURS.includes(name) }))))
 
 export function plots (result) {
   const { levels, results } = result
@@ -48,7 +42,7 @@ export function plots (result) {
     'keyspace-mixes': rates('mixes'),
     'keyspace-latencies': spans({
       title: `How long a call takes, ${threads(most(result))}`, unit: 'milliseconds',
-      rows: singleCallsOf(result).map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
+      rows: callsOf(result).filter(({ kind }) => kind !== 'mixes').map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
     })
   }
 }

@@ -1,15 +1,13 @@
 // What bench/load.js measured, for docs/benchmarks/load.md.
 import { bars } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, rounds, thousands } from '../plots/words.js'
+import { machineLine, range, rounds, thousands } from '../plots/words.js'
 
-/** @typedef {import('../plots/words.js').Table} Table */
+const rates = (results, table) =>
+  table(['', 'a second: median (lowest–highest)'], Object.entries(results).map(([name, rate]) => [name, range(rate)]))
 
-const rates = (results, table) => table(['what', 'median', 'lowest', 'highest'], Object.entries(results).map(([name, { median, min, max }]) => [name, ...[median, min, max].map(rate => `${thousands(rate)}/s`)]))
-
-/** @param {any} result bench/results/load.json @param {Table} table */
+/** @param {any} result bench/results/load.json @param {import('../plots/words.js').Table} table */
 export const tables = (result, table) => ({
   loadMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles of ${thousands(result.bytes)} bytes, ${rounds(result.rounds)}.`,
-  loadBudgets: table(budgetHead, budgetCells(result.budgets)),
   first: rates(result.first, table),
   second: rates(result.second, table)
 })

@@ -1,12 +1,11 @@
 // What bench/memory.js measured, for docs/benchmarks/load.md.
 import { lines } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, thousands } from '../plots/words.js'
+import { machineLine, thousands } from '../plots/words.js'
 
-/** @param {any} result bench/results/memory.json @param {import('../plots/words.js').Table} table */
-export const tables = (result, table) => ({
-  memoryMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles in ${thousands(Math.round(result.seconds))} s, at most ${result.peak} MB.`,
-  memoryBudgets: table(budgetHead, budgetCells(result.budgets)),
-  memory: table(['tiles', 'resident memory'], result.samples.map(({ tiles, rss }) => [thousands(tiles), `${rss} MB`]))
+/** @param {any} result bench/results/memory.json */
+export const tables = result => ({
+  memoryMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles in ${thousands(Math.round(result.seconds))} s, ` +
+    `at most ${result.peak} MB.`
 })
 
 export const plots = ({ samples }) => ({

@@ -1,17 +1,15 @@
 // What bench/mirror.js measured, for docs/benchmarks/mirror.md.
 import { groupedBars } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { machineLine, range, rounds as inRounds, thousands } from '../plots/words.js'
 
 /** @param {any} result bench/results/mirror.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, rounds, servers, sizes, memory, budgets } = result
+  const { tiles, rounds, servers, sizes, memory } = result
   const names = Object.keys(sizes[0].results)
   const kinds = sizes.map(({ bytes }) => `${bytes / 1000} kB a tile`)
   return {
     mirrorMachine: `${machineLine(result)}, ${servers === 2 ? 'two servers on one machine' : 'one server for both sides'}; ${thousands(tiles)} tiles, ${inRounds(rounds)}; ${thousands(memory.tiles)} tiles for the memory.`,
-    mirrorBudgets: table(budgetHead, budgetCells(budgets)),
-    mirrorRates: table(['documents a second', ...kinds], names.map(name => [name, ...sizes.map(({ results }) => range(results[name], '/s'))])),
-    mirrorLeft: table(['missing afterwards, as CouchDB’s replicator counts', ...kinds], names.map(name => [name, ...sizes.map(({ left }) => left[name])]))
+    mirrorRates: table(['documents a second', ...kinds], names.map(name => [name, ...sizes.map(({ results }) => range(results[name], '/s'))]))
   }
 }
 

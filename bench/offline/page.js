@@ -1,17 +1,16 @@
 // What bench/offline.js measured, for docs/benchmarks/offline.md.
 import { bars, spans } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { machineLine, range, rounds as inRounds, thousands } from '../plots/words.js'
 
 const NAMES = { replicate: 'PouchDB.replicate', 'replicate, tuned': 'PouchDB.replicate, batches of 1,000' }
 const named = (figures, show) => Object.entries(figures).map(([name, figure]) => show(NAMES[name] ?? name, figure))
 
 /** @param {any} result bench/results/offline.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { browser, tiles, bytes, rounds, estimate, figures, refresh, budgets } = result
+  const { browser, tiles, bytes, rounds, estimate, figures, refresh } = result
   const whole = number => thousands(Math.round(number))
   return {
     offlineMachine: `${machineLine(result)}; ${browser} with its profile on the disk; ${thousands(tiles)} tiles of ${bytes / 1000} kB, ${rounds === 1 ? 'one round' : `${inRounds(rounds)} in turns`}.`,
-    offlineBudgets: table(budgetHead, budgetCells(budgets)),
     offlineRates: table(['', 'tiles a second (lowest to highest)', 'longest task of the page', 'reading a tile: p50', 'p99'], named(figures, (name, { median, min, max, longestTask, read }) =>
       [name, range({ median, min, max }), `${longestTask} ms`, `${read.p50} ms`, `${read.p99} ms`])),
     offlineRefresh: `The estimate of the area took ${whole(estimate.ms)} ms and ${estimate.requests} ${estimate.requests === 1 ? 'request' : 'requests'}. After an edition that changed ${thousands(refresh.wanted)} of the tiles, a refresh took ${thousands(refresh.changed.tiles)} tiles in ${(refresh.ms / 1000).toFixed(1)} s.`

@@ -11,17 +11,11 @@ export const ms = value => value < 1 ? value.toFixed(2) : value < 10 ? value.toF
 
 export const megabytes = bytes => bytes === null ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
 
-export const kilobytes = bytes => `${thousands(Math.round(bytes / 1000))} kB`
-
 /** Three digits that say something: for the end of a bar. */
 export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100 ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
 
 /** How many times as much, in words. */
 export const times = figure => `${brief(figure)} times`
-
-/** Budgets as rows of a table with the head `budgetHead`. */
-export const budgetCells = budgets => budgets.map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])
-export const budgetHead = ['what', 'target', 'measured', '']
 
 export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 
@@ -31,11 +25,11 @@ export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memo
   return `${warnings.length ? `**${warnings.join(' ')}** ` : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
 }
 
-/** What was measured and with which settings, and what was not; for the head server, version, settings. */
-export const programRows = ({ programs, missing }) => [
-  ...Object.entries(programs).map(([name, { version, settings }]) => [name, version, settings]),
-  ...Object.entries(missing).map(([name, why]) => [name, '', `**not measured**: ${why}`])
-]
+/** A list of the programs with version and settings, and of those that were not measured. */
+export const programList = ({ programs, missing }) => [
+  ...Object.entries(programs).map(([name, { version, settings }]) => `- ${name}${version ? ` ${version}` : ''}: ${settings}`),
+  ...Object.entries(missing).map(([name, reason]) => `- ${name}: **not measured**: ${reason}`)
+].join('\n')
 
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 

@@ -1,20 +1,25 @@
 // What bench/serve.js measured, for docs/benchmarks/serve.md.
 import { plural } from '../../loader/cli/output.js'
 import { bars, lines, spans } from '../plots/charts.js'
-import { budgetCells, budgetHead, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { machineLine, programList, rounds as inRounds, thousands } from '../plots/words.js'
 
 const connections = level => plural(level, 'connection')
 
+const SHOWN = [1, 32] // connections in the table; the plots have all
+
+/** Answers without a tile (304) are left out. @returns {[string, any][]} */
+const withTile = results => Object.entries(results).filter(([name]) => !name.endsWith('304'))
+
 /** @param {any} result bench/results/serve.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, bytes, levels, rounds, seconds, wrk, results, budgets } = result
-  const rows = show => Object.entries(results).map(([name, figures]) => [name, ...levels.map(level => show(figures[level]))])
+  const { tiles, bytes, levels, rounds, seconds, wrk, results } = result
+  const amounts = `${thousands(tiles)} tiles of ${thousands(bytes)} bytes with two versions each`
+  const shown = levels.filter(level => SHOWN.includes(level))
+  const rows = withTile(results).map(([name, figures]) => [name, ...shown.map(level => thousands(figures[level].rate.median))])
   return {
-    serveMachine: `${machineLine(result)}; wrk ${wrk}; ${thousands(tiles)} tiles of ${thousands(bytes)} bytes with two versions each; ${inRounds(rounds)} of ${seconds} s.`,
-    serveBudgets: table(budgetHead, budgetCells(budgets)),
-    serveRates: table(['requests a second: median (lowest–highest)', ...levels.map(connections)], rows(({ rate }) => range(rate))),
-    serveLatencies: table(['milliseconds, p50 / p90 / p99 / max', ...levels.map(connections)], rows(figures => ['p50', 'p90', 'p99', 'max'].map(rank => ms(figures.ms[rank])).join(' / '))),
-    servePrograms: table(['server', 'version', 'settings'], programRows(result))
+    serveMachine: `${machineLine(result)}; wrk ${wrk}; ${amounts}; ${inRounds(rounds)} of ${seconds} s.`,
+    serveRates: table(['tiles a second, median', ...shown.map(connections)], rows),
+    servePrograms: programList(result)
   }
 }
 
@@ -23,7 +28,7 @@ const DRAWN = ['gateway, hot', 'gateway, hot, 2 workers', 'gateway, cold', 'Couc
 
 export function plots ({ levels, results }) {
   const level = levels.includes(32) ? 32 : levels[levels.length - 1]
-  const whole = Object.entries(results).filter(([name]) => !name.endsWith('304')) // answers without a tile are another thing
+  const whole = withTile(results)
   return {
     'serve-rates': bars({
       title: `Tiles a second, ${connections(level)}`, unit: 'requests a second, median, lowest and highest round',

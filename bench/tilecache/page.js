@@ -1,11 +1,10 @@
 // What bench/tilecache.js measured, for docs/benchmarks/tilecache.md.
 import { bars, groupedBars, spans } from '../plots/charts.js'
-import { machineLine, megabytes, programRows, rounds, thousands } from '../plots/words.js'
+import { machineLine, megabytes, programList, rounds, thousands } from '../plots/words.js'
 import * as names from './names.js'
 
 const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
 const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean) // one alone has none
-const withRange = ({ median, min, max }) => min === max ? exact(median) : `${exact(median)} (${exact(min)}–${exact(max)})`
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
 
 /** What was measured: warm or dropped, and how many at a time. @returns {[string, string][]} */
@@ -18,23 +17,32 @@ const at = (result, name, state, level) => result.laps[name]?.[state]?.[level]
 
 /** @param {any} result bench/results/tilecache.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, distinct, bytes, scale, laps, seeding } = result
-  const settings = settingsOf(result)
-  const head = what => [what, ...settings.map(([state, level]) => `page cache ${state}, ${atOnce(level)}`)]
-  const rows = show => Object.keys(laps).map(name => [name, ...settings.map(([state, level]) => show(at(result, name, state, level)))])
-  const dropped = settings.some(([state]) => state === names.DROPPED)
+  const { tiles, distinct, bytes, scale, laps, seeding, connections } = result
+  const { warm, dropped } = scale
+  const hasDropped = settingsOf(result).some(([state]) => state === names.DROPPED)
+  const lapsHead = ['seconds: mean (standard deviation)', 'real', 'user', 'sys', atOnce(connections), ...hasDropped ? ['real, page cache dropped'] : []]
+  const lapsRow = name => {
+    const lap = at(result, name, names.WARM, 1)
+    const together = at(result, name, names.WARM, connections)
+    const afterDrop = at(result, name, names.DROPPED, 1)
+    return [
+      name,
+      withDeviation(lap.mean, lap.deviation, warm.rounds),
+      withDeviation(lap.user, lap.userDeviation, warm.rounds),
+      withDeviation(lap.sys, lap.sysDeviation, warm.rounds),
+      withDeviation(together.mean, together.deviation, warm.rounds),
+      ...hasDropped ? [withDeviation(afterDrop.mean, afterDrop.deviation, dropped.rounds)] : []
+    ]
+  }
+  const seedingRow = ([name, { mean, deviation, median }]) =>
+    [name, withDeviation(mean, deviation, scale.seedings), thousands(Math.round(tiles / median))]
   return {
-    tilecacheMachine: `${machineLine(result)}; ${thousands(tiles)} tiles, ${thousands(distinct)} of them different, ${megabytes(bytes.total)} together: ${thousands(bytes.min)} to ${thousands(bytes.max)} bytes, median ${thousands(bytes.median)}; ${scale.warm.rounds} laps with the page cache warm${dropped ? `, ${scale.dropped.rounds} with it dropped` : ''}; seeding: ${rounds(scale.seedings)}.`,
-    tilecacheLaps: table(['seconds: mean (standard deviation)', 'real', 'user', 'sys', ...(dropped ? ['real, page cache dropped'] : [])], Object.keys(laps).map(name => {
-      const warm = at(result, name, names.WARM, 1)
-      const cold = at(result, name, names.DROPPED, 1)
-      const count = scale.warm.rounds
-      return [name, withDeviation(warm.mean, warm.deviation, count), withDeviation(warm.user, warm.userDeviation, count), withDeviation(warm.sys, warm.sysDeviation, count), ...(cold ? [withDeviation(cold.mean, cold.deviation, scale.dropped.rounds)] : [])]
-    })),
-    tilecacheMedians: table(head(`seconds for ${thousands(tiles)} tiles: median (lowest–highest)`), rows(withRange)),
-    tilecacheSeeding: table(['way in', 'seconds: mean (standard deviation)', 'median (lowest–highest)', 'tiles a second'],
-      Object.entries(seeding).map(([name, figures]) => [name, withDeviation(figures.mean, figures.deviation, scale.seedings), withRange(figures), thousands(Math.round(tiles / figures.median))])),
-    tilecachePrograms: table(['program', 'version', 'settings'], programRows(result))
+    tilecacheMachine: `${machineLine(result)}; ${thousands(tiles)} tiles, ${thousands(distinct)} of them different, ` +
+      `${megabytes(bytes.total)} together; ${warm.rounds} laps with the page cache warm` +
+      `${hasDropped ? `, ${dropped.rounds} with it dropped` : ''}; seeding: ${rounds(scale.seedings)}.`,
+    tilecacheLaps: table(lapsHead, Object.keys(laps).map(lapsRow)),
+    tilecacheSeeding: table(['seconds: mean (standard deviation)', 'real', 'tiles a second'], Object.entries(seeding).map(seedingRow)),
+    tilecachePrograms: programList(result)
   }
 }
 

@@ -1,10 +1,8 @@
 // Tables, sentences and plots of what bench/tilestache.js measured.
 import { bars, groupedBars, spans } from '../plots/charts.js'
-import { machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
-import { ratio } from '../serve/rounds.js'
+import { machineLine, programList, range, rounds as inRounds, thousands } from '../plots/words.js'
 import { OURS } from './names.js'
 
-const RANKS = { p50: '50 %', p66: '66 %', p75: '75 %', p80: '80 %', p90: '90 %', p95: '95 %', p98: '98 %', p99: '99 %', max: '100 %' }
 const CLOSED = 'a connection for each request'
 const KEPT = 'connections kept (-k)'
 const SHORTEST = 0.5 // milliseconds for which ab writes 0: drawn as that much
@@ -14,18 +12,16 @@ const at = (results, connections) => Object.fromEntries(Object.entries(results).
 
 /** @param {any} result bench/results/tilestache.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk, kept } = result
+  const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk } = result
   const [closed, open, many] = [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
-  const percentiles = figures => table(['milliseconds', ...Object.values(RANKS)], Object.entries(figures).map(([name, figure]) => [name, ...Object.keys(RANKS).map(rank => ms(figure.ms[rank]))]))
+  const rateOf = figures => figures ? range(figures.rate) : 'not to be had'
   return {
-    tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
-    tilestacheOne: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, 'kept / each', 'requests on a kept connection'],
-      Object.keys(closed).map(name => [name, range(closed[name].rate), ...open[name]
-        ? [range(open[name].rate), `${ratio(open[name], closed[name]).toFixed(2)}x`, `${Math.floor(kept[name] * 100)} %`]
-        : ['not to be had', '', '']])),
-    tilestacheMany: table(['requests a second: median (lowest–highest)', `${thousands(tiles)} tiles`], Object.entries(many).map(([name, { rate }]) => [name, range(rate)])),
-    tilestachePercentiles: percentiles(closed),
-    tilestachePrograms: table(['server', 'version', 'settings'], programRows(result))
+    tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ` +
+      `${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ` +
+      `${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
+    tilestacheRates: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, `${thousands(tiles)} tiles`],
+      Object.keys(many).map(name => [name, ...[closed, open, many].map(results => rateOf(results[name]))])),
+    tilestachePrograms: programList(result)
   }
 }
 
