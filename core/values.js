@@ -8,3 +8,7 @@ export const isWhole = (least, most) => value => Number.isInteger(value) && valu
 
 /** An object that is no list. @type {(value: any) => value is Record<string, any>} */
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** An object with the same names. @param {(value: any, name: string) => any} change */
+export const mapValues = (object, change) =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))

@@ -157,10 +157,6 @@ export class Exchange {
   }
 }
 
-/** An object with the same names. @param {(value: any, name: string) => any} change */
-export const mapValues = (object, change) =>
-  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
-
 // Parses JSON of clients. Values that are nested too deep are refused before anything walks through them: PouchDB,
 // LevelDB and our own code recurse for each level, and a stack overflow inside one of their callbacks ends the process.
 

@@ -5,8 +5,7 @@ import { checkDesign, validationError } from './design/runtime.js'
 import { findDocument, isRev, leavesOf } from './documents.js'
 import { badRequest, HttpError } from '../http/errors.js'
 import { conflict, toHttpError } from './errors.js'
-import { mapValues } from './exchange.js'
-import { isObject } from '../../core/values.js'
+import { isObject, mapValues } from '../../core/values.js'
 
 const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
 const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])

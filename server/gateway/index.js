@@ -4,6 +4,7 @@
 //   routes/, db/, wmts/, ogc/                 answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
 import { pause } from '../../core/promises.js'
+import { mapValues } from '../../core/values.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -39,23 +40,8 @@ const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
 
 const STOPPING = 1000 // milliseconds until a worker gets the message to stop
 
-const CLIENT_ROUTES = {
-  tile,
-  tilejson: unlessIncomplete(tilejson),
-  versions: unlessIncomplete(versions),
-  times: unlessIncomplete(times),
-  style: unlessIncomplete(style),
-  gdal: unlessIncomplete(gdal),
-  tms: unlessIncomplete(tms),
-  qgis: unlessIncomplete(qgis),
-  connections: unlessIncomplete(connections),
-  wmts,
-  ogc: unlessIncomplete(ogc),
-  index: unlessIncomplete(index),
-  retina,
-  db,
-  file: viewer
-}
+const DOCUMENT_ROUTES = { tilejson, versions, times, style, gdal, tms, qgis, connections, ogc, index }
+const CLIENT_ROUTES = { ...mapValues(DOCUMENT_ROUTES, unlessIncomplete), tile, wmts, retina, db, file: viewer }
 const MONITORING_ROUTES = { health, metrics: metricsRoute }
 
 /** The routes of the port for clients. */

@@ -3,7 +3,8 @@
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
 import { HttpError, notFound } from '../../http/errors.js'
-import { SANDBOX, mapValues, parseJson } from '../exchange.js'
+import { mapValues } from '../../../core/values.js'
+import { SANDBOX, parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
 import { viewRows } from './rows.js'
 

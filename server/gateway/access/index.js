@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet, looksLikeStoreToken } from '../../../core/tokens.js'
+import { mapValues } from '../../../core/values.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
 import { asksForPage, linkPage } from '../../closed/page.js'
 import { sendBody } from '../../http/answers.js'
@@ -76,11 +77,14 @@ export class Access {
     return claim
   }
 
-  isValid (token) {
+  isValid = token => this.errorIn(token) === undefined
+
+  /** What is wrong with a token. @returns {TilecouchError | undefined} */
+  errorIn (token) {
     try {
-      return Boolean(this.read(token))
-    } catch {
-      return false
+      this.read(token)
+    } catch (error) {
+      return error
     }
   }
 }
@@ -93,7 +97,7 @@ export class Access {
  * @returns {Record<string, Route>}
  */
 export function protect (access, routes) {
-  return Object.fromEntries(Object.entries(routes).map(([kind, route]) => [kind, PROTECTIONS[kind](access, route)]))
+  return mapValues(routes, (route, kind) => PROTECTIONS[kind](access, route))
 }
 
 /** For addresses with the name of a layer. @returns {Route} */
@@ -131,18 +135,10 @@ const ofPage = (access, route) => async (ctx, asked, req, res) => {
 async function refusalOf (access, { layers }, req, res) {
   const visitor = access.visitorOf(req)
   const token = tokenIn(req.url)
-  if (token !== undefined) return errorIn(() => access.read(token))
+  if (token !== undefined) return access.errorIn(token)
   if (visitor.isKnown) return
   const all = await layers.list().catch(() => []) // the viewer says that the store is away
   if (all.length && !all.some(({ layer }) => visitor.may(layer))) return visitor.refusal(res)
-}
-
-function errorIn (step) {
-  try {
-    step()
-  } catch (error) {
-    return error
-  }
 }
 
 function sendLinkPage (req, res, { code, status }) {
