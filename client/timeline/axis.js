@@ -95,8 +95,8 @@ export function makeAxis (control) {
     if (!hover) return
     const several = bin && bin.changes > 1 && !hover.dragging
     const time = several || !bin || hover.dragging ? hover.time : changes[bin.index].time
-    const at = index => timeText(changes[index].time, zone, words)
-    const timed = time === null ? words.newest : timeText(time, zone, words)
+    const at = index => timeText(changes[index].time, changes, zone, words)
+    const timed = time === null ? words.newest : timeText(time, changes, zone, words)
     write(tip.firstChild, { text: several ? words.changes(bin.changes) : timed })
     write(tip.lastChild, {
       text: bin

@@ -1,7 +1,7 @@
 // The upper row of the timeline: play buttons, the present time in words, tools.
 import { element, iconButton, rename, write } from './dom.js'
 import { within } from './steps.js'
-import { capital, changeText, clockText, dateText } from './words.js'
+import { capital, changeText, clockText, dateText, isDay } from './words.js'
 
 const SPEEDS = [0.5, 1, 2, 5, 10] // steps a second
 
@@ -71,8 +71,9 @@ export function makeToolbar (control) {
   function writeTime ({ time, only, changes, complete, zone, waiting, problem }) {
     const shown = time ?? only
     const ms = shown === null ? 0 : Date.parse(shown)
-    write(date, { text: shown === null ? words.newest : `${dateText(ms, zone, words)}, ` })
-    write(hour, { text: shown === null ? '' : clockText(ms, zone, words) })
+    const hasHour = shown !== null && !isDay(ms, changes, zone)
+    write(date, { text: shown === null ? words.newest : `${dateText(ms, zone, words)}${hasHour ? ', ' : ''}` })
+    write(hour, { text: hasHour ? clockText(ms, zone, words) : '' })
     const text = waiting ? words.waiting
       : problem || (time === null && only ? words.only
         : changes.length || complete ? changeText(time, changes, zone, words) : words.looking)

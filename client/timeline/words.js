@@ -104,10 +104,21 @@ export const dateText = (ms, zone, words) => words.date(zone.civil(ms))
 /** `14:00 UTC` @param {Zone} zone @param {TimelineWords} words */
 export const clockText = (ms, zone, words) => `${words.clock(zone.civil(ms))} ${zone.label(ms)}`
 
-/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {Zone} zone @param {TimelineWords} words */
-export function timeText (time, zone, words) {
+/**
+ * Whether a time is told as a day: it is a midnight, and so are all times of the view, as those of dated surveys are.
+ * @param {number} ms @param {Array<{time: string}>} changes @param {Zone} zone
+ */
+export const isDay = (ms, changes, zone) =>
+  zone.name === 'utc' && ms % 86400000 === 0 && changes.every(({ time }) => time.endsWith('T00:00:00Z'))
+
+/**
+ * `20 Jun 2024, 14:00 UTC`, or `20 Jun 2024` where days are enough.
+ * @param {string} time @param {Array<{time: string}>} changes of the view @param {Zone} zone @param {TimelineWords} words
+ */
+export function timeText (time, changes, zone, words) {
   const ms = Date.parse(time)
-  return `${dateText(ms, zone, words)}, ${clockText(ms, zone, words)}`
+  const day = dateText(ms, zone, words)
+  return isDay(ms, changes, zone) ? day : `${day}, ${clockText(ms, zone, words)}`
 }
 
 /**
@@ -121,7 +132,7 @@ export function changeText (time, changes, zone, words) {
   if (index < 0) return words.before
   const change = changes[index]
   if (change.time === time) return words.tilesChanged(change.tiles)
-  return words[time === null ? 'lastChange' : 'unchangedSince'](timeText(change.time, zone, words))
+  return words[time === null ? 'lastChange' : 'unchangedSince'](timeText(change.time, changes, zone, words))
 }
 
 /**
@@ -130,6 +141,6 @@ export function changeText (time, changes, zone, words) {
  * @param {TimelineWords} words
  */
 export const valueText = (time, changes, zone, words) =>
-  `${time === null ? words.newest : timeText(time, zone, words)}, ${changeText(time, changes, zone, words)}`
+  `${time === null ? words.newest : timeText(time, changes, zone, words)}, ${changeText(time, changes, zone, words)}`
 
 export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)
