@@ -99,11 +99,12 @@ onAdmin('work', stage => {
     const tiles = path.join(folder.dir, 'tiles', '5', '1')
     await mkdir(tiles, { recursive: true })
     for (let y = 0; y < 3; y++) await writeFile(path.join(tiles, `${y}.png`), png(y))
-    for (const argv of [['load', path.join(folder.dir, 'tiles'), '--layer', 'osm', '--time', '2024'], ['check', 'osm']]) {
+    const load = ['load', path.join(folder.dir, 'tiles'), '--layer', 'osm', '--time', '2024']
+    for (const { argv, unit } of [{ argv: load, unit: 'tiles' }, { argv: ['check', 'osm'], unit: 'versions' }]) {
       assert.equal(await startCommand([...argv, '--db', stage.backend.database]).ended, 0)
       const row = part(page, 'Ended').locator('tbody tr').filter({ has: page.locator('th', { hasText: argv[0] }) })
       await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE })
-      await row.getByText(/^3( of 3)? tiles/).waitFor()
+      await row.getByText(new RegExp(`^3( of 3)? ${unit}`)).waitFor()
     }
     const id = await write({ command: 'export', layer: 'osm', done: 5, failed: 2, failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'], error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' }, state: 'failed', finished: timeOf(Date.now() + 1000) })
     const row = part(page, 'Ended').locator('tbody tr').first()
