@@ -113,7 +113,8 @@ export const isDay = (ms, changes, zone) =>
 
 /**
  * `20 Jun 2024, 14:00 UTC`, or `20 Jun 2024` where days are enough.
- * @param {string} time @param {Array<{time: string}>} changes of the view @param {Zone} zone @param {TimelineWords} words
+ * @param {string} time @param {Array<{time: string}>} changes of the view
+ * @param {Zone} zone @param {TimelineWords} words
  */
 export function timeText (time, changes, zone, words) {
   const ms = Date.parse(time)
