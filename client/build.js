@@ -20,8 +20,8 @@ export const entries = {
   mirror: 'client/mirror/index.js'
 }
 
-/** Hand-written declarations: of Leaflet's events and of the global L. */
-const WRITTEN = ['client/leaflet/leaflet.d.ts', 'client/global.d.ts']
+/** Hand-written declarations: of Leaflet's events, of the methods of layers with a past, and of the global L. */
+const WRITTEN = ['client/leaflet/leaflet.d.ts', 'client/engine/history-methods.d.ts', 'client/global.d.ts']
 
 /**
  * ES modules for bundlers and for <script type="module">. The map libraries stay imports.

@@ -56,11 +56,17 @@ export const clientClasses = () => exported.map(resolved).map(({ valueDeclaratio
   .filter(node => /^extends (Base|Emitter)$/.test(node.heritageClauses?.[0].getText())).map(readClass)
   .sort((a, b) => a.name < b.name ? -1 : 1)
 
-/** The class of what a control holds, whose methods and fields it has: `delegate(Control, Held, …)` says so. */
+/**
+ * The class of the object that a control or a layer holds, and the names of the methods that are taken from it:
+ * `delegate(Control, Held, …)` says so.
+ */
 function heldBy (name, file) {
   const call = file.statements.filter(ts.isExpressionStatement).map(({ expression }) => expression)
     .find(({ expression, arguments: given }) => expression?.getText() === 'delegate' && given[0].getText() === name)
-  return call && resolved(/** @type {ts.Symbol} */ (checker.getSymbolAtLocation(call.arguments[1]))).valueDeclaration
+  if (!call) return {}
+  const [, Held, , , methods] = call.arguments
+  const { valueDeclaration: held } = /** @type {any} */ (resolved(checker.getSymbolAtLocation(Held)))
+  return { held, methods: methods && literalOf(methods).elements.map(({ text }) => text) }
 }
 
 /** @returns {ClientClass} */
@@ -68,11 +74,12 @@ function readClass (node) {
   const name = node.name.text
   const file = node.getSourceFile()
   const base = /(L\.\w+)\.extend\(/.exec(declared(file, 'Base')?.getText())?.[1]
-  const held = heldBy(name, file)
+  const { held, methods } = heldBy(name, file)
   const factory = factoryOf(name)
   const method = declared(file, factory).initializer
   const isPublic = text => /^[a-z]/.test(text) && !LEAFLETS.has(text)
-  const members = [node, held].flatMap(each => [...each?.members ?? []])
+  const delegated = [...held?.members ?? []].filter(member => methods?.includes(member.name?.getText()) ?? true)
+  const members = [...node.members, ...delegated]
     .filter(member => ts.isMethodDeclaration(member) && isPublic(member.name.getText()))
   return {
     name,
@@ -84,7 +91,7 @@ function readClass (node) {
       name: member.name.getText(), parameters: parametersOf(member), meaning: meaningOf(member),
       type: typeText(checker.getReturnTypeOfSignature(checker.getSignatureFromDeclaration(member)), member)
     })),
-    properties: [node, held].flatMap(each => each ? propertiesOf(each) : []),
+    properties: [node, methods ? undefined : held].flatMap(each => each ? propertiesOf(each) : []),
     events: eventsOf(`${name}Events`, file)
   }
 }

@@ -296,7 +296,7 @@ export class HistoryEngine extends Emitter {
     return this.index.changedTiles(this.#columns, from, to)
   }
 
-  /** How often each tile in view changed after it first appeared; null while that is not known. */
+  /** How often each tile in view that has versions changed after it first appeared; null while that is not known. */
   changesByTile () {
     return this.changes() && this.index.changesByTile(this.#columns)
   }

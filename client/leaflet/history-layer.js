@@ -1,12 +1,11 @@
 // A Leaflet layer that shows any time of a layer's past: the time engine, drawn with Leaflet's tiles.
 import L from './version.js'
 import { tileAt } from '../../core/index.js'
+import { HISTORY_EVENTS, HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
 import { viewColumns } from '../engine/resolve.js'
 import { gridMixin } from './grid-mixin.js'
 import { TileView, decodeImage } from './tile-view.js'
-
-const FORWARDED = 'timechange timeload changes extent layerload storeerror storeback'
 
 export const historyDefaults = engineDefaults
 
@@ -14,21 +13,16 @@ export const historyDefaults = engineDefaults
  * @typedef {import('../engine/clock.js').Clock} Clock
  * @typedef {import('../engine/clock.js').Time} Time
  * @typedef {import('../engine/clock.js').ExactTime} ExactTime
- * @typedef {import('../engine/version-index.js').Change} Change
+ * @typedef {import('../engine/history-engine.js').EngineEvents} EngineEvents
+ * @typedef {import('../engine/history-methods.js').HistoryMethods} HistoryMethods
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('../engine/history-engine.js').EngineOptions & L.GridLayerOptions} HistoryLayerOptions
  *
- * @typedef {object} OwnEvents
- * @property {{time: ExactTime | null}} timechange the clock moved
- * @property {{time: ExactTime | null}} timeload every tile in view shows this time
- * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they
- *   are not
- * @property {{first?: ExactTime, last?: ExactTime}} extent the first and last time of the whole layer
- * @typedef {OwnEvents & import('./grid-mixin.js').StoreEvents & import('./grid-mixin.js').TileEvents}
- *   HistoryLayerEvents
+ * @typedef {Pick<EngineEvents, 'timechange' | 'timeload' | 'changes' | 'extent'> &
+ *   import('./grid-mixin.js').StoreEvents & import('./grid-mixin.js').TileEvents} HistoryLayerEvents
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
+const Base = /** @type {import('./leaflet.js').Base<L.GridLayer & HistoryMethods, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
   /** @type {unknown} */ (L.GridLayer.extend({ includes: gridMixin, options: historyDefaults })))
 
 /**
@@ -52,7 +46,7 @@ export class HistoryLayer extends Base {
     /** the one given to it, or its own @readonly @type {Clock} */
     this.clock = this.history.clock
     this._items = new WeakMap() // element of a tile -> tile of the engine
-    this.history.on(FORWARDED, (/** @type {any} */ { type, ...about }) => this.fire(type, about))
+    this.history.on(HISTORY_EVENTS, (/** @type {any} */ { type, ...about }) => this.fire(type, about))
     this.history.on('tileload', (/** @type {any} */ { tile, isFirst }) => {
       if (!isFirst) this.fire('tileload', { tile: tile.view.el, coords: tile.coords })
     })
@@ -72,53 +66,6 @@ export class HistoryLayer extends Base {
     this.history.stop()
     super.onRemove(map)
     return this
-  }
-
-  /** @returns {ExactTime | null} the clock's time; null is the newest */
-  getTime () {
-    return this.history.getTime()
-  }
-
-  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
-  setTime (time) {
-    this.history.setTime(time)
-    return this
-  }
-
-  /** @returns {Change[] | null} when the present view changed, oldest first; null while that is not known */
-  changes () {
-    return this.history.changes()
-  }
-
-  /**
-   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no
-   *   tiles
-   */
-  extent () {
-    return this.history.extent()
-  }
-
-  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
-  isShown () {
-    return this.history.isShown()
-  }
-
-  /**
-   * The tiles in view that look different at two times.
-   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
-   * @returns {import('../engine/version-index.js').ChangedTile[]}
-   */
-  changedTiles (from, to) {
-    return this.history.changedTiles(from, to)
-  }
-
-  /**
-   * How often the tiles in view changed after they first appeared; null while that is not known. Tiles that never were
-   * are left out.
-   * @returns {{z: number, x: number, y: number, changes: number}[] | null}
-   */
-  changesByTile () {
-    return this.history.changesByTile()
   }
 
   /**
@@ -156,27 +103,6 @@ export class HistoryLayer extends Base {
     const tile = this._grid?.tileAt(lng, lat, this._zoom()) ?? tileAt(lng, lat, this._zoom())
     const { z, x, y } = tile
     return { ...tile, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
-  }
-
-  /**
-   * Fetches what the view needs at these times, in the background.
-   * @param {(ExactTime | null)[]} times
-   * @param {AbortSignal} [signal] ends it early
-   */
-  async preload (times, signal) {
-    await this.history.preload(times, signal)
-  }
-
-  /** Tries again now what failed. */
-  retry () {
-    this.history.retry()
-    return this
-  }
-
-  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
-  refresh () {
-    this.history.refresh()
-    return this
   }
 
   createTile (coords, done) {
@@ -218,6 +144,8 @@ export class HistoryLayer extends Base {
     super._removeTile(key)
   }
 }
+
+delegate(HistoryLayer, HistoryEngine, 'history', [], HISTORY_METHODS)
 
 /** @param {string} db address of the database @param {HistoryLayerOptions} options */
 export const historyLayer = (db, options) => new HistoryLayer(db, options)

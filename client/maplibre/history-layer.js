@@ -1,4 +1,6 @@
 // A MapLibre layer that shows any time of a layer's past: the time engine, drawn by sources of its own.
+import { HISTORY_METHODS, delegate } from '../engine/delegate.js'
+import { Emitter } from '../engine/emitter.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
 import { TilecouchError } from '../../core/errors.js'
 import { owners, register, sourceOf } from './sources.js'
@@ -23,16 +25,19 @@ export const historyDefaults = {
 /**
  * @typedef {import('maplibre-gl').Map} MapLibreMap
  * @typedef {import('../engine/clock.js').Time} Time
- * @typedef {import('../engine/clock.js').ExactTime} ExactTime
- * @typedef {import('../engine/version-index.js').Change} Change
+ * @typedef {import('../engine/history-engine.js').EngineEvents} EngineEvents
+ * @typedef {import('../engine/history-methods.js').HistoryMethods} HistoryMethods
  * @typedef {Omit<Partial<typeof historyDefaults>, 'layer'> & {layer: string}} HistoryLayerOptions
  */
+
+/** delegate() below adds the methods. @type {new () => HistoryMethods & Emitter<EngineEvents> & {title: string}} */
+const Held = /** @type {any} */ (Object)
 
 /**
  * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
  * differs, and all tiles change in one frame. `on`, `once` and `off` listen to its events.
  */
-export class HistoryLayer {
+export class HistoryLayer extends Held {
   /** the map that it is on @type {MapLibreMap | null} */
   map = null
   /** of its layers in the style @type {string[]} */
@@ -47,6 +52,7 @@ export class HistoryLayer {
 
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
   constructor (db, options) {
+    super()
     /** @type {typeof historyDefaults & {layer: string}} */
     this.options = { ...historyDefaults, ...options }
     /** its time engine @readonly */
@@ -64,29 +70,6 @@ export class HistoryLayer {
     this.clock = this.history.clock
     /** of its source in the style @readonly @type {string} */
     this.sourceId = this.options.id ?? this.options.layer
-  }
-
-  /** @type {HistoryEngine['on']} */
-  on (types, listener) {
-    this.history.on(types, listener)
-    return /** @type {any} */ (this)
-  }
-
-  /** @type {HistoryEngine['once']} */
-  once (types, listener) {
-    this.history.once(types, listener)
-    return /** @type {any} */ (this)
-  }
-
-  /** @type {HistoryEngine['off']} */
-  off (types, listener) {
-    this.history.off(types, listener)
-    return /** @type {any} */ (this)
-  }
-
-  /** @returns {string} of the layer's document; until that is there the layer's name */
-  get title () {
-    return this.history.title
   }
 
   /** The first of its layers in the style, or the one that will be. */
@@ -114,69 +97,6 @@ export class HistoryLayer {
     if (!this.map) return this
     this.#take()
     this.#forget()
-    return this
-  }
-
-  /** @returns {ExactTime | null} the clock's time; null is the newest */
-  getTime () {
-    return this.history.getTime()
-  }
-
-  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
-  setTime (time) {
-    this.history.setTime(time)
-    return this
-  }
-
-  /** @returns {Change[] | null} when the present view changed, oldest first; null while that is not known */
-  changes () {
-    return this.history.changes()
-  }
-
-  /**
-   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no
-   *   tiles
-   */
-  extent () {
-    return this.history.extent()
-  }
-
-  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
-  isShown () {
-    return this.history.isShown()
-  }
-
-  /**
-   * The tiles in view that look different at two times.
-   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
-   */
-  changedTiles (from, to) {
-    return this.history.changedTiles(from, to)
-  }
-
-  /** How often each tile in view changed after it first appeared; null while that is not known. */
-  changesByTile () {
-    return this.history.changesByTile()
-  }
-
-  /**
-   * Fetches what the view needs at these times, in the background.
-   * @param {(ExactTime | null)[]} times
-   * @param {AbortSignal} [signal] ends it early
-   */
-  async preload (times, signal) {
-    await this.history.preload(times, signal)
-  }
-
-  /** Tries again now what failed. */
-  retry () {
-    this.history.retry()
-    return this
-  }
-
-  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
-  refresh () {
-    this.history.refresh()
     return this
   }
 
@@ -239,6 +159,9 @@ export class HistoryLayer {
     this.#source?._refresh()
   }
 }
+
+delegate(HistoryLayer, HistoryEngine, 'history', ['title'], HISTORY_METHODS)
+delegate(HistoryLayer, Emitter, 'history')
 
 let count = 0
 

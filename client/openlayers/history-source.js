@@ -4,6 +4,7 @@ import DataTileSource from 'ol/source/DataTile.js'
 import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
 import { tileAt, tileRanges } from '../../core/index.js'
+import { HISTORY_EVENTS, HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { HistoryEngine } from '../engine/history-engine.js'
 import { attributionHtml } from '../source/attribution.js'
 import { HistoryTile, Place } from './history-tile.js'
@@ -12,7 +13,6 @@ import { projectionOf, tileGridOf } from './projection.js'
 import { LayerView } from './layer-view.js'
 
 const SPARE = 64 // places beside the view that keep their image, 16 MB
-const EVENTS = 'timechange timeload changes extent layerload storeerror storeback'
 
 export const sourceDefaults = {
   /** @type {number | undefined} of the layer's document unless given, as the next three */
@@ -33,8 +33,7 @@ export const sourceDefaults = {
 
 /**
  * @typedef {import('../engine/clock.js').Clock} Clock
- * @typedef {import('../engine/clock.js').Time} Time
- * @typedef {import('../engine/clock.js').ExactTime} ExactTime
+ * @typedef {import('../engine/history-methods.js').HistoryMethods} HistoryMethods
  * @typedef {import('../engine/history-engine.js').EngineOptions & Partial<typeof sourceDefaults>} HistorySourceOptions
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {import('../source/couch-source.js').Version} Version
@@ -42,11 +41,14 @@ export const sourceDefaults = {
  * @typedef {Exclude<keyof import('../engine/history-engine.js').EngineEvents, 'add' | 'remove' | 'loading'>} EventType
  */
 
+/** delegate() adds the methods. @type {new (options: any) => DataTileSource & HistoryMethods & {title: string}} */
+const Base = /** @type {any} */ (DataTileSource)
+
 /**
  * The map as it was, for `ol/layer/Tile` and `ol/layer/WebGLTile`. A step of the clock asks only for the tiles that
  * differ, and shows all of them in one frame.
  */
-export class HistorySource extends DataTileSource {
+export class HistorySource extends Base {
   /** z/x/y -> place; those in view last @type {Map<string, Place>} */
   #places = new Map()
   /** what the layers show of it, each on its map @type {Map<TileLayer, LayerView>} */
@@ -88,7 +90,7 @@ export class HistorySource extends DataTileSource {
     /** the one given to it, or its own @readonly @type {Clock} */
     this.clock = this.history.clock
     this.history.on('timeload', () => this.#paint())
-    this.history.on(EVENTS, (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
+    this.history.on(HISTORY_EVENTS, (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
     this.history.on('tileload tileerror', (/** @type {any} */ { type, tile: { z, x, y }, error }) => {
       this.dispatchEvent(/** @type {any} */ ({ type, tile: { z, x, y }, error }))
     })
@@ -110,50 +112,6 @@ export class HistorySource extends DataTileSource {
     return this
   }
 
-  /** @returns {ExactTime | null} the clock's time; null is the newest */
-  getTime () {
-    return this.history.getTime()
-  }
-
-  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
-  setTime (time) {
-    this.history.setTime(time)
-    return this
-  }
-
-  /** When the present view changed, oldest first; null while that is not known. */
-  changes () {
-    return this.history.changes()
-  }
-
-  /** The first and last time of the whole layer; null while unknown, or when it has no tiles. */
-  extent () {
-    return this.history.extent()
-  }
-
-  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
-  isShown () {
-    return this.history.isShown()
-  }
-
-  /**
-   * The tiles in view that look different at two times.
-   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
-   */
-  changedTiles (from, to) {
-    return this.history.changedTiles(from, to)
-  }
-
-  /** How often each tile in view changed after it first appeared; null while that is not known. */
-  changesByTile () {
-    return this.history.changesByTile()
-  }
-
-  /** @returns {string} of the layer's document; until that is there the layer's name */
-  get title () {
-    return this.history.title
-  }
-
   /**
    * The tile under a place of the map, with its versions.
    * @param {import('ol/coordinate.js').Coordinate} coordinate
@@ -166,26 +124,6 @@ export class HistorySource extends DataTileSource {
     const [lon, lat] = toLonLat(coordinate, projection ?? /** @type {any} */ (this.getProjection()))
     const { z, x, y } = this.#grid?.tileAt(lon, lat, column.z) ?? tileAt(lon, lat, column.z)
     return { z, x, y, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
-  }
-
-  /**
-   * Fetches what the view needs at these times, in the background.
-   * @param {(ExactTime | null)[]} times
-   * @param {AbortSignal} [signal] ends it early
-   */
-  preload (times, signal) {
-    return this.history.preload(times, signal)
-  }
-
-  /** Tries again now what failed. */
-  retry () {
-    this.history.retry()
-    return this
-  }
-
-  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
-  refresh () {
-    this.history.refresh()
   }
 
   getTile (z, x, y, pixelRatio, projection, tileCache) {
@@ -342,3 +280,5 @@ export class HistorySource extends DataTileSource {
     for (const view of this.#views.values()) view.limit()
   }
 }
+
+delegate(HistorySource, HistoryEngine, 'history', ['title'], HISTORY_METHODS)

@@ -1,6 +1,6 @@
 // The timeline as a control of OpenLayers.
 import Control from 'ol/control/Control.js'
-import { delegate } from '../timeline/delegate.js'
+import { delegate } from '../engine/delegate.js'
 import { Timeline, timelineDefaults } from '../timeline/timeline.js'
 import { sourcesOf } from './sources.js'
 

@@ -8,7 +8,7 @@
 //   steps.js              steps from change to change
 //   words.js, zones.js    all texts in English, for the option `words` to replace; time zones
 //   dom.js                elements, icons, and the strip at the edge of the map
-// playback.js is the player's: it decides when the next step is due. delegate.js: for controls that hold a timeline.
+// playback.js is the player's: it decides when the next step is due.
 // compare-handle.js is between two sides of a map.
 export { Player, player } from './player.js'
 export { Timeline } from './timeline.js'
