@@ -26,7 +26,7 @@ export { CompareControl, Player, Timeline, TimelineControl, compare, player, tim
  * @typedef {import('./leaflet/coverage-layer.js').CoverageLayerOptions} CoverageLayerOptions
  * @typedef {import('./leaflet/coverage-layer.js').CoverageCounts} CoverageCounts
  * @typedef {import('./timeline/player.js').PlayerOptions} PlayerOptions
- * @typedef {import('./timeline/layers.js').TimedLayer} TimedLayer
+ * @typedef {import('./timeline/player.js').TimedLayer} TimedLayer
  * @typedef {import('./timeline/timeline.js').TimelineOptions} TimelineOptions
  * @typedef {import('./timeline/timeline.js').TimeZone} TimeZone
  * @typedef {import('./leaflet/timeline-control.js').TimelineControlOptions} TimelineControlOptions

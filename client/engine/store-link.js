@@ -47,6 +47,12 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {() => void} refresh
  */
 
+/**
+ * Names the places of a layer's tiles: a layer whose key is another needs all tiles anew.
+ * @param {Partial<LayerDocument> | null} doc
+ */
+export const gridKey = doc => JSON.stringify([doc?.minzoom, doc?.maxzoom, doc?.bounds, doc?.tileSize, doc?.grid])
+
 export class StoreLink {
   /** the layer's document, once it was read @type {LayerDocument | null} */
   doc = null

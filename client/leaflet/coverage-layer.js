@@ -2,10 +2,10 @@
 import L from './version.js'
 import { checkLayer } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
+import { columnsOf } from '../engine/resolve.js'
 import { coverageOf } from '../offline/coverage.js'
-import { gridMixin } from './grid-mixin.js'
+import { gridMixin, zoomShift } from './grid-mixin.js'
 import { leafletOptions } from './layer-options.js'
-import { zoomShift } from './zoom-shift.js'
 
 const KINDS = ['whole', 'part']
 const PAUSE = 700 // milliseconds between two looks while a download goes on
@@ -111,9 +111,9 @@ export class CoverageLayer extends Base {
 
   async _look () {
     const turn = this._turn = {}
-    const elements = Object.values(this._tiles).map(({ el }) => el)
+    const tiles = Object.values(this._tiles).map(({ el }) => placeOf(el)).filter(({ z, y }) => y >= 0 && y < 2 ** z)
     await this._readLayer()
-    const known = await coverageOf(this._offline, this.options.layer, columnsOf(elements), this._doc)
+    const known = await coverageOf(this._offline, this.options.layer, columnsOf(tiles), this._doc)
       .catch(() => undefined)
     this._looked = performance.now()
     if (!known || !this._map || this._turn !== turn) return // closed, or another look has begun
@@ -158,20 +158,14 @@ export class CoverageLayer extends Base {
   }
 }
 
-function paint (tile, kind) {
-  for (const other of KINDS) tile.classList.toggle(`tilecouch-coverage-${other}`, other === kind)
+/** @param {HTMLElement} el */
+function placeOf ({ dataset: { tile = '' } }) {
+  const [z, x, y] = tile.split('/').map(Number)
+  return { z, x, y }
 }
 
-/** One range of rows for each column. @param {HTMLElement[]} elements */
-function columnsOf (elements) {
-  const columns = new Map()
-  for (const { dataset: { tile = '' } } of elements) {
-    const [z, x, y] = tile.split('/').map(Number)
-    if (y < 0 || y >= 2 ** z) continue
-    const column = columns.get(`${z}/${x}`) ?? { z, x, y0: y, y1: y }
-    columns.set(`${z}/${x}`, { z, x, y0: Math.min(column.y0, y), y1: Math.max(column.y1, y) })
-  }
-  return [...columns.values()]
+function paint (tile, kind) {
+  for (const other of KINDS) tile.classList.toggle(`tilecouch-coverage-${other}`, other === kind)
 }
 
 /** @param {OfflineStore} offline @param {CoverageLayerOptions} options */

@@ -1,8 +1,8 @@
 // What the couch layer and the history layer share, as a mixin of L.GridLayer: the layer's document becomes options of
 // Leaflet.
 import L from './version.js'
-import { tileRanges } from '../../core/index.js'
-import { zoomShift } from './zoom-shift.js'
+import { TilecouchError, tileRanges } from '../../core/index.js'
+import { gridKey } from '../engine/store-link.js'
 import { leafletOptions } from './layer-options.js'
 
 /**
@@ -22,8 +22,9 @@ import { leafletOptions } from './layer-options.js'
  * @property {{coords: L.Coords, tile: HTMLElement}} tileunload
  * @property {{coords: L.Coords, tile: HTMLElement, error: Error}} tileerror a tile did not load; it is tried again by
  *   itself
- * @typedef {import('../../core/index.js').TilecouchError} TilecouchError
  */
+
+const HIGHEST = 30 // zoom of a map
 
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
@@ -62,7 +63,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
       shift = doc ? zoomShift(map, doc, grid) : 0
     } finally {
       // those that are in the wrong places
-      if (before && (shift !== this._shift || placesOf(doc) !== placesOf(before))) this._removeAllTiles()
+      if (before && (shift !== this._shift || gridKey(doc) !== gridKey(before))) this._removeAllTiles()
     }
     this._shift = shift
     this._doc = doc
@@ -84,8 +85,42 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
   }
 })
 
-const placesOf = ({ minzoom, maxzoom, bounds, tileSize, grid }) =>
-  JSON.stringify([minzoom, maxzoom, bounds, tileSize, grid])
-
 /** @param {L.LatLngBounds} bounds @returns {import('../../core/grid.js').Bbox} */
 const boxOf = bounds => [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()]
+
+/**
+ * How many zooms those of a map are above those of a layer. Throws MAP_GRID if its tiles are elsewhere on this map.
+ * @param {any} map @param {import('../engine/store-link.js').LayerDocument} doc
+ * @param {import('../engine/store-link.js').Grid} [grid] none for Web Mercator
+ */
+export function zoomShift ({ options: { crs: own } }, doc, grid) {
+  const { layer, tileSize = 256, minzoom = grid?.firstZoom ?? 0, maxzoom = grid?.lastZoom } = doc
+  const { id, crs } = grid ?? { id: 'WebMercatorQuad', crs: 'EPSG:3857' }
+  const fail = why => { throw new TilecouchError('MAP_GRID', { layer, grid: id, crs, why }) }
+  if (!grid) {
+    if (own.code && !['EPSG:3857', 'EPSG:900913'].includes(own.code)) fail(`is in ${own.code}`)
+    return Math.log2(tileSize / 256) // a tile of 512 pixels covers four of Leaflet's next zoom
+  }
+  if (own.code !== grid.crs && !(grid.inDegrees && own.code === 'EPSG:4326')) fail(`is in ${own.code ?? 'a system without a code'}`)
+  const fits = (zoom, z) => {
+    const { origin: [left, top], span: [width, height], columns, rows } = grid.matrix(z)
+    const place = (x, y) => own.transformation.transform(L.point(x, y), own.scale(zoom))
+    const [first, last] = [place(left, top), place(left + columns * width, top - rows * height)]
+    return [first.x, first.y, last.x - columns * tileSize, last.y - rows * tileSize].every(off => Math.abs(off) < 1)
+  }
+  const zooms = Array.from({ length: HIGHEST + 1 }, (_, zoom) => zoom)
+  const shift = zooms.findIndex(zoom => fits(zoom, minzoom)) - minzoom
+  const fault = zooms.slice(minzoom, /** @type {number} */ (maxzoom) + 1).find(z => !fits(z + shift, z))
+  if (fault !== undefined) fail(`has other resolutions or another origin at zoom ${fault}`)
+  grid.useProjection({
+    forward ([lng, lat]) {
+      const { x, y } = own.projection.project(L.latLng(lat, lng))
+      return [x, y]
+    },
+    inverse ([x, y]) {
+      const { lng, lat } = own.projection.unproject(L.point(x, y))
+      return [lng, lat]
+    }
+  })
+  return shift
+}

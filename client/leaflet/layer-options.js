@@ -4,7 +4,7 @@ import { attributionHtml } from '../source/attribution.js'
 /**
  * @param {number} overzoom zooms beyond the last one in which tiles are enlarged
  * @param {{grid: import('../engine/store-link.js').Grid, shift: number}} [other] another grid than Web Mercator; shift:
- *   how many zooms those of the map are above those of the layer, see zoom-shift.js
+ *   how many zooms those of the map are above those of the layer, see zoomShift()
  * @returns {Record<string, any>}
  */
 export function leafletOptions (doc, overzoom, other) {

@@ -2,6 +2,7 @@
 import { HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { Emitter } from '../engine/emitter.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
+import { gridKey } from '../engine/store-link.js'
 import { TilecouchError } from '../../core/errors.js'
 import { owners, register, sourceOf } from './sources.js'
 
@@ -44,7 +45,8 @@ export class HistoryLayer extends Held {
   layerIds = []
   /** @type {any} that MapLibre has at present */
   #source = null
-  #grid = ''
+  /** names what the source is made of */
+  #sourceKey = ''
   #isPutting = false
   /** @type {{doc: any, layers: any[]} | undefined} layers of the default style */
   #defaults
@@ -122,12 +124,11 @@ export class HistoryLayer extends Held {
   #put = () => {
     const { map, history: { doc, isReady } } = this
     if (!map || !isReady || (map.style && !map.getStyle())) return // the style is not there yet
-    const { minzoom, maxzoom, bounds, tileSize, attribution, format } = doc ?? {}
-    const grid = JSON.stringify([minzoom, maxzoom, bounds, tileSize, attribution, format])
-    if (grid !== this.#grid) this.#take()
-    this.#grid = grid
+    const key = `${gridKey(doc)} ${doc?.format} ${doc?.attribution}`
+    if (key !== this.#sourceKey) this.#take()
+    this.#sourceKey = key
     const { before, paint, layers, theme } = this.options
-    const isVector = format === 'pbf'
+    const isVector = doc?.format === 'pbf'
     if (isVector && !layers && this.#defaults?.doc !== doc) return void this.#readDefaults(doc, theme)
     if (this.#isPutting || (map.style && map.getSource(this.sourceId))) return
     this.#isPutting = true // a map without a style gets one now, and says so

@@ -3,7 +3,6 @@
 // style.
 import { addProtocol } from 'maplibre-gl'
 import { TilecouchError, asOf, endOf } from '../../core/index.js'
-import { inflate } from './inflate.js'
 
 const SCHEME = 'couch'
 const TILE = /^([^@/]+)(?:@([^/]*))?\/(\d+)\/(\d+)\/(\d+)\.\w+$/ // layer, time, z, x, y
@@ -58,4 +57,14 @@ async function onDevice (offline, name, signal) {
   const version = time ? asOf(versions, endOf(time)) : versions.at(-1)
   if (version?.gone) throw Object.assign(new TilecouchError('TILE_NOT_FOUND', { id: name }), { status: 404 })
   return version && source.tile(version, signal).catch(() => undefined)
+}
+
+/**
+ * The bytes of a tile as MapLibre takes them: not compressed, which stored vector tiles usually are.
+ * @param {Blob} blob @returns {Promise<ArrayBuffer>}
+ */
+export async function inflate (blob) {
+  const [first, second] = new Uint8Array(await blob.slice(0, 2).arrayBuffer())
+  if (first !== 0x1f || second !== 0x8b) return blob.arrayBuffer()
+  return new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
 }

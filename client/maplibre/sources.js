@@ -3,8 +3,10 @@
 // between two frames: images are decoded, and vector tiles are parsed, before that.
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType } from 'maplibre-gl'
 import { tileRanges } from '../../core/index.js'
+import { decodeBitmap } from '../engine/bitmap.js'
+import { columnsOf } from '../engine/resolve.js'
 import { attributionHtml } from '../source/attribution.js'
-import { inflate } from './inflate.js'
+import { inflate } from './protocol.js'
 
 const SCHEME = 'tilecouch' // of addresses that MapLibre asks this module for
 const IMAGES = 'tilecouch-images'
@@ -173,13 +175,8 @@ const withHistory = Base => class extends Base {
 /** Draws images: each is a texture, which a step gives other pixels. */
 class ImageSource extends withHistory(RasterTileSource) {
   /** @param {Blob} blob @param {import('../engine/resolve.js').Picture} picture */
-  async decode (blob, { up, dx, dy }) {
-    const whole = await createImageBitmap(blob)
-    if (!up) return whole
-    const [width, height] = [whole.width / 2 ** up, whole.height / 2 ** up]
-    const part = await createImageBitmap(whole, dx * width, dy * height, Math.max(width, 1), Math.max(height, 1))
-    whole.close()
-    return part
+  decode (blob, picture) {
+    return decodeBitmap(blob, picture)
   }
 
   _show (entry, image) {
@@ -312,15 +309,3 @@ class VectorSource extends withHistory(VectorTileSource) {
 const sameWorker = (dispatcher, entry) => Object.create(dispatcher, Object.fromEntries(
   ['getActor', 'getReadyActor'].map(name => [name, { value: () => (entry.actor ??= dispatcher[name]()) }])
 ))
-
-/** @param {{z: number, x: number, y: number}[]} tiles @returns {import('../source/couch-source.js').Column[]} */
-function columnsOf (tiles) {
-  /** @type {import('../source/couch-source.js').Column[]} */
-  const columns = []
-  for (const { z, x, y } of [...tiles].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
-    const last = columns.at(-1)
-    if (last?.z === z && last.x === x && y <= last.y1 + 1) last.y1 = y
-    else columns.push({ z, x, y0: y, y1: y })
-  }
-  return columns
-}

@@ -4,11 +4,12 @@ import DataTileSource from 'ol/source/DataTile.js'
 import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
 import { tileAt, tileRanges } from '../../core/index.js'
+import { decodeBitmap } from '../engine/bitmap.js'
 import { HISTORY_EVENTS, HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { HistoryEngine } from '../engine/history-engine.js'
+import { gridKey } from '../engine/store-link.js'
 import { attributionHtml } from '../source/attribution.js'
 import { HistoryTile, Place } from './history-tile.js'
-import { decodeBitmap } from './decode-bitmap.js'
 import { projectionOf, tileGridOf } from './projection.js'
 import { LayerView } from './layer-view.js'
 
@@ -60,8 +61,7 @@ export class HistorySource extends Base {
   #isAdding = false
   /** none for Web Mercator @type {import('../engine/store-link.js').Grid | undefined} */
   #grid
-  /** names the grid of the tiles */
-  #gridName = ''
+  #gridKey = ''
   #repaints = 0
   /** reprojected tiles show what was */
   #isOutdated = false
@@ -81,7 +81,8 @@ export class HistorySource extends Base {
     this.un
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, options, {
-      decode: decodeBitmap,
+      // renderers with WebGL multiply the colours with their opacity themselves
+      decode: (blob, picture) => decodeBitmap(blob, picture, { premultiplyAlpha: 'none' }),
       setLayer: (doc, _, grid) => this.#setLayer(doc, grid),
       onReady: () => this.setState('ready'),
       onTime: () => this.#onTime(),
@@ -270,9 +271,8 @@ export class HistorySource extends Base {
     const tileSize = given.tileSize ?? doc?.tileSize ?? 256
     const minZoom = given.minzoom ?? doc?.minzoom ?? grid?.firstZoom ?? 0
     const maxZoom = given.maxzoom ?? doc?.maxzoom ?? grid?.lastZoom ?? 18
-    const name = JSON.stringify([minZoom, maxZoom, tileSize, doc?.bounds, doc?.grid])
-    if (name !== this.#gridName) this.#drop([...this.#places.values()]) // they are in the wrong places
-    this.#gridName = name
+    if (gridKey(doc) !== this.#gridKey) this.#drop([...this.#places.values()]) // they are in the wrong places
+    this.#gridKey = gridKey(doc)
     this.projection = grid ? projectionOf(grid) : get('EPSG:3857')
     this.#grid = grid
     this.tileGrid = grid ? tileGridOf(grid, minZoom, maxZoom) : createXYZ({ minZoom, maxZoom, tileSize })

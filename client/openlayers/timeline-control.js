@@ -2,7 +2,6 @@
 import Control from 'ol/control/Control.js'
 import { delegate } from '../engine/delegate.js'
 import { Timeline, timelineDefaults } from '../timeline/timeline.js'
-import { sourcesOf } from './sources.js'
 
 export const timelineControlDefaults = {
   /** @type {'top' | 'bottom'} of the map, along which it lies */
@@ -13,9 +12,14 @@ export const timelineControlDefaults = {
 }
 
 /**
- * @typedef {import('./sources.js').HistoryTarget} HistoryTarget
+ * @typedef {import('./history-source.js').HistorySource} HistorySource
+ * @typedef {HistorySource | import('ol/layer/Layer.js').default<any, any>} HistoryTarget a HistorySource, or a layer
+ *   that has one
  * @typedef {Partial<typeof timelineControlDefaults>} TimelineControlOptions
  */
+
+/** @param {HistoryTarget | HistoryTarget[]} layers @returns {HistorySource[]} */
+export const sourcesOf = layers => [layers].flat().map((/** @type {any} */ layer) => layer.getSource?.() ?? layer)
 
 const Base = /** @type {new (options: any) => Control & Timeline} */ (/** @type {unknown} */ (Control))
 

@@ -2,7 +2,6 @@
 import { endOf, startOf } from '../../core/times.js'
 import { TilecouchError } from '../../core/errors.js'
 import { Emitter } from '../engine/emitter.js'
-import { enginesOf, onMap } from './layers.js'
 import { Playback } from './playback.js'
 import { stepFrom, uniteChanges, within } from './steps.js'
 
@@ -31,7 +30,9 @@ export const playerDefaults = {
  * @typedef {import('../engine/clock.js').ExactTime} ExactTime
  * @typedef {import('../engine/clock.js').TimeRange} TimeRange
  * @typedef {import('../engine/clock.js').Clock} Clock
- * @typedef {import('./layers.js').TimedLayer} TimedLayer
+ * @typedef {import('../engine/history-engine.js').HistoryEngine} HistoryEngine
+ * @typedef {HistoryEngine | {history: HistoryEngine}} TimedLayer a history layer (or source) of any map library, or its
+ *   engine
  * @typedef {Partial<typeof playerDefaults>} PlayerOptions
  *
  * @typedef {object} PlayerEvents
@@ -211,6 +212,12 @@ export class Player extends Emitter {
     this._playback.moved()
   }
 }
+
+/** @param {TimedLayer | TimedLayer[]} layers @returns {HistoryEngine[]} */
+export const enginesOf = layers => [layers].flat().map(layer => 'history' in layer ? layer.history : layer)
+
+/** Layers that are not on a map change nothing there, and are not waited for. @param {HistoryEngine[]} engines */
+export const onMap = engines => engines.filter(engine => engine.isOnMap)
 
 const interval = speed => 1000 / checkPositive('speed', speed)
 

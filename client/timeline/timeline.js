@@ -4,11 +4,10 @@
 //   timeline.player.play()
 import { fromSeconds } from '../../core/times.js'
 import { Emitter } from '../engine/emitter.js'
-import { player } from './player.js'
+import { enginesOf, onMap, player } from './player.js'
 import { makeAxis } from './axis.js'
 import { dock, element, keepFromMap, write } from './dom.js'
 import { listenToKeys, listenToPointers } from './axis-input.js'
-import { enginesOf, onMap } from './layers.js'
 import { uniteChanges, uniteExtents } from './steps.js'
 import { airy, axisOf, clampSpan, domainOf, followSpan, zoomSpan } from './time-scale.js'
 import { makeToolbar } from './toolbar.js'
@@ -50,7 +49,7 @@ export const timelineDefaults = {
  * @typedef {import('../engine/clock.js').Clock} Clock
  * @typedef {import('../engine/clock.js').ExactTime} ExactTime
  * @typedef {import('../engine/clock.js').TimeRange} TimeRange
- * @typedef {import('./layers.js').TimedLayer} TimedLayer
+ * @typedef {import('./player.js').TimedLayer} TimedLayer
  * @typedef {import('./words.js').TimelineWords} TimelineWords
  * @typedef {'utc' | 'local' | (string & {})} TimeZone in which times are shown; or a name such as `Europe/Berlin`
  * @typedef {Partial<typeof timelineDefaults>} TimelineOptions
