@@ -28,7 +28,8 @@ const WRITTEN = ['client/leaflet/leaflet.d.ts', 'client/engine/history-methods.d
  * @param {string} folder @returns {Promise<import('esbuild').Metafile>}
  */
 export async function buildModules (folder) {
-  const [{ build }, { TARGETS, mapLibraries }] = await Promise.all([import('esbuild'), import('../loader/couchapp/bundle.js')])
+  const { build } = await import('esbuild')
+  const { TARGETS, mapLibraries } = await import('../loader/couchapp/bundle.js')
   const { metafile } = await build({
     entryPoints: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, path.join(root, file)])),
     absWorkingDir: root,
@@ -57,7 +58,8 @@ export async function buildDeclarations (folder) {
   const program = ts.createProgram(Object.values(entries).map(file => path.join(root, file)), {
     allowJs: true, declaration: true, emitDeclarationOnly: true, outDir: folder, rootDir: root, skipLibCheck: true,
     target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: ['leaflet'], strict: true, noImplicitAny: false
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: ['leaflet'], strict: true,
+    noImplicitAny: false
   })
   program.emit(undefined, (file, text) => ts.sys.writeFile(file, withoutInternals(ts, text)))
   for (const file of WRITTEN) {
@@ -70,9 +72,8 @@ export async function buildDeclarations (folder) {
 function withoutInternals (ts, text) {
   const source = ts.createSourceFile('x.d.ts', text, ts.ScriptTarget.Latest, true)
   const cuts = []
-  for (const statement of source.statements) {
-    if (!ts.isClassDeclaration(statement)) continue
-    for (const member of statement.members) if (member.name?.getText().startsWith('_')) cuts.push([member.getFullStart(), member.end])
+  for (const member of source.statements.filter(ts.isClassDeclaration).flatMap(({ members }) => [...members])) {
+    if (member.name?.getText().startsWith('_')) cuts.push([member.getFullStart(), member.end])
   }
   return cuts.reverse().reduce((rest, [from, to]) => rest.slice(0, from) + rest.slice(to), text)
 }

@@ -142,7 +142,9 @@ export class HistoryEngine extends Emitter {
     if (this.options.time !== undefined) this.clock.setTime(this.options.time)
     /** the known versions @readonly */
     this.index = new VersionIndex({ limit: this.options.versions })
-    this.#loader = new IndexLoader(this.source, this.options.layer, this.index, { onKnown: () => this.#onKnown(), ...this.#link.reports('index') })
+    this.#loader = new IndexLoader(this.source, this.options.layer, this.index, {
+      onKnown: () => this.#onKnown(), ...this.#link.reports('index')
+    })
     /** the images of versions @readonly */
     this.images = new ImageCache(this.source, this.options)
     this.#preloader = new Preloader(this.images, times => this.#neededAt(times), this.options)
@@ -404,8 +406,7 @@ export class HistoryEngine extends Emitter {
 
   /** Tiles came to the device, became others there, or left it. */
   async #onDeviceChanged () {
-    const { layer } = this.options
-    const offline = /** @type {OfflineStore} */ (this.options.offline)
+    const { layer, offline } = /** @type {typeof this.options & {offline: OfflineStore}} */ (this.options)
     await this.#loader.readDevice()
     this.#scene.retry()
     const extent = await offline.device.extent(layer)

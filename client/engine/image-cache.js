@@ -24,7 +24,8 @@ export const imageCacheDefaults = {
  */
 
 /** Names the content of a version. @param {Version} version */
-export const versionKey = ({ z, x, y, time, rev, content = rev, digest = content }) => `${z}/${x}/${y}@${time} ${digest}`
+export const versionKey = ({ z, x, y, time, rev, content = rev, digest = content }) =>
+  `${z}/${x}/${y}@${time} ${digest}`
 
 export class ImageCache {
   #source

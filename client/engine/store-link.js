@@ -76,8 +76,8 @@ export class StoreLink {
     checkLayer(options.layer)
     this.#options = options
     this.#owner = owner
-    const { timeout, fetchOptions, offline, read, layer } = options
-    const couch = db && typeof db === 'object' ? db : offline && db == null ? undefined : new CouchSource(db, { timeout, fetchOptions })
+    const { offline, read, layer } = options
+    const couch = sourceOf(db, options)
     /** reads the tiles @type {any} */
     this.source = offline ? offline.source({ layer, read, couch }) : couch
     this.#health = new StoreHealth({
@@ -151,7 +151,8 @@ export class StoreLink {
   async readLayer () {
     this.#reading.abort()
     this.#reading = new AbortController()
-    const doc = await this.ask('layer', signal => this.source.layer(this.#options.layer, signal), AbortSignal.any([this.stop.signal, this.#reading.signal]))
+    const either = AbortSignal.any([this.stop.signal, this.#reading.signal])
+    const doc = await this.ask('layer', signal => this.source.layer(this.#options.layer, signal), either)
     if (doc) this.#take(doc)
   }
 
@@ -248,4 +249,10 @@ export class StoreLink {
       offline.off('online', onOnline)
     }, { once: true })
   }
+}
+
+/** @param {any} db an address, or a source @param {LinkOptions} options */
+function sourceOf (db, { timeout, fetchOptions, offline }) {
+  if (offline && db == null) return undefined
+  return db && typeof db === 'object' ? db : new CouchSource(db, { timeout, fetchOptions })
 }

@@ -18,8 +18,11 @@ export const compareControlDefaults = compareDefaults
  * @typedef {L.GridLayer | L.GridLayer[] | null} Side layers with a container that can be clipped
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.Control & CompareHandle, typeof compareDefaults & L.ControlOptions, CompareControlEvents, typeof L.Control>} */ (
-  /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareControlDefaults })))
+/**
+ * @type {import('./leaflet.js').Base<L.Control & CompareHandle, typeof compareDefaults & L.ControlOptions,
+ *   CompareControlEvents, typeof L.Control>}
+ */
+const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareControlDefaults }))
 
 /** Two sides: under a swipe handle, faded into each other, or on two maps. */
 export class CompareControl extends Base {
@@ -119,7 +122,8 @@ export class CompareControl extends Base {
   }
 
   _openSide () {
-    const box = element('div', { class: 'tilecouch-compare-other', role: 'region', 'aria-label': this._handle.words.otherMap })
+    const label = this._handle.words.otherMap
+    const box = element('div', { class: 'tilecouch-compare-other', role: 'region', 'aria-label': label })
     this._container.prepend(box)
     const { x, y } = this._map.getSize()
     this._handle.setSize(x, y) // before the second map is measured
@@ -169,9 +173,11 @@ export class CompareControl extends Base {
     const { x, y } = this._map.getSize()
     const [topLeft, bottomRight] = corners ??
       [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
-    const at = Math.round(topLeft.x + this.getSplit() * x)
-    const [from, to] = this._left.includes(layer) ? [topLeft.x, at] : [at, bottomRight.x]
-    container.style.clipPath = `polygon(${from}px ${topLeft.y}px, ${to}px ${topLeft.y}px, ${to}px ${bottomRight.y}px, ${from}px ${bottomRight.y}px)`
+    const middle = Math.round(topLeft.x + this.getSplit() * x)
+    const [left, right] = this._left.includes(layer) ? [topLeft.x, middle] : [middle, bottomRight.x]
+    const [top, bottom] = [topLeft.y, bottomRight.y]
+    const polygon = [[left, top], [right, top], [right, bottom], [left, bottom]].map(point => `${point.join('px ')}px`)
+    container.style.clipPath = `polygon(${polygon.join(', ')})`
   }
 
   /** Neither clipped nor faded. */

@@ -36,8 +36,11 @@ const grid = /** @type {any} */ (L.GridLayer.prototype)
  *   CouchLayerEvents
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.TileLayer, typeof couchDefaults & {layer: string} & L.TileLayerOptions, CouchLayerEvents, typeof L.TileLayer>} */ (
-  /** @type {unknown} */ (L.TileLayer.extend({ includes: gridMixin, options: couchDefaults })))
+/**
+ * @type {import('./leaflet.js').Base<L.TileLayer, typeof couchDefaults & {layer: string} & L.TileLayerOptions,
+ *   CouchLayerEvents, typeof L.TileLayer>}
+ */
+const Base = /** @type {any} */ (L.TileLayer.extend({ includes: gridMixin, options: couchDefaults }))
 
 /**
  * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an
@@ -178,7 +181,8 @@ export class CouchLayer extends Base {
     const turn = {}
     this._turns.set(el, turn)
     if (this.options.crossOrigin !== false) image.crossOrigin = el.crossOrigin
-    if (fresh && !/\?rev=/.test(url)) await fetch(url, { ...this.options.fetchOptions, cache: 'reload' }).catch(() => {})
+    const isStale = fresh && !/\?rev=/.test(url)
+    if (isStale) await fetch(url, { ...this.options.fetchOptions, cache: 'reload' }).catch(() => {})
     image.src = url
     const found = await image.decode().then(() => true, () => false)
     if (!el.isConnected || this._turns.get(el) !== turn) return

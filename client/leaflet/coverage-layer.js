@@ -34,8 +34,11 @@ export const coverageDefaults = {
  * @property {{tiles: CoverageCounts}} coverage the view was looked up; how many tiles there are of each kind
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof coverageDefaults & {layer: string} & L.GridLayerOptions, CoverageLayerEvents, typeof L.GridLayer>} */ (
-  /** @type {unknown} */ (L.GridLayer.extend({ includes: gridMixin, options: coverageDefaults })))
+/**
+ * @type {import('./leaflet.js').Base<L.GridLayer, typeof coverageDefaults & {layer: string} & L.GridLayerOptions,
+ *   CoverageLayerEvents, typeof L.GridLayer>}
+ */
+const Base = /** @type {any} */ (L.GridLayer.extend({ includes: gridMixin, options: coverageDefaults }))
 
 /**
  * Marks the tiles of the zoom that is shown: those that are on the device with everything that the areas contain

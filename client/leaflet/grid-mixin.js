@@ -101,7 +101,8 @@ export function zoomShift ({ options: { crs: own } }, doc, grid) {
     if (own.code && !['EPSG:3857', 'EPSG:900913'].includes(own.code)) fail(`is in ${own.code}`)
     return Math.log2(tileSize / 256) // a tile of 512 pixels covers four of Leaflet's next zoom
   }
-  if (own.code !== grid.crs && !(grid.inDegrees && own.code === 'EPSG:4326')) fail(`is in ${own.code ?? 'a system without a code'}`)
+  const isSameSystem = own.code === grid.crs || (grid.inDegrees && own.code === 'EPSG:4326')
+  if (!isSameSystem) fail(`is in ${own.code ?? 'a system without a code'}`)
   const fits = (zoom, z) => {
     const { origin: [left, top], span: [width, height], columns, rows } = grid.matrix(z)
     const place = (x, y) => own.transformation.transform(L.point(x, y), own.scale(zoom))

@@ -22,8 +22,11 @@ export const historyDefaults = engineDefaults
  *   import('./grid-mixin.js').StoreEvents & import('./grid-mixin.js').TileEvents} HistoryLayerEvents
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.GridLayer & HistoryMethods, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
-  /** @type {unknown} */ (L.GridLayer.extend({ includes: gridMixin, options: historyDefaults })))
+/**
+ * @type {import('./leaflet.js').Base<L.GridLayer & HistoryMethods, typeof historyDefaults & {layer: string} &
+ *   L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>}
+ */
+const Base = /** @type {any} */ (L.GridLayer.extend({ includes: gridMixin, options: historyDefaults }))
 
 /**
  * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what

@@ -93,7 +93,8 @@ export class NewestTiles {
       if (!item.shown) await this.#showPlaceholder(item, signal)
       const remote = await asked
       if (await this.#show(item, remote, WHOLE_TILE, signal)) return
-      throw new TilecouchError('TRUNCATED_IMAGE', { type: remote.blob.type || 'image', why: 'the browser cannot decode it' })
+      const type = remote.blob.type || 'image'
+      throw new TilecouchError('TRUNCATED_IMAGE', { type, why: 'the browser cannot decode it' })
     } catch (error) {
       await this.#fail(item, error, signal)
     }

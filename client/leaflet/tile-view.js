@@ -41,8 +41,9 @@ export class TileView {
     const before = this.#image
     this.#image = image
     if (image && place) {
-      const scale = 100 * 2 ** place.up
-      Object.assign(image.style, { position: 'absolute', width: `${scale}%`, height: `${scale}%`, left: `${-100 * place.dx}%`, top: `${-100 * place.dy}%` })
+      const size = `${100 * 2 ** place.up}%`
+      const [left, top] = [`${-100 * place.dx}%`, `${-100 * place.dy}%`]
+      Object.assign(image.style, { position: 'absolute', width: size, height: size, left, top })
       this.el.append(image)
     }
     if (!before) return

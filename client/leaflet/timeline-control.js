@@ -1,7 +1,7 @@
 // The timeline as a control of Leaflet.
 import L from './version.js'
 import { delegate } from '../engine/delegate.js'
-import { Timeline, timelineDefaults } from '../timeline/timeline.js'
+import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 
 export const timelineControlDefaults = {
   /** @type {L.ControlPosition} anything at the bottom: along the lower edge of the map; at the top: along the upper */
@@ -17,8 +17,11 @@ export const timelineControlDefaults = {
  * @typedef {Partial<typeof timelineControlDefaults>} TimelineControlOptions
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.Control & Timeline, typeof timelineControlDefaults, TimelineControlEvents, typeof L.Control>} */ (
-  /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineControlDefaults })))
+/**
+ * @type {import('./leaflet.js').Base<L.Control & Timeline, typeof timelineControlDefaults, TimelineControlEvents,
+ *   typeof L.Control>}
+ */
+const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineControlDefaults }))
 
 /** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
 export class TimelineControl extends Base {
@@ -53,7 +56,7 @@ export class TimelineControl extends Base {
   }
 }
 
-delegate(TimelineControl, Timeline, '_timeline', ['clock', 'element', 'id', 'layers', 'player', 'span', 'state', 'zone'])
+delegate(TimelineControl, Timeline, '_timeline', ['element', ...TIMELINE_FIELDS])
 
 /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
 export const timeline = (layers, options) => new TimelineControl(layers, options)

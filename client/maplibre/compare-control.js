@@ -121,7 +121,8 @@ export class CompareControl extends Held {
     this._handle.setSize(clientWidth, clientHeight)
     const isFading = this.getMode() === 'fade'
     const split = this.getSplit()
-    Object.assign(this.#box.style, { opacity: isFading ? split : 1, clipPath: isFading ? 'none' : `inset(0 ${100 * (1 - split)}% 0 0)` })
+    const clipPath = isFading ? 'none' : `inset(0 ${100 * (1 - split)}% 0 0)`
+    Object.assign(this.#box.style, { opacity: isFading ? split : 1, clipPath })
   }
 }
 

@@ -62,7 +62,9 @@ export class HistoryLayer extends Held {
       drawsVectors: true,
       decode: (...given) => this.#source.decode(...given),
       setLayer (doc, _, grid) {
-        if (grid) throw new TilecouchError('MAP_GRID', { layer: doc?.layer, grid: grid.id, crs: grid.crs, why: 'is in Web Mercator' })
+        if (!grid) return
+        const { id, crs } = grid
+        throw new TilecouchError('MAP_GRID', { layer: doc?.layer, grid: id, crs, why: 'is in Web Mercator' })
       },
       onReady: () => this.#put(),
       onTime: () => this.#refresh(),

@@ -1,6 +1,7 @@
-// Addresses of a store in styles, as stored styles have them: `couch://osm@2024` is the TileJSON of the layer `osm` as of
-// the end of 2024, `couch://osm@2024/{z}/{x}/{y}.pbf` are its tiles, `couch://styles/osm@TIME/NAME` is a file of a stored
-// style.
+// Addresses of a store in styles, as stored styles have them:
+//   couch://osm@2024                    the TileJSON of the layer `osm` as of the end of 2024
+//   couch://osm@2024/{z}/{x}/{y}.pbf    its tiles
+//   couch://styles/osm@TIME/NAME        a file of a stored style
 import { addProtocol } from 'maplibre-gl'
 import { TilecouchError, asOf, endOf } from '../../core/index.js'
 

@@ -2,10 +2,10 @@
 import { Emitter } from '../engine/emitter.js'
 import { delegate } from '../engine/delegate.js'
 import { element } from '../timeline/dom.js'
-import { Timeline, timelineDefaults } from '../timeline/timeline.js'
+import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 
 export const timelineControlDefaults = {
-  /** @type {import('maplibre-gl').ControlPosition} at the bottom: along the lower edge of the map; at the top: along the upper one */
+  /** @type {import('maplibre-gl').ControlPosition} at the bottom or at the top: along that edge of the map */
   position: 'bottom-left',
   /** @type {HTMLElement | null} an element to be in instead of the map */
   container: null,
@@ -51,7 +51,7 @@ export class TimelineControl extends Held {
   }
 }
 
-delegate(TimelineControl, Timeline, '_timeline', ['clock', 'element', 'id', 'layers', 'player', 'span', 'state', 'zone'])
+delegate(TimelineControl, Timeline, '_timeline', ['element', ...TIMELINE_FIELDS])
 delegate(TimelineControl, Emitter, '_timeline')
 
 /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */

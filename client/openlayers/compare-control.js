@@ -33,7 +33,9 @@ export class CompareControl extends Base {
       this._update()
       this.dispatchEvent({ ...event })
     })
-    this._cut = event => cut(event, this._left.includes(event.target), this.getMode() === 'swipe' ? this.getSplit() : null)
+    this._cut = event => {
+      cut(event, this._left.includes(event.target), this.getMode() === 'swipe' ? this.getSplit() : null)
+    }
     this._resize = () => {
       const size = this.getMap()?.getSize()
       if (size) this._handle.setSize(size[0], size[1])

@@ -33,6 +33,11 @@ export const sourceDefaults = {
 }
 
 /**
+ * @template Result
+ * @typedef {(type: EventType | EventType[], listener: (event: any) => void) => Result} Listen
+ */
+
+/**
  * @typedef {import('../engine/clock.js').Clock} Clock
  * @typedef {import('../engine/history-methods.js').HistoryMethods} HistoryMethods
  * @typedef {import('../engine/history-engine.js').EngineOptions & Partial<typeof sourceDefaults>} HistorySourceOptions
@@ -73,11 +78,11 @@ export class HistorySource extends Base {
     const { attributions, interpolate, wrapX } = given
     super({ attributions, interpolate, wrapX, transition: 0, state: 'loading', tileGrid: createXYZ() })
     this.#given = given
-    /** @type {DataTileSource['on'] & ((type: EventType | EventType[], listener: (event: any) => void) => import('ol/events.js').EventsKey)} */
+    /** @type {DataTileSource['on'] & Listen<import('ol/events.js').EventsKey>} */
     this.on
-    /** @type {DataTileSource['once'] & ((type: EventType | EventType[], listener: (event: any) => void) => import('ol/events.js').EventsKey)} */
+    /** @type {DataTileSource['once'] & Listen<import('ol/events.js').EventsKey>} */
     this.once
-    /** @type {DataTileSource['un'] & ((type: EventType | EventType[], listener: (event: any) => void) => void)} */
+    /** @type {DataTileSource['un'] & Listen<void>} */
     this.un
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, options, {
@@ -263,7 +268,7 @@ export class HistorySource extends Base {
     this.#isOutdated ||= changed.size > 0 && views.some(view => view.isReprojected)
     if (!this.#isOutdated || !this.isShown()) return
     this.#isOutdated = false
-    this.setKey(`${++this.#repaints}`) // until they are made anew, OpenLayers shows the reprojected tiles of the key before
+    this.setKey(`${++this.#repaints}`) // OpenLayers shows the tiles of the key before until the new ones are made
   }
 
   #setLayer (doc, grid) {

@@ -1,7 +1,7 @@
 // The timeline as a control of OpenLayers.
 import Control from 'ol/control/Control.js'
 import { delegate } from '../engine/delegate.js'
-import { Timeline, timelineDefaults } from '../timeline/timeline.js'
+import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 
 export const timelineControlDefaults = {
   /** @type {'top' | 'bottom'} of the map, along which it lies */
@@ -50,7 +50,7 @@ export class TimelineControl extends Base {
   }
 }
 
-delegate(TimelineControl, Timeline, '_timeline', ['clock', 'id', 'layers', 'player', 'span', 'state', 'zone'])
+delegate(TimelineControl, Timeline, '_timeline', TIMELINE_FIELDS)
 
 /** @param {HistoryTarget | HistoryTarget[]} layers several share a clock @param {TimelineControlOptions} [options] */
 export const timeline = (layers, options) => new TimelineControl(layers, options)

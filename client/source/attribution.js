@@ -14,9 +14,9 @@ export function attributionNodes (html) {
   const walk = node => {
     if (node.nodeType === Node.TEXT_NODE) nodes.push(document.createTextNode(node.data))
     else if (node.tagName === 'A' && LINK.test(node.getAttribute('href'))) {
-      const link = document.createElement('a')
-      Object.assign(link, { href: node.getAttribute('href'), rel: 'noopener', target: '_blank', textContent: node.textContent })
-      nodes.push(link)
+      const { textContent } = node
+      const link = { href: node.getAttribute('href'), rel: 'noopener', target: '_blank', textContent }
+      nodes.push(Object.assign(document.createElement('a'), link))
     } else if (!/^(script|style)$/i.test(node.tagName ?? '')) node.childNodes.forEach(walk)
   }
   walk(parsed.body)

@@ -47,8 +47,11 @@ export class CouchSource {
 
   /** The layer document: TileJSON fields and the store's own. @returns {Promise<Record<string, any>>} */
   async layer (layer, signal) {
-    checkLayer(layer)
-    return checkSound(await this.#json(encodeURIComponent(layerId(layer)), { signal }, { missing: () => new TilecouchError('LAYER_NOT_FOUND', { layer }), isRight: body => body?._id === layerId(layer) }))
+    const id = layerId(checkLayer(layer))
+    return checkSound(await this.#json(encodeURIComponent(id), { signal }, {
+      missing: () => new TilecouchError('LAYER_NOT_FOUND', { layer }),
+      isRight: body => body?._id === id
+    }))
   }
 
   /**
@@ -61,7 +64,9 @@ export class CouchSource {
       columns.map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}] }))
     const { results } = await this.#query(BY_TILE, queries, signal)
     return results.map(({ rows }) => rows.map(({ id, key, value: { rev, bytes, gone, expires, digest } }) => ({
-      layer, z: key[1], x: key[2], y: key[3], time: key[4], rev, bytes, gone, expires, current: !id.includes('@'), ...(digest && { digest: `md5-${digest}` })
+      layer, z: key[1], x: key[2], y: key[3], time: key[4], rev, bytes, gone, expires,
+      current: !id.includes('@'),
+      ...(digest && { digest: `md5-${digest}` })
     })))
   }
 
@@ -81,7 +86,8 @@ export class CouchSource {
    * @param {Version} version
    */
   tileUrl ({ layer, z, x, y, time, rev, current }) {
-    return `${this.db}/${current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)}/${TILE_ATTACHMENT}?rev=${rev}`
+    const id = current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)
+    return `${this.db}/${id}/${TILE_ATTACHMENT}?rev=${rev}`
   }
 
   /** Template of the newest tiles for L.TileLayer. */
@@ -96,7 +102,8 @@ export class CouchSource {
    * @returns {Promise<Blob>} rejects with BAD_ANSWER when another image came, or a part of it
    */
   async tile (version, signal, { fresh = false } = {}) {
-    const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
+    const { layer, z, x, y, time } = version
+    const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
     return this.#retryPastCache(fresh ? 'reload' : 'force-cache', async cache => {
       const { blob } = await this.#image(this.tileUrl(version), { signal, cache }, missing)
@@ -136,9 +143,12 @@ export class CouchSource {
   async changes (layer, since, signal, { wait = since !== 'now', past = false } = {}) {
     // by id and not by field: a deleted document has no fields left
     const selector = { _id: { $regex: `^(${layer}:[0-9:]+${past ? '(@.+)?' : ''}|layer:${layer})$` } }
-    const { results, last_seq: last } = await this.#json(
-      `_changes?feed=${wait ? 'longpoll' : 'normal'}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`,
-      { method: 'POST', body: JSON.stringify({ selector }), signal }, { isRight: body => Array.isArray(body?.results) })
+    const query = new URLSearchParams({
+      feed: wait ? 'longpoll' : 'normal', filter: '_selector', since, timeout: String(this.options.timeout / 2)
+    })
+    const init = { method: 'POST', body: JSON.stringify({ selector }), signal }
+    const isRight = body => Array.isArray(body?.results)
+    const { results, last_seq: last } = await this.#json(`_changes?${query}`, init, { isRight })
     const tiles = []
     for (const { id, changes, deleted } of results) {
       if (isTileId(id)) tiles.push({ ...parseTileId(id), rev: changes[0].rev, deleted: Boolean(deleted) })
@@ -201,8 +211,9 @@ export class CouchSource {
       return this.#body(response, 'json')
     })
     const error = body?.results?.find?.(result => result?.error)
-    if (error) throw new TilecouchError('COUCHDB_ERROR', { url: this.db, status: 200, reason: error.reason ?? error.error })
-    if (!isRight(body)) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'JSON of another kind' })
+    const url = this.db
+    if (error) throw new TilecouchError('COUCHDB_ERROR', { url, status: 200, reason: error.reason ?? error.error })
+    if (!isRight(body)) throw new TilecouchError('BAD_ANSWER', { url, why: 'JSON of another kind' })
     return body
   }
 
@@ -220,8 +231,8 @@ export class CouchSource {
         await raceAbort(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
       return await raceAbort(read(response), waiting.signal)
     } catch (error) {
-      if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why: `no answer within ${timeout / 1000} s` })
-      throw error instanceof TilecouchError ? error : this.#unanswered(error, signal)
+      if (error instanceof TilecouchError && !waiting.isOver) throw error
+      throw this.#unanswered(waiting.isOver ? new DOMException('', 'TimeoutError') : error, signal)
     } finally {
       waiting.end()
     }
@@ -234,7 +245,8 @@ export class CouchSource {
       return await response[kind]()
     } catch (error) {
       if (error instanceof SyntaxError) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'not JSON' })
-      throw kind === 'blob' && error.name === 'TypeError' ? new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it was cut off' }) : this.#unanswered(error)
+      if (kind !== 'blob' || error.name !== 'TypeError') throw this.#unanswered(error)
+      throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it was cut off' })
     }
   }
 

@@ -6,8 +6,9 @@ export async function failureOf (response, url) {
   const body = await response.json().catch(() => undefined) ?? {}
   const { reason = response.statusText } = body
   const { status } = response
+  const isOfCouchDB = typeof body.error === 'string' || typeof body.reason === 'string'
   // a page of a proxy, as while its CouchDB is down: this does not say that something is missing
-  if (status === 404 && typeof body.error !== 'string' && typeof body.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
+  if (status === 404 && !isOfCouchDB) return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
   if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: url })
@@ -21,12 +22,16 @@ export async function failureOf (response, url) {
  */
 export function unanswered (error, { url, timeout, signal }) {
   if (signal?.aborted || error.name === 'AbortError') return error
-  return new TilecouchError('UNREACHABLE', { url, why: error.name === 'TimeoutError' ? `no answer within ${timeout / 1000} s` : error.message })
+  const why = error.name === 'TimeoutError' ? `no answer within ${timeout / 1000} s` : error.message
+  return new TilecouchError('UNREACHABLE', { url, why })
 }
 
 /** Whether it is the database that is missing, and not something in it. */
 export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
 
 /** Whether asking again may help: there was no answer, or the server failed. */
-export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' || error?.code === 'NO_ANSWER' ||
-  (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))
+export function isPassing (error) {
+  const { code, details } = error ?? {}
+  if (code === 'COUCHDB_ERROR') return details.status >= 500 || details.status === 429 || details.status === 408
+  return code === 'UNREACHABLE' || code === 'BAD_ANSWER' || code === 'NO_ANSWER'
+}

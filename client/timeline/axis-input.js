@@ -26,7 +26,8 @@ export function listenToPointers (control, parts, signal) {
     const inside = Math.min(Math.max(x, 0), axis.width)
     if (newest && inside > axis.x(domain.to) + axis.inset / 2) return null
     const ms = Math.min(Math.max(axis.ms(inside), domain.from), domain.to)
-    return snapTime(ms, times, axis.msPerPx * (event.pointerType === 'touch' ? SNAP.touch : SNAP.mouse)) ?? roundTime(ms, axis.msPerPx)
+    const reach = event.pointerType === 'touch' ? SNAP.touch : SNAP.mouse
+    return snapTime(ms, times, axis.msPerPx * reach) ?? roundTime(ms, axis.msPerPx)
   }
 
   function begin (event) {
@@ -35,7 +36,9 @@ export function listenToPointers (control, parts, signal) {
     const range = control.getRange() // not that of the last frame
     const name = event.target.closest('[data-drag]')?.dataset.drag
     const base = { id: event.pointerId, x, moved: false, pointerType: event.pointerType }
-    if (name === 'from' || name === 'to') return { ...base, kind: 'select', fixed: Date.parse(range[name === 'from' ? 'to' : 'from']), moved: true }
+    if (name === 'from' || name === 'to') {
+      return { ...base, kind: 'select', fixed: Date.parse(range[name === 'from' ? 'to' : 'from']), moved: true }
+    }
     if (name === 'strip' && zoomed && control.options.zoomable) return { ...base, kind: 'pan', span }
     if (event.shiftKey && control.options.selectable) return { ...base, kind: 'select', fixed: meant(x, event, false) }
     return { ...base, kind: 'seek' }
@@ -43,6 +46,7 @@ export function listenToPointers (control, parts, signal) {
 
   function move (event) {
     const x = xOf(event)
+    const inside = Math.min(Math.max(x, 0), control.state.axis.width)
     if (Math.abs(x - drag.x) >= CLICK) drag.moved = true
     if (drag.kind === 'pan') control.setSpan(moveSpan(drag.span, (drag.x - x) * control.state.axis.msPerPx))
     else if (drag.kind === 'select') {
@@ -53,10 +57,10 @@ export function listenToPointers (control, parts, signal) {
       const dragged = ends[0] === drag.fixed ? parts.to : parts.from
       control.render()
       dragged.focus({ preventScroll: true })
-      control.hover({ x: Math.min(Math.max(x, 0), control.state.axis.width), dragging: true, end: ends[0] === drag.fixed ? 'to' : 'from' })
+      control.hover({ x: inside, dragging: true, end: ends[0] === drag.fixed ? 'to' : 'from' })
     } else if (drag.moved || event.pointerType === 'mouse') {
       control.seek(meant(x, event), { soon: true })
-      control.hover({ x: Math.min(Math.max(x, 0), control.state.axis.width), dragging: true })
+      control.hover({ x: inside, dragging: true })
     }
   }
 
@@ -92,7 +96,8 @@ export function listenToPointers (control, parts, signal) {
     else if (!drag && event.pointerType === 'mouse') {
       const name = event.target.closest?.('[data-drag]')?.dataset.drag
       const x = xOf(event)
-      control.hover(name === 'from' || name === 'to' || (name === 'strip' && control.state.zoomed) ? null : { x, meant: () => meant(x, event) })
+      const isOnHandle = name === 'from' || name === 'to' || (name === 'strip' && control.state.zoomed)
+      control.hover(isOnHandle ? null : { x, meant: () => meant(x, event) })
     }
   })
 
@@ -169,5 +174,7 @@ export function listenToKeys (control, parts, container, signal) {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     if (act(/** @type {any} */ (event)) !== false) event.preventDefault()
   }, { signal })
-  for (const type of ['keyup', 'keypress']) container.addEventListener(type, event => event.stopPropagation(), { signal })
+  for (const type of ['keyup', 'keypress']) {
+    container.addEventListener(type, event => event.stopPropagation(), { signal })
+  }
 }

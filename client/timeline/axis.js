@@ -1,5 +1,5 @@
 // Draws the axis: bars, ticks, the thumb, the range, and the tip at the pointer.
-import { element, icon, svg, write } from './dom.js'
+import { element, icon, picture, slider, svg, write } from './dom.js'
 import { indexAsOf } from './steps.js'
 import { ticksOf } from './ticks.js'
 import { changeText, timeText, valueText } from './words.js'
@@ -9,27 +9,44 @@ const TALLEST = 40
 const TICKS_HEIGHT = 22 // pixels: ticks and labels
 const HOVER_DISTANCE = 8 // pixels from the pointer to the bar it means
 
-const slider = (name, label, children) => element('div', { class: `tilecouch-timeline-${name}`, role: 'slider', tabindex: 0, 'aria-label': label, 'aria-orientation': 'horizontal', 'data-drag': name }, children)
+/** A part of the axis: its class begins as all of the timeline do. */
+const part = (name, ...children) => element('div', { class: `tilecouch-timeline-${name}` }, ...children)
+
+function handle (name, label) {
+  const node = slider(`tilecouch-timeline-${name}`, label, element('i'))
+  write(node, { 'data-drag': name })
+  return node
+}
 
 /** @param {any} control the Timeline */
 export function makeAxis (control) {
   const { _words: words } = control
-  const paths = Object.fromEntries(['later', 'past', 'current', 'hover', 'marks'].map(name => [name, svg('path', { class: `tilecouch-${name}` })]))
+  const paths = Object.fromEntries(
+    ['later', 'past', 'current', 'hover', 'marks'].map(name => [name, svg('path', { class: `tilecouch-${name}` })])
+  )
   const labels = svg('g', { class: 'tilecouch-labels' })
   const base = svg('line', { class: 'tilecouch-base', x1: 0, y1: BARS_HEIGHT + 0.5, y2: BARS_HEIGHT + 0.5 })
-  const picture = svg('svg', { class: 'tilecouch-timeline-picture', height: BARS_HEIGHT + TICKS_HEIGHT, 'aria-hidden': 'true', focusable: 'false' }, [base, ...Object.values(paths), labels])
-  const span = element('div', { class: 'tilecouch-timeline-span' })
-  const thumb = slider('thumb', words.time, [element('i')])
-  const from = slider('from', words.from, [element('i')])
-  const to = slider('to', words.to, [element('i')])
-  const tip = element('div', { class: 'tilecouch-timeline-tip', 'aria-hidden': 'true' }, [element('b'), element('span')])
-  const message = element('div', { class: 'tilecouch-timeline-message' })
-  const strip = element('div', { class: 'tilecouch-timeline-strip', 'data-drag': 'strip' })
-  const root = element('div', { class: 'tilecouch-timeline-axis' }, [strip, span, picture, from, to, thumb, message, tip, element('div', { class: 'tilecouch-timeline-progress' })])
-  const newest = element('button', { type: 'button', class: 'tilecouch-newest', title: words.toNewest, 'aria-label': words.newest }, [icon('newest'), element('span', { text: words.newest })])
-  newest.addEventListener('click', () => control.seek(null))
+  const bars = picture(
+    { class: 'tilecouch-timeline-picture', height: BARS_HEIGHT + TICKS_HEIGHT }, [base, ...Object.values(paths), labels]
+  )
+  const span = part('span')
+  const thumb = handle('thumb', words.time)
+  const from = handle('from', words.from)
+  const to = handle('to', words.to)
+  const tip = part('tip', element('b'), element('span'))
+  write(tip, { 'aria-hidden': 'true' })
+  const message = part('message')
+  const strip = part('strip')
+  write(strip, { 'data-drag': 'strip' })
+  const root = part('axis', strip, span, bars, from, to, thumb, message, tip, part('progress'))
+  const newest = element('button', {
+    type: 'button', class: 'tilecouch-newest', title: words.toNewest, 'aria-label': words.newest,
+    on: { click: () => control.seek(null) }
+  }, icon('newest'), element('span', { text: words.newest }))
 
   let drawn = /** @type {any} */ ({})
+
+  const barOf = ({ x, tiles }) => barPath(x, BARS_HEIGHT, drawn.width, barHeight(tiles, drawn.most, TALLEST))
 
   function drawBars ({ axis, changes, time }) {
     if (drawn.changes !== changes || drawn.axis !== axis) {
@@ -45,7 +62,7 @@ export function makeAxis (control) {
     for (const bin of drawn.bins) {
       if (bin.x < -9 || bin.x > axis.width + 9) continue
       const is = bin.index > index ? 'later' : bin.index + bin.changes > index ? 'current' : 'past'
-      at[is] += barPath(bin.x, BARS_HEIGHT, drawn.width, barHeight(bin.tiles, drawn.most, TALLEST))
+      at[is] += barOf(bin)
     }
     for (const [name, d] of Object.entries(at)) write(paths[name], { d })
   }
@@ -54,10 +71,11 @@ export function makeAxis (control) {
     if (drawn.ticked === axis && drawn.zone === zone) return
     Object.assign(drawn, { ticked: axis, zone })
     const { ticks, context } = ticksOf(axis, zone, { words })
-    write(paths.marks, { d: ticks.map(tick => `M${Math.round(tick.x) + 0.5} ${BARS_HEIGHT + 1}v${tick.label ? 5 : 3}`).join('') })
+    const mark = tick => `M${Math.round(tick.x) + 0.5} ${BARS_HEIGHT + 1}v${tick.label ? 5 : 3}`
+    write(paths.marks, { d: ticks.map(mark).join('') })
     const text = (x, label, className) => svg('text', { x, y: BARS_HEIGHT + 17, class: className, text: label })
-    labels.replaceChildren(...(context ? [text(2, context, 'tilecouch-context')] : []),
-      ...ticks.filter(tick => tick.label).map(tick => text(Math.round(tick.x * 10) / 10, tick.label, tick.major ? 'tilecouch-major' : '')))
+    labels.replaceChildren(...(context ? [text(2, context, 'tilecouch-context')] : []), ...ticks
+      .filter(tick => tick.label).map(({ x, label, major }) => text(round(x), label, major ? 'tilecouch-major' : '')))
   }
 
   /** Moves a handle. What lies outside of the part in view is at its edge, paler. */
@@ -90,7 +108,7 @@ export function makeAxis (control) {
 
   function drawTip ({ axis, hover, zone, changes, complete }) {
     const bin = hover && binAt(drawn.bins, hover.x, HOVER_DISTANCE)
-    write(paths.hover, { d: bin && !hover.dragging ? barPath(bin.x, BARS_HEIGHT, drawn.width, barHeight(bin.tiles, drawn.most, TALLEST)) : '' })
+    write(paths.hover, { d: bin && !hover.dragging ? barOf(bin) : '' })
     tip.hidden = !hover
     if (!hover) return
     const several = bin && bin.changes > 1 && !hover.dragging
@@ -98,11 +116,11 @@ export function makeAxis (control) {
     const at = index => timeText(changes[index].time, changes, zone, words)
     const timed = time === null ? words.newest : timeText(time, changes, zone, words)
     write(tip.firstChild, { text: several ? words.changes(bin.changes) : timed })
-    write(tip.lastChild, {
-      text: bin
-        ? `${several ? `${at(bin.index)} – ${at(bin.index + bin.changes - 1)} · ` : ''}${words.tilesChanged(bin.tiles)}${bin.bytes ? `, ${words.size(bin.bytes)}` : ''}`
-        : complete ? changeText(time, changes, zone, words) : ''
-    })
+    const period = several ? `${at(bin.index)} – ${at(bin.index + bin.changes - 1)} · ` : ''
+    const size = bin?.bytes ? `, ${words.size(bin.bytes)}` : ''
+    let text = bin ? `${period}${words.tilesChanged(bin.tiles)}${size}` : ''
+    if (!bin && complete) text = changeText(time, changes, zone, words)
+    write(tip.lastChild, { text })
     const half = tip.offsetWidth / 2
     const x = bin && !hover.dragging ? bin.x : hover.x
     tip.style.transform = `translateX(${Math.round(Math.min(Math.max(x, half), axis.width - half) - half)}px)`
@@ -120,7 +138,7 @@ export function makeAxis (control) {
       for (const path of Object.values(paths)) write(path, { d: '' })
       return labels.replaceChildren()
     }
-    write(picture, { width: axis.width })
+    write(bars, { width: axis.width })
     write(base, { x2: axis.width })
     drawBars(state)
     drawTicks(state)
@@ -130,7 +148,7 @@ export function makeAxis (control) {
     drawTip(state)
   }
 
-  return { root, newest, thumb, from, to, elements: [element('div', { class: 'tilecouch-timeline-body' }, [root, newest])], render }
+  return { root, newest, thumb, from, to, elements: [part('body', root, newest)], render }
 }
 
 const MIN_DISTANCE = 5 // pixels from bar to bar at least; changes closer than this share one

@@ -6,7 +6,7 @@
 //   handle.setSize(800, 600).on('splitchange', ({ split }) => cut(split * 800))
 import { TilecouchError } from '../../core/errors.js'
 import { Emitter } from '../engine/emitter.js'
-import { element, icon, keepFromMap, write } from './dom.js'
+import { element, icon, keepFromMap, slider, write } from './dom.js'
 import { compareWords } from './words.js'
 
 // shares of the width
@@ -61,11 +61,14 @@ export class CompareHandle extends Emitter {
     this._split = clamp(split)
     this._size = { x: 0, y: 0 }
     this._padding = { left: 0, right: 0, bottom: 0 }
-    this._labels = ['left', 'right'].map(side => element('span', { class: `tilecouch-compare-label tilecouch-compare-${side}` }))
-    this._handle = element('div', { class: 'tilecouch-compare-handle', role: 'slider', tabindex: 0, 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-orientation': 'horizontal' }, [icon('swap')])
-    this._divider = element('div', { class: 'tilecouch-compare-divider' }, [...this._labels, this._handle])
+    this._labels = ['left', 'right']
+      .map(side => element('span', { class: `tilecouch-compare-label tilecouch-compare-${side}` }))
+    this._handle = slider('tilecouch-compare-handle', label, icon('swap'))
+    write(this._handle, { 'aria-valuemin': 0, 'aria-valuemax': 100 })
+    this._divider = element('div', { class: 'tilecouch-compare-divider' }, this._labels, this._handle)
     this._track = element('div', { class: 'tilecouch-compare-track' })
-    this.element = /** @type {HTMLElement} */ (element('div', { class: 'tilecouch-compare' }, [this._track, this._divider]))
+    /** @type {HTMLElement} */
+    this.element = element('div', { class: 'tilecouch-compare' }, this._track, this._divider)
     keepFromMap(this._divider)
     this._listenToHandle()
     this.setLabels(leftLabel, rightLabel)

@@ -16,7 +16,7 @@ const ICONS = {
   clear: 'M8 5H4.5v14H8M16 5h3.5v14H16M9.5 9.5l5 5M14.5 9.5l-5 5',
   toRange: 'M4 5v14M20 5v14M8 12h8M10.5 9.5 8 12l2.5 2.5M13.5 9.5 16 12l-2.5 2.5',
   loop: 'M17 3.5 20 6.5l-3 3M20 6.5H8a4 4 0 0 0-4 4v1M7 20.5l-3-3 3-3M4 17.5h12a4 4 0 0 0 4-4v-1',
-  more: 'FM12 4.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6M12 10.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6M12 16.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6',
+  more: ['FM12 4.2', 'M12 10.2', 'M12 16.2'].map(start => `${start}a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6`).join(''),
   swap: 'M9.5 6.5 4 12l5.5 5.5M14.5 6.5 20 12l-5.5 5.5'
 }
 
@@ -45,6 +45,10 @@ export function svg (tag, attributes = {}, children = []) {
   return node
 }
 
+/** A picture that screen readers skip. */
+export const picture = (attributes, children) =>
+  svg('svg', { 'aria-hidden': 'true', focusable: 'false', ...attributes }, children)
+
 /** Sets what differs, so that nothing is repainted (or read aloud again) for nothing. */
 export function write (node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -60,8 +64,9 @@ export function write (node, attributes) {
 export function icon (name) {
   const path = ICONS[name]
   const filled = path.startsWith('F')
-  return svg('svg', { viewBox: '0 0 24 24', width: 22, height: 22, 'aria-hidden': 'true', focusable: 'false', class: `tilecouch-icon${filled ? ' tilecouch-icon-filled' : ''}` },
-    [svg('path', { d: filled ? path.slice(1) : path })])
+  const shape = svg('path', { d: filled ? path.slice(1) : path })
+  const classes = filled ? 'tilecouch-icon tilecouch-icon-filled' : 'tilecouch-icon'
+  return picture({ viewBox: '0 0 24 24', width: 22, height: 22, class: classes }, [shape])
 }
 
 /**
@@ -69,10 +74,15 @@ export function icon (name) {
  * @param {keyof typeof ICONS} name
  */
 export function iconButton (name, label, act, className = '') {
-  const button = element('button', { type: 'button', class: `tilecouch-button ${className}`.trim(), 'aria-label': label, title: label }, [icon(name)])
-  button.addEventListener('click', act)
-  return button
+  const classes = `tilecouch-button ${className}`.trim()
+  const on = { click: act }
+  return element('button', { type: 'button', class: classes, 'aria-label': label, title: label, on }, icon(name))
 }
+
+/** A handle that moves sideways; `aria-valuenow` and the like are written by its owner. */
+export const slider = (className, label, ...children) => element('div', {
+  class: className, role: 'slider', tabindex: 0, 'aria-label': label, 'aria-orientation': 'horizontal'
+}, ...children)
 
 /** Another icon and name for a button. */
 export function rename (button, name, label) {

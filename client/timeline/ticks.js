@@ -13,11 +13,16 @@ const GAP = 18 // pixels between labels at least
 /** @typedef {{unit: 'clock' | 'day' | 'month' | 'year', every: number, length: number}} Level */
 
 /** @returns {Level[]} */
-const levels = (unit, length, ...counts) => counts.map(every => ({ unit, every: unit === 'clock' ? every * length : every, length: every * length }))
+const levels = (unit, length, ...counts) => counts
+  .map(count => ({ unit, every: unit === 'clock' ? count * length : count, length: count * length }))
 
 const LEVELS = [
-  ...levels('clock', SECOND, 1, 5, 15, 30), ...levels('clock', MINUTE, 1, 5, 15, 30), ...levels('clock', HOUR, 1, 3, 6, 12),
-  ...levels('day', DAY, 1, 2, 5, 10), ...levels('month', MONTH, 1, 3, 6), ...levels('year', YEAR, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+  ...levels('clock', SECOND, 1, 5, 15, 30),
+  ...levels('clock', MINUTE, 1, 5, 15, 30),
+  ...levels('clock', HOUR, 1, 3, 6, 12),
+  ...levels('day', DAY, 1, 2, 5, 10),
+  ...levels('month', MONTH, 1, 3, 6),
+  ...levels('year', YEAR, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 ]
 
 /** Widths of a text at 11 px, rather too wide. */
@@ -50,7 +55,8 @@ export function ticksOf (axis, zone, { measure = estimate, words = timelineWords
   const finer = LEVELS.slice(0, Math.max(index, 0))
     .findLast(each => each.length / axis.msPerPx >= 9 && (level.length / each.length) % 1 < 0.05)
   const coarse = new Set(shown.ticks.map(tick => tick.ms))
-  const small = finer ? marks(finer, left, right, zone).filter(({ ms }) => !coarse.has(ms)).map(({ ms }) => ({ ms, x: axis.x(ms), label: '', major: false })) : []
+  const small = (finer ? marks(finer, left, right, zone) : []).filter(({ ms }) => !coarse.has(ms))
+    .map(({ ms }) => ({ ms, x: axis.x(ms), label: '', major: false }))
   return { ticks: [...shown.ticks, ...small].sort((a, b) => a.ms - b.ms), context: shown.context ? context : '' }
 }
 
@@ -91,7 +97,7 @@ function labelOf ({ unit, every }, civil, words) {
   const wall = new Date(civil)
   const [year, month, day] = [wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate()]
   if (unit === 'year') return { label: String(year), major: false }
-  if (unit === 'month') return month ? { label: words.month(civil), major: false } : { label: String(year), major: true }
+  if (unit === 'month') return { label: month ? words.month(civil) : String(year), major: month === 0 }
   if (unit === 'day') {
     if (day === 1) return { label: month ? words.month(civil) : words.monthYear(civil), major: true }
     return { label: every === 1 ? String(day) : words.dayMonth(civil), major: false }

@@ -19,6 +19,9 @@ const SPEAK_DELAY = 600 // milliseconds without a move, after which the time is 
 const LAYER_EVENTS = 'changes extent timeload loading tileerror add remove'
 const PLAYER_EVENTS = 'play pause waiting step speedchange pacechange loopchange'
 
+/** What can be read from a control that holds a Timeline, as from the Timeline. */
+export const TIMELINE_FIELDS = ['clock', 'id', 'layers', 'player', 'span', 'state', 'zone']
+
 /** A handle's own time, that of the thumb while it is dragged, or what the pointer means. */
 const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end] : dragging ? time : inSeconds(meant())
 
@@ -88,8 +91,9 @@ export class Timeline extends Emitter {
     this._toolbar = makeToolbar(this)
     this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
     /** all that is seen of it @type {HTMLElement} */
-    this.element = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': this._words.timeline, tabindex: -1 },
-      [...this._toolbar.elements, ...this._axisView.elements, this._spoken])
+    this.element = element('div', {
+      class: 'tilecouch-timeline', role: 'group', 'aria-label': this._words.timeline, tabindex: -1
+    }, this._toolbar.elements, this._axisView.elements, this._spoken)
     keepFromMap(this.element)
     this._observer = new ResizeObserver(() => this._measure())
   }

@@ -15,7 +15,8 @@ const LONGEST = 1200 // seconds
 /** @param {any} control the Timeline @returns {{elements: HTMLElement[], render: (state: any) => void}} */
 export function makeToolbar (control) {
   const { player, options, _words: words } = control
-  const transport = element('div', { class: 'tilecouch-timeline-transport', role: 'group', 'aria-label': words.transport })
+  const transport =
+    element('div', { class: 'tilecouch-timeline-transport', role: 'group', 'aria-label': words.transport })
   const first = iconButton('first', words.first, () => player.first(), 'tilecouch-wide')
   const previous = iconButton('previous', words.previous, () => player.step(-1))
   const play = iconButton('play', words.play, () => player.toggle(), 'tilecouch-play')
@@ -39,7 +40,9 @@ export function makeToolbar (control) {
   const speed = speedMenu(control)
   const zones = zoneSwitch(control)
   const group = (...children) => element('div', { class: 'tilecouch-timeline-group' }, children)
-  const tools = element('div', { class: 'tilecouch-timeline-tools', id: `tilecouch-tools-${control.id}`, role: 'group', 'aria-label': words.settings }, [
+  const tools = element('div', {
+    class: 'tilecouch-timeline-tools', id: `tilecouch-tools-${control.id}`, role: 'group', 'aria-label': words.settings
+  }, [
     options.selectable && group(range),
     options.zoomable && group(toRange),
     options.playable && group(loop, speed),
@@ -87,7 +90,8 @@ export function makeToolbar (control) {
 function rangeText (range, changes, zone, words) {
   const [from, to] = [range.from, range.to].map(time => Date.parse(time))
   const [first, last] = [from, to].map(ms => dateText(ms, zone, words))
-  const days = first === last ? `${first}, ${clockText(from, zone, words)} – ${clockText(to, zone, words)}` : `${first} – ${last}`
+  const [start, end] = [from, to].map(ms => clockText(ms, zone, words))
+  const days = first === last ? `${first}, ${start} – ${end}` : `${first} – ${last}`
   return `${days} · ${words.changes(within(changes.map(change => change.time), range).length)}`
 }
 
@@ -112,7 +116,9 @@ function speedMenu ({ player, _words: words }) {
       shown = wanted
       select.replaceChildren(...[
         group(words.steps, speeds.map(each => element('option', { value: each, text: words.perSecond(each) }))),
-        group(words.pace, paces.map(([name, pace]) => element('option', { value: `pace ${pace}`, text: words.paces[name] })))
+        group(words.pace, paces.map(
+          ([name, pace]) => element('option', { value: `pace ${pace}`, text: words.paces[name] })
+        ))
       ].filter(Boolean))
     }
     const value = player.getPace() ? `pace ${player.getPace()}` : String(present)
@@ -125,7 +131,10 @@ function zoneSwitch (control) {
   const { _words: words, options: { timeZone } } = control
   // a zone by name takes the place of the local one
   const other = timeZone === 'utc' ? 'local' : timeZone
-  const choices = [['utc', 'UTC', words.utc], [other, other === 'local' ? words.local : other.split('/').pop().replace(/_/g, ' '), other === 'local' ? words.ofComputer : words.ofZone(other)]]
+  const choices = [
+    ['utc', 'UTC', words.utc],
+    other === 'local' ? [other, words.local, words.ofComputer] : [other, cityOf(other), words.ofZone(other)]
+  ]
   const buttons = choices.map(([zone, text, title]) => {
     const button = element('button', { type: 'button', class: 'tilecouch-choice', text, title })
     button.addEventListener('click', () => control.setTimeZone(zone))
@@ -133,6 +142,12 @@ function zoneSwitch (control) {
   })
   return {
     element: element('div', { class: 'tilecouch-choices', role: 'group', 'aria-label': words.zone }, buttons),
-    render: () => buttons.forEach((button, index) => write(button, { 'aria-pressed': String(control.getTimeZone() === choices[index][0]) }))
+    render () {
+      const chosen = control.getTimeZone()
+      buttons.forEach((button, index) => write(button, { 'aria-pressed': String(chosen === choices[index][0]) }))
+    }
   }
 }
+
+/** `New York` of `America/New_York` */
+const cityOf = zone => zone.split('/').pop().replace(/_/g, ' ')

@@ -27,7 +27,10 @@ const utc = { name: 'utc', civil: ms => ms, instant: civil => civil, label: () =
 
 function makeZone (name, locale) {
   const timeZone = name === 'local' ? undefined : name
-  const fields = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' })
+  const fields = new Intl.DateTimeFormat('en-US', {
+    timeZone, hourCycle: 'h23',
+    year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric'
+  })
   const short = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' })
 
   const civil = ms => {
