@@ -1,6 +1,18 @@
 // The tiles on the screen and what each of them should show. A step of the clock replaces only the tiles that differ,
-// after their images are decoded, and all at once; only if some are very late, the others do not wait for them. What
+// after their images are decoded, and all at once. If some are very late, the others do not wait for them. A tile that
 // comes into view during a step is shown with the others: no frame mixes two times.
+//
+// Each tile is in one of these states. Until it is `shown`, it shows the image that it had before, if any.
+//
+//   state     meaning                                        ends when                                     others wait
+//   unknown   the index does not say what it should show     the index says it: waiting, staged or shown   yes
+//   late      the same, for longer than `together`           the same                                      no
+//   waiting   its image is not decoded                       the image is decoded: staged, or it failed    yes
+//   staged    its image is decoded, or it shows nothing      no other tile is waited for: shown            no
+//   shown     it shows what it should                        the clock moves, or it has a new version      no
+//   failed    its image did not come; this was reported      an attempt succeeds: shown                    no
+//
+// Others wait for a tile at most `together` milliseconds, and only if a tile would change that shows an older image.
 import { TilecouchError } from '../../core/index.js'
 import { backoff } from '../source/wait.js'
 import { versionKey } from './image-cache.js'
@@ -42,11 +54,13 @@ export class Scene {
   #listeners
   #isCurrent
   #decode
+  /** it was reported that every tile shows what it should */
   #isComplete = true
   /** not every tile knows what it should show now */
   #updating = false
-  #late = false
-  /** ends the waiting for what is late @type {ReturnType<typeof setTimeout> | undefined} */
+  /** the time is over in which others wait for a tile */
+  #isOver = false
+  /** of the end of that time @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
   /** how often the clock moved */
   #step = 0
@@ -77,7 +91,7 @@ export class Scene {
   /** Whether every tile shows what it should, or has failed and reported it. */
   get isShown () {
     if (this.#updating) return false
-    for (const item of this.#items) if (!isSettled(item) && this.#isCurrent(item)) return false
+    for (const item of this.#items) if (!SETTLED.has(this.#stateOf(item)) && this.#isCurrent(item)) return false
     return true
   }
 
@@ -103,11 +117,11 @@ export class Scene {
     if (!this.#isComplete) this.#showStaged()
   }
 
-  /** The clock moved, and `update` follows: when all is shown it is said, also when nothing had to change. */
+  /** The clock moved, and `update` follows. When all is shown, this is reported, also if nothing had to change. */
   beginStep () {
-    // what was late in the last step says nothing of this one, which has all of its time to come
+    // this step has all of its time to come, also if tiles of the step before were late
     this.#timer = void clearTimeout(this.#timer)
-    this.#isComplete = this.#late = false
+    this.#isComplete = this.#isOver = false
     this.isStepping = this.#updating = true
     this.#step++
   }
@@ -137,20 +151,20 @@ export class Scene {
     this.update()
   }
 
-  /** Forgets all tiles, without a word. */
+  /** Forgets all tiles, and reports nothing. */
   close () {
     this.#timer = void clearTimeout(this.#timer)
     for (const item of this.#items) this.#release(item, true)
     this.#items.clear()
     this.#isComplete = true
-    this.#late = this.isStepping = false
+    this.#isOver = this.isStepping = false
   }
 
   /** @returns {boolean} whether the index could say */
   #setTarget (item) {
     const picture = this.#resolve(item)
     if (picture === undefined) {
-      if (item.target !== item.shown) { // what an earlier step wanted is not to be seen now
+      if (item.target !== item.shown) { // the image of an earlier step must not be seen now
         this.#release(item, false)
         item.target = item.picture = undefined
       }
@@ -170,7 +184,7 @@ export class Scene {
 
   async #load (item, isSecond = false) {
     const { picture } = item
-    // by this very step: a version that many steps wanted is decoded once
+    // by the present step: an image that several steps asked for is decoded once
     const isWanted = () => item.picture === picture && this.#items.has(item)
     try {
       const blob = await this.#store.load(picture.version, { user: item })
@@ -179,7 +193,7 @@ export class Scene {
       const image = await this.#decode(blob, picture, item).catch(() => this.#store.forget(picture.version))
       if (!isWanted()) return discard(image)
       if (image) return this.#stage(item, image, isFromDevice)
-      if (isFromDevice && !isSecond) return this.#load(item, true) // now from elsewhere
+      if (isFromDevice && !isSecond) return this.#load(item, true) // from the network
       throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
     } catch (error) {
       if (isWanted() && error.name !== 'AbortError') this.#fail(item, error)
@@ -198,7 +212,7 @@ export class Scene {
     item.view.mark(true)
     if (error.code === 'TILE_NOT_FOUND' && item.failures === 1) this.#listeners.onOutdated(item)
     const isFirst = item.shown === undefined
-    if (isFirst) item.shown = '?' // neither an image nor nothing: whatever comes replaces it
+    if (isFirst) item.shown = '?' // any result replaces it, also that there is nothing to draw
     this.#listeners.onError(item, error, isFirst)
     item.timer = setTimeout(() => {
       if (item.failed) this.#load(item)
@@ -216,13 +230,15 @@ export class Scene {
   /** Shows staged images when it is time to, and reports when all is shown. */
   #showStaged () {
     if (this.#updating) return
-    let [waiting, keeping] = [false, false]
+    let isAwaited = false // another tile has to come first
+    let isOlder = false // a tile would change that shows an older image
     for (const item of this.#items) {
-      if (isSettled(item) || !this.#isCurrent(item) || this.#isUnknownForLong(item)) continue
-      waiting ||= !item.staged
-      keeping ||= hasOlder(item)
+      const state = this.#stateOf(item)
+      if (SETTLED.has(state) || state === 'late' || !this.#isCurrent(item)) continue
+      isAwaited ||= state !== 'staged'
+      isOlder ||= hasOlder(item)
     }
-    const isHeld = waiting && keeping && !this.#late
+    const isHeld = isAwaited && isOlder && !this.#isOver
     this.isStepping &&= isHeld
     if (isHeld) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     else this.#timer = void clearTimeout(this.#timer)
@@ -232,24 +248,28 @@ export class Scene {
       if (!item.staged || (isHeld && (this.isStepping || hasOlder(item)))) continue
       changed ||= item.shown !== undefined
       this.#show(item)
-      if (this.#step !== step) break // who heard of it moved the clock
+      if (this.#step !== step) break // a listener moved the clock
     }
     if (changed) this.#listeners.onPaint()
     if (this.#step !== step) return
-    if (!waiting) this.#late = false
+    if (!isAwaited) this.#isOver = false
     if (this.#isComplete || !this.isShown) return
     this.#isComplete = true
     this.#listeners.onShown()
   }
 
-  /** While steps follow one another quickly, each waits anew; an index that does not answer holds up none for ever. */
-  #isUnknownForLong (item) {
-    return item.unknownSince !== undefined && Date.now() - item.unknownSince >= this.#options.together
+  /** @param {Item} item @returns {'unknown' | 'late' | 'waiting' | 'staged' | 'shown' | 'failed'} */
+  #stateOf ({ unknownSince, failed, target, shown, staged }) {
+    // each step waits anew; an index that does not answer holds up none for ever
+    if (unknownSince !== undefined) return Date.now() - unknownSince >= this.#options.together ? 'late' : 'unknown'
+    if (failed) return 'failed' // also while a new attempt is decoded: nothing waits for it
+    if (target !== undefined && target === shown) return 'shown'
+    return staged ? 'staged' : 'waiting'
   }
 
   #stopWaiting () {
     this.#timer = undefined
-    this.#late = true
+    this.#isOver = true
     this.#showStaged()
   }
 
@@ -270,11 +290,10 @@ export class Scene {
   }
 }
 
-/** An image that nobody will see: a bitmap keeps its memory until it is closed. */
+/** An image that will not be shown. A bitmap keeps its memory until it is closed. */
 const discard = image => image?.close?.()
 
 /** Whether it shows an earlier image, or nothing where there was none. */
 const hasOlder = item => item.shown !== undefined && item.shown !== '?'
 
-const isSettled = item => item.unknownSince === undefined &&
-  (item.failed || (item.target !== undefined && item.target === item.shown))
+const SETTLED = new Set(['shown', 'failed'])

@@ -1,12 +1,19 @@
 // The two kinds of sources that MapLibre draws a history from: images and vector tiles. MapLibre asks them for tiles,
 // as it asks its own, and each answers with what the time engine shows there. A step of the clock changes all its tiles
 // between two frames: images are decoded, and vector tiles are parsed, before that.
-import { RasterTileSource, VectorTileSource, addProtocol, addSourceType } from 'maplibre-gl'
-import { tileRanges } from '../../core/index.js'
+import { RasterTileSource, VectorTileSource, addProtocol, addSourceType, getVersion } from 'maplibre-gl'
+import { TilecouchError, tileRanges } from '../../core/index.js'
 import { decodeBitmap } from '../engine/bitmap.js'
 import { columnsOf } from '../engine/resolve.js'
 import { attributionHtml } from '../source/attribution.js'
 import { inflate } from './protocol.js'
+
+// docs/client.md lists the internals of MapLibre that this file uses
+const SUPPORTED = /^(5\.(2[4-9]|[3-9]\d)|6)\./
+const value = getVersion()
+if (!SUPPORTED.test(value)) {
+  throw new TilecouchError('MAP_VERSION', { library: 'MapLibre GL JS', needed: 'MapLibre GL JS 6, or 5.24', value })
+}
 
 const SCHEME = 'tilecouch' // of addresses that MapLibre asks this module for
 const IMAGES = 'tilecouch-images'

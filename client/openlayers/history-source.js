@@ -3,7 +3,8 @@
 import DataTileSource from 'ol/source/DataTile.js'
 import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
-import { tileAt, tileRanges } from '../../core/index.js'
+import { VERSION as value } from 'ol/util.js'
+import { TilecouchError, tileAt, tileRanges } from '../../core/index.js'
 import { decodeBitmap } from '../engine/bitmap.js'
 import { HISTORY_EVENTS, HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { HistoryEngine } from '../engine/history-engine.js'
@@ -12,6 +13,12 @@ import { attributionHtml } from '../source/attribution.js'
 import { HistoryTile, Place } from './history-tile.js'
 import { projectionOf, tileGridOf } from './projection.js'
 import { LayerView } from './layer-view.js'
+
+// docs/client.md lists the internals of OpenLayers that this folder uses
+const SUPPORTED = /^10\.(1[1-9]|[2-9]\d)\./
+if (!SUPPORTED.test(value)) {
+  throw new TilecouchError('MAP_VERSION', { library: 'OpenLayers', needed: 'OpenLayers 10.11 or a later 10', value })
+}
 
 const SPARE = 64 // places beside the view that keep their image, 16 MB
 

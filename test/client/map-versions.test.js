@@ -1,0 +1,89 @@
+// The map libraries whose internals the adapters use: another version is refused, and docs/client.md names the internals.
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = name => readFileSync(path.join(root, name), 'utf8')
+const sources = folder => readdirSync(path.join(root, folder), { recursive: true }).map(String)
+  .filter(name => name.endsWith('.js')).map(name => read(path.join(folder, name))).join('\n')
+
+const MAPLIBRE = version => `
+  export class RasterTileSource {}
+  export class VectorTileSource {}
+  export const addProtocol = () => {}
+  export const addSourceType = () => {}
+  export const getVersion = () => '${version}'`
+
+/** What the adapter exports beside a version of its map library, or the error that it throws. */
+async function loadBeside (entry, filter, contents) {
+  const { outputFiles: [{ text }] } = await build({
+    entryPoints: [path.join(root, entry)], bundle: true, write: false, format: 'esm', platform: 'node', logLevel: 'silent',
+    plugins: [{
+      name: 'another version',
+      setup (bundler) {
+        bundler.onResolve({ filter }, () => ({ path: 'other', namespace: 'other' }))
+        bundler.onLoad({ filter: /./, namespace: 'other' }, () => ({ contents }))
+      }
+    }]
+  })
+  return import(`data:text/javascript,${encodeURIComponent(text)}`)
+}
+
+const beside = {
+  'MapLibre GL JS': version => loadBeside('client/maplibre/history.js', /^maplibre-gl$/, MAPLIBRE(version)),
+  OpenLayers: version => loadBeside('client/openlayers/history.js', /(^ol|\.)\/util\.js$/,
+    read('node_modules/ol/util.js').replace(/VERSION = '[^']*'/, `VERSION = '${version}'`))
+}
+
+/** Of each map library: its sources as npm has them, and the folder of its adapter. */
+const libraries = {
+  Leaflet: { text: () => read('node_modules/leaflet/dist/leaflet-src.js'), name: 'leaflet', folder: 'client/leaflet' },
+  'MapLibre GL JS': {
+    text: () => ['maplibre-gl.mjs', 'maplibre-gl-shared.mjs'].map(name => read(`node_modules/maplibre-gl/dist/${name}`)).join(),
+    name: 'maplibre-gl', folder: 'client/maplibre'
+  },
+  OpenLayers: { text: () => sources('node_modules/ol'), name: 'ol', folder: 'client/openlayers' }
+}
+
+describe('the internals of the map libraries', function () {
+  this.timeout(30000)
+
+  for (const [library, refused, supported] of /** @type {[string, string[], string[]][]} */ ([
+    ['MapLibre GL JS', ['7.0.0', '5.23.0', '4.7.1'], ['6.17.0', '5.24.0']],
+    ['OpenLayers', ['11.0.0', '10.10.0', '9.2.4'], ['10.11.0', '10.20.1']]
+  ])) {
+    it(`are not used in another version of ${library}: the page gets an error`, async () => {
+      for (const version of refused) {
+        await assert.rejects(beside[library](version), ({ code, message }) => {
+          assert.equal(code, 'MAP_VERSION')
+          assert.match(message, new RegExp(`and this is ${library} ${version}$`))
+          return true
+        })
+      }
+      for (const version of supported) assert.ok((await beside[library](version)).historyLayer)
+    })
+  }
+
+  for (const [library, { text, name, folder }] of Object.entries(libraries)) {
+    it(`of ${library} are listed in docs/client.md, with the version that is installed`, () => {
+      const [, tried, , internals] = read('docs/client.md').split('## Internals of the map libraries')[1].split('\n')
+        .find(line => line.startsWith(`| ${library} |`))?.slice(2).split(' | ') ?? []
+      assert.equal(tried, JSON.parse(read(`node_modules/${name}/package.json`)).version)
+      const listed = [...internals.matchAll(/`(\w+)`/g)].map(([, member]) => member)
+      const [own, theirs] = [sources(folder), text()]
+      for (const member of listed) {
+        assert.match(own, new RegExp(`\\b${member}\\b`), `${member} is used`)
+        assert.match(theirs, new RegExp(`\\b${member}\\b`), `${member} is there`)
+      }
+      const isInternal = member => new RegExp(`this\\.${member}\\b`).test(theirs)
+      const used = [...own.matchAll(/\b(?:_\w+|\w+_)\b/g)].map(([member]) => member).filter(isInternal)
+      assert.deepEqual([...new Set(used)].filter(member => !listed.includes(member) && !OWN.has(member)), [])
+    })
+  }
+})
+
+/** Members of ours that have the name of an internal elsewhere in the library. */
+const OWN = new Set(['_entries', '_move', '_parse', '_timer', '_zoom'])
