@@ -127,8 +127,7 @@ export const catalogue = {
   LEAFLET_VERSION: entry(501, d => `tilecouch needs Leaflet 1.9, and this is Leaflet ${d.value}`,
     'Load Leaflet 1.9.4 (npm install leaflet@1.9, or https://unpkg.com/leaflet@1.9.4/dist/leaflet.js). Leaflet 2 is ' +
       'not supported yet.'),
-  MAP_VERSION: entry(501, d => `tilecouch needs ${d.needed}, and this is ${d.library} ${d.value}`,
-    'Load a version that it supports (docs/client.md lists them).'),
+  MAP_VERSION: entry(501, d => `tilecouch needs ${d.needed}, not ${d.value}`),
 
   MAP_GRID: entry(409, d => `the layer ${show(d.layer)} is in the grid ${d.grid} (${d.crs}), and the map ${d.why}`,
     'Give the map the coordinate system of the layer. MapLibre has Web Mercator only (docs/client.md).'),

@@ -58,15 +58,18 @@ export const clientClasses = () => exported.map(resolved).map(({ valueDeclaratio
 
 /**
  * The class of the object that a control or a layer holds, and the names of the methods that are taken from it:
- * `delegate(Control, Held, …)` says so.
+ * `delegate(Control, Held, …)` says so, or for layers `withHistoryMethods(…)`.
  */
-function heldBy (name, file) {
-  const call = file.statements.filter(ts.isExpressionStatement).map(({ expression }) => expression)
-    .find(({ expression, arguments: given }) => expression?.getText() === 'delegate' && given[0].getText() === name)
-  if (!call) return {}
-  const [, Held, , , methods] = call.arguments
-  const { valueDeclaration: held } = /** @type {any} */ (resolved(checker.getSymbolAtLocation(Held)))
-  return { held, methods: methods && literalOf(methods).elements.map(({ text }) => text) }
+function heldBy (node, file) {
+  const call = file.statements.filter(ts.isExpressionStatement).map(({ expression }) => expression).find(
+    ({ expression, arguments: given }) => expression?.getText() === 'delegate' && given[0].getText() === node.name.text)
+  const classOf = name => /** @type {any} */ (resolved(checker.getSymbolAtLocation(name))).valueDeclaration
+  if (call) return { held: classOf(call.arguments[1]) }
+  const { expression } = declared(file, 'Base')?.initializer ?? {}
+  if (expression?.getText() !== 'withHistoryMethods') return {}
+  const methods = declared(classOf(expression).getSourceFile(), 'METHODS').initializer.text.split(' ')
+  const engine = checker.getPropertyOfType(checker.getTypeAtLocation(node), 'history')
+  return { held: checker.getTypeOfSymbol(engine).symbol.valueDeclaration, methods }
 }
 
 /** @returns {ClientClass} */
@@ -74,7 +77,7 @@ function readClass (node) {
   const name = node.name.text
   const file = node.getSourceFile()
   const base = /(L\.\w+)\.extend\(/.exec(declared(file, 'Base')?.getText())?.[1]
-  const { held, methods } = heldBy(name, file)
+  const { held, methods } = heldBy(node, file)
   const factory = factoryOf(name)
   const method = declared(file, factory).initializer
   const isPublic = text => /^[a-z]/.test(text) && !LEAFLETS.has(text)

@@ -6,7 +6,7 @@ import { Emitter } from './emitter.js'
 import { ImageCache } from './image-cache.js'
 import { IndexLoader } from './index-loader.js'
 import { Preloader } from './preloader.js'
-import { ancestors, resolve } from './resolve.js'
+import { ancestors, isInColumns, resolve } from './resolve.js'
 import { Scene } from './scene.js'
 import { StoreLink } from './store-link.js'
 import { VersionIndex } from './version-index.js'
@@ -246,7 +246,7 @@ export class HistoryEngine extends Emitter {
 
   /** @param {{z: number, x: number, y: number}} tile */
   isInView (tile) {
-    return this.#columns.some(({ z, x, y0, y1 }) => z === tile.z && x === tile.x && y0 <= tile.y && tile.y <= y1)
+    return isInColumns(this.#columns, tile.z, tile.x, tile.y)
   }
 
   /** Whether a tile shows the version of the present time. @param {Item} tile */

@@ -1,5 +1,5 @@
-// The methods that every layer with a past has of its time engine: delegate() adds them. JSDoc has no `this` types, so
-// these few declarations are written here.
+// The methods that every layer with a past has of its time engine, see layer-methods.js. JSDoc has no `this`
+// types, so these few declarations are written here.
 import type { ExactTime, Time } from './clock.js'
 import type { HistoryEngine } from './history-engine.js'
 

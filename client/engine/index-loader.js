@@ -1,6 +1,7 @@
 // Fills the version index with what a view of the map needs, in one request. The request ends when the map has moved
 // on, and is repeated while the store does not answer.
 import { retry } from '../source/wait.js'
+import { isInColumns } from './resolve.js'
 import { BLOCK } from './version-index.js'
 
 /**
@@ -44,7 +45,8 @@ export class IndexLoader {
     for (const job of this.#running) {
       if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
     }
-    const missing = this.#index.missing(columns, (z, x, y) => [...this.#running].some(job => holds(job, z, x, y)))
+    const running = [...this.#running].flatMap(job => job.columns)
+    const missing = this.#index.missing(columns, (z, x, y) => isInColumns(running, z, x, y))
     if (missing.length) this.#ask(missing)
     if (!this.#failed || this.#running.size) return
     this.#failed = false // what failed is not wanted any more
@@ -54,7 +56,7 @@ export class IndexLoader {
   /** A tile has changed: what is known of it, or is on its way, is asked for again when it is next wanted. */
   expire (z, x, y) {
     this.#index.expire(z, x, y)
-    for (const job of this.#running) if (holds(job, z, x, y)) job.outdated.push([z, x, y])
+    for (const job of this.#running) if (isInColumns(job.columns, z, x, y)) job.outdated.push([z, x, y])
   }
 
   /** The same for everything. */
@@ -144,5 +146,3 @@ export class IndexLoader {
 }
 
 const overlap = (a, b) => a.z === b.z && a.x === b.x && a.y0 <= b.y1 && b.y0 <= a.y1
-const holds =
-  (job, z, x, y) => job.columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)

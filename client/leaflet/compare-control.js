@@ -2,7 +2,7 @@
 // other, or on two maps beside each other.
 import L from './version.js'
 import { CompareHandle, compareDefaults } from '../timeline/compare-handle.js'
-import { delegate } from '../engine/delegate.js'
+import { delegate } from '../timeline/delegate.js'
 import { element } from '../timeline/dom.js'
 import { SideMap } from './side-map.js'
 

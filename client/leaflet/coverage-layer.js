@@ -2,7 +2,7 @@
 import L from './version.js'
 import { checkLayer } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
-import { columnsOf } from '../engine/resolve.js'
+import { columnsOf } from '../engine/columns.js'
 import { coverageOf } from '../offline/coverage.js'
 import { gridMixin, zoomShift } from './grid-mixin.js'
 import { leafletOptions } from './layer-options.js'

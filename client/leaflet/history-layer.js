@@ -1,8 +1,8 @@
 // A Leaflet layer that shows any time of a layer's past: the time engine, drawn with Leaflet's tiles.
 import L from './version.js'
 import { tileAt } from '../../core/index.js'
-import { HISTORY_EVENTS, HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
+import { LAYER_EVENTS, withHistoryMethods } from '../engine/layer-methods.js'
 import { viewColumns } from '../engine/resolve.js'
 import { gridMixin } from './grid-mixin.js'
 import { TileView, decodeImage } from './tile-view.js'
@@ -26,7 +26,8 @@ export const historyDefaults = engineDefaults
  * @type {import('./leaflet.js').Base<L.GridLayer & HistoryMethods, typeof historyDefaults & {layer: string} &
  *   L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>}
  */
-const Base = /** @type {any} */ (L.GridLayer.extend({ includes: gridMixin, options: historyDefaults }))
+const Base =
+  /* @__PURE__ */ withHistoryMethods(L.GridLayer.extend({ includes: gridMixin, options: historyDefaults }))
 
 /**
  * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
@@ -49,7 +50,7 @@ export class HistoryLayer extends Base {
     /** the one given to it, or its own @readonly @type {Clock} */
     this.clock = this.history.clock
     this._items = new WeakMap() // element of a tile -> tile of the engine
-    this.history.on(HISTORY_EVENTS, (/** @type {any} */ { type, ...about }) => this.fire(type, about))
+    this.history.on(LAYER_EVENTS, (/** @type {any} */ { type, ...about }) => this.fire(type, about))
     this.history.on('tileload', (/** @type {any} */ { tile, isFirst }) => {
       if (!isFirst) this.fire('tileload', { tile: tile.view.el, coords: tile.coords })
     })
@@ -147,8 +148,6 @@ export class HistoryLayer extends Base {
     super._removeTile(key)
   }
 }
-
-delegate(HistoryLayer, HistoryEngine, 'history', [], HISTORY_METHODS)
 
 /** @param {string} db address of the database @param {HistoryLayerOptions} options */
 export const historyLayer = (db, options) => new HistoryLayer(db, options)

@@ -4,7 +4,7 @@ import { Map as MapLibreMap } from 'maplibre-gl'
 import { TilecouchError } from '../../core/errors.js'
 import { Emitter } from '../engine/emitter.js'
 import { CompareHandle } from '../timeline/compare-handle.js'
-import { delegate } from '../engine/delegate.js'
+import { delegate } from '../timeline/delegate.js'
 import { element } from '../timeline/dom.js'
 import { isOurs } from './sources.js'
 

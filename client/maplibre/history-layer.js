@@ -1,7 +1,6 @@
 // A MapLibre layer that shows any time of a layer's past: the time engine, drawn by sources of its own.
-import { HISTORY_METHODS, delegate } from '../engine/delegate.js'
-import { Emitter } from '../engine/emitter.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
+import { METHODS, withHistoryMethods } from '../engine/layer-methods.js'
 import { gridKey } from '../engine/store-link.js'
 import { TilecouchError } from '../../core/errors.js'
 import { owners, register, sourceOf } from './sources.js'
@@ -31,14 +30,17 @@ export const historyDefaults = {
  * @typedef {Omit<Partial<typeof historyDefaults>, 'layer'> & {layer: string}} HistoryLayerOptions
  */
 
-/** delegate() below adds the methods. @type {new () => HistoryMethods & Emitter<EngineEvents> & {title: string}} */
-const Held = /** @type {any} */ (Object)
+/**
+ * @type {new () => HistoryMethods &
+ *   Pick<import('../engine/emitter.js').Emitter<EngineEvents>, 'on' | 'once' | 'off'>}
+ */
+const Base = /* @__PURE__ */ withHistoryMethods(class {}, `${METHODS} on once off`)
 
 /**
  * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
  * differs, and all tiles change in one frame. `on`, `once` and `off` listen to its events.
  */
-export class HistoryLayer extends Held {
+export class HistoryLayer extends Base {
   /** the map that it is on @type {MapLibreMap | null} */
   map = null
   /** of its layers in the style @type {string[]} */
@@ -74,6 +76,11 @@ export class HistoryLayer extends Held {
     this.clock = this.history.clock
     /** of its source in the style @readonly @type {string} */
     this.sourceId = this.options.id ?? this.options.layer
+  }
+
+  /** @returns {string} of the layer's document; until that is there the layer's name */
+  get title () {
+    return this.history.title
   }
 
   /** The first of its layers in the style, or the one that will be. */
@@ -162,9 +169,6 @@ export class HistoryLayer extends Held {
     this.#source?._refresh()
   }
 }
-
-delegate(HistoryLayer, HistoryEngine, 'history', ['title'], HISTORY_METHODS)
-delegate(HistoryLayer, Emitter, 'history')
 
 let count = 0
 

@@ -3,8 +3,7 @@
 // between two frames: images are decoded, and vector tiles are parsed, before that.
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType, getVersion } from 'maplibre-gl'
 import { TilecouchError, tileRanges } from '../../core/index.js'
-import { decodeBitmap } from '../engine/bitmap.js'
-import { columnsOf } from '../engine/resolve.js'
+import { decodeBitmap } from '../engine/layer-methods.js'
 import { attributionHtml } from '../source/attribution.js'
 import { inflate } from './protocol.js'
 
@@ -12,7 +11,7 @@ import { inflate } from './protocol.js'
 const SUPPORTED = /^(5\.(2[4-9]|[3-9]\d)|6)\./
 const value = getVersion()
 if (!SUPPORTED.test(value)) {
-  throw new TilecouchError('MAP_VERSION', { library: 'MapLibre GL JS', needed: 'MapLibre GL JS 6, or 5.24', value })
+  throw new TilecouchError('MAP_VERSION', { needed: 'MapLibre GL JS 6 or 5.24', value })
 }
 
 const SCHEME = 'tilecouch' // of addresses that MapLibre asks this module for
@@ -22,7 +21,7 @@ const VECTOR_SIZE = 512 // pixels: the only one that MapLibre knows for vector t
 
 /**
  * @typedef {import('../engine/scene.js').Item & {tile: any, image: any, isPainted: boolean, isChanged: boolean,
- *   loading: Promise<any>, [more: string]: any}} Entry a tile, as the engine and MapLibre know it
+ *   isReady: Promise<any>, loading?: Promise<any>, [more: string]: any}} Entry a tile, as engine and MapLibre know it
  * @typedef {import('./history-layer.js').HistoryLayer} HistoryLayer
  */
 
@@ -111,9 +110,13 @@ const withHistory = Base => class extends Base {
 
   loadTile (tile) {
     this._isInUse = true
-    const known = this._entries.get(tile)
-    if (!known) return this._begin(tile).loading
-    return known.isPainted ? this._again(known) : known.loading
+    const entry = this._entries.get(tile) ?? this._begin(tile)
+    if (entry.isPainted) return this._again(entry)
+    entry.loading ??= this._first(entry).catch(error => {
+      entry.loading = undefined // the next request tries again
+      throw error
+    })
+    return entry.loading
   }
 
   async unloadTile (tile) {
@@ -140,19 +143,20 @@ const withHistory = Base => class extends Base {
 
   _begin (tile) {
     const { z, x, y } = this._placeOf(tile.tileID)
+    let ready = (/** @type {any} */ error) => error
     /** @type {Entry} */
     const entry = {
-      z, x, y, tile, image: null, isPainted: false, isChanged: false, loading: Promise.resolve(), ready: () => {},
+      z, x, y, tile, ready: error => ready(error), image: null, isPainted: false, isChanged: false,
+      isReady: new Promise(resolve => { ready = resolve }),
       view: { show: image => this._show(entry, image), mark () {}, note () {} }
     }
     this._entries.set(tile, entry)
-    entry.loading = this._first(entry, new Promise(resolve => { entry.ready = resolve }))
     this._owner?.history.add(entry)
     return entry
   }
 
-  async _first (entry, ready) {
-    await ready
+  async _first (entry) {
+    await entry.isReady
     if (entry.tile.aborted) return
     await this._paint(entry)
     entry.isPainted = true
@@ -316,3 +320,15 @@ class VectorSource extends withHistory(VectorTileSource) {
 const sameWorker = (dispatcher, entry) => Object.create(dispatcher, Object.fromEntries(
   ['getActor', 'getReadyActor'].map(name => [name, { value: () => (entry.actor ??= dispatcher[name]()) }])
 ))
+
+/** As in engine/columns.js. @param {{z: number, x: number, y: number}[]} tiles */
+function columnsOf (tiles) {
+  /** @type {import('../source/couch-source.js').Column[]} */
+  const columns = []
+  for (const { z, x, y } of [...tiles].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
+    const last = columns.at(-1)
+    if (last?.z === z && last.x === x && y <= last.y1 + 1) last.y1 = y
+    else columns.push({ z, x, y0: y, y1: y })
+  }
+  return columns
+}

@@ -1,6 +1,6 @@
 // The timeline as a control of MapLibre.
 import { Emitter } from '../engine/emitter.js'
-import { delegate } from '../engine/delegate.js'
+import { delegate } from '../timeline/delegate.js'
 import { element } from '../timeline/dom.js'
 import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 

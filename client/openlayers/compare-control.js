@@ -4,7 +4,7 @@ import Control from 'ol/control/Control.js'
 import { getRenderPixel } from 'ol/render.js'
 import { TilecouchError } from '../../core/errors.js'
 import { CompareHandle } from '../timeline/compare-handle.js'
-import { delegate } from '../engine/delegate.js'
+import { delegate } from '../timeline/delegate.js'
 
 /**
  * @typedef {import('ol/layer/Layer.js').default<any, any>} Layer

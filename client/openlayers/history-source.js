@@ -5,9 +5,8 @@ import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
 import { VERSION as value } from 'ol/util.js'
 import { TilecouchError, tileAt, tileRanges } from '../../core/index.js'
-import { decodeBitmap } from '../engine/bitmap.js'
-import { HISTORY_EVENTS, HISTORY_METHODS, delegate } from '../engine/delegate.js'
 import { HistoryEngine } from '../engine/history-engine.js'
+import { LAYER_EVENTS, decodeBitmap, withHistoryMethods } from '../engine/layer-methods.js'
 import { gridKey } from '../engine/store-link.js'
 import { attributionHtml } from '../source/attribution.js'
 import { HistoryTile, Place } from './history-tile.js'
@@ -15,29 +14,22 @@ import { projectionOf, tileGridOf } from './projection.js'
 import { LayerView } from './layer-view.js'
 
 // docs/client.md lists the internals of OpenLayers that this folder uses
-const SUPPORTED = /^10\.(1[1-9]|[2-9]\d)\./
-if (!SUPPORTED.test(value)) {
-  throw new TilecouchError('MAP_VERSION', { library: 'OpenLayers', needed: 'OpenLayers 10.11 or a later 10', value })
+if (!/^10\.(1[1-9]|[2-9]\d)/.test(value)) {
+  throw new TilecouchError('MAP_VERSION', { needed: 'ol 10.11', value })
 }
 
 const SPARE = 64 // places beside the view that keep their image, 16 MB
 
-export const sourceDefaults = {
-  /** @type {number | undefined} of the layer's document unless given, as the next three */
-  minzoom: undefined,
-  /** @type {number | undefined} tiles are enlarged beyond it */
-  maxzoom: undefined,
-  /** @type {number | undefined} pixels */
-  tileSize: undefined,
-  /** @type {[number, number, number, number] | undefined} west, south, east, north in degrees */
-  bounds: undefined,
-  /** @type {import('ol/source/Source.js').AttributionLike | undefined} of the layer's document unless given */
-  attributions: undefined,
-  /** smooth images where they are enlarged */
-  interpolate: true,
-  /** repeat the world to the left and to the right */
-  wrapX: true
-}
+/**
+ * @typedef {object} SourceOptions the first five are of the layer's document unless given
+ * @property {number} [minzoom]
+ * @property {number} [maxzoom] tiles are enlarged beyond it
+ * @property {number} [tileSize] pixels
+ * @property {[number, number, number, number]} [bounds] west, south, east, north in degrees
+ * @property {import('ol/source/Source.js').AttributionLike} [attributions]
+ * @property {boolean} [interpolate] smooth images where they are enlarged; true unless given
+ * @property {boolean} [wrapX] repeat the world to the left and to the right; true unless given
+ */
 
 /**
  * @template Result
@@ -47,15 +39,19 @@ export const sourceDefaults = {
 /**
  * @typedef {import('../engine/clock.js').Clock} Clock
  * @typedef {import('../engine/history-methods.js').HistoryMethods} HistoryMethods
- * @typedef {import('../engine/history-engine.js').EngineOptions & Partial<typeof sourceDefaults>} HistorySourceOptions
+ * @typedef {import('../engine/history-engine.js').EngineOptions & SourceOptions} HistorySourceOptions
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('ol/layer/BaseTile.js').default<any, any>} TileLayer
  * @typedef {Exclude<keyof import('../engine/history-engine.js').EngineEvents, 'add' | 'remove' | 'loading'>} EventType
  */
 
-/** delegate() adds the methods. @type {new (options: any) => DataTileSource & HistoryMethods & {title: string}} */
-const Base = /** @type {any} */ (DataTileSource)
+/**
+ * @typedef {import('ol/events.js').EventsKey} EventsKey
+ * @type {new (options: any) => DataTileSource & HistoryMethods &
+ *   {on: Listen<EventsKey>, once: Listen<EventsKey>, un: Listen<void>}}
+ */
+const Base = /* @__PURE__ */ withHistoryMethods(class extends DataTileSource {})
 
 /**
  * The map as it was, for `ol/layer/Tile` and `ol/layer/WebGLTile`. A step of the clock asks only for the tiles that
@@ -81,16 +77,9 @@ export class HistorySource extends Base {
 
   /** @param {string} db address of the database @param {HistorySourceOptions} options */
   constructor (db, options) {
-    const given = { ...sourceDefaults, ...options }
-    const { attributions, interpolate, wrapX } = given
+    const { attributions, interpolate = true, wrapX = true } = options
     super({ attributions, interpolate, wrapX, transition: 0, state: 'loading', tileGrid: createXYZ() })
-    this.#given = given
-    /** @type {DataTileSource['on'] & Listen<import('ol/events.js').EventsKey>} */
-    this.on
-    /** @type {DataTileSource['once'] & Listen<import('ol/events.js').EventsKey>} */
-    this.once
-    /** @type {DataTileSource['un'] & Listen<void>} */
-    this.un
+    this.#given = options
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, options, {
       // renderers with WebGL multiply the colours with their opacity themselves
@@ -103,9 +92,8 @@ export class HistorySource extends Base {
     /** the one given to it, or its own @readonly @type {Clock} */
     this.clock = this.history.clock
     this.history.on('timeload', () => this.#paint())
-    this.history.on(HISTORY_EVENTS, (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
-    this.history.on('tileload tileerror', (/** @type {any} */ { type, tile: { z, x, y }, error }) => {
-      this.dispatchEvent(/** @type {any} */ ({ type, tile: { z, x, y }, error }))
+    this.history.on(`${LAYER_EVENTS} tileload tileerror`, (/** @type {any} */ { tile, isFirst, ...event }) => {
+      this.dispatchEvent({ ...event, tile: tile && { z: tile.z, x: tile.x, y: tile.y } })
     })
   }
 
@@ -123,6 +111,11 @@ export class HistorySource extends Base {
     if (this.history.isReady) view.limit()
     this.#onMap()
     return this
+  }
+
+  /** @returns {string} of the layer's document; until that is there the layer's name */
+  get title () {
+    return this.history.title
   }
 
   /**
@@ -170,7 +163,10 @@ export class HistorySource extends Base {
   /** Whether all tiles of these columns show something, or have failed. @param {Column[]} columns */
   _isCovered (columns) {
     return columns.every(({ z, x, y0, y1 }) => {
-      for (let y = y0; y <= y1; y++) if (!this.#places.get(`${z}/${x}/${y}`)?.isSettled) return false
+      for (let y = y0; y <= y1; y++) {
+        const place = this.#places.get(`${z}/${x}/${y}`)
+        if (!place?.isShown && !place?.isFailed) return false
+      }
       return true
     })
   }
@@ -283,8 +279,9 @@ export class HistorySource extends Base {
     const tileSize = given.tileSize ?? doc?.tileSize ?? 256
     const minZoom = given.minzoom ?? doc?.minzoom ?? grid?.firstZoom ?? 0
     const maxZoom = given.maxzoom ?? doc?.maxzoom ?? grid?.lastZoom ?? 18
-    if (gridKey(doc) !== this.#gridKey) this.#drop([...this.#places.values()]) // they are in the wrong places
-    this.#gridKey = gridKey(doc)
+    const key = gridKey(doc)
+    if (key !== this.#gridKey) this.#drop([...this.#places.values()]) // they are in the wrong places
+    this.#gridKey = key
     this.projection = grid ? projectionOf(grid) : get('EPSG:3857')
     this.#grid = grid
     this.tileGrid = grid ? tileGridOf(grid, minZoom, maxZoom) : createXYZ({ minZoom, maxZoom, tileSize })
@@ -292,5 +289,3 @@ export class HistorySource extends Base {
     for (const view of this.#views.values()) view.limit()
   }
 }
-
-delegate(HistorySource, HistoryEngine, 'history', ['title'], HISTORY_METHODS)

@@ -1,8 +1,12 @@
 // A place of the layer, whose image the engine decides, and the tiles of OpenLayers that show it.
 import DataTile from 'ol/DataTile.js'
 
-/** As ol/TileState.js, which OpenLayers' script for pages does not have. */
-const TileState = { IDLE: 0, LOADING: 1, LOADED: 2, ERROR: 3, EMPTY: 4 }
+// as in ol/TileState.js, which OpenLayers' script for pages does not have
+const IDLE = 0
+const LOADING = 1
+const LOADED = 2
+const ERROR = 3
+const EMPTY = 4
 
 /** One tile of the store, as HistoryEngine knows it. It holds the image that is to be seen now. */
 export class Place {
@@ -34,19 +38,15 @@ export class Place {
     }
   }
 
-  get isSettled () {
-    return this.isShown || this.isFailed
-  }
-
   /** The engine calls it once, and tries again by itself what failed. @param {Error} [error] */
   ready (error) {
-    if (error) this.#settle(TileState.ERROR)
+    if (error) this.#settle(ERROR)
   }
 
   /** Lets the first image be seen. */
   reveal () {
     this.isShown = true
-    this.#settle(TileState.LOADED)
+    this.#settle(LOADED)
     this.waiting.clear()
   }
 
@@ -54,7 +54,7 @@ export class Place {
   close () {
     this.isClosed = true
     if (this.image instanceof ImageBitmap) this.image.close()
-    this.#settle(TileState.EMPTY) // OpenLayers waits for no more than 16 tiles at a time
+    this.#settle(EMPTY) // OpenLayers waits for no more than 16 tiles at a time
     this.waiting.clear()
   }
 
@@ -78,9 +78,9 @@ const nothing = () => Object.assign(document.createElement('canvas'), { width: 1
 export class HistoryTile extends DataTile {
   /** @param {Place} place @param {Omit<import('ol/DataTile.js').Options, 'loader'>} options */
   constructor (place, options) {
-    super({ ...options, transition: 0, loader: () => Promise.reject(new Error('the engine loads it')) })
+    super({ ...options, transition: 0, loader: /** @type {any} */ (() => {}) /* the engine loads it */ })
     this.place = place
-    if (place.isShown) this.state = TileState.LOADED
+    if (place.isShown) this.state = LOADED
   }
 
   getData () {
@@ -94,12 +94,12 @@ export class HistoryTile extends DataTile {
   }
 
   load () {
-    if (this.state !== TileState.IDLE && this.state !== TileState.ERROR) return
-    this.setState(TileState.LOADING)
-    if (this.place.isClosed) return this.setState(TileState.EMPTY)
-    if (this.place.isShown) return this.setState(TileState.LOADED)
+    if (this.state !== IDLE && this.state !== ERROR) return
+    this.setState(LOADING)
+    if (this.place.isClosed) return this.setState(EMPTY)
+    if (this.place.isShown) return this.setState(LOADED)
     this.place.waiting.add(this)
-    if (this.place.isFailed) this.setState(TileState.ERROR)
+    if (this.place.isFailed) this.setState(ERROR)
   }
 
   disposeInternal () {

@@ -4,7 +4,7 @@ import { inView } from 'ol/layer/Layer.js'
 import { calculateSourceResolution } from 'ol/reproj.js'
 import { equivalent, transformExtent } from 'ol/proj.js'
 import { boundingExtent, getBottomLeft, getBottomRight, getCenter, getTopLeft, getTopRight } from 'ol/extent.js'
-import { viewColumns } from '../engine/resolve.js'
+import { isInColumns, viewColumns } from '../engine/resolve.js'
 
 export class LayerView {
   /** @type {import('ol/Map.js').default | null} */
@@ -120,13 +120,10 @@ export class LayerView {
     const whole = boundingExtent(ends.flatMap(tile => [getBottomLeft(tile), getTopRight(tile)]))
     const zooms = [getCenter, getBottomLeft, getBottomRight, getTopLeft, getTopRight]
       .map(of => calculateSourceResolution(own, projection, of(whole), resolution))
-      .filter(Number.isFinite).map(found => grid.getZForResolution(found, zDirection))
+      .filter(isFinite).map(found => grid.getZForResolution(found, zDirection))
     const box = transformExtent(whole, projection, own)
     const columns = [...new Set(zooms)].flatMap(z => rangeOf(box, z))
-    return [...this.#source._places].filter(place => isInColumns(place, columns))
+    return [...this.#source._places].filter(({ z, x, y }) => isInColumns(columns, z, x, y))
       .map(({ z, x, y }) => ({ z, x, y0: y, y1: y }))
   }
 }
-
-const isInColumns = (place, columns) =>
-  columns.some(({ z, x, y0, y1 }) => z === place.z && x === place.x && y0 <= place.y && place.y <= y1)

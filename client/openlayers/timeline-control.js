@@ -1,6 +1,6 @@
 // The timeline as a control of OpenLayers.
 import Control from 'ol/control/Control.js'
-import { delegate } from '../engine/delegate.js'
+import { delegate } from '../timeline/delegate.js'
 import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 
 export const timelineControlDefaults = {

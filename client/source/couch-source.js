@@ -143,9 +143,8 @@ export class CouchSource {
   async changes (layer, since, signal, { wait = since !== 'now', past = false } = {}) {
     // by id and not by field: a deleted document has no fields left
     const selector = { _id: { $regex: `^(${layer}:[0-9:]+${past ? '(@.+)?' : ''}|layer:${layer})$` } }
-    const query = new URLSearchParams({
-      feed: wait ? 'longpoll' : 'normal', filter: '_selector', since, timeout: String(this.options.timeout / 2)
-    })
+    const feed = wait ? 'longpoll' : 'normal'
+    const query = `feed=${feed}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`
     const init = { method: 'POST', body: JSON.stringify({ selector }), signal }
     const isRight = body => Array.isArray(body?.results)
     const { results, last_seq: last } = await this.#json(`_changes?${query}`, init, { isRight })
@@ -159,7 +158,7 @@ export class CouchSource {
   /** @param {() => Error} missing @returns {Promise<{blob: Blob, etag: string}>} */
   #image (url, init, missing) {
     return this.#fetch(url, init, async response => {
-      if (!response.ok) throw await isMissing(response) ? missing() : await this.#failure(response)
+      if (!response.ok) throw await isMissing(response) ? missing() : await failureOf(response, this.db)
       return { blob: await this.#body(response, 'blob'), etag: response.headers.get('etag') ?? '' }
     })
   }
@@ -207,7 +206,7 @@ export class CouchSource {
    */
   async #json (path, init, { missing, isRight = body => body !== null && typeof body === 'object' }) {
     const body = await this.#fetch(`${this.db}/${path}`, init, async response => {
-      if (!response.ok) throw (missing && await isMissing(response)) ? missing() : await this.#failure(response)
+      if (!response.ok) throw (missing && await isMissing(response)) ? missing() : await failureOf(response, this.db)
       return this.#body(response, 'json')
     })
     const error = body?.results?.find?.(result => result?.error)
@@ -231,8 +230,9 @@ export class CouchSource {
         await raceAbort(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
       return await raceAbort(read(response), waiting.signal)
     } catch (error) {
-      if (error instanceof TilecouchError && !waiting.isOver) throw error
-      throw this.#unanswered(waiting.isOver ? new DOMException('', 'TimeoutError') : error, signal)
+      const why = `no answer within ${timeout / 1000} s`
+      if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why })
+      throw error instanceof TilecouchError ? error : this.#unanswered(error, signal)
     } finally {
       waiting.end()
     }
@@ -252,10 +252,6 @@ export class CouchSource {
 
   #unanswered (error, signal) {
     return unanswered(error, { url: this.db, timeout: this.options.timeout, signal })
-  }
-
-  #failure (response) {
-    return failureOf(response, this.db)
   }
 }
 
