@@ -12,7 +12,9 @@ let composed
 async function designs () {
   const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-designs-'))
   try {
-    for (const name of ['_design', 'views', 'core/style.js', 'core/qgis.js', 'core/rules.js', 'core/record-rules.js']) await cp(path.join(root, name), path.join(folder, name), { recursive: true })
+    for (const name of ['_design', 'views', 'core']) {
+      await cp(path.join(root, name), path.join(folder, name), { recursive: true })
+    }
     return await compose(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
