@@ -44,8 +44,7 @@ export const catalogue = {
       'all faults.'),
   BAD_RETENTION: entry(400, d => 'bad retention policy: ' +
     `${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`,
-    'Name what to keep, such as --keep-daily 30 --keep-monthly 12. The rules of a layer document are last, hourly, ' +
-      'daily, weekly, monthly, yearly, within and editions (docs/retention.md).'),
+    'Name what to keep, such as --keep-daily 30 --keep-monthly 12 (docs/retention.md).'),
   BAD_UPSTREAM: entry(400, d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`,
     'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.'),
 
@@ -110,7 +109,7 @@ export const catalogue = {
 
   // areas on a device
   NO_POUCHDB: entry(501, d => `no PouchDB to keep tiles in${d.why ? `: ${d.why}` : ''}`,
-    'Load PouchDB first (pouchdb-browser, in Node pouchdb-node), or pass it as the option PouchDB.'),
+    'Load PouchDB first, or pass it as the option PouchDB.'),
   OFFLINE_FORBIDDEN: entry(403, d => d.host
     ? `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid offline use`
     : `the layer ${show(d.layer)} does not allow offline use`,
@@ -120,19 +119,17 @@ export const catalogue = {
   AREA_NOT_FOUND: entry(404, d => `no area ${show(d.value)} on this device`, 'Call areas.list() for their names.'),
   QUOTA_EXCEEDED: entry(507, d => 'no room on this device for ' +
     `${d.area ? show(d.area) : 'this'}${roomOf(d)}`,
-    'Remove an area, choose a smaller one or fewer zooms, or free space on the device, then download again: it ' +
-      'continues.'),
+    'Remove an area, choose a smaller one, or free space, then download again: it continues.'),
 
   // a page
   LEAFLET_VERSION: entry(501, d => `tilecouch needs Leaflet 1.9, and this is Leaflet ${d.value}`,
-    'Load Leaflet 1.9.4 (npm install leaflet@1.9, or https://unpkg.com/leaflet@1.9.4/dist/leaflet.js). Leaflet 2 is ' +
-      'not supported yet.'),
-  MAP_VERSION: entry(501, d => `tilecouch needs ${d.needed}, not ${d.value}`),
+    'Load Leaflet 1.9.4 (npm install leaflet@1.9). Leaflet 2 is not supported yet.'),
+  MAP_VERSION: entry(501, d => `tilecouch needs ${d.needed}, not ${d.value}`, 'Load it (docs/client.md).'),
 
   MAP_GRID: entry(409, d => `the layer ${show(d.layer)} is in the grid ${d.grid} (${d.crs}), and the map ${d.why}`,
     'Give the map the coordinate system of the layer. MapLibre has Web Mercator only (docs/client.md).'),
   NO_PROJ4: entry(501, d => `places in ${d.crs} need proj4js`,
-    'Load proj4 first (https://unpkg.com/proj4), or register it: registerProj4(proj4).'),
+    'Load proj4 first, or register it: registerProj4(proj4).'),
 
   // the couchapp
   CONFIG_INVALID: entry(422, d => `${d.file}: ${d.why}`),
