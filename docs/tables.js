@@ -66,7 +66,13 @@ function commandSection (command, options, isShared) {
   ].filter(Boolean).join('\n\n')
 }
 
-const errors = () => table(['code', 'status', 'what to do'], Object.entries(catalogue).map(([code, { status, advice }]) => [`\`${code}\``, status, advice]))
+/** The codes by their status; an error says itself what to do. */
+function errors () {
+  const codes = Object.entries(catalogue).map(([code, { status }]) => ({ code, status }))
+  const statuses = [...new Set(codes.map(({ status }) => status))].sort((a, b) => a - b)
+  const codesOf = status => codes.filter(entry => entry.status === status).map(({ code }) => `\`${code}\``).sort()
+  return table(['status', 'codes'], statuses.map(status => [status, codesOf(status).join(', ')]))
+}
 
 /** Option tables come from the one literal that holds the defaults, and its comments. */
 async function defaults (file, name, values) {
