@@ -95,6 +95,21 @@ export function viewColumns ({ min, max }, z, within, wraps = true) {
   return columns
 }
 
+/**
+ * The columns that contain these tiles and no others: neighbours in a column share one range of rows.
+ * @param {{z: number, x: number, y: number}[]} tiles
+ */
+export function columnsOf (tiles) {
+  /** @type {Column[]} */
+  const columns = []
+  for (const { z, x, y } of [...tiles].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
+    const last = columns.at(-1)
+    if (last?.z === z && last.x === x && y <= last.y1 + 1) last.y1 = y
+    else columns.push({ z, x, y0: y, y1: y })
+  }
+  return columns
+}
+
 /** Whether a tile is in one of these columns. @param {Column[]} columns */
 export const isInColumns = (columns, z, x, y) =>
   columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)

@@ -2,7 +2,7 @@
 import L from './version.js'
 import { checkLayer } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
-import { columnsOf } from '../engine/columns.js'
+import { columnsOf } from '../engine/resolve.js'
 import { coverageOf } from '../offline/coverage.js'
 import { gridMixin, zoomShift } from './grid-mixin.js'
 import { leafletOptions } from './layer-options.js'
@@ -51,7 +51,7 @@ export class CoverageLayer extends Base {
     checkLayer(options?.layer)
     this._offline = offline
     this._given = new Set(Object.keys(options)) // what the caller decided stays
-    this._known = new Map()
+    this._kinds = new Map()
     this._due = 0 // when the next look is due, while there is a timer
     this._onChange = ({ layer, area }) => {
       if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE)
@@ -77,7 +77,7 @@ export class CoverageLayer extends Base {
     const tile = L.DomUtil.create('div', 'tilecouch-coverage')
     const place = { z: coords.z + (this.options.zoomOffset ?? 0), x: coords.x, y: coords.y }
     tile.dataset.tile = `${place.z}/${place.x}/${place.y}`
-    paint(tile, this._known.get(tile.dataset.tile))
+    paint(tile, this._kinds.get(tile.dataset.tile))
     this._lookSoon(0)
     return tile
   }
@@ -87,7 +87,7 @@ export class CoverageLayer extends Base {
     const counts = { whole: 0, part: 0 }
     const shown = Object.values(this._tiles ?? {}).filter(({ current }) => current).map(({ el }) => el.dataset.tile)
     for (const tile of new Set(shown)) { // a wide map shows the world several times
-      const kind = this._known.get(tile)
+      const kind = this._kinds.get(tile)
       if (kind) counts[kind]++
     }
     return counts
@@ -116,12 +116,12 @@ export class CoverageLayer extends Base {
     const turn = this._turn = {}
     const tiles = Object.values(this._tiles).map(({ el }) => placeOf(el)).filter(({ z, y }) => y >= 0 && y < 2 ** z)
     await this._readLayer()
-    const known = await coverageOf(this._offline, this.options.layer, columnsOf(tiles), this._doc)
+    const kinds = await coverageOf(this._offline, this.options.layer, columnsOf(tiles), this._doc)
       .catch(() => undefined)
     this._looked = performance.now()
-    if (!known || !this._map || this._turn !== turn) return // closed, or another look has begun
-    this._known = known
-    for (const { el } of Object.values(this._tiles)) paint(el, known.get(`${el.dataset.tile}`))
+    if (!kinds || !this._map || this._turn !== turn) return // closed, or another look has begun
+    this._kinds = kinds
+    for (const { el } of Object.values(this._tiles)) paint(el, kinds.get(`${el.dataset.tile}`))
     this.fire('coverage', { tiles: this.counts() })
   }
 

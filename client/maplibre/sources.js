@@ -4,6 +4,7 @@
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType, getVersion } from 'maplibre-gl'
 import { TilecouchError, tileRanges } from '../../core/index.js'
 import { decodeBitmap } from '../engine/layer-methods.js'
+import { columnsOf } from '../engine/resolve.js'
 import { attributionHtml } from '../source/attribution.js'
 import { inflate } from './protocol.js'
 
@@ -143,11 +144,11 @@ const withHistory = Base => class extends Base {
 
   _begin (tile) {
     const { z, x, y } = this._placeOf(tile.tileID)
-    let ready = (/** @type {any} */ error) => error
+    let ready = /** @type {any} */ (undefined)
+    const isReady = new Promise(resolve => { ready = resolve })
     /** @type {Entry} */
     const entry = {
-      z, x, y, tile, ready: error => ready(error), image: null, isPainted: false, isChanged: false,
-      isReady: new Promise(resolve => { ready = resolve }),
+      z, x, y, tile, ready, isReady, image: null, isPainted: false, isChanged: false,
       view: { show: image => this._show(entry, image), mark () {}, note () {} }
     }
     this._entries.set(tile, entry)
@@ -320,15 +321,3 @@ class VectorSource extends withHistory(VectorTileSource) {
 const sameWorker = (dispatcher, entry) => Object.create(dispatcher, Object.fromEntries(
   ['getActor', 'getReadyActor'].map(name => [name, { value: () => (entry.actor ??= dispatcher[name]()) }])
 ))
-
-/** As in engine/columns.js. @param {{z: number, x: number, y: number}[]} tiles */
-function columnsOf (tiles) {
-  /** @type {import('../source/couch-source.js').Column[]} */
-  const columns = []
-  for (const { z, x, y } of [...tiles].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
-    const last = columns.at(-1)
-    if (last?.z === z && last.x === x && y <= last.y1 + 1) last.y1 = y
-    else columns.push({ z, x, y0: y, y1: y })
-  }
-  return columns
-}

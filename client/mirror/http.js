@@ -3,7 +3,8 @@ import { raceAbort } from '../../core/promises.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { TilecouchError } from '../../core/index.js'
 import { CouchPeer, checkDigests } from '../../core/mirror/index.js'
-import { digestOf, fromBase64, toBase64, unpack } from './digest.js'
+import { fromBase64, toBase64, unpack } from './base64.js'
+import { digestOf } from './digest.js'
 
 export const httpDefaults = {
   retries: 8, // times a request is repeated after 429, 5xx or a lost connection

@@ -2,7 +2,8 @@
 import { TilecouchError } from '../../core/index.js'
 import { generation, hasItsBytes } from '../../core/mirror/index.js'
 import { rewrite } from '../../core/rewrite.js'
-import { digestOf, toBase64, unpack } from './digest.js'
+import { toBase64, unpack } from './base64.js'
+import { digestOf } from './digest.js'
 
 /** Errors of PouchDB for documents that it will never take. */
 const UNWRITABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])

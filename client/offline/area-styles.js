@@ -7,7 +7,8 @@ import { drawnRanges, labelsOf, rangesOf, rangesOfLabels } from '../../core/labe
 import { encodeId } from '../../core/couch/client.js'
 import { Semaphore } from '../../core/promises.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
-import { digestOf, toBase64 } from '../mirror/digest.js'
+import { toBase64 } from '../mirror/base64.js'
+import { digestOf } from '../mirror/digest.js'
 import { DatabaseReader } from './database-reader.js'
 import { styleRange } from './store-listing.js'
 

@@ -4,7 +4,7 @@ import { LetterCounter } from '../../core/label-text.js'
 import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
 import { unzipTile } from '../../core/images.js'
 import { sharePromise } from '../../core/promises.js'
-import { fromBase64 } from '../mirror/digest.js'
+import { fromBase64 } from '../mirror/base64.js'
 
 /** @typedef {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} Source */
 
