@@ -16,6 +16,6 @@ export var STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 export var SPRITE = /^sprite(@2x)?\.(json|png)$/
 export var GLYPHS = /^\d{1,7}-\d{1,7}\.pbf$/
 
-/** Requests by POST that only read, below the database. */
+/** Requests by POST that only read, below the database, at every server. */
 export var READS =
-  /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
+  /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/

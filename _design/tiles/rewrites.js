@@ -164,7 +164,9 @@
 
   function database (rest) {
     if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) return fail(404, 'NOT_FOUND', 'nothing here: no document has such a name')
-    var read = req.method === 'GET' || req.method === 'HEAD' || (req.method === 'POST' && READS.test(rest.join('/')))
+    var place = rest.join('/')
+    var reads = READS.test(place) || place === '_find' // the embedded store has no _find
+    var read = req.method === 'GET' || req.method === 'HEAD' || (req.method === 'POST' && reads)
     if (!read) return fail(405, 'READ_ONLY', 'this address only reads; write to the database itself')
     return { path: '../../' + rest.map(encodeURIComponent).join('/') }
   }

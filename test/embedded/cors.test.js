@@ -37,9 +37,21 @@ describe('the embedded server and pages of other origins', () => {
   })
 
   it('does not let them write', async () => {
-    for (const [method, path] of [['PUT', '/tiles/doc'], ['DELETE', '/tiles'], ['PUT', '/other'], ['POST', '/tiles'], ['POST', '/tiles/_bulk_docs'], ['POST', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']]) {
+    for (const [method, path] of [
+      ['PUT', '/tiles/doc'],
+      ['DELETE', '/tiles'],
+      ['PUT', '/other'],
+      ['POST', '/tiles'],
+      ['POST', '/tiles/_bulk_docs'],
+      ['POST', '/tiles/_find'],
+      ['POST', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']
+    ]) {
       const { status, headers } = await preflight(method, path)
-      assert.deepEqual([status, headers['access-control-allow-methods'], headers['access-control-allow-headers']], [405, undefined, undefined], `${method} ${path}`)
+      assert.deepEqual(
+        [status, headers['access-control-allow-methods'], headers['access-control-allow-headers']],
+        [405, undefined, undefined],
+        `${method} ${path}`
+      )
     }
   })
 
