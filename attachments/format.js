@@ -77,7 +77,7 @@ function formatter (tag, options) {
  */
 export function formatsOf (tag, { bytes, units }) {
   const number = lazy(() => new Intl.NumberFormat(tag))
-  const one = lazy(() => new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
+  const oneDigit = lazy(() => new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
   const minutes = formatter(tag, { timeStyle: 'short' })
   const seconds = formatter(tag, { timeStyle: 'medium' })
   return {
@@ -86,7 +86,7 @@ export function formatsOf (tag, { bytes, units }) {
     size (value) {
       if (value < 1000) return bytes(value)
       const { value: shown, digits, unit } = inUnits(value, units)
-      return `${(digits ? one : number)().format(shown)} ${unit}`
+      return `${(digits ? oneDigit : number)().format(shown)} ${unit}`
     },
     date: formatter(tag, { day: 'numeric', month: 'short', year: 'numeric' }),
     clock: (civil, withSeconds = civil % 60000 >= 1000) => withSeconds ? seconds(civil) : minutes(civil),

@@ -29,8 +29,8 @@ const OF_LAYERS = [
  * @returns {import('ol/layer/BaseTile.js').default<HistorySource, any>}
  */
 export function historyLayer (map, db, { webgl = false, ...options }) {
-  const given = Object.entries(options)
-  const pick = isOfLayer => Object.fromEntries(given.filter(([name]) => OF_LAYERS.includes(name) === isOfLayer))
+  const entries = Object.entries(options)
+  const pick = isOfLayer => Object.fromEntries(entries.filter(([name]) => OF_LAYERS.includes(name) === isOfLayer))
   const source = new HistorySource(db, /** @type {any} */ (pick(false)))
   const Layer = /** @type {any} */ (webgl ? WebGLTileLayer : TileLayer)
   const layer = new Layer({ ...pick(true), source })

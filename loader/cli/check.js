@@ -53,11 +53,11 @@ async function runCheck (context, options, names) {
   const [layer] = layers.length === 1 ? layers : []
   return runStoreTask(context, options, store => {
     const about = { command: 'check', layer, follows: live }
-    const named = layers.length ? layers : undefined
-    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, named) }
+    const chosen = layers.length ? layers : undefined
+    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, chosen) }
     if (only === 'upgrade') return { ...about, ...upgradeTask(context, options, store) }
     const subject = layer === undefined ? store : { store, layer, time }
-    return { ...about, ...checkTask(context, options, subject, { ...settings, layers: layer ? undefined : named }) }
+    return { ...about, ...checkTask(context, options, subject, { ...settings, layers: layer ? undefined : chosen }) }
   })
 }
 

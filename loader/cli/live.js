@@ -97,18 +97,23 @@ export const followed = ({ state, lag, upToDate, error, reason }, about) => ({
 /** How far a command that follows is behind, from its `onState`. */
 export class LiveState {
   state = 'reading'
-  upToDate = /** @type {number | undefined} */ (undefined)
+  #lastUpToDate = /** @type {number | undefined} */ (undefined)
   error = /** @type {string | undefined} */ (undefined)
   reason = /** @type {string | undefined} */ (undefined)
 
   /** @param {{state: string, error?: string, reason?: string}} change */
   note ({ state, error, reason }) {
-    if ([this.state, state].includes('following')) this.upToDate = Date.now()
+    this.#lastUpToDate = this.upToDate
     Object.assign(this, { state, error, reason })
   }
 
+  /** When it last had everything, in milliseconds since 1970. */
+  get upToDate () {
+    return this.state === 'following' ? Date.now() : this.#lastUpToDate
+  }
+
+  /** Seconds. */
   get lag () {
-    if (this.state === 'following') this.upToDate = Date.now()
     return this.upToDate === undefined ? undefined : (Date.now() - this.upToDate) / 1000
   }
 }

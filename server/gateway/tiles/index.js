@@ -139,14 +139,14 @@ export class TileService {
    */
   async get (layer, z, x, y, time, { signal } = {}) {
     const hit = this.#peek(layer, z, x, y, time)
-    const found = hit ?? await this.#get(layer, z, x, y, time, signal).catch(error => {
+    const answer = hit ?? await this.#get(layer, z, x, y, time, signal).catch(error => {
       if (error.code !== 'TILE_NOT_FOUND') throw error
       return error
     })
-    const error = found.code && found
-    if (this.#isKept(error ? undefined : found, layer, z, x, y, time)) {
+    const error = answer.code && answer
+    if (this.#isKept(error ? undefined : answer, layer, z, x, y, time)) {
       if (error) throw error
-      return found
+      return answer
     }
     throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
   }
