@@ -132,6 +132,8 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
       layer.options.before = 'above'
       layer.addTo(map)
     })
+    // the layer's document is read first: until then the map has nothing to load, and is at rest
+    await page.waitForFunction(() => /** @type {any} */ (window).map.getSource('steps'))
     shows(await stage.rest(page), 'steps', 5)
     assert.deepEqual(await ids(), [['steps', 'above'], ['steps']])
   })
