@@ -55,7 +55,9 @@ describe('composing design documents', () => {
 
   it('gives the same bytes every time, wherever the folder is', async () => {
     const copy = path.join(folder.dir, 'elsewhere')
-    for (const part of ['_design', 'views', 'core/addresses.js', 'core/kinds.js', 'core/style.js', 'core/qgis.js', 'core/rules.js', 'core/record-rules.js']) cpSync(path.join(root, part), path.join(copy, part), { recursive: true })
+    for (const part of ['_design', 'views', 'core']) {
+      cpSync(path.join(root, part), path.join(copy, part), { recursive: true })
+    }
     const designs = docs => JSON.stringify(docs.map(({ _attachments, couchapp, ...doc }) => doc))
     const here = await compose()
     assert.equal(JSON.stringify(await compose()), JSON.stringify(here))
