@@ -5,30 +5,90 @@ const promised = [
   {
     what: 'bulk load',
     target: '>= 90 % of raw `_bulk_docs`, >= 8x one PUT a tile, within 5 % of the best fixed setting',
-    answers: [['load', /^load \/ raw/], ['load', /^load \/ one PUT/], ['load', /^load, tuning itself/]]
+    answers: [
+      ['load', /^load \/ raw/],
+      ['load', /^load \/ one PUT/],
+      ['load', /^load, tuning itself/]
+    ]
   },
-  { what: 'first load, until the map can be asked', target: '<= 1.6x the time of raw `_bulk_docs` of the same documents', answers: [['load', /^first load, until/]] },
-  { what: 'second edition, nothing changed', target: '>= 8x the first load', answers: [['load', /^second edition, nothing changed/]] },
-  { what: 'second edition, 30 % changed', target: '>= 70 % of the raw ceiling', answers: [['load', /^second edition, 30 % changed/]] },
-  { what: 'cold tile through the gateway', target: '>= 1.5x plain attachment GETs through one Node client', answers: [['serve', /^cold tile/]] },
+  {
+    what: 'first load, until the map can be asked',
+    target: '<= 1.6x the time of raw `_bulk_docs` of the same documents',
+    answers: [['load', /^first load, until/]]
+  },
+  {
+    what: 'second edition, nothing changed',
+    target: '>= 8x the first load',
+    answers: [['load', /^second edition, nothing changed/]]
+  },
+  {
+    what: 'second edition, 30 % changed',
+    target: '>= 70 % of the raw ceiling',
+    answers: [['load', /^second edition, 30 % changed/]]
+  },
+  {
+    what: 'cold tile through the gateway',
+    target: '>= 1.5x plain attachment GETs through one Node client',
+    answers: [['serve', /^cold tile/]]
+  },
   {
     what: 'cold pan',
     target: '>= 2x the tiles a second of plain attachment GETs, half their time a view',
     answers: [['cold', /^cold, (past|present), /]]
   },
-  { what: 'hot tile through the gateway', target: 'one process >= 15x CouchDB, two >= 75 % of nginx serving files', answers: [['serve', /^hot tile/]] },
-  { what: 'export behind nginx, any edition', target: '= nginx serving files (taken as >= 95 %)', answers: [['export', /^nginx, tree/]] },
-  { what: 'mirror, CouchDB to CouchDB', target: '>= 4x CouchDB’s own replicator; tuned, >= 4x at 3 kB a tile, 3.5x at 10 kB, 2.5x at 50 kB', answers: [['mirror', /^mirror \//]] },
-  { what: 'offline area into PouchDB', target: '>= 4x `PouchDB.replicate`, tuned', answers: [['offline', /^offline area/]] },
-  { what: 'viewport history (10 x 8 tiles)', target: '<= 30 ms at 1 M versions, <= 50 ms at 10 M; grows as log n', answers: [['history', /^history of a view/], ['history', /^that \//]] },
+  {
+    what: 'hot tile through the gateway',
+    target: 'one process >= 15x CouchDB, two >= 75 % of nginx serving files',
+    answers: [['serve', /^hot tile/]]
+  },
+  {
+    what: 'export behind nginx, any edition',
+    target: '= nginx serving files (taken as >= 95 %)',
+    answers: [['export', /^nginx, tree/]]
+  },
+  {
+    what: 'mirror, CouchDB to CouchDB',
+    target: '>= 4x CouchDB’s own replicator; tuned, >= 4x at 3 kB a tile, 3.5x at 10 kB, 2.5x at 50 kB',
+    answers: [['mirror', /^mirror \//]]
+  },
+  {
+    what: 'offline area into PouchDB',
+    target: '>= 4x `PouchDB.replicate`, tuned',
+    answers: [['offline', /^offline area/]]
+  },
+  {
+    what: 'viewport history (10 x 8 tiles)',
+    target: '<= 30 ms at 1 M versions, <= 50 ms at 10 M; grows as log n',
+    answers: [
+      ['history', /^history of a view/],
+      ['history', /^that \//]
+    ]
+  },
   {
     what: 'maintenance that finds nothing to do',
     target: '<= 2 s at 1 M versions',
-    answers: [['growth', /^prune, nothing/], ['growth', /^expired tiles, none/], ['growth', /^check of conflicts, nothing/],
-      ['growth', /^mirror, nothing/], ['growth', /^backup, nothing/]]
+    answers: [
+      ['growth', /^prune, nothing/],
+      ['growth', /^expired tiles, none/],
+      ['growth', /^check of conflicts, nothing/],
+      ['growth', /^mirror, nothing/],
+      ['growth', /^backup, nothing/]
+    ]
   },
-  { what: 'database size after compaction', target: '<= 1.06x the image bytes at 10 kB a tile', answers: [['load', /^database after compaction/]] },
-  { what: 'memory of a load, mirror, export', target: 'flat: <= 250 MB (a load: 200 MB)', answers: [['memory', /^memory of a load/], ['mirror', /^memory of a mirror/], ['export', /^memory of an export/]] }
+  {
+    what: 'database size after compaction',
+    target: '<= 1.06x the image bytes at 10 kB a tile',
+    answers: [['load', /^database after compaction/]]
+  },
+  {
+    what: 'memory of a load, mirror, export',
+    target: 'flat: <= 250 MB (a load: 200 MB)',
+    answers: [
+      ['memory', /^memory of a load/],
+      ['mirror', /^memory of a mirror/],
+      ['export', /^memory of an export/]
+    ]
+  }
 ]
 
 const NOT = 'not measured'
@@ -45,6 +105,11 @@ export const budgetRows = results => promised.flatMap(({ what, target, answers }
 export function budgetTables (results, table) {
   const rows = budgetRows(results)
   const budgetOf = ({ what, target }, index) => index && rows[index - 1].what === what ? '' : `${what}: ${target}`
-  const cells = rows.map((row, index) => [budgetOf(row, index), `[${row.measured}](benchmarks/${row.page}.md)`, row.figure, row.judged])
+  const cells = rows.map((row, index) => [
+    budgetOf(row, index),
+    `[${row.measured}](benchmarks/${row.page}.md)`,
+    row.figure,
+    row.judged
+  ])
   return { budgets: table(['budget', 'measured as', 'figure', ''], cells) }
 }

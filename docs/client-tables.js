@@ -168,7 +168,8 @@ const names = members => members.map(({ name }) => `\`${name}\``).join(', ')
 const standard = ({ value }) => value === 'undefined' ? '' : ` = ${value}`
 
 /** An object by the names of its fields: `{ z: number; x: number; }` becomes `{z, x}`. */
-const shortType = type => type.replace(/\{ ((?:\w+: [^;{}]+; )+)\}/g, (_, fields) => `{${fields.match(/\w+(?=: )/g).join(', ')}}`)
+const shortType = type =>
+  type.replace(/\{ ((?:\w+: [^;{}]+; )+)\}/g, (_, fields) => `{${fields.match(/\w+(?=: )/g).join(', ')}}`)
 
 /** @param {ClientClass} described @param {ClientClass} [like] a class whose options and events it may share */
 function reference ({ name, base, factory, meaning, options, methods, properties, events }, like) {
@@ -182,11 +183,31 @@ function reference ({ name, base, factory, meaning, options, methods, properties
   return [
     `\`${factory}\`, class \`${name}\`. ${meaning} ${parent}`,
     shared,
-    section('Options', options.filter(option => !sharedOptions.includes(option)).map(option => item(`${option.name}: ${option.type}${standard(option)}`, option.meaning))),
-    section('Methods', byName(methods).map(method => item(`${method.name}(${method.parameters}): ${shortType(method.type)}`, method.meaning))),
-    section('Properties', byName(properties).map(property => item(`${property.name}: ${property.type}`, property.meaning))),
-    section('Events', events.filter(event => !sharedEvents.includes(event)).map(event => item(`${event.name}${event.fields && ` ${event.fields}`}`, event.meaning)))
-  ].filter(Boolean).join('\n\n')
+    section(
+      'Options',
+      options
+        .filter(option => !sharedOptions.includes(option))
+        .map(option => item(`${option.name}: ${option.type}${standard(option)}`, option.meaning))
+    ),
+    section(
+      'Methods',
+      byName(methods).map(method =>
+        item(`${method.name}(${method.parameters}): ${shortType(method.type)}`, method.meaning)
+      )
+    ),
+    section(
+      'Properties',
+      byName(properties).map(property => item(`${property.name}: ${property.type}`, property.meaning))
+    ),
+    section(
+      'Events',
+      events
+        .filter(event => !sharedEvents.includes(event))
+        .map(event => item(`${event.name}${event.fields && ` ${event.fields}`}`, event.meaning))
+    )
+  ]
+    .filter(Boolean)
+    .join('\n\n')
 }
 
 /** Lists by name: one for each class, and the types that need words. */

@@ -31,11 +31,20 @@ function commands () {
   const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
   const longOf = flags => flags.split(' ')[0]
   const isCommon = ({ flags, long, description }) => COMMON.includes(flags) && description === meanings[long]
-  const listed = program.commands.map(command => ({ command, options: command.options.filter(option => !option.hidden && !isCommon(option)) }))
+  const listed = program.commands.map(command => ({
+    command,
+    options: command.options.filter(option => !option.hidden && !isCommon(option))
+  }))
   const counts = new Map()
-  for (const { options } of listed) for (const option of options) counts.set(keyOf(option), (counts.get(keyOf(option)) ?? 0) + 1)
+  for (const option of listed.flatMap(({ options }) => options)) {
+    counts.set(keyOf(option), (counts.get(keyOf(option)) ?? 0) + 1)
+  }
   const isShared = option => counts.get(keyOf(option)) > 1
-  const shared = [...new Map(listed.flatMap(({ options }) => options.filter(isShared)).map(option => [keyOf(option), option])).values()]
+  const shared = [
+    ...new Map(
+      listed.flatMap(({ options }) => options.filter(isShared)).map(option => [keyOf(option), option])
+    ).values()
+  ]
   return [
     table(['option of all commands', 'meaning'], COMMON.map(flags => [`\`${flags}\``, meanings[longOf(flags)]])),
     table(['option of several commands', 'meaning'], shared.map(optionRow)),

@@ -254,7 +254,8 @@
   // a writer makes what a load needs, and never alters what an admin set: every command reads this document first
   function checkStore () {
     if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') {
-      forbid('not a document of a tile store: type must be tile, ' + LAYER_KINDS.join(', ') + ', work, activity or token')
+      forbid('not a document of a tile store: type must be tile, ' + LAYER_KINDS.join(', ') +
+        ', work, activity or token')
     }
     checkFields()
     if (isAdmin) return

@@ -25,17 +25,28 @@ export function tables (result, table) {
 
 function sweepTable (sweep, table) {
   const flights = flightsOf(sweep)
-  const batches = [...new Set(rawOf(sweep).map(({ batch }) => batch))].filter(batch => SHOWN.has(batch)).sort((a, b) => a - b)
+  const batches = [...new Set(rawOf(sweep).map(({ batch }) => batch))]
+    .filter(batch => SHOWN.has(batch))
+    .sort((a, b) => a - b)
   const rateOf = (batch, count) => rawOf(sweep).find(row => row.batch === batch && row.flights === count)?.median
   const rows = batches.map(batch => [nameOf(batch), ...flights.map(count => thousands(rateOf(batch, count) ?? ''))])
   const loader = sweep.rows.find(({ way }) => way === LOADER)
-  if (loader) rows.push([`${LOADER}: ${thousands(loader.batch)}, ${atATime(loader.flights)}`, '', thousands(loader.median)])
+  if (loader) {
+    rows.push([`${LOADER}: ${thousands(loader.batch)}, ${atATime(loader.flights)}`, '', thousands(loader.median)])
+  }
   return table(['documents a request', ...flights.map(count => `documents a second, ${atATime(count)}`)], rows)
 }
 
 const idsTable = ({ documents, rows }, table) =>
-  table(['ids', 'documents a second', 'bytes a document', 'compacted'], rows.map(({ ids, median, written, compacted }) =>
-    [ids, thousands(median), thousands(Math.round(written / documents)), thousands(Math.round(compacted / documents))]))
+  table(
+    ['ids', 'documents a second', 'bytes a document', 'compacted'],
+    rows.map(({ ids, median, written, compacted }) => [
+      ids,
+      thousands(median),
+      thousands(Math.round(written / documents)),
+      thousands(Math.round(compacted / documents))
+    ])
+  )
 
 export function plots ({ sweeps: { small, tiny, tiles }, ids }) {
   const points = sweep => sweep.rows.map(({ way, batch, median, min, max }) => ({ series: way, x: batch, y: median, low: min, high: max }))

@@ -7,7 +7,11 @@ const ranks = figures => ['p50', 'p90', 'p99'].map(rank => ms(figures.ms[rank]))
 export function tables (result, table) {
   const { tiles, bytes, rounds, views, singles, results } = result
   const contenders = Object.keys(Object.values(results)[0])
-  const head = ['', ...contenders.map(name => `${name}: tiles a second`), ...contenders.map(name => `${name}: ms a view`)]
+  const head = [
+    '',
+    ...contenders.map(name => `${name}: tiles a second`),
+    ...contenders.map(name => `${name}: ms a view`)
+  ]
   const rows = Object.entries(results).map(([walk, byContender]) => [
     walk,
     ...contenders.map(name => thousands(byContender[name].rate.median)),

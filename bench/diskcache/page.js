@@ -26,12 +26,20 @@ export function tables (result, table) {
     `${Math.floor(figures[most].done.median / figures[most].asked * 100)} %`
   ])
   return {
-    diskcacheMachine: `${machineLine(result)}; ${thousands(operations)} operations a process (${listed(percent)}) on ${keys} keys, ` +
-      `values of ${bytes} bytes on average, the first ${thousands(warmup)} not counted; ${inRounds(rounds)} of ${limit} s at most. ` +
+    diskcacheMachine:
+      `${machineLine(result)}; ${thousands(operations)} operations a process (${listed(percent)}) on ${keys} keys, ` +
+      `values of ${bytes} bytes on average, the first ${thousands(warmup)} not counted; ` +
+      `${inRounds(rounds)} of ${limit} s at most. ` +
       `Reading the clock takes ${clock} µs of each.`,
-    diskcacheMedians: table([
-      'median', ...columns.map(({ level, action }) => `${action}, ${processes(level)}`), `longest set of ${most}`, `finished of ${most}`
-    ], rows),
+    diskcacheMedians: table(
+      [
+        'median',
+        ...columns.map(({ level, action }) => `${action}, ${processes(level)}`),
+        `longest set of ${most}`,
+        `finished of ${most}`
+      ],
+      rows
+    ),
     diskcachePrograms: programList(result)
   }
 }

@@ -15,8 +15,12 @@ export function tables (result, table) {
   const sizes = stages.map(({ versions }) => `${thousands(versions)} versions`)
   return {
     historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards.`,
-    historyViewport: table(['milliseconds, p50 / p99', ...sizes],
-      Object.keys(largest.results).filter(name => !name.endsWith(DEEP)).map(name => [name, ...stages.map(({ results }) => ranks(results[name]))]))
+    historyViewport: table(
+      ['milliseconds, p50 / p99', ...sizes],
+      Object.keys(largest.results)
+        .filter(name => !name.endsWith(DEEP))
+        .map(name => [name, ...stages.map(({ results }) => ranks(results[name]))])
+    )
   }
 }
 

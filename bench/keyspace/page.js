@@ -12,10 +12,16 @@ const threads = level => plural(level, 'thread')
 export function tables (result, table) {
   const { keys, bytes, levels, rounds, seconds, counts, mix, results } = result
   const shown = [...new Set([levels[0], most(result)])]
-  const rows = Object.entries(results).flatMap(([kind, contenders]) => Object.entries(contenders).map(([name, figures]) =>
-    [`${name}, ${kind}`, ...shown.map(level => range(figures[level].rate))]))
+  const rows = Object.entries(results).flatMap(([kind, contenders]) =>
+    Object.entries(contenders).map(([name, figures]) => [
+      `${name}, ${kind}`,
+      ...shown.map(level => range(figures[level].rate))
+    ])
+  )
   return {
-    keyspaceMachine: `${machineLine(result)}; ${thousands(keys)} values of ${thousands(bytes)} bytes to begin with; ${inRounds(rounds)}, ` +
+    keyspaceMachine:
+      `${machineLine(result)}; ${thousands(keys)} values of ${thousands(bytes)} bytes to begin with; ` +
+      `${inRounds(rounds)}, ` +
       `in each of them and for each number of threads ${thousands(counts.writes)} new values, ${seconds} s of reads, ` +
       `and ${thousands(counts.mixes / mix.writes)} times ${mix.writes} writes and ${mix.reads} reads.`,
     keyspaceRates: table(['values a second: median (lowest–highest)', ...shown.map(threads)], rows),

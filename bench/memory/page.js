@@ -4,7 +4,8 @@ import { machineLine, thousands } from '../plots/words.js'
 
 /** @param {any} result bench/results/memory.json */
 export const tables = result => ({
-  memoryMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles in ${thousands(Math.round(result.seconds))} s, ` +
+  memoryMachine:
+    `${machineLine(result)}; ${thousands(result.tiles)} tiles in ${thousands(Math.round(result.seconds))} s, ` +
     `at most ${result.peak} MB.`
 })
 

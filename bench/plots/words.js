@@ -26,10 +26,13 @@ export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memo
 }
 
 /** A list of the programs with version and settings, and of those that were not measured. */
-export const programList = ({ programs, missing }) => [
-  ...Object.entries(programs).map(([name, { version, settings }]) => `- ${name}${version ? ` ${version}` : ''}: ${settings}`),
-  ...Object.entries(missing).map(([name, reason]) => `- ${name}: **not measured**: ${reason}`)
-].join('\n')
+export const programList = ({ programs, missing }) =>
+  [
+    ...Object.entries(programs).map(
+      ([name, { version, settings }]) => `- ${name}${version ? ` ${version}` : ''}: ${settings}`
+    ),
+    ...Object.entries(missing).map(([name, reason]) => `- ${name}: **not measured**: ${reason}`)
+  ].join('\n')
 
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 

@@ -15,7 +15,10 @@ export function tables (result, table) {
   const { tiles, bytes, levels, rounds, seconds, wrk, results } = result
   const amounts = `${thousands(tiles)} tiles of ${thousands(bytes)} bytes with two versions each`
   const shown = levels.filter(level => SHOWN.includes(level))
-  const rows = withTile(results).map(([name, figures]) => [name, ...shown.map(level => thousands(figures[level].rate.median))])
+  const rows = withTile(results).map(([name, figures]) => [
+    name,
+    ...shown.map(level => thousands(figures[level].rate.median))
+  ])
   return {
     serveMachine: `${machineLine(result)}; wrk ${wrk}; ${amounts}; ${inRounds(rounds)} of ${seconds} s.`,
     serveRates: table(['tiles a second, median', ...shown.map(connections)], rows),

@@ -20,7 +20,14 @@ export function tables (result, table) {
   const { tiles, distinct, bytes, scale, laps, seeding, connections } = result
   const { warm, dropped } = scale
   const hasDropped = settingsOf(result).some(([state]) => state === names.DROPPED)
-  const lapsHead = ['seconds: mean (standard deviation)', 'real', 'user', 'sys', atOnce(connections), ...hasDropped ? ['real, page cache dropped'] : []]
+  const lapsHead = [
+    'seconds: mean (standard deviation)',
+    'real',
+    'user',
+    'sys',
+    atOnce(connections),
+    ...(hasDropped ? ['real, page cache dropped'] : [])
+  ]
   const lapsRow = name => {
     const lap = at(result, name, names.WARM, 1)
     const together = at(result, name, names.WARM, connections)
@@ -37,11 +44,15 @@ export function tables (result, table) {
   const seedingRow = ([name, { mean, deviation, median }]) =>
     [name, withDeviation(mean, deviation, scale.seedings), thousands(Math.round(tiles / median))]
   return {
-    tilecacheMachine: `${machineLine(result)}; ${thousands(tiles)} tiles, ${thousands(distinct)} of them different, ` +
+    tilecacheMachine:
+      `${machineLine(result)}; ${thousands(tiles)} tiles, ${thousands(distinct)} of them different, ` +
       `${megabytes(bytes.total)} together; ${warm.rounds} laps with the page cache warm` +
       `${hasDropped ? `, ${dropped.rounds} with it dropped` : ''}; seeding: ${rounds(scale.seedings)}.`,
     tilecacheLaps: table(lapsHead, Object.keys(laps).map(lapsRow)),
-    tilecacheSeeding: table(['seconds: mean (standard deviation)', 'real', 'tiles a second'], Object.entries(seeding).map(seedingRow)),
+    tilecacheSeeding: table(
+      ['seconds: mean (standard deviation)', 'real', 'tiles a second'],
+      Object.entries(seeding).map(seedingRow)
+    ),
     tilecachePrograms: programList(result)
   }
 }

@@ -16,11 +16,16 @@ export function tables (result, table) {
   const [closed, open, many] = [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
   const rateOf = figures => figures ? range(figures.rate) : 'not to be had'
   return {
-    tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ` +
-      `${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ` +
+    tilestacheMachine:
+      `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ` +
+      `ab ${ab}, \`-c ${connections} -n ${requests}\`, ` +
+      `${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: ` +
+      `wrk ${wrk}, ` +
       `${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
-    tilestacheRates: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, `${thousands(tiles)} tiles`],
-      Object.keys(many).map(name => [name, ...[closed, open, many].map(results => rateOf(results[name]))])),
+    tilestacheRates: table(
+      ['requests a second: median (lowest–highest)', CLOSED, KEPT, `${thousands(tiles)} tiles`],
+      Object.keys(many).map(name => [name, ...[closed, open, many].map(results => rateOf(results[name]))])
+    ),
     tilestachePrograms: programList(result)
   }
 }

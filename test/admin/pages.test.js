@@ -17,23 +17,38 @@ const isThere = page => page.waitForFunction(() => document.querySelector('#cont
 
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
-/** States of sections: where, what is done there, and what is seen then. @type {Record<string, [string, (page: any) => unknown, string]>} */
+/**
+ * States of sections: where, what is done there, and what is seen then.
+ * @type {Record<string, [string, (page: any) => unknown, string]>}
+ */
 const states = {
   'a new layer': ['layers', page => press(page, 'New layer'), 'form input'],
   'the order of layers': ['layers', page => press(page, 'Change the order'), '.moves'],
-  'a field with a problem': ['layers/land', async page => {
-    await page.locator('[data-field="ttl"]').fill('soon')
-    await press(page, 'Save changes')
-  }, '[aria-invalid="true"]'],
+  'a field with a problem': [
+    'layers/land',
+    async page => {
+      await page.locator('[data-field="ttl"]').fill('soon')
+      await press(page, 'Save changes')
+    },
+    '[aria-invalid="true"]'
+  ],
   'a question': ['layers/empty', page => press(page, 'Remove the empty layer'), 'dialog'],
   'an edition': ['editions/land', page => page.locator('tbody a').first().click(), '.edition'],
-  'a token that was made': ['access', async page => {
-    await page.getByText('New token').click()
-    await page.getByLabel('For whom, or what').fill('the press')
-    await page.getByRole('textbox', { name: 'Layers' }).fill('land')
-    await press(page, 'Make token')
-  }, '.made'],
-  'commands that run and that failed': ['work', page => page.getByText('1 failure', { exact: true }).first().click(), '.run progress']
+  'a token that was made': [
+    'access',
+    async page => {
+      await page.getByText('New token').click()
+      await page.getByLabel('For whom, or what').fill('the press')
+      await page.getByRole('textbox', { name: 'Layers' }).fill('land')
+      await press(page, 'Make token')
+    },
+    '.made'
+  ],
+  'commands that run and that failed': [
+    'work',
+    page => page.getByText('1 failure', { exact: true }).first().click(),
+    '.run progress'
+  ]
 }
 
 onAdmin('for everybody', stage => {
@@ -103,10 +118,24 @@ onAdmin('for everybody', stage => {
 async function workDocuments (stage) {
   const now = new Date().toISOString()
   const seen = `${now.slice(0, 19)}Z`
-  const work = { type: 'work', user: stage.owner.name, layer: 'land', started: seen, seen, failed: 1, failures: ['land:1:1:1: gone'] }
+  const work = {
+    type: 'work',
+    user: stage.owner.name,
+    layer: 'land',
+    started: seen,
+    seen,
+    failed: 1,
+    failures: ['land:1:1:1: gone']
+  }
   const documents = [
     { ...work, command: 'load', state: 'running', done: 1, total: 100, rate: 10, unit: 'tiles' },
-    { ...work, command: 'export', state: 'failed', finished: seen, error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' } }
+    {
+      ...work,
+      command: 'export',
+      state: 'failed',
+      finished: seen,
+      error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' }
+    }
   ]
   for (const [index, doc] of documents.entries()) {
     await stage.store.couch.update(workId(`${now.replace(/[-:.Z]/g, '')}-000${index}`), () => doc)

@@ -1,4 +1,5 @@
-// The map libraries whose internals the adapters use: another version is refused, and docs/client.md names the internals.
+// The map libraries whose internals the adapters use: another version is refused, and docs/client.md names the
+// internals.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -20,8 +21,10 @@ const beside = {
 const libraries = {
   Leaflet: { text: () => read('node_modules/leaflet/dist/leaflet-src.js'), name: 'leaflet', folder: 'client/leaflet' },
   'MapLibre GL JS': {
-    text: () => ['maplibre-gl.mjs', 'maplibre-gl-shared.mjs'].map(name => read(`node_modules/maplibre-gl/dist/${name}`)).join(),
-    name: 'maplibre-gl', folder: 'client/maplibre'
+    text: () =>
+      ['maplibre-gl.mjs', 'maplibre-gl-shared.mjs'].map(name => read(`node_modules/maplibre-gl/dist/${name}`)).join(),
+    name: 'maplibre-gl',
+    folder: 'client/maplibre'
   },
   OpenLayers: { text: () => sources('node_modules/ol'), name: 'ol', folder: 'client/openlayers' }
 }

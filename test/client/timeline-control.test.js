@@ -266,7 +266,11 @@ describe('the timeline on a map', function () {
       control.setLayers(next).render()
       return [document.querySelector('.tilecouch-timeline-time').textContent, document.querySelector('.tilecouch-timeline-detail').textContent, tilecouch.listeners(clock)]
     })
-    assert.deepEqual(found, ['3 Feb 2001', '5 tiles changed here', 2], 'only the old layer and the test still listen to the old clock')
+    assert.deepEqual(
+      found,
+      ['3 Feb 2001', '5 tiles changed here', 2],
+      'only the old layer and the test still listen to the old clock'
+    )
   })
 
   it('wears the colours a page gives it', async () => {

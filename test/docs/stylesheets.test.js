@@ -28,7 +28,9 @@ describe('stylesheets', () => {
   })
 
   it('name only classes and ids that a page or a library has', () => {
-    const sources = [...filesIn('attachments', /\.(js|html)$/), ...filesIn('client', /\.js$/)].map(([, text]) => text).join('\n')
+    const sources = [...filesIn('attachments', /\.(js|html)$/), ...filesIn('client', /\.js$/)]
+      .map(([, text]) => text)
+      .join('\n')
     const isUsed = name => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(sources) || // or `heat-${step}`
       sources.includes(`${name.replace(/[^-]*$/, '')}\${`)
     const unused = sheets.flatMap(([file, css]) => [...namesIn(css)]

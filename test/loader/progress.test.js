@@ -1,7 +1,13 @@
 // What long commands draw: a bar on a terminal, lines in a log, nothing for programs.
 import assert from 'node:assert/strict'
 import { Output } from '../../loader/cli/output.js'
-import { CountingProgress, IndexProgress, ProgressLine, ReadingProgress, countSource } from '../../loader/cli/progress.js'
+import {
+  CountingProgress,
+  IndexProgress,
+  ProgressLine,
+  ReadingProgress,
+  countSource
+} from '../../loader/cli/progress.js'
 import { memory } from '../support/cli.js'
 
 /** A progress line with a clock that a test moves. */

@@ -21,7 +21,10 @@ describe('the kinds of findings', () => {
     it(`have ${code} in the source, in the documentation and in a test`, () => {
       assert.match(code, /^[a-z]+(-[a-z]+)*$/)
       assert.ok(sources.some(text => text.includes(`'${code}'`)), 'the source')
-      assert.ok(tableOf(fault.level).includes(`| \`${code}\` | ${fault.means} | ${remedyOf(fault)} |`), 'docs/checking.md: npm run docs')
+      assert.ok(
+        tableOf(fault.level).includes(`| \`${code}\` | ${fault.means} | ${remedyOf(fault)} |`),
+        'docs/checking.md: npm run docs'
+      )
       assert.ok(tests.includes(code), 'a test')
     })
   }

@@ -7,18 +7,28 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
  * What a module of client/ exports, where some modules are replaced.
- * @param {string} entry @param {RegExp} filter of the imports that are replaced @param {string} contents instead of them
+ * @param {string} entry @param {RegExp} filter of the imports that are replaced
+ * @param {string} contents instead of them
  */
 export async function loadBeside (entry, filter, contents) {
-  const { outputFiles: [{ text }] } = await build({
-    entryPoints: [path.join(root, entry)], bundle: true, write: false, format: 'esm', platform: 'node', logLevel: 'silent',
-    plugins: [{
-      name: 'another module',
-      setup (bundler) {
-        bundler.onResolve({ filter }, () => ({ path: 'other', namespace: 'other' }))
-        bundler.onLoad({ filter: /./, namespace: 'other' }, () => ({ contents }))
+  const {
+    outputFiles: [{ text }]
+  } = await build({
+    entryPoints: [path.join(root, entry)],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'another module',
+        setup (bundler) {
+          bundler.onResolve({ filter }, () => ({ path: 'other', namespace: 'other' }))
+          bundler.onLoad({ filter: /./, namespace: 'other' }, () => ({ contents }))
+        }
       }
-    }]
+    ]
   })
   return import(`data:text/javascript,${encodeURIComponent(text)}`)
 }
