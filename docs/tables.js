@@ -13,7 +13,7 @@ import { sourceLimits } from '../loader/formats/reading.js'
 import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { doctorTables } from './doctor-tables.js'
-import { gatewayTables } from './gateway-tables.js'
+import { gatewayLists } from './gateway-lists.js'
 import { gridTables } from './grid-tables.js'
 import { writePicture } from './imports-picture.js'
 import { upstreamTables } from './upstream-tables.js'
@@ -46,8 +46,10 @@ function commands () {
     ).values()
   ]
   return [
-    table(['option of all commands', 'meaning'], COMMON.map(flags => [`\`${flags}\``, meanings[longOf(flags)]])),
-    table(['option of several commands', 'meaning'], shared.map(optionRow)),
+    '**Options of all commands**',
+    COMMON.map(flags => `- \`${flags}\`: ${meanings[longOf(flags)]}`).join('\n'),
+    '**Options of several commands**',
+    shared.map(optionItem).join('\n'),
     ...listed.map(({ command, options }) => commandSection(command, options, isShared))
   ].join('\n\n')
 }
@@ -55,12 +57,12 @@ function commands () {
 /** Options with the same flags and meaning are one. */
 const keyOf = ({ long, description }) => `${long} ${description}`
 
-const optionRow = ({ flags, description, defaultValue }) => {
+const optionItem = ({ flags, description, defaultValue }) => {
   const standard = defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : ` (default: ${defaultValue})`
-  return [`\`${flags}\``, `${description}${standard}`]
+  return `- \`${flags}\`: ${description}${standard}`
 }
 
-/** A command: its own options as a table, those that it shares by name. */
+/** A command: its own options with their meanings, those that it shares by name. */
 function commandSection (command, options, isShared) {
   const page = ELSEWHERE[command.name()]
   if (page) return `### \`tilecouch ${command.name()}\`\n\n${command.description()}: [options](${page})`
@@ -70,7 +72,7 @@ function commandSection (command, options, isShared) {
   return [
     `### \`tilecouch ${command.name()}${usage && ` ${usage}`}\``,
     command.description(),
-    own.length && table(['option', 'meaning'], own.map(optionRow)),
+    own.map(optionItem).join('\n'),
     shared.length && `${own.length ? 'Also' : 'Options'}: ${shared.join(', ')}.`
   ].filter(Boolean).join('\n\n')
 }
@@ -105,7 +107,7 @@ async function makeAll () {
   return {
     ...await makeTables(await readResults()),
     ...clientTables(),
-    ...gatewayTables(table),
+    ...gatewayLists(),
     ...gridTables(table),
     ...verifyTables(table),
     ...doctorTables(table),

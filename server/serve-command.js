@@ -6,6 +6,7 @@ import { bytes, countWords, duration, plural } from '../loader/cli/output.js'
 import { ProgressLine } from '../loader/cli/progress.js'
 import { mirrorOptions, serveOptions } from './edge/options.js'
 import { loadOptions } from './gateway/config.js'
+import { describeOption } from './gateway/options.js'
 
 export function addServeCommand (program, run) {
   const command = program.command('serve')
@@ -36,9 +37,9 @@ they would conflict with later ones of the origin.`)
 
 /** Flags without defaults: what is not given may come from the environment or the file. */
 function flagsOf (table) {
-  return table.filter(({ flags }) => flags).flatMap(({ flags, type, text, shown, default: initial }) => {
-    const shownDefault = type === 'boolean' || !shown || shown === '{}' ? '' : ` (default: ${shown})`
-    const flag = new Option(flags, text + shownDefault)
+  return table.filter(({ flags }) => flags).flatMap(option => {
+    const { flags, type, text, default: initial } = option
+    const flag = new Option(flags, describeOption(option))
     if (['names', 'layers', 'networks'].includes(type)) flag.argParser(collect)
     if (type !== 'boolean') return [flag]
     if (initial === true) flag.description = `do not ${text}`

@@ -77,13 +77,17 @@ const details = {
   mirror: { '--layer': '; separate several with commas', '--since': ', and those still valid then' },
   remove: { '--style': ', by its time; maps of later times show the style before it' },
   restore: { '--yes': ': give the rights in the files (who is admin, writes, reads)' },
-  serve: { '--layer': '; separate several with commas', '--port': ' (default: 8080)' },
+  serve: {
+    '--from': '; of a gateway, its /db',
+    '--layer': '; separate several with commas',
+    '--port': ' (default: 8080)'
+  },
   up: { '--port': ' (default: 5984, or the next free one)' }
 }
 
 /**
  * What `--help` shows: a command declares a flag, and a text only if no other command has it.
- * @param {string} command @param {import('commander').Option} option
+ * @param {string} command @param {{long?: string, description: string}} option
  */
 export const meaningOf = (command, { long = '', description }) =>
   meanings[long] === undefined ? description : meanings[long] + (details[command]?.[long] ?? '')

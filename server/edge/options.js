@@ -10,17 +10,16 @@ const yesOrNo = /** @type {const} */ ({ type: 'boolean', default: false })
 
 /** @type {import('../gateway/options.js').Row[]} */
 const mirrorRows = [
+  { ...text, name: 'from', takes: '<env|url>' },
+  { ...text, name: 'layer', type: 'names', takes: '<names>' },
+  { ...text, name: 'bbox', takes: '<w,s,e,n>' },
+  { ...text, name: 'polygon', takes: '<file>' },
+  { ...text, name: 'zoom', takes: '<a-b>' },
+  { ...yesOrNo, name: 'current' },
   {
-    ...text, name: 'from', takes: '<env|url>',
-    text: 'mirror this store, and serve the mirror: a URL, an environment of .couchapprc, or a database on this ' +
-      'machine; of a gateway, its /db'
+    ...text, name: 'since', flagless: true,
+    text: 'of the past, mirror only versions that were valid at this time or later'
   },
-  { ...text, name: 'layer', type: 'names', takes: '<names>', text: 'mirror only these layers' },
-  { ...text, name: 'bbox', takes: '<w,s,e,n>', text: 'mirror only tiles that touch this box' },
-  { ...text, name: 'polygon', takes: '<file>', text: 'mirror only tiles that touch the polygons of this GeoJSON file' },
-  { ...text, name: 'zoom', takes: '<a-b>', text: 'mirror only these zooms' },
-  { ...yesOrNo, name: 'current', text: 'mirror only the present, not the past' },
-  { ...text, name: 'since', flagless: true, text: 'of the past, mirror only what was valid at this time or later' },
   {
     ...text, name: 'maxLag', type: 'duration',
     text: 'with --from: /health is 503 when the mirror is further behind (default: never)'

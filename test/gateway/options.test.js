@@ -56,7 +56,7 @@ describe('the options of the gateway', () => {
     const page = read('docs/gateway.md')
     for (const option of options) {
       for (const name of [...(option.flags ? [longFlag(option)] : []), option.env]) assert.ok(page.includes(`\`${name}\``), name)
-      if (option.name !== 'config') assert.ok(page.includes(`| \`${option.name}\` |`), option.name)
+      if (option.name !== 'config') assert.ok(page.includes(`\n- \`${option.name}\` (`), option.name)
     }
   })
 
