@@ -20,10 +20,12 @@ declare module 'leaflet' {
     registerProj4: typeof client.registerProj4
   }
   namespace TileLayer {
-    const Couch: typeof client.CouchLayer & { History: typeof client.HistoryLayer, Coverage: typeof client.CoverageLayer }
+    const Couch: typeof client.CouchLayer &
+      { History: typeof client.HistoryLayer, Coverage: typeof client.CoverageLayer }
   }
   namespace tileLayer {
-    const couch: typeof client.couchLayer & { history: typeof client.historyLayer, coverage: typeof client.coverageLayer }
+    const couch: typeof client.couchLayer &
+      { history: typeof client.historyLayer, coverage: typeof client.coverageLayer }
   }
   namespace Control {
     const Timeline: typeof client.TimelineControl

@@ -13,4 +13,5 @@ export interface Listening<E> {
 }
 
 /** A base class: the instance with options `O` and events `E`, and Leaflet's own static methods. */
-export type Base<Instance, O, E, Parent> = (new (...args: any[]) => Listening<E> & { options: O } & Instance) & Omit<Parent, 'prototype' | 'extend'>
+export type Base<Instance, O, E, Parent> =
+  (new (...args: any[]) => Listening<E> & { options: O } & Instance) & Omit<Parent, 'prototype' | 'extend'>

@@ -19,7 +19,7 @@ const namesIn = css => {
 }
 
 describe('stylesheets', () => {
-  const sheets = filesIn('attachments', /\.css$/)
+  const sheets = [...filesIn('attachments', /\.css$/), ...filesIn('client', /\.css$/)]
 
   it(`have lines of at most ${COLUMNS} columns`, () => {
     const long = sheets.flatMap(([name, css]) => css.split('\n')
@@ -34,7 +34,7 @@ describe('stylesheets', () => {
     const isUsed = name => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(sources) || // or `heat-${step}`
       sources.includes(`${name.replace(/[^-]*$/, '')}\${`)
     const unused = sheets.flatMap(([file, css]) => [...namesIn(css)]
-      .filter(name => !/^(leaflet|maplibregl)-/.test(name) && !isUsed(name)).map(name => `${file}: ${name}`))
+      .filter(name => !/^(leaflet|maplibregl|ol)-/.test(name) && !isUsed(name)).map(name => `${file}: ${name}`))
     assert.deepEqual(unused, [])
   })
 })
