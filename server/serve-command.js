@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { Option } from 'commander'
 import { collect, refuse } from '../loader/cli/options.js'
-import { bytes, countWords, duration, plural } from '../loader/cli/output.js'
+import { LiveReport } from '../loader/cli/live.js'
+import { BLANK, bytes, countWords, duration, plural, secondsSince } from '../loader/cli/output.js'
 import { ProgressLine } from '../loader/cli/progress.js'
 import { mirrorOptions, serveOptions } from './edge/options.js'
 import { loadOptions } from './gateway/config.js'
@@ -65,33 +66,65 @@ function givenOptions ({ set = [], ...given }) {
   return Object.fromEntries([...named, ...flags])
 }
 
-async function serveCommand ({ output, signal, args }, given) {
+async function serveCommand (context, given) {
+  const { output, signal } = context
   const flags = givenOptions(given)
-  let { options, warnings } = await loadOptions({ flags, table: serveOptions })
+  const { options, warnings } = await loadOptions({ flags, table: serveOptions })
+  if (options.from) return serveMirror(context, flags)
   const { serve } = await import('./serve.js') // only this command needs the gateway
-  if (!options.from) {
-    const running = await serve(options, { signal, warnings })
-    const { ended, close, ...value } = running
-    output.result(value, lines(running, options))
-    return untilStopped(running, { output, signal })
-  }
-  ({ options, warnings } = await loadOptions({ flags, table: mirrorOptions }))
+  const running = await serve(options, { signal, warnings })
+  const { ended, close, ...value } = running
+  output.result(value, lines(running, options))
+  return untilStopped(running, { output, signal })
+}
+
+async function serveMirror ({ output, signal, args }, flags) {
+  const { options, warnings } = await loadOptions({ flags, table: mirrorOptions })
   // messages say the same
   if (output.isTerminal && !output.json && flags.logLevel === undefined) options.logLevel = 'error'
-  const messages = new MirrorMessages(output)
+  const { serve } = await import('./serve.js')
+  const started = performance.now()
+  const progress = new ProgressLine(output)
+  const live = new LiveReport(output, progress, {
+    names: {},
+    figures: () => ({ mirror: running.mirror?.() }),
+    complete: () => [upToDateLine(running.mirror?.(), secondsSince(started))]
+  })
+  let isUp = false // before, there is nothing to follow
+  let latest = /** @type {import('./edge/mirror-supervisor.js').StateChange | undefined} */ (undefined)
+  const show = () => {
+    if (isUp && latest && (output.json || output.isTerminal)) live.change(latest) // else it is in the log
+  }
   const running = await serve(options, {
     signal,
     warnings,
     args,
-    onStateChange: change => messages.change(change),
-    onProgress: report => messages.progress(report)
+    onStateChange (change) {
+      latest = change
+      show()
+    },
+    onProgress ({ counts, pending, state }) {
+      if (!isUp || !output.isTerminal || state !== 'reading') return
+      progress.draw(counts.tiles, undefined, () =>
+        [bytes(counts.bytes), ...countWords({ 'changes to look at': pending })])
+    }
   })
-  messages.begin(running, options)
+  const { ended, close, mirror, wanted, ...value } = running
+  if (output.json) live.event('up', value)
+  else output.result(value, lines(running, options))
+  isUp = true
+  show()
   try {
     await untilStopped(running, { output, signal })
   } finally {
-    messages.end()
+    progress.end()
   }
+}
+
+/** @param {any} report */
+function upToDateLine ({ from, counts }, seconds) {
+  const copied = counts.documents ? `: ${plural(counts.documents, 'document')} (${bytes(counts.bytes)})` : ''
+  return `Up to date after ${duration(seconds)}${copied}. Following the changes of ${from}.`
 }
 
 /** Waits for Ctrl-C, or for the gateway to fail. */
@@ -105,34 +138,38 @@ async function untilStopped ({ ended, close }, { output, signal }) {
   }
 }
 
-const storeWords = (url, embedded, { data }) => `${url}${embedded ? `, embedded, data in ${data}` : ''}`
-
-const lines = (serving, options) => [
-  'The gateway is up.',
-  '',
-  ...addressLines(serving, options),
-  '',
-  `  CouchDB   ${storeWords(serving.db, serving.embedded, options)}`,
-  ...otherLines(serving, options)
-]
-
-const addressLines = ({ viewer, tiles, asOf, wmts, health, metrics }, { viewer: hasViewer }) => [
-  ...(hasViewer ? [`  Viewer    ${viewer}`] : []),
-  `  Tiles     ${tiles}`,
-  `  As of     ${asOf}`,
-  `  WMTS      ${wmts}`,
-  `  Health    ${health}`,
-  ...(metrics ? [`  Metrics   ${metrics}`] : [])
-]
-
-const otherLines = ({ workers }, { upstream }) => [
-  ...(workers > 1 ? [`  Workers   ${workers}`] : []),
-  ...(upstream ? [] : ['  No tiles are fetched from tile servers.']),
-  '  Ctrl-C stops.'
-]
+/**
+ * @param {import('./serve.js').Serving & Partial<import('./serve.js').OnMirror>} serving
+ * @param {Record<string, any>} options
+ */
+function lines (serving, { viewer: hasViewer, data, upstream }) {
+  const { viewer, tiles, asOf, wmts, health, metrics, workers, db, embedded, from, wanted, mirror } = serving
+  const isFilled = mirror === undefined || mirror().upToDate
+  return [
+    from ? 'The gateway is up, on a mirror.' : 'The gateway is up.',
+    BLANK,
+    hasViewer && `  Viewer    ${viewer}`,
+    `  Tiles     ${tiles}`,
+    `  As of     ${asOf}`,
+    `  WMTS      ${wmts}`,
+    `  Health    ${health}`,
+    metrics && `  Metrics   ${metrics}`,
+    BLANK,
+    from && `  Origin    ${from}`,
+    wanted && `  Mirrored  ${describe(wanted)}`,
+    `  ${from ? 'Store  ' : 'CouchDB'}   ${db}${embedded ? `, embedded, data in ${data}` : ''}`,
+    !isFilled && [
+      '  The mirror is being filled. Tiles are served as they arrive; addresses with',
+      '  a time and the timeline work when it is complete.'
+    ],
+    workers > 1 && `  Workers   ${workers}`,
+    !upstream && '  No tiles are fetched from tile servers.',
+    '  Ctrl-C stops.'
+  ]
+}
 
 /** What is mirrored, in words. @param {import('../core/mirror/selection.js').Wanted} wanted */
-export function describe ({ layers, area, zooms, current, since }) {
+function describe ({ layers, area, zooms, current, since }) {
   const parts = [
     layers ? layers.join(', ') : '',
     zooms ? `zoom ${[...new Set([zooms.min, zooms.max])].join('-')}` : '',
@@ -141,92 +178,4 @@ export function describe ({ layers, area, zooms, current, since }) {
     since && !current ? `the past from ${since} on` : ''
   ].filter(Boolean)
   return parts.length ? parts.join('; ') : 'everything'
-}
-
-/** What happens to the mirror: lines for people; with --json one object per line. */
-class MirrorMessages {
-  #waiting = /** @type {any[]} */ ([]) // changes before the addresses were printed
-  #running
-  #line
-
-  /** @param {import('../loader/cli/output.js').Output} output */
-  constructor (output) {
-    this.output = output
-    this.#line = new FillingLine(output)
-  }
-
-  begin (running, options) {
-    this.#running = running
-    const { ended, close, mirror, wanted, ...value } = running
-    const report = mirror()
-    if (this.output.json) this.#event({ event: 'up', ...value, mirror: report })
-    else this.output.result(value, mirrorLines(running, options, report))
-    for (const change of this.#waiting.splice(0)) this.change(change)
-  }
-
-  /** @param {import('./edge/mirror-supervisor.js').StateChange} change */
-  change (change) {
-    if (!this.#running) return void this.#waiting.push(change)
-    const { state, error, reason, report } = change
-    if (this.output.json) return this.#event({ event: state, ...(error && { error, reason }), mirror: report })
-    if (!this.output.isTerminal) return // it is in the log
-    this.#line.end()
-    const text = this.#text(change, this.#running)
-    if (text) this.output.note(text)
-  }
-
-  #event (object) {
-    this.output.event({ time: new Date().toISOString(), ...object })
-  }
-
-  /** @param {import('./edge/mirror-supervisor.js').StateChange} change */
-  #text ({ state, before, error, reason = '', seconds = 0, isFirst, report: { from, counts, upToDate } }, { store }) {
-    if (state === 'away') {
-      const name = isAbout(reason, store) ? 'The store' : 'The origin'
-      const title = error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'
-      const rest = upToDate || counts.documents ? 'It serves what it has.' : 'It has nothing to serve yet.'
-      return `${title}: ${reason} [${error}]. ${rest}`
-    }
-    const got = counts.documents ? `: ${plural(counts.documents, 'document')} (${bytes(counts.bytes)})` : ''
-    if (isFirst) return `Up to date after ${duration(seconds)}${got}. Following the changes of ${from}.`
-    const back = before === 'away' ? `Back after ${duration(seconds)}: ` : ''
-    if (state === 'following') return `${back}${back ? 'up' : 'Up'} to date again.`
-    return back && `${back}reading what has changed …`
-  }
-
-  progress (report) {
-    if (this.#running && report.state === 'reading' && this.output.isTerminal) this.#line.show(report)
-  }
-
-  end () {
-    this.#line.end()
-  }
-}
-
-/** Whether an error names exactly this address. */
-const isAbout = (reason, url) => reason.split(/[\s,]+/).some(word => word.replace(/:$/, '') === url)
-
-class FillingLine extends ProgressLine {
-  /** @param {import('./edge/mirror-supervisor.js').MirrorReport} report */
-  show ({ counts, pending }) {
-    this.draw(counts.tiles, undefined, () => [bytes(counts.bytes), ...countWords({ 'changes to look at': pending })])
-  }
-}
-
-function mirrorLines (running, options, { upToDate }) {
-  const { from, store, embedded, wanted } = running
-  return [
-    'The gateway is up, on a mirror.',
-    '',
-    ...addressLines(running, options),
-    '',
-    `  Origin    ${from}`,
-    `  Mirrored  ${describe(wanted)}`,
-    `  Store     ${storeWords(store, embedded, options)}`,
-    ...(upToDate ? [] : [
-      '  The mirror is being filled. Tiles are served as they arrive; addresses with',
-      '  a time and the timeline work when it is complete.'
-    ]),
-    ...otherLines(running, options)
-  ]
 }

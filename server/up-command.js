@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { openedWords } from '../loader/cli/new-store.js'
 import { refuse } from '../loader/cli/options.js'
+import { BLANK } from '../loader/cli/output.js'
 import { IndexProgress } from '../loader/cli/progress.js'
 import { ADMIN, passwordFile } from '../loader/store/embedded.js'
 
@@ -42,7 +43,7 @@ function portOf (text) {
 }
 
 const blockedLines = command =>
-  ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command}`, '']
+  ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command}`, BLANK]
 
 function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
@@ -53,7 +54,7 @@ function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, ope
   const embeddedState = started ? 'tilecouch is up.' : 'tilecouch is already up.'
   return [
     embedded ? embeddedState : 'The store is ready.',
-    '',
+    BLANK,
     `  Viewer    ${viewer}`,
     `  Admin     ${admin}`,
     `  Tiles     ${tiles}`,
@@ -61,20 +62,20 @@ function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, ope
     `  CouchDB   ${url}`,
     ...(embedded ? [`  Sign in   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`] : []),
     ...(taken ? takenLines(taken, url, data) : []),
-    ...(opened && !embedded ? ['', `  ${openedWords(url)}`] : []),
-    '',
+    ...(opened && !embedded ? [BLANK, `  ${openedWords(url)}`] : []),
+    BLANK,
     ...(blocked ? blockedLines(`${command} serve ${target}`) : []),
     '  Load your own tiles:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
     ...(!embedded && url !== db ? ['    (your name and password: COUCHDB_USER and COUCHDB_PASSWORD)'] : []),
-    ...(started ? ['', `  Data is in ${data}. Ctrl-C stops.`] : [])
+    ...(started ? [BLANK, `  Data is in ${data}. Ctrl-C stops.`] : [])
   ]
 }
 
 function takenLines ({ port, by }, url, data) {
   const folder = data === DATA ? 'in this folder' : `with --data ${data}`
   return [
-    '',
+    BLANK,
     `  Port ${port} is taken by ${by}, so this store listens on ${new URL(url).port}.`,
     `  Commands ${folder} find it there; in other programs use the addresses above.`
   ]

@@ -24,12 +24,8 @@ export const supervisorDefaults = {
  *
  * @typedef {object} StateChange
  * @property {State} state
- * @property {State} before
  * @property {string} [error]
  * @property {string} [reason]
- * @property {number} seconds that the state before lasted, or that the first fill took
- * @property {boolean} isFirst complete for the first time in this run
- * @property {MirrorReport} report
  */
 
 export class MirrorSupervisor {
@@ -43,15 +39,12 @@ export class MirrorSupervisor {
   #past = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that failed
   #errors = /** @type {Record<string, number>} */ ({})
   #error = /** @type {string | undefined} */ (undefined)
-  #wasComplete = false // in this run
   #hasReadNote = false // of an earlier run
   #settleFilled = () => {}
   /** Resolves when the store is complete for the first time. @type {Promise<void>} */
   filled = new Promise(resolve => { this.#settleFilled = resolve })
   #ready = /** @type {{resolve: () => void, reject: (error: Error) => void}} */ ({ resolve () {}, reject () {} })
   #state = /** @type {State} */ ('starting')
-  #started = Date.now()
-  #since = this.#started // when the state began
 
   /**
    * @param {string} from URL of the origin @param {string} to URL of the store
@@ -184,17 +177,13 @@ export class MirrorSupervisor {
     if (state === before && error === this.#error) return
     this.#error = error
     if (error) this.#errors[error] = (this.#errors[error] ?? 0) + 1
-    const isFirst = state === 'following' && !this.#wasComplete
-    const seconds = (Date.now() - (isFirst ? this.#started : this.#since)) / 1000
-    if (state !== before && !(before === 'starting' && state === 'reading')) this.#since = Date.now()
     this.#state = state
-    if (state === 'following') this.#wasComplete = true
     if (before === 'following') this.#writeNote()
     const { url: from } = this.origin
     const { url: to } = this.store
     if (state === 'away') this.log.warn({ from, code: error, reason }, 'the mirror waits')
     else this.log.info({ from, to }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
-    this.onStateChange?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
+    this.onStateChange?.({ state, error, reason })
   }
 
   /**
