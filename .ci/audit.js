@@ -1,4 +1,5 @@
-// Known flaws of the packages that come with an installation, as npm knows them: `node .ci/audit.js`, and a step of `npm test`.
+// Known flaws of the packages that come with an installation, as npm knows them: `node .ci/audit.js`, and a step of
+// `npm test`.
 // A registry that does not answer audits, or no network, is said and passed over; it is waited for a minute at most.
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -13,11 +14,14 @@ const LEAST = 'moderate' // what is milder is not looked at
 /**
  * @param {any} report what `npm audit --json` prints
  * @param {Record<string, string>} known advisories that do not apply, with the reason
- * @returns {{skipped?: string, found: string[], passed: string[], stale: string[]}} stale: known ones that npm no longer knows
+ * @returns {{skipped?: string, found: string[], passed: string[], stale: string[]}} stale: known ones that npm no
+ *   longer knows
  */
 export function judge (report, known = {}) {
   const skip = why => ({ skipped: `the registry does not answer audits: ${why}`, found: [], passed: [], stale: [] })
-  if (typeof report?.vulnerabilities !== 'object') return skip(report?.error?.summary || report?.message || report?.error?.code || 'no report')
+  if (typeof report?.vulnerabilities !== 'object') {
+    return skip(report?.error?.summary || report?.message || report?.error?.code || 'no report')
+  }
   const advisories = new Map()
   for (const { via } of Object.values(report.vulnerabilities)) {
     // a text names the package below that has the flaw
@@ -38,7 +42,10 @@ const nameOf = ({ url, source }) => /GHSA-[\w-]+/.exec(url ?? '')?.[0] ?? String
 /**
  * @param {{command?: string[], timeout?: number}} [options] milliseconds
  */
-export async function audit ({ command = ['npm', 'audit', '--omit=dev', '--workspaces=false', '--json', '--fetch-retries=0', '--fetch-timeout=20000'], timeout = 60000 } = {}) {
+export async function audit (
+  { command = ['npm', 'audit', '--omit=dev', '--workspaces=false',
+    '--json', '--fetch-retries=0', '--fetch-timeout=20000'], timeout = 60000 } = {}
+) {
   const known = JSON.parse(await readFile(KNOWN, 'utf8'))
   const text = await output(command, timeout)
   let report
@@ -53,7 +60,9 @@ export async function audit ({ command = ['npm', 'audit', '--omit=dev', '--works
 /** What a command prints, or nothing when it takes too long. @returns {Promise<string | undefined>} */
 function output ([command, ...args], timeout) {
   return new Promise(resolve => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'], shell: process.platform === 'win32', timeout, killSignal: 'SIGKILL' })
+    const child = spawn(command, args,
+      { cwd: root, stdio: ['ignore', 'pipe', 'ignore'], shell: process.platform ===
+        'win32', timeout, killSignal: 'SIGKILL' })
     let text = ''
     child.stdout.on('data', chunk => { text += chunk })
     child.on('error', () => resolve(''))

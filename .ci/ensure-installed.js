@@ -13,6 +13,7 @@ if (!isNewEnough()) process.exit(1)
 // npm writes node_modules/.package-lock.json at the end of an install that went well
 if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) {
   console.log('Installing dependencies (npm ci) …')
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
+    { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
   process.exit(status ?? 1)
 }

@@ -1,5 +1,5 @@
-// Several benchmarks one after the other, each in its own process with its own CouchDB: none inherits the heap, the open
-// connections or the page cache of the one before.
+// Several benchmarks one after the other, each in its own process with its own CouchDB: none inherits the heap, the
+// open connections or the page cache of the one before.
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,7 +15,8 @@ const runner = fileURLToPath(new URL('run.js', import.meta.url))
 /** @returns {Promise<{name: string, seconds: number, code: number | null}>} */
 async function runOne (name, { quick, out }) {
   const start = performance.now()
-  const child = spawn(process.execPath, [runner, name, '--out', out, ...(quick ? ['--quick'] : [])], { stdio: 'inherit' })
+  const child =
+    spawn(process.execPath, [runner, name, '--out', out, ...(quick ? ['--quick'] : [])], { stdio: 'inherit' })
   // Ctrl-C reaches it through the terminal; what is sent to this process alone is passed on
   const pass = () => { child.kill('SIGTERM') }
   const ignore = () => {} // the child reports it
@@ -36,7 +37,11 @@ export async function runSeveral (names, { quick, out, pages, log }) {
   }
   if (pages) await (await import('./pages.js')).writePages()
   log(`\n${'='.repeat(8)} all of it\n`)
-  for (const { name, seconds, code } of done) log(`  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`)
+  for (const { name, seconds, code } of done) {
+    log(
+      `  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`
+    )
+  }
   log(`\n${Math.round(done.reduce((sum, { seconds }) => sum + seconds, 0) / 6) / 10} minutes`)
   return done.length === names.length && done.every(({ code }) => code === 0)
 }

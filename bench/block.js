@@ -1,5 +1,5 @@
-// What is served: a seeded block of tiles with two editions, in CouchDB, as a folder of files and as MBTiles, and the order
-// in which they are asked for.
+// What is served: a seeded block of tiles with two editions, in CouchDB, as a folder of files and as MBTiles, and the
+// order in which they are asked for.
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import Database from 'libsql'
@@ -24,7 +24,8 @@ const CORNER = { z: 14, x: 5000, y: 5000 }
 /** A block of tiles in the order of their ids. @returns {Place[]} */
 export function placesOf (count) {
   const side = Math.ceil(Math.sqrt(count))
-  return Array.from({ length: count }, (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
+  return Array.from({ length: count },
+    (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
 }
 
 /** Every tile has the same number of bytes: a wrong answer shows in the sum of all. @type {TileOf} */
@@ -85,18 +86,26 @@ export function * versions (places, time, tileOf = bytesOf) {
 export async function writeTree (dir, places, tileOf = bytesOf) {
   const folders = new Set(places.map(({ z, x }) => path.join(dir, LAYER, `${z}`, `${x}`)))
   for (const folder of folders) await mkdir(folder, { recursive: true })
-  for (const { z, x, y, index } of places) await writeFile(path.join(dir, LAYER, `${z}`, `${x}`, `${y}.png`), tileOf(index, NEW))
+  for (const { z, x, y, index } of places) {
+    await writeFile(path.join(dir, LAYER, `${z}`, `${x}`, `${y}.png`), tileOf(index, NEW))
+  }
 }
 
 /** The newest edition as MBTiles, as the format says it: a table with a unique index, rows from the south. */
 export function writeMbtiles (file, places, tileOf = bytesOf) {
   const db = new Database(file)
   try {
-    db.exec('CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)')
+    db.exec(
+      'CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, ' +
+        'tile_row INTEGER, tile_data BLOB)'
+    )
     const [first, last] = [places[0], places[places.length - 1]]
     const [west, , , north] = tileBounds(first.z, first.x, first.y)
     const [, south, east] = tileBounds(last.z, last.x, Math.max(...places.map(({ y }) => y)))
-    const metadata = { name: LAYER, format: 'png', type: 'baselayer', version: '1', description: 'tiles of a benchmark', minzoom: first.z, maxzoom: first.z, bounds: [west, south, east, north].join(',') }
+    const metadata = {
+      name: LAYER, format: 'png', type: 'baselayer', version: '1', description: 'tiles of a benchmark',
+      minzoom: first.z, maxzoom: first.z, bounds: [west, south, east, north].join(',')
+    }
     const name = db.prepare('INSERT INTO metadata VALUES (?, ?)')
     for (const entry of Object.entries(metadata)) name.run(entry[0], String(entry[1]))
     db.exec('BEGIN')

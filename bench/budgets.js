@@ -97,8 +97,10 @@ const pageOf = { memory: 'load' } // results that stand on another's page
 /** Every budget with every row that answers it. @param {Record<string, any>} results by name */
 export const budgetRows = results => promised.flatMap(({ what, target, answers }) => answers.flatMap(([name, row]) => {
   const found = (results[name]?.budgets ?? []).filter(one => row.test(one.what))
-  const rows = found.map(one => ({ measured: one.what, figure: `${one.figure}`, judged: one.met ? 'pass' : '**falls short**' }))
-  return (rows.length ? rows : [{ measured: name, figure: NOT, judged: NOT }]).map(one => ({ what, target, page: pageOf[name] ?? name, ...one }))
+  const rows =
+    found.map(one => ({ measured: one.what, figure: `${one.figure}`, judged: one.met ? 'pass' : '**falls short**' }))
+  return (rows.length ? rows : [{ measured: name, figure: NOT, judged: NOT }])
+    .map(one => ({ what, target, page: pageOf[name] ?? name, ...one }))
 }))
 
 /** @param {Record<string, any>} results @param {import('./plots/words.js').Table} table */

@@ -24,7 +24,9 @@ const SCALES = {
     seconds: 3,
     small: { documents: 40_000, batches: [10, 20, 50, 100, 200, 500, ...DENSE, 6000, 8000, 10_000], flights: [1, 4] },
     tiny: { documents: 20_000, batches: [100, 500, 1000, 2000, 3000, 4000], flights: [4] },
-    tiles: { documents: 4000, batches: [10, 20, 50, 100, 200, 300, 400, 600, 1000, 2000, 4000, 10_000], flights: [1, 4] },
+    tiles: {
+      documents: 4000, batches: [10, 20, 50, 100, 200, 300, 400, 600, 1000, 2000, 4000, 10_000], flights: [1, 4]
+    },
     ids: { small: 100_000, tiles: 6000 }
   }
 }
@@ -46,20 +48,26 @@ export async function run ({ server, restart, quick, log }) {
     let retries = 0
     const options = { rounds, seconds, most: MOST, signal, log, onRetry: () => { retries++ } }
     const make = smallDocuments()
-    const [tiny, tiles] = [scale.tiny, scale.tiles].map(({ documents }, at) => tilesOf(documents * LOADED, at ? BYTES : TINY))
+    const [tiny, tiles] =
+      [scale.tiny, scale.tiles].map(({ documents }, at) => tilesOf(documents * LOADED, at ? BYTES : TINY))
     const [makeTiny, makeTile] = [await tileDocuments(tiny), await tileDocuments(tiles)]
     const bytesOf = (made, ids) => JSON.stringify({ _id: [...IDS[ids](1)][0], ...made(0) }).length
 
     const { cluster: { q, n } } = await (await emptyDatabase(url)).info()
     const shards = `${q} shards, ${n === 1 ? 'one copy' : `${n} copies`} of a database`
     log('Warming up')
-    await sweep(url, { documents: WARM, batches: [100], flights: [1], bytes: SMALL, make, ids: IDS[DIGITS] }, { ...options, rounds: 1, log: () => {} })
+    await sweep(url, { documents: WARM, batches: [100], flights: [1], bytes: SMALL, make, ids: IDS[DIGITS] },
+      { ...options, rounds: 1, log: () => {} })
     const sweeps = {}
     /** @type {Record<string, import('./bulk/sweep.js').Payload & {size: number}>} */
     const payloads = {
       small: { ...scale.small, make, ids: IDS[DIGITS], size: SMALL, bytes: bytesOf(make, DIGITS) },
-      tiny: { ...scale.tiny, make: makeTiny, ids: IDS[TILES], tiles: tiny, size: tiny[0].bytes.length, bytes: bytesOf(makeTiny, TILES) },
-      tiles: { ...scale.tiles, make: makeTile, ids: IDS[TILES], tiles, size: tiles[0].bytes.length, bytes: bytesOf(makeTile, TILES) }
+      tiny: { ...scale.tiny, make: makeTiny, ids: IDS[TILES], tiles: tiny, size: tiny[
+        0
+      ].bytes.length, bytes: bytesOf(makeTiny, TILES) },
+      tiles: { ...scale.tiles, make: makeTile, ids: IDS[TILES], tiles, size: tiles[
+        0
+      ].bytes.length, bytes: bytesOf(makeTile, TILES) }
     }
     for (const [name, payload] of Object.entries(payloads)) {
       const { documents, batches, size, bytes, tiles: list } = payload
@@ -67,13 +75,22 @@ export async function run ({ server, restart, quick, log }) {
       sweeps[name] = { documents, loaded: list?.length, batches, size, bytes, rows: await sweep(url, payload, options) }
     }
     const ids = {}
-    for (const [name, payload] of Object.entries({ small: { documents: scale.ids.small, batch: BATCH, make }, tiles: { documents: scale.ids.tiles, batch: TILE_BATCH, make: makeTile } })) {
+    for (
+      const [name, payload] of Object.entries(
+        { small: { documents: scale.ids.small, batch: BATCH, make }, tiles: {
+          documents: scale.ids.tiles, batch: TILE_BATCH, make: makeTile
+        } }
+      )
+    ) {
       const { documents, batch } = payload
       log(`\nIds: ${documents} ${name === 'small' ? 'small documents' : 'tiles'}, ${batch} a request`)
       ids[name] = { documents, batch, rows: await compareIds(url, payload, options) }
     }
     log(`\n${retries} requests were made again`)
-    const settings = `${own ? 'does not compact by itself' : 'its own settings: it may have compacted meanwhile'}, otherwise as installed; ${shards}`
-    return { rounds, seconds, most: MOST, sweeps, ids, retries, programs: { CouchDB: { settings } }, missing: {}, budgets: [] }
+    const settings = `${own ? 'does not compact by itself' : 'its own settings: it may have ' +
+      'compacted meanwhile'}, otherwise as installed; ${shards}`
+    return {
+      rounds, seconds, most: MOST, sweeps, ids, retries, programs: { CouchDB: { settings } }, missing: {}, budgets: []
+    }
   })
 }

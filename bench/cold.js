@@ -1,6 +1,6 @@
-// People who look where nobody has looked before: a view of the map at once, then a pan by a part of a view, over a past,
-// the present, a sparse layer; and single tiles anywhere. The gateway beside plain attachments of CouchDB, the same tiles
-// by the same client.
+// People who look where nobody has looked before: a view of the map at once, then a pan by a part of a view, over a
+// past, the present, a sparse layer; and single tiles anywhere. The gateway beside plain attachments of CouchDB, the
+// same tiles by the same client.
 import { AS_OF, NEW, OLD } from './block.js'
 import { deploy } from './history/data.js'
 import { COUCH, GATEWAY, ROWS } from './cold/names.js'
@@ -41,7 +41,8 @@ async function fill (store, { signal }) {
 /** @param {{url: string}} store @param {string} url of its database, with a name and password */
 async function measure (store, url, { rounds, views, singles, signal, log }) {
   const { origin, pathname } = new URL(store.url)
-  const couchPath = ({ layer, z, x, y }, time) => `${pathname}/${layer.name}:${z}:${x}:${y}${time ? `@${time}` : ''}/tile`
+  const couchPath =
+    ({ layer, z, x, y }, time) => `${pathname}/${layer.name}:${z}:${x}:${y}${time ? `@${time}` : ''}/tile`
   const gatewayPath = ({ layer, z, x, y }, time) => `/${layer.name}${time ? `@${AS_OF}` : ''}/${z}/${x}/${y}.png`
   const samples = Object.fromEntries(Object.keys(ROWS).map(row => [row, { [GATEWAY]: [], [COUCH]: [] }]))
   let settings
@@ -49,7 +50,8 @@ async function measure (store, url, { rounds, views, singles, signal, log }) {
     // a new one in each round: it has nothing in memory but its code, warmed up on a layer of its own
     const running = await startGateway(url, { memory: '1GB' }, gatewayPath(placesOf(LAYERS.other)[0]))
     settings = running.settings
-    const contenders = [{ name: GATEWAY, url: running.url, pathOf: gatewayPath }, { name: COUCH, url: origin, pathOf: couchPath }]
+    const contenders =
+      [{ name: GATEWAY, url: running.url, pathOf: gatewayPath }, { name: COUCH, url: origin, pathOf: couchPath }]
     try {
       for (const contender of contenders) await warmUp(contender, signal)
       for (const [row, walks] of Object.entries(walksOf({ views, singles }, round))) {
@@ -57,7 +59,9 @@ async function measure (store, url, { rounds, views, singles, signal, log }) {
           const sample = await walk(contender, { ...ROWS[row], walks, signal })
           samples[row][contender.name].push(sample)
           const { rate, ms, mean } = sample
-          log(`  round ${round + 1}  ${row.padEnd(26)} ${contender.name.padEnd(22)} ${`${rate}`.padStart(6)} tiles/s  ${ms.p50.toFixed(1).padStart(6)} ms a view, p90 ${ms.p90}, mean ${mean}`)
+          log(
+            `  round ${round + 1}  ${row.padEnd(26)} ${contender.name.padEnd(22)} ${`${rate}`.padStart(6)} tiles/s  ${ms.p50.toFixed(1).padStart(6)} ms a view, p90 ${ms.p90}, mean ${mean}`
+          )
         }
       }
     } finally {
@@ -65,7 +69,9 @@ async function measure (store, url, { rounds, views, singles, signal, log }) {
     }
   }
   const measured = Object.entries(samples).filter(([, { [GATEWAY]: list }]) => list.length)
-  const results = Object.fromEntries(measured.map(([row, each]) => [row, Object.fromEntries(Object.entries(each).map(([name, list]) => [name, summarise(list)]))]))
+  const results = Object.fromEntries(measured.map(
+    ([row, each]) => [row, Object.fromEntries(Object.entries(each).map(([name, list]) => [name, summarise(list)]))]
+  ))
   return { settings, results, budgets: budgetsOf(results) }
 }
 
@@ -93,7 +99,11 @@ async function warmUp (contender, signal) {
   for (const time of [OLD, undefined]) await walk(contender, { time, walks, signal })
 }
 
-/** Everybody walks at the same time, as quickly as the answers come. @param {any} contender @param {{time?: string, walks: any[][][], signal: AbortSignal}} options */
+/**
+ * Everybody walks at the same time, as quickly as the answers come.
+ * @param {any} contender
+ * @param {{time?: string, walks: any[][][], signal: AbortSignal}} options
+ */
 async function walk ({ name, url, pathOf }, { time, walks, signal }) {
   const people = new People(url, walks.length)
   try {
@@ -103,7 +113,8 @@ async function walk ({ name, url, pathOf }, { time, walks, signal }) {
       for (const view of views) {
         signal.throwIfAborted()
         const start = performance.now()
-        await people.look(person, view.map(place => pathOf(place, time)), (answer, at) => check(name, view[at], time, answer))
+        await people.look(person, view.map(place => pathOf(place, time)),
+          (answer, at) => check(name, view[at], time, answer))
         times.push(performance.now() - start)
       }
       return times
@@ -112,7 +123,9 @@ async function walk ({ name, url, pathOf }, { time, walks, signal }) {
     const tiles = walks.flat(2).length
     const times = each.flat()
     const mean = times.reduce((sum, ms) => sum + ms, 0) / times.length
-    return { tiles, seconds, rate: Math.round(tiles / seconds), ms: percentiles(times), mean: Math.round(mean * 10) / 10 }
+    return {
+      tiles, seconds, rate: Math.round(tiles / seconds), ms: percentiles(times), mean: Math.round(mean * 10) / 10
+    }
   } finally {
     people.close()
   }
@@ -147,7 +160,10 @@ function budgetsOf (results) {
     const share = ratio('views')
     return [
       budget(`cold, ${row}: tiles a second through the gateway / CouchDB`, target, ratio('rates'), 'x'),
-      { what: `cold, ${row}: time a view through the gateway / CouchDB`, target: `<= ${view}x`, figure: `${share.toFixed(2)}x`, met: share <= view }
+      {
+        what: `cold, ${row}: time a view through the gateway / CouchDB`,
+        target: `<= ${view}x`, figure: `${share.toFixed(2)}x`, met: share <= view
+      }
     ]
   })
 }

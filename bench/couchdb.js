@@ -1,5 +1,5 @@
-// A CouchDB of a test or benchmark's own: started from COUCHDB_BIN or a `couchdb` on the PATH, on a free port, with a throw-away
-// data folder. It can be killed and started again on the same data.
+// A CouchDB of a test or benchmark's own: started from COUCHDB_BIN or a `couchdb` on the PATH, on a free port, with a
+// throw-away data folder. It can be killed and started again on the same data.
 import { spawn } from 'node:child_process'
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +11,8 @@ const ADMIN = { name: 'admin', password: 'test' }
 
 /** The couchdb executable, or nothing. */
 export function findCouchDb (env = process.env) {
-  const candidates = [env.COUCHDB_BIN, ...(env.PATH ?? '').split(path.delimiter).map(folder => path.join(folder, 'couchdb'))]
+  const candidates =
+    [env.COUCHDB_BIN, ...(env.PATH ?? '').split(path.delimiter).map(folder => path.join(folder, 'couchdb'))]
   return candidates.find(file => {
     try {
       if (!file) return false
@@ -34,9 +35,11 @@ export const newCluster = async () => ({ distribution: await freePort(), cookie:
  * @param {string} [options.settings] more lines for its ini file
  * @param {string} [options.host] the address it listens on, and of its node in a cluster
  * @param {string[]} [options.prefix] a command that runs it, as `ip netns exec NAME`
- * @param {Awaited<ReturnType<typeof newCluster>>} [options.cluster] that it is to be a node of; it has no databases then, not even those of the system
+ * @param {Awaited<ReturnType<typeof newCluster>>} [options.cluster] that it is to be a node of; it has no databases
+ *   then, not even those of the system
  */
-export async function startCouchDb (bin = findCouchDb(), { settings = '', host = '127.0.0.1', prefix = [], cluster } = {}) {
+export async function startCouchDb (bin = findCouchDb(),
+  { settings = '', host = '127.0.0.1', prefix = [], cluster } = {}) {
   if (!bin) throw new Error('no couchdb executable: set COUCHDB_BIN')
   const executable = bin
   const home = path.dirname(path.dirname(realpathSync(bin)))
@@ -84,7 +87,9 @@ ${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interfac
 
   async function start () {
     child = spawn(prefix[0] ?? executable, prefix.length ? [...prefix.slice(1), executable] : [], {
-      env: { ...process.env, COUCHDB_INI_FILES: `${home}/etc/default.ini ${dir}/own.ini`, COUCHDB_ARGS_FILE: `${dir}/vm.args` },
+      env: {
+        ...process.env, COUCHDB_INI_FILES: `${home}/etc/default.ini ${dir}/own.ini`, COUCHDB_ARGS_FILE: `${dir}/vm.args`
+      },
       stdio: 'ignore'
     })
     const own = child
@@ -93,7 +98,9 @@ ${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interfac
       const answer = await fetch(`http://${host}:${port}/_up`).catch(() => null)
       if (cluster) return answer?.ok
       // the system databases are made a moment after it answers
-      return answer?.ok && (await fetch(`${url.replace(/\/\/.*@/, '//')}/_users`, { headers: { authorization: `Basic ${btoa(`${ADMIN.name}:${ADMIN.password}`)}` } })).ok
+      return answer?.ok &&
+        (await fetch(`${url.replace(/\/\/.*@/, '//')}/_users`,
+          { headers: { authorization: `Basic ${btoa(`${ADMIN.name}:${ADMIN.password}`)}` } })).ok
     }, { timeout: 30000, what: 'couchdb to answer' })
   }
 

@@ -1,4 +1,5 @@
-// A cache under gets, sets and deletes, one process and eight: the benchmark of python-diskcache, with tilecouch and CouchDB in it.
+// A cache under gets, sets and deletes, one process and eight: the benchmark of python-diskcache, with tilecouch and
+// CouchDB in it.
 // Percentiles of each operation, never an average.
 import path from 'node:path'
 import { prepare } from './diskcache/contenders.js'
@@ -12,17 +13,23 @@ import { stoppable, temporaryFolder } from './stoppable.js'
 const LEVELS = [1, 8] // processes
 
 export async function run ({ server, quick, log }) {
-  // operations: of each process, of which the first do not count; limit: seconds after which a process stops, done or not
+  // operations: of each process, of which the first do not count; limit: seconds after which a process stops, done or
+  // not
   const scale = quick
     ? { operations: 5000, warmup: 200, rounds: 2, limit: 2 }
     : { operations: 100_000, warmup: 1000, rounds: 3, limit: 15 }
   return stoppable(log, async ({ signal, closing }) => {
     const dir = await temporaryFolder('diskcache', closing)
-    log(`${scale.operations} operations a process on ${KEYS} keys, ${scale.warmup} to warm up, ${scale.limit} s at most`)
+    log(
+      `${scale.operations} operations a process on ${KEYS} keys, ${scale.warmup} to warm up, ${scale.limit} s at most`
+    )
     const work = await writeOperations(dir, { processes: Math.max(...LEVELS), count: scale.operations, signal })
     const { contenders, programs, missing } = await prepare({ server, dir, signal, closing, log })
     const results = await measureLevels(contenders, { ...scale, dir, work, signal, log })
-    return { ...scale, processes: LEVELS, keys: KEYS, shares: SHARES, bytes: work.bytes, clock: clockCost(), programs, missing, results, budgets: [] }
+    return {
+      ...scale, processes: LEVELS, keys: KEYS, shares: SHARES, bytes: work.bytes,
+      clock: clockCost(), programs, missing, results, budgets: []
+    }
   })
 }
 
@@ -42,7 +49,9 @@ export async function measureLevels (contenders, options) {
       (results[contender.name][level] ??= []).push(figures)
       log(`  round ${round + 1}  ${contender.name.padEnd(32)} ${described(figures)}`)
     }
-    for (const figures of Object.values(results)) figures[level] = summarise(figures[level], level * (options.operations - options.warmup))
+    for (const figures of Object.values(results)) {
+      figures[level] = summarise(figures[level], level * (options.operations - options.warmup))
+    }
   }
   return results
 }
@@ -63,7 +72,9 @@ async function sample ({ name, kind, command, open, apart = false }, level, { wa
     checkSamples(name, outcomes.flatMap(({ samples }) => samples), work.known)
     const figures = roundOf(outcomes, warmup)
     // the gateway sees a write a moment after the store has it; the others must not answer old values
-    if (figures.behind && name !== GATEWAY) throw new Error(`${name}: ${figures.behind} gets did not answer what was set last`)
+    if (figures.behind && name !== GATEWAY) {
+      throw new Error(`${name}: ${figures.behind} gets did not answer what was set last`)
+    }
     return figures
   } finally {
     for (const close of ending.reverse()) await close()

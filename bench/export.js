@@ -1,4 +1,5 @@
-// A layer exported to every target, each in a process of its own; and nginx on an exported tree beside nginx on plain files.
+// A layer exported to every target, each in a process of its own; and nginx on an exported tree beside nginx on plain
+// files.
 import { rm } from 'node:fs/promises'
 import { behindNginx } from './export/behind-nginx.js'
 import { distinctOf, fillStore } from './export/data.js'
@@ -13,7 +14,9 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   await fillStore(url, scale.tiles, { signal, closing, log })
 
   const exported = await exportAll({ url, dir, ...scale, signal, log })
-  const served = await behindNginx({ dir, tree: exported.tree, tiles: scale.tiles, seconds: quick ? 1 : 2, rounds: scale.samples, signal, closing, log })
+  const served = await behindNginx({
+    dir, tree: exported.tree, tiles: scale.tiles, seconds: quick ? 1 : 2, rounds: scale.samples, signal, closing, log
+  })
   await rm(exported.tree, { recursive: true })
 
   const budgets = [...exported.budgets, ...served?.budgets ?? []]

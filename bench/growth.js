@@ -1,6 +1,6 @@
 // What grows with a store, and what does not: one database that is filled in steps, and at each size asked and kept the
-// same way. Tiles of 300 to 600 bytes, one in ten with a past. A million versions take some 14 minutes; `--most 10000000`
-// goes on to ten, in about two hours. Each size is printed as soon as it is measured.
+// same way. Tiles of 300 to 600 bytes, one in ten with a past. A million versions take some 14 minutes; `--most
+// 10000000` goes on to ten, in about two hours. Each size is printed as soon as it is measured.
 import path from 'node:path'
 import { compose } from '../loader/couchapp/compose.js'
 import { push } from '../loader/couchapp/push.js'
@@ -28,7 +28,10 @@ const PAST = 10 // one tile in so many has a past
 const IDLE = 2 // seconds for what finds nothing to do, DESIGN.md 7
 const SLACK = 1.3 // of a pass over everything, by which two sizes may differ for other reasons
 
-/** Measures of a size: how their cost may grow. @type {Record<string, {of: 'request' | 'pass' | 'idle' | 'size', unit: string}>} */
+/**
+ * Measures of a size: how their cost may grow.
+ * @type {Record<string, {of: 'request' | 'pass' | 'idle' | 'size', unit: string}>}
+ */
 export const MEASURES = {
   'load of what is new, until the map is servable': { of: 'pass', unit: 's' },
   'database, compacted': { of: 'size', unit: 'MB' },
@@ -47,7 +50,8 @@ export const MEASURES = {
 }
 
 /** @param {{server: string, quick: boolean, most?: number, log: (text: string) => void}} options */
-export const run = ({ server, quick, most = quick ? 10_000 : 1_000_000, log }) => stoppable(log, async ({ signal, closing }) => {
+export const run = ({ server, quick, most = quick ? 10_000 : 1_000_000, log }) =>
+  stoppable(log, async ({ signal, closing }) => {
   const sizes = [1000, 10_000, 100_000, 1_000_000, 10_000_000].filter(size => size <= most && (quick || size > 1000))
   const rounds = quick ? 20 : 100
   const store = await newStore(`${server}/bench_growth`, closing, {})
@@ -83,10 +87,14 @@ async function measure (store, { server, versions, before, rounds, folder, signa
   await timed('load of what is new, until the map is servable', async () => {
     if (!held) await store.defineLayer(LAYER, { format: 'png', ttl: 365 * 86400 })
     for (const [time, every] of /** @type {[string, number][]} */ ([[OLD, 1], [NEW, PAST]])) {
-      const { failed } = await store.write(made({ held, tiles, time, every }), { signal, stored: new Date().toISOString().replace(/\.\d+/, '') })
+      const { failed } = await store.write(made({ held, tiles, time, every }),
+        { signal, stored: new Date().toISOString().replace(/\.\d+/, '') })
       if (failed) throw new Error(`${failed} tiles were not written`)
     }
-    if (!held) await push(store.couch, (await compose()).map(({ validate_doc_update: _, _attachments, ...doc }) => doc), { signal })
+    if (!held) {
+      await push(store.couch, (await compose()).map(({ validate_doc_update: _, _attachments, ...doc }) => doc),
+        { signal })
+    }
     await warmAll(store.couch, signal)
   })
   await compact(store, { when: 'always', signal })
@@ -105,12 +113,15 @@ async function measure (store, { server, versions, before, rounds, folder, signa
   await timed('view as of a time, with its images', async time => {
     const area = parseArea({ bbox: bboxOf(looks[time]) })
     let images = 0
-    for await (const { bytes } of store.fetch(store.list(LAYER, { time: AS_OF, area, zooms: { min: CORNER.z, max: CORNER.z } }), { signal })) if (bytes) images++
+    for await (const { bytes } of store.fetch(
+      store.list(LAYER, { time: AS_OF, area, zooms: { min: CORNER.z, max: CORNER.z } }), { signal }
+    )) if (bytes) images++
     if (images < expected) throw new Error(`${images} images in a view of ${expected} tiles`)
   }, Math.min(rounds, 20))
 
   const url = `${server}/bench_growth_part`
-  const part = { layers: [LAYER], area: parseArea({ bbox: bboxOf(looks[0]) }), zooms: { min: CORNER.z, max: CORNER.z }, signal }
+  const part =
+    { layers: [LAYER], area: parseArea({ bbox: bboxOf(looks[0]) }), zooms: { min: CORNER.z, max: CORNER.z }, signal }
   await dropping(new Couch(url))()
   await timed('mirror of a part', () => mirror(`${server}/bench_growth`, url, part))
   await timed('mirror, nothing new', () => mirror(`${server}/bench_growth`, url, part))
@@ -131,7 +142,8 @@ export function * made ({ held, tiles, time, every }) {
   for (let index = held; index < tiles; index++) {
     if (index % every) continue
     const seed = index * 2 + (time === NEW ? 1 : 0)
-    yield { layer: LAYER, z: CORNER.z, x: CORNER.x + Math.floor(index / ROWS), y: CORNER.y + index % ROWS, time, bytes: noiseTile(seed, 200 + (index * 7919) % 300) }
+    yield { layer: LAYER, z: CORNER.z, x: CORNER.x + Math.floor(index / ROWS), y: CORNER.y +
+      index % ROWS, time, bytes: noiseTile(seed, 200 + (index * 7919) % 300) }
   }
 }
 
@@ -146,9 +158,16 @@ export function budgetsOf (stages) {
   const many = thousands(last.versions)
   return Object.entries(MEASURES).map(([name, { of }]) => {
     const value = last.results[name]
-    if (of === 'idle') return { what: `${name}, ${many} versions`, target: `<= ${IDLE} s`, figure: `${value.toFixed(2)} s`, met: value <= IDLE }
+    if (of === 'idle') {
+      return {
+        what: `${name}, ${many} versions`, target: `<= ${IDLE} s`, figure: `${value.toFixed(2)} s`, met: value <= IDLE
+      }
+    }
     const grown = value / first.results[name]
     const most = SLACK * (of === 'request' ? log : times)
-    return { what: `${name}, ${many} / ${thousands(first.versions)} versions`, target: `<= ${most.toFixed(1)}x`, figure: `${grown.toFixed(1)}x`, met: grown <= most }
+    return {
+      what: `${name}, ${many} / ${thousands(first.versions)} versions`,
+      target: `<= ${most.toFixed(1)}x`, figure: `${grown.toFixed(1)}x`, met: grown <= most
+    }
   })
 }

@@ -27,16 +27,23 @@ async function growing (store, small, { stages: wanted, rounds, warm, restart, l
   for (const [at, stage] of wanted.entries()) {
     log(`\n${thousands(stage.versions)} versions`)
     const target = stage.versions - (wanted[at - 1]?.versions ?? 0)
-    const loaded = await fill(store, documentsOf(newTiles(stage, wanted[at - 1])), { signal, onProgress: milestones(log, target) })
-    log(`  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s (${Math.round(loaded.documents / loaded.seconds)}/s)`)
-    const index = await deploy(store, { signal, onProgress: percent => { if (percent) log(`  index at ${percent} %`) } })
+    const loaded =
+      await fill(store, documentsOf(newTiles(stage, wanted[at - 1])), { signal, onProgress: milestones(log, target) })
+    log(
+      `  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s (${Math.round(loaded.documents / loaded.seconds)}/s)`
+    )
+    const index =
+      await deploy(store, { signal, onProgress: percent => { if (percent) log(`  index at ${percent} %`) } })
     log(`  index built in ${index.toFixed(1)} s (${Math.round(loaded.documents / index)}/s), nothing compacted by hand`)
-    const measured = await measureViewport(store, stage, { rounds, warm, restart, signal, ...(at && { small, smallStage: wanted[0] }) })
+    const measured = await measureViewport(store, stage,
+      { rounds, warm, restart, signal, ...(at && { small, smallStage: wanted[0] }) })
     if (measured.first) log(`  first queries after a restart: ${measured.first.join(', ')} ms`)
     report(log, measured.results)
     const info = await store.info()
     const { view_index: view } = await store.couch.request({ path: '_design/versions/_info' })
-    stages.push({ ...measured, load: loaded.seconds, index, database: info.sizes.file, indexFile: view.sizes.file, q: info.cluster.q })
+    stages.push({
+      ...measured, load: loaded.seconds, index, database: info.sizes.file, indexFile: view.sizes.file, q: info.cluster.q
+    })
   }
   return { rounds, stages }
 }
@@ -47,15 +54,23 @@ function budgetsOf (stages) {
   const growth = p50 / last.results[SMALL].ms.p50
   const log = Math.log(last.versions) / Math.log(first.versions)
   return [
-    { what: `history of a view of ${VIEW.columns} x ${VIEW.rows} tiles, ${thousands(last.versions)} versions, median`, target: `<= ${LIMIT} ms`, figure: `${p50.toFixed(1)} ms`, met: p50 <= LIMIT },
-    { what: `that / the same at ${thousands(first.versions)} versions, in turns; target: ratio of the logarithms`, target: `<= ${log.toFixed(2)}x`, figure: `${growth.toFixed(2)}x`, met: growth <= log }
+    {
+      what: `history of a view of ${VIEW.columns} x ${VIEW.rows} tiles, ${thousands(last.versions)} versions, median`,
+      target: `<= ${LIMIT} ms`, figure: `${p50.toFixed(1)} ms`, met: p50 <= LIMIT
+    },
+    {
+      what: `that / the same at ${thousands(first.versions)} versions, in turns; target: ratio of the logarithms`,
+      target: `<= ${log.toFixed(2)}x`, figure: `${growth.toFixed(2)}x`, met: growth <= log
+    }
   ]
 }
 
 function report (log, results) {
   for (const [name, { ms, bytes }] of Object.entries(results)) {
     const more = bytes ? `${(bytes.p50 / 1000).toFixed(0)} kB` : ''
-    log(`  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`)
+    log(
+      `  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`
+    )
   }
 }
 
@@ -65,6 +80,8 @@ function milestones (log, target) {
   return written => {
     if (written < next) return
     next += target / 10
-    log(`  ${thousands(written).padStart(9)} of ${thousands(target)} documents, ${((performance.now() - start) / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB here`)
+    log(
+      `  ${thousands(written).padStart(9)} of ${thousands(target)} documents, ${((performance.now() - start) / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB here`
+    )
   }
 }

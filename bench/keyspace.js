@@ -1,5 +1,6 @@
-// Values of 8 kB under keys: CouchDB through tilecouch and through the gateway beside memcached and Redis, written one by one, read in
-// turns, and both, by one thread and by several. Unlike them, a store of tiles keeps what was overwritten.
+// Values of 8 kB under keys: CouchDB through tilecouch and through the gateway beside memcached and Redis, written one
+// by one, read in turns, and both, by one thread and by several. Unlike them, a store of tiles keeps what was
+// overwritten.
 import { contendersOf } from './keyspace/contenders.js'
 import { measureKind } from './keyspace/rounds.js'
 import { startServers } from './keyspace/servers.js'
@@ -7,11 +8,14 @@ import { startThreads } from './keyspace/threads.js'
 import { BATCH, BYTES, MIX } from './keyspace/workload.js'
 import { stoppable, temporaryFolder } from './stoppable.js'
 
-// keys: there from the start; counts: new values of a sample, the same for everybody, a multiple of each number of threads times what
-// one of them writes at once; seconds: of a sample of reads; timeout: seconds that any other sample may take
+// keys: there from the start; counts: new values of a sample, the same for everybody, a multiple of each number of
+// threads times what one of them writes at once; seconds: of a sample of reads; timeout: seconds that any other sample
+// may take
 const scales = {
   quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, timeout: 10, counts: { writes: 400, mixes: 80 } },
-  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 3, seconds: 1, timeout: 30, counts: { writes: 2400, mixes: 480 } }
+  full: {
+    keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 3, seconds: 1, timeout: 30, counts: { writes: 2400, mixes: 480 }
+  }
 }
 
 export async function run ({ server, quick, log }) {
@@ -26,7 +30,12 @@ export async function run ({ server, quick, log }) {
     closing.push(generator.close)
     const spaces = Object.fromEntries(contenders.map(({ space }) => [space, { next: scale.keys }]))
     const results = {}
-    for (const kind of /** @type {const} */ (['writes', 'reads', 'mixes'])) results[kind] = await measureKind({ kind, contenders, generator, spaces, scale, log })
-    return { ...scale, bytes: BYTES, batch: BATCH, mix: MIX, programs: servers.programs, missing: servers.missing, results, budgets: [] }
+    for (const kind of /** @type {const} */ (['writes', 'reads', 'mixes'])) {
+      results[kind] = await measureKind({ kind, contenders, generator, spaces, scale, log })
+    }
+    return {
+      ...scale, bytes: BYTES, batch: BATCH, mix: MIX, programs: servers.programs,
+      missing: servers.missing, results, budgets: []
+    }
   })
 }

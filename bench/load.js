@@ -1,6 +1,6 @@
 // How fast tiles get in: the loader beside the raw ceiling of _bulk_docs for the same documents, beside one PUT a tile,
-// and a second edition, as `load` brings it from MBTiles with its manifest, beside the ceiling of what it must write. The
-// first three budgets of DESIGN.md 7, and the size of the database.
+// and a second edition, as `load` brings it from MBTiles with its manifest, beside the ceiling of what it must write.
+// The first three budgets of DESIGN.md 7, and the size of the database.
 import path from 'node:path'
 import pMap from 'p-map'
 import { load, openSource } from '../loader/index.js'
@@ -29,7 +29,8 @@ async function measure ({ server, quick, log, signal, closing }) {
   const seedOf = index => isChanged(index) ? index + tiles : index
   const places = placesOf(tiles)
   const versions = edition(places, T1, index => index)
-  const advancing = await Promise.all(edition(places.filter(({ index }) => isChanged(index)), T2, seedOf).map(prepareTile))
+  const advancing =
+    await Promise.all(edition(places.filter(({ index }) => isChanged(index)), T2, seedOf).map(prepareTile))
   const folder = await temporaryFolder('bench-load', closing)
   const [same, changed] = ['same.mbtiles', 'changed.mbtiles'].map(name => path.join(folder, name))
   writeMbtiles(same, places, index => noiseTile(index, SIZE))
@@ -75,13 +76,21 @@ async function measure ({ server, quick, log, signal, closing }) {
   const first = await interleave([
     { name: 'raw _bulk_docs 200x4', before: fresh, run: posted(200) },
     { name: 'raw _bulk_docs 400x4', before: fresh, run: posted(400) },
-    { name: 'load, tuning itself', before: fresh, run: async store => (await write(store, versions, { onProgress: remember(settled) })).created },
-    ...settings.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
+    { name: 'load, tuning itself', before: fresh, run: async store =>
+      (await write(store, versions, { onProgress: remember(settled) })).created },
+    ...settings.map(([batch, concurrency]) => (
+      { name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) }
+    )),
     { name: SERVABLE, before: fresh, run: firstLoad },
-    { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 20)), { concurrency: 1 }) },
-    { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 10)), { concurrency: 64 }) },
-    { name: 'raw _bulk_docs 200x4, store published', before: published, run: posted(200, prepared.slice(0, tiles / 4)) },
-    { name: 'load, store published', before: published, run: async store => (await write(store, versions.slice(0, tiles / 4))).created }
+    { name: 'one PUT a tile, 1 at a time', before: fresh, run: store =>
+      writePuts(store.couch, documents(prepared.slice(0, tiles / 20)), { concurrency: 1 }) },
+    { name: 'one PUT a tile, 64 at a time', before: fresh, run: store =>
+      writePuts(store.couch, documents(prepared.slice(0, tiles / 10)), { concurrency: 64 }) },
+    {
+      name: 'raw _bulk_docs 200x4, store published', before: published, run: posted(200, prepared.slice(0, tiles / 4))
+    },
+    { name: 'load, store published', before: published, run: async store =>
+      (await write(store, versions.slice(0, tiles / 4))).created }
   ], rounds, log)
 
   log('\nThe second edition')
@@ -90,12 +99,14 @@ async function measure ({ server, quick, log, signal, closing }) {
     'raw, and their heads read before'
   ]
   const heads = () => withHeads(loaded, advancing)
-  const batches = Array.from({ length: Math.ceil(advancing.length / 200) }, (_, at) => advancing.slice(200 * at, 200 * (at + 1)).map(({ id }) => id))
+  const batches = Array.from({ length: Math.ceil(advancing.length / 200) },
+    (_, at) => advancing.slice(200 * at, 200 * (at + 1)).map(({ id }) => id))
   const second = await interleave([
     { name: SERVABLE, before: fresh, run: firstLoad },
     { name: nothing, before: loaded, run: async store => (await loadFile(store, same, T2)).unchanged },
     { name: thirty, before: loaded, run: async store => 2 * (await loadFile(store, changed, T2)).advanced },
-    { name: must, before: heads, run: ({ store, docs }) => writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) },
+    { name: must, before: heads, run: ({ store, docs }) =>
+      writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) },
     {
       name: readToo,
       before: heads,
@@ -115,15 +126,22 @@ async function measure ({ server, quick, log, signal, closing }) {
   const self = first['load, tuning itself']
   const budgets = [
     budget('load / raw _bulk_docs ceiling', 0.9, ratio(self, first[raw])),
-    { what: 'first load, until the map can be asked / raw _bulk_docs, time', target: '<= 1.6x', ...servable(ratio(first[raw], first[SERVABLE])) },
+    { what: 'first load, until the map can be asked / raw _bulk_docs, time', target: '<= 1.6x', ...servable(
+      ratio(first[raw], first[SERVABLE])
+    ) },
     budget('load / one PUT a tile, 1 at a time', 8, ratio(self, first['one PUT a tile, 1 at a time']), 'x'),
     budget('load, tuning itself / best fixed setting', 0.95, ratio(self, first[fixed])),
     budget('second edition, nothing changed / first load', 8, ratio(second[nothing], second[SERVABLE]), 'x'),
     budget('second edition, 30 % changed / raw ceiling', 0.7, ratio(second[thirty], second[must])),
-    { what: 'database after compaction / image bytes', target: '<= 1.06', figure: size.compacted.toFixed(3), met: size.compacted <= 1.06 }
+    {
+      what: 'database after compaction / image bytes', target: '<= 1.06',
+      figure: size.compacted.toFixed(3), met: size.compacted <= 1.06
+    }
   ]
   log(`\nbest raw: ${raw}; best fixed: ${fixed}; settled at ${settled.join(', ')}\n`)
-  log(`database: ${size.loaded.toFixed(3)}x the image bytes when loaded, ${size.compacted.toFixed(3)}x after compaction\n`)
+  log(
+    `database: ${size.loaded.toFixed(3)}x the image bytes when loaded, ${size.compacted.toFixed(3)}x after compaction\n`
+  )
   return { tiles, bytes: SIZE, rounds, first, second, size, settled, budgets }
 }
 
@@ -142,7 +160,9 @@ const servable = times => ({ figure: `${times.toFixed(2)}x`, met: times <= 1.6 }
 async function withHeads (loaded, advancing) {
   const store = await loaded()
   const heads = []
-  for (let at = 0; at < advancing.length; at += 500) heads.push(...await store.couch.docs(advancing.slice(at, at + 500).map(tile => tile.id), { attachments: true }))
+  for (let at = 0; at < advancing.length; at += 500) {
+    heads.push(...await store.couch.docs(advancing.slice(at, at + 500).map(tile => tile.id), { attachments: true }))
+  }
   const docs = function * () {
     for (const [index, tile] of advancing.entries()) {
       yield plain(pastOf(heads[index].doc))
@@ -158,7 +178,8 @@ async function databaseSize (store, prepared, signal) {
   return { loaded: written / image, compacted: compacted / image }
 }
 
-const best = (results, wanted) => Object.keys(results).filter(wanted).reduce((a, b) => results[b].median > results[a].median ? b : a)
+const best = (results, wanted) => Object.keys(results).filter(wanted)
+  .reduce((a, b) => results[b].median > results[a].median ? b : a)
 
 function remember (settled) {
   let last

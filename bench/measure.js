@@ -11,7 +11,8 @@ export const mean = values => values.reduce((sum, value) => sum + value, 0) / va
 /** Standard deviation of a sample; of a single value there is none. */
 export function deviation (values) {
   const middle = mean(values)
-  return values.length > 1 ? Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)) : 0
+  return values.length > 1
+    ? Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)) : 0
 }
 
 /**
@@ -23,7 +24,9 @@ export function deviation (values) {
  */
 export function * turns (contenders, rounds) {
   for (let round = 0; round < rounds; round++) {
-    for (let turn = 0; turn < contenders.length; turn++) yield { round, contender: contenders[(turn + round) % contenders.length] }
+    for (let turn = 0; turn < contenders.length; turn++) {
+      yield { round, contender: contenders[(turn + round) % contenders.length] }
+    }
   }
 }
 
@@ -56,7 +59,8 @@ export async function interleave (contenders, rounds, log, signal) {
     log(`  round ${round + 1}  ${name.padEnd(44)} ${Math.round(rate).toString().padStart(6)}/s`)
   }
   for (const entry of Object.values(results)) {
-    Object.assign(entry, { median: Math.round(median(entry.rates)), min: Math.min(...entry.rates), max: Math.max(...entry.rates) })
+    Object.assign(entry,
+      { median: Math.round(median(entry.rates)), min: Math.min(...entry.rates), max: Math.max(...entry.rates) })
   }
   return results
 }
@@ -69,7 +73,8 @@ export const budget = (what, target, figure, unit = '') => ({
 /** Percentiles by nearest rank: each is a value that was measured. @param {number} [digits] behind the point */
 export function percentiles (values, digits = 1) {
   const sorted = [...values].sort((a, b) => a - b)
-  const rank = percent => Math.round(sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] * 10 ** digits) / 10 ** digits
+  const rank = percent =>
+    Math.round(sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] * 10 ** digits) / 10 ** digits
   return { count: sorted.length, p50: rank(50), p90: rank(90), p99: rank(99), max: rank(100) }
 }
 
@@ -77,7 +82,8 @@ export function percentiles (values, digits = 1) {
  * Latencies: every contender once a round, each round beginning with another one.
  * @param {{name: string, run: (round: number) => Promise<Record<string, number> | void>, every?: number}[]} contenders
  *   run: may answer figures, which are collected beside the milliseconds; every: takes part in each so many rounds
- * @returns {Promise<Record<string, {ms: ReturnType<typeof percentiles>, [figure: string]: ReturnType<typeof percentiles>}>>}
+ * @returns {Promise<Record<string, {ms: ReturnType<typeof percentiles>, [figure: string]: ReturnType<typeof
+ *   percentiles>}>>}
  */
 export async function interleaveLatencies (contenders, rounds, signal) {
   const values = Object.fromEntries(contenders.map(({ name }) => [name, {}]))

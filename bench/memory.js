@@ -21,9 +21,13 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
       }
     })
     const seconds = (performance.now() - start) / 1000
-    log(`\n${summary.created} tiles in ${seconds.toFixed(1)} s (${Math.round(tiles / seconds)}/s, making them included), peak ${Math.round(peak)} MB`)
+    log(
+      `\n${summary.created} tiles in ${seconds.toFixed(1)} s (${Math.round(tiles / seconds)}/s, making them included), peak ${Math.round(peak)} MB`
+    )
     const met = peak <= LIMIT && summary.created === tiles
-    return { tiles, seconds, peak: Math.round(peak), samples, budgets: [{ what: 'memory of a load', target: `<= ${LIMIT} MB`, figure: `${Math.round(peak)} MB`, met }] }
+    return { tiles, seconds, peak: Math.round(peak), samples, budgets: [
+      { what: 'memory of a load', target: `<= ${LIMIT} MB`, figure: `${Math.round(peak)} MB`, met }
+    ] }
   } finally {
     clearInterval(watch)
   }
@@ -32,6 +36,7 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
 function * made (tiles) {
   const side = Math.ceil(Math.sqrt(tiles))
   for (let index = 0; index < tiles; index++) {
-    yield { layer: 'bench', z: 14, x: 1000 + Math.floor(index / side), y: 1000 + index % side, time: '2024-01-01T00:00:00Z', bytes: noiseTile(index) }
+    yield { layer: 'bench', z: 14, x: 1000 + Math.floor(index / side), y: 1000 +
+      index % side, time: '2024-01-01T00:00:00Z', bytes: noiseTile(index) }
   }
 }

@@ -1,5 +1,5 @@
-// An area taken into the browser: with tilecouch, with PouchDB's own replication, and with one request a tile as leaflet.offline
-// does it; how long a tile takes to come from there; what an estimate and a refresh cost.
+// An area taken into the browser: with tilecouch, with PouchDB's own replication, and with one request a tile as
+// leaflet.offline does it; how long a tile takes to come from there; what an estimate and a refresh cost.
 import { tileRanges } from '../core/index.js'
 import { publish } from '../loader/index.js'
 import { budget, median, percentiles } from './measure.js'
@@ -23,11 +23,14 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const job = { remote: `${origin}/bench_offline`, area: { layer: LAYER, bbox: BBOX, zooms: ZOOM }, tiles }
   const ask = (verb, ...args) => {
     signal.throwIfAborted()
-    return page.evaluate(([name, given]) => /** @type {any} */ (globalThis).bench[name](...given), /** @type {[string, any[]]} */ ([verb, args]))
+    return page.evaluate(([name, given]) => /** @type {any} */ (globalThis).bench[name](...given),
+      /** @type {[string, any[]]} */ ([verb, args]))
   }
 
   const estimate = await ask('estimate', job)
-  log(`estimate: ${estimate.tiles} tiles, ${estimate.bytes} bytes, in ${Math.round(estimate.ms)} ms and ${estimate.requests} requests\n`)
+  log(
+    `estimate: ${estimate.tiles} tiles, ${estimate.bytes} bytes, in ${Math.round(estimate.ms)} ms and ${estimate.requests} requests\n`
+  )
 
   const names = await page.evaluate(() => /** @type {any} */ (globalThis).bench.names)
   const results = Object.fromEntries(names.map(name => [name, { rates: [], longestTasks: [], reads: [] }]))
@@ -41,24 +44,33 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
       results[name].rates.push(Math.round(count / ms * 1000))
       results[name].longestTasks.push(longestTask)
       results[name].reads.push(...await ask('read', name, job, some))
-      log(`  round ${round + 1}  ${name.padEnd(20)} ${String(results[name].rates.at(-1)).padStart(5)}/s   longest task ${longestTask} ms`)
+      log(
+        `  round ${round + 1}  ${name.padEnd(20)} ${String(results[name].rates.at(-1)).padStart(5)}/s   longest task ${longestTask} ms`
+      )
       if (name === 'tilecouch') taken = await ask('status')
       if (name !== 'tilecouch' || round < scale.rounds - 1) await ask('end', name)
     }
   }
   const changed = await newEdition(store, tiles, signal)
   const refresh = { wanted: changed, ...await ask('refresh') }
-  log(`\nrefresh after an edition that changed ${changed} tiles: ${refresh.changed.tiles} taken in ${Math.round(refresh.ms)} ms`)
+  log(
+    `\nrefresh after an edition that changed ${changed} tiles: ${refresh.changed.tiles} taken in ${Math.round(refresh.ms)} ms`
+  )
   await ask('end', 'tilecouch')
 
   const figures = Object.fromEntries(Object.entries(results).map(([name, { rates, longestTasks, reads }]) => [name, {
-    rates, median: median(rates), min: Math.min(...rates), max: Math.max(...rates), longestTask: median(longestTasks), read: percentiles(reads)
+    rates, median: median(rates), min: Math.min(...rates), max: Math.max(...rates),
+    longestTask: median(longestTasks), read: percentiles(reads)
   }]))
   log('')
-  for (const [name, { read }] of Object.entries(figures)) log(`  reading from the device  ${name.padEnd(20)} p50 ${read.p50} ms  p99 ${read.p99} ms`)
+  for (const [name, { read }] of Object.entries(figures)) {
+    log(`  reading from the device  ${name.padEnd(20)} p50 ${read.p50} ms  p99 ${read.p99} ms`)
+  }
   const own = figures.tilecouch.median
   const budgets = [
-    ...['replicate', 'replicate, tuned'].map(name => budget(`offline area / PouchDB.${name}`, TARGET, own / figures[name].median, 'x')),
+    ...['replicate', 'replicate, tuned'].map(
+      name => budget(`offline area / PouchDB.${name}`, TARGET, own / figures[name].median, 'x')
+    ),
     within(`estimate / bytes of the images taken`, estimate.bytes, taken.bytes)
   ]
   return { ...scale, bytes: BYTES, browser: `Chromium ${version}`, estimate, figures, refresh, budgets }
@@ -73,7 +85,9 @@ async function storeOf (url, { tiles: count, signal, closing }) {
   const store = await newStore(url, closing, {})
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: ZOOM, maxzoom: ZOOM })
   const tiles = placesOf(count)
-  const { failed } = await store.write(tiles.map((tile, index) => ({ ...tile, time: '2024-03-01T00:00:00Z', bytes: noiseTile(index, BYTES) })), { signal })
+  const { failed } = await store.write(
+    tiles.map((tile, index) => ({ ...tile, time: '2024-03-01T00:00:00Z', bytes: noiseTile(index, BYTES) })), { signal }
+  )
   if (failed) throw new Error(`${failed} tiles were not written`)
   await publish(store)
   return { store, tiles }
@@ -83,12 +97,15 @@ function placesOf (count) {
   const [{ x0, x1, y0, y1 }] = tileRanges(/** @type {any} */ (BBOX), ZOOM)
   const rows = y1 - y0 + 1
   if ((x1 - x0 + 1) * rows < count) throw new Error(`only ${(x1 - x0 + 1) * rows} tiles fit`)
-  return Array.from({ length: count }, (_, index) => ({ layer: LAYER, z: ZOOM, x: x0 + Math.floor(index / rows), y: y0 + index % rows }))
+  return Array.from({ length: count },
+    (_, index) => ({ layer: LAYER, z: ZOOM, x: x0 + Math.floor(index / rows), y: y0 + index % rows }))
 }
 
 /** A tenth of the tiles changes. */
 async function newEdition (store, tiles, signal) {
   const changed = tiles.filter((_, index) => index % 10 === 0)
-  await store.write(changed.map((tile, index) => ({ ...tile, time: '2024-06-01T00:00:00Z', bytes: noiseTile(1e6 + index, BYTES) })), { signal })
+  await store.write(changed.map(
+    (tile, index) => ({ ...tile, time: '2024-06-01T00:00:00Z', bytes: noiseTile(1e6 + index, BYTES) })
+  ), { signal })
   return changed.length
 }

@@ -1,5 +1,5 @@
-// Which result makes which page: a result NAME.json has its tables and plots from bench/NAME/page.js; a page is a text in
-// docs/benchmarks with places for them. `npm run docs` writes them.
+// Which result makes which page: a result NAME.json has its tables and plots from bench/NAME/page.js; a page is a text
+// in docs/benchmarks with places for them. `npm run docs` writes them.
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,18 +30,31 @@ const plotFolder = path.join(docs, 'images/bench')
 
 /** The results by name. @returns {Promise<Record<string, any>>} */
 export async function readResults (folder = new URL('results/', import.meta.url)) {
-  const read = Object.values(pages).flat().map(async name => [name, await readResult(path.join(fileURLToPath(folder), `${name}.json`))])
+  const read = Object.values(pages).flat()
+    .map(async name => [name, await readResult(path.join(fileURLToPath(folder), `${name}.json`))])
   return Object.fromEntries((await Promise.all(read)).filter(([, result]) => result))
 }
 
-/** @param {Record<string, any>} results @param {(page: any, result: any) => Record<string, any>} make of one page @returns {Promise<Record<string, any>>} by name */
+/**
+ * @param {Record<string, any>} results
+ * @param {(page: any, result: any) => Record<string, any>} make of one page
+ * @returns {Promise<Record<string, any>>} by name
+ */
 async function makeOf (results, make) {
-  const made = await Promise.all(Object.entries(results).map(async ([name, result]) => make(await import(`./${name}/page.js`), result)))
+  const made = await Promise.all(
+    Object.entries(results).map(async ([name, result]) => make(await import(`./${name}/page.js`), result))
+  )
   return Object.assign({}, ...made)
 }
 
-/** Tables by the name of their marker. @param {Record<string, any>} results @returns {Promise<Record<string, string>>} */
-export const makeTables = async results => ({ ...await makeOf(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table) })
+/**
+ * Tables by the name of their marker.
+ * @param {Record<string, any>} results
+ * @returns {Promise<Record<string, string>>}
+ */
+export const makeTables = async results => (
+  { ...await makeOf(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table) }
+)
 
 const MARKER = /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g
 
@@ -51,7 +64,10 @@ export const fill = (text, tables) => text.replace(MARKER, (_, begin, name, end)
   return `${begin}\n${tables[name]}\n\n${end}`
 })
 
-/** The pages and the plots of the results. @returns {Promise<Record<string, string>>} contents by their names below docs */
+/**
+ * The pages and the plots of the results.
+ * @returns {Promise<Record<string, string>>} contents by their names below docs
+ */
 export async function makePages () {
   const results = await readResults()
   const tables = await makeTables(results)
@@ -65,6 +81,8 @@ export async function makePages () {
 /** Writes what makePages makes, and removes plots that nothing makes any more. */
 export async function writePages () {
   const made = await makePages()
-  for (const name of await readdir(plotFolder)) if (!Object.hasOwn(made, `images/bench/${name}`)) await rm(path.join(plotFolder, name))
+  for (const name of await readdir(plotFolder)) if (!Object.hasOwn(made, `images/bench/${name}`)) {
+    await rm(path.join(plotFolder, name))
+  }
   for (const [name, content] of Object.entries(made)) await writeFile(path.join(docs, name), content)
 }

@@ -1,5 +1,5 @@
-// Documents straight into a database: nothing is looked up, nothing is tried again. The ceiling for whatever loads, and what
-// one would write by hand.
+// Documents straight into a database: nothing is looked up, nothing is tried again. The ceiling for whatever loads, and
+// what one would write by hand.
 import pMap from 'p-map'
 
 /**
@@ -20,7 +20,9 @@ export function writeBulk (couch, documents, { batch, ...options }) {
     const results = await couch.bulk(docs, { signal: options.signal })
     const failed = results.find(result => result.error)
     if (failed) throw new Error(`raw write failed: ${JSON.stringify(failed)}`)
-    if (results.length !== docs.length) throw new Error(`raw write: ${results.length} results for ${docs.length} documents`)
+    if (results.length !== docs.length) {
+      throw new Error(`raw write: ${results.length} results for ${docs.length} documents`)
+    }
     options.onWritten?.({ id: results[0].id, doc: docs[0] })
     return docs.length
   }, options)

@@ -11,11 +11,13 @@ export function compactJson (value, indent = '') {
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const parts = Array.isArray(value)
     ? value.map(one => compactJson(one, inner))
-    : Object.entries(value).filter(([, one]) => one !== undefined).map(([key, one]) => `${JSON.stringify(key)}: ${compactJson(one, inner)}`)
+    : Object.entries(value).filter(([, one]) => one !== undefined)
+      .map(([key, one]) => `${JSON.stringify(key)}: ${compactJson(one, inner)}`)
   return `${open}\n${parts.map(part => inner + part).join(',\n')}\n${indent}${close}`
 }
 
 export const writeResult = (file, result) => writeFile(file, compactJson(result) + '\n')
 
 /** @returns {Promise<any>} undefined when there is none */
-export const readResult = file => readFile(file, 'utf8').then(JSON.parse, error => { if (error.code !== 'ENOENT') throw error })
+export const readResult = file => readFile(file, 'utf8')
+  .then(JSON.parse, error => { if (error.code !== 'ENOENT') throw error })

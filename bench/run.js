@@ -1,5 +1,6 @@
 // npm run bench -- NAME [--quick] [--out FOLDER]: measures on a real CouchDB (COUCHDB_URL, COUCHDB_BIN or `couchdb` on
-// the PATH), prints a table and writes the figures as JSON. Nothing is measured on the embedded store: it is not the product.
+// the PATH), prints a table and writes the figures as JSON. Nothing is measured on the embedded store: it is not the
+// product.
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -39,7 +40,9 @@ else if (![...all, ...Object.keys(groups)].includes(name)) {
 
 /** @returns {{positionals: string[], values: {quick?: boolean, out?: string, most?: string, help?: boolean}}} */
 function readArguments () {
-  const options = { quick: { type: 'boolean' }, out: { type: 'string' }, most: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+  const options = {
+    quick: { type: 'boolean' }, out: { type: 'string' }, most: { type: 'string' }, help: { type: 'boolean', short: 'h' }
+  }
   try {
     return /** @type {any} */ (parseArgs({ allowPositionals: true, options: /** @type {any} */ (options) }))
   } catch (error) {
@@ -57,13 +60,16 @@ async function measure () {
     const where = `Node ${process.version}, ${machine.cores} cores, client on the same machine`
     console.log(`${name}: CouchDB ${version} at ${scrub(server.url)}, ${where}`)
     const busy = `${Math.round(machine.busy * 100)} % of its cores`
-    if (machine.busy > BUSY) console.log(`This machine is busy with something else (${busy}): these figures are worth little.`)
+    if (machine.busy > BUSY) {
+      console.log(`This machine is busy with something else (${busy}): these figures are worth little.`)
+    }
     console.log()
     const { run } = await import(`./${name}.js`)
     // one of our own may be stopped in between
     const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
     const began = performance.now()
-    const result = await run({ server: server.url, restart, quick, most: most && Number(most), log: text => console.log(text) })
+    const result =
+      await run({ server: server.url, restart, quick, most: most && Number(most), log: text => console.log(text) })
     if (!result) {
       process.exitCode = 130 // interrupted
       return

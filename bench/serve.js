@@ -1,5 +1,5 @@
-// What serves tiles how fast: CouchDB itself, the gateway with tiles in memory and without, nginx, and what people use now, with the
-// same tiles, one load generator, in turns.
+// What serves tiles how fast: CouchDB itself, the gateway with tiles in memory and without, nginx, and what people use
+// now, with the same tiles, one load generator, in turns.
 import { nodeClients, prepare, tasksOf } from './serve/contenders.js'
 import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './block.js'
 import { AT, budgetsOf, measureRounds } from './serve/rounds.js'
@@ -11,7 +11,8 @@ export async function run ({ server, quick, log }) {
   const wrk = findWrk()
   if (!wrk) throw new Error(MISSING)
   const scale = quick
-    ? { tiles: 1000, levels: [32], rounds: 1, seconds: 1, warm: 0 } // what has just been warmed up is not warmed up again
+    // what has just been warmed up is not warmed up again
+    ? { tiles: 1000, levels: [32], rounds: 1, seconds: 1, warm: 0 }
     : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 2, warm: 1 }
   const url = `${server}/bench_serve`
   return stoppable(log, async ({ signal, closing }) => {
@@ -27,10 +28,15 @@ export async function run ({ server, quick, log }) {
     for (const { run: ask } of contenders) await ask({ connections: AT, seconds: scale.seconds, signal })
     const tasks = tasksOf({ db: store.url, servers, order })
     log('Warming up, comparing answers with the source')
-    for (const [at, task] of tasks.entries()) contenders.push(await prepare(task, { wrk, dir, order, at, seconds: scale.seconds, signal }))
+    for (const [at, task] of tasks.entries()) {
+      contenders.push(await prepare(task, { wrk, dir, order, at, seconds: scale.seconds, signal }))
+    }
     const results = await measureRounds(contenders, { ...scale, signal, log })
     for (const { check } of contenders) await check()
     const budgets = budgetsOf(results, scale.levels)
-    return { ...scale, bytes: LENGTH, wrk: await wrkVersion(wrk), programs: servers.programs, missing: servers.missing, results, budgets }
+    return {
+      ...scale, bytes: LENGTH, wrk: await wrkVersion(wrk), programs: servers.programs,
+      missing: servers.missing, results, budgets
+    }
   })
 }

@@ -1,5 +1,6 @@
-// The benchmark that asked first: how long does it take to get 780 tiles out of CouchDB, and how long out of the file system? Asked again
-// of what there is today, one tile at a time as then and as a browser does, with the page cache warm and dropped.
+// The benchmark that asked first: how long does it take to get 780 tiles out of CouchDB, and how long out of the file
+// system? Asked again of what there is today, one tile at a time as then and as a browser does, with the page cache
+// warm and dropped.
 import path from 'node:path'
 import sharp from 'sharp'
 import { stoppable, temporaryFolder } from './stoppable.js'
@@ -16,7 +17,9 @@ const CONNECTIONS = 6 // that a browser opens to a host
 /** warm, dropped: laps; seedings: rounds of them. */
 const SCALE = {
   quick: { warm: { rounds: 3, connections: [1, CONNECTIONS] }, dropped: { rounds: 3, connections: [1] }, seedings: 2 },
-  full: { warm: { rounds: 20, connections: [1, CONNECTIONS] }, dropped: { rounds: 15, connections: [1, CONNECTIONS] }, seedings: 5 }
+  full: { warm: { rounds: 20, connections: [1, CONNECTIONS] }, dropped: {
+    rounds: 15, connections: [1, CONNECTIONS]
+  }, seedings: 5 }
 }
 
 export async function run ({ server, quick, log }) {
@@ -26,19 +29,23 @@ export async function run ({ server, quick, log }) {
     log('Drawing the tiles')
     const tiles = await drawTiles({ signal })
     const about = describe(tiles)
-    log(`${about.tiles} tiles, ${about.distinct} of them different, ${(about.bytes.total / about.tiles / 1000).toFixed(1)} kB on average\n\nSeeding`)
+    log(
+      `${about.tiles} tiles, ${about.distinct} of them different, ${(about.bytes.total / about.tiles / 1000).toFixed(1)} kB on average\n\nSeeding`
+    )
     const [files, tree, url] = [path.join(dir, 'files'), path.join(dir, 'tree'), `${server}/${DATABASE}`]
     await writeFiles(files, tiles, { signal })
     const store = await fill(url, tiles, tree, { signal, closing })
     const seeding = await measureSeeding({ server, dir, store, tiles, rounds: scale.seedings, signal, closing, log })
     log('\nServers')
-    const { contenders, programs, missing } = await startContenders({ url, store, files, tree, dir, probe: tiles[0], connections: CONNECTIONS, closing, log })
+    const { contenders, programs, missing } =
+      await startContenders({ url, store, files, tree, dir, probe: tiles[0], connections: CONNECTIONS, closing, log })
     programs.sharp = { version: sharp.versions.sharp, settings: 'draws the tiles: PNG, three colours of 8 bits' }
     await warmUp(contenders, tiles, { connections: [1, CONNECTIONS], signal })
     const cache = await openPageCache(store.url)
     if (cache.why) log(`  page cache: not dropped, ${cache.why}`)
     const laps = await measureLaps(contenders, tiles, {
-      states: { [names.WARM]: scale.warm, ...(!cache.why && { [names.DROPPED]: scale.dropped }) }, drop: cache.drop, signal, log
+      states: { [names.WARM]: scale.warm, ...(!cache.why && { [names.DROPPED]: scale.dropped }) },
+      drop: cache.drop, signal, log
     })
     return {
       ...about,

@@ -1,5 +1,5 @@
-// One tile a thousand times over a hundred connections, as a write-up of 2012 did it with TileStache and nginx, and ten thousand
-// different tiles: what people serve tiles with now, CouchDB, the gateway, and files that nginx finds.
+// One tile a thousand times over a hundred connections, as a write-up of 2012 did it with TileStache and nginx, and ten
+// thousand different tiles: what people serve tiles with now, CouchDB, the gateway, and files that nginx finds.
 import { NEW, fillStore, placesOf, shuffled } from './block.js'
 import * as ab from './programs/ab.js'
 import * as wrk from './programs/wrk.js'
@@ -32,20 +32,29 @@ export async function run ({ server, quick, log }) {
     log(`${scale.tiles} tiles of ${LENGTH} bytes; ab ${versions.ab}, wrk ${versions.wrk}`)
     const store = await fillStore(url, [unused, ...places], { times: [NEW], tileOf, signal, closing })
       log('Servers')
-    const { tasks, missing, programs } = await startServers({ url, dir, places, unused, tileOf, store, signal, closing, log })
+    const { tasks, missing, programs } =
+      await startServers({ url, dir, places, unused, tileOf, store, signal, closing, log })
 
     log('Warming up, comparing answers with the source')
     const many = []
-    for (const [at, task] of tasks.entries()) many.push(await prepare(task, { wrk: wrkBin, dir, order, at, tileOf, length: LENGTH, seconds: scale.warm, signal }))
+    for (const [at, task] of tasks.entries()) {
+      many.push(
+        await prepare(task, { wrk: wrkBin, dir, order, at, tileOf, length: LENGTH, seconds: scale.warm, signal })
+      )
+    }
     const [place] = order
     const ones = []
-    for (const task of tasks) ones.push(await asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
+    for (const task of tasks) {
+      ones.push(await asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
+    }
     for (const { check } of ones) await check()
 
     log(`\nOne tile: ab -c ${CONNECTIONS} -n ${REQUESTS}, and with -k`)
-    const one = apart(await measureRounds(ones.flatMap(({ contenders }) => contenders), { ...scale, levels: [CONNECTIONS], signal, log }))
+    const one = apart(await measureRounds(ones.flatMap(({ contenders }) => contenders),
+      { ...scale, levels: [CONNECTIONS], signal, log }))
     log(`\n${scale.tiles} tiles: wrk`)
-    const different = await measureRounds(many, { ...scale, rounds: scale.manyRounds, levels: [CONNECTIONS], signal, log })
+    const different =
+      await measureRounds(many, { ...scale, rounds: scale.manyRounds, levels: [CONNECTIONS], signal, log })
     for (const { check } of [...ones, ...many]) await check()
     const of = figure => Object.fromEntries(ones.map(each => [each.name, each[figure]()]))
     return {

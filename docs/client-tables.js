@@ -1,5 +1,5 @@
-// The reference of client/, read from its source by the TypeScript compiler: classes with their options, events, methods
-// and properties as JSDoc and the default literals describe them.
+// The reference of client/, read from its source by the TypeScript compiler: classes with their options, events,
+// methods and properties as JSDoc and the default literals describe them.
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
@@ -24,7 +24,8 @@ const LEAFLET = { 'L.GridLayer': 'gridlayer', 'L.TileLayer': 'tilelayer', 'L.Con
 
 const index = fileURLToPath(new URL('../client/index.js', import.meta.url))
 const program = ts.createProgram([index], {
-  allowJs: true, checkJs: true, noEmit: true, strict: true, noImplicitAny: false, skipLibCheck: true, types: ['leaflet'],
+  allowJs: true, checkJs: true, noEmit: true, strict: true, noImplicitAny: false,
+  skipLibCheck: true, types: ['leaflet'],
   target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext
 })
 const checker = program.getTypeChecker()
@@ -33,13 +34,16 @@ const exported = checker.getExportsOfModule(/** @type {ts.Symbol} */ (checker.ge
 const resolved = symbol => symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 
 const line = text => text.replace(/\s+/g, ' ').trim()
-const typeText = (type, node) => line(checker.typeToString(type, node, ts.TypeFormatFlags.NoTruncation)).replace(/import\("[^"]*"\)\./g, '')
+const typeText = (type, node) => line(checker.typeToString(type, node, ts.TypeFormatFlags.NoTruncation))
+  .replace(/import\("[^"]*"\)\./g, '')
 
 /** What a comment says, with what stands behind its @type and @returns. */
 function meaningOf (node) {
   const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc).slice(-1)
   const tags = ts.getJSDocTags(node).filter(tag => ts.isJSDocTypeTag(tag) || ts.isJSDocReturnTag(tag))
-  return [doc?.comment, ...tags.map(({ comment }) => comment)].map(comment => line(ts.getTextOfJSDocComment(comment) ?? '')).filter(Boolean).join(' ')
+  return [doc?.comment, ...tags.map(({ comment }) => comment)].map(
+    comment => line(ts.getTextOfJSDocComment(comment) ?? '')
+  ).filter(Boolean).join(' ')
 }
 
 const variablesOf = file =>
@@ -52,7 +56,8 @@ const factoryOf = name => name[0].toLowerCase() + name.slice(1).replace(/Control
 
 /** The classes with options, events and a factory. @returns {ClientClass[]} */
 export const clientClasses = () => exported.map(resolved).map(({ valueDeclaration: node }) => node)
-  .filter(node => node && ts.isClassDeclaration(node) && node.name && declared(node.getSourceFile(), factoryOf(node.name.text)))
+  .filter(node => node && ts.isClassDeclaration(node) && node.name &&
+    declared(node.getSourceFile(), factoryOf(node.name.text)))
   .filter(node => /^extends (Base|Emitter)$/.test(node.heritageClauses?.[0].getText())).map(readClass)
   .sort((a, b) => a.name < b.name ? -1 : 1)
 
@@ -113,14 +118,16 @@ const literalOf = expression => ts.isIdentifier(expression)
 const optionsOf = declaration => literalOf(declaration.initializer).properties.flatMap(property => {
   if (ts.isSpreadAssignment(property)) return optionsOf({ initializer: property.expression })
   const own = ts.getJSDocType(property)
-  const type = own ? line(own.getText()).replace(/ \| undefined$/, '') : typeText(checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(property.initializer)), property)
+  const type = own ? line(own.getText()).replace(/ \| undefined$/, '')
+    : typeText(checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(property.initializer)), property)
   return { name: property.name.getText(), type, value: property.initializer.getText(), meaning: meaningOf(property) }
 })
 
 /** What the constructor assigns, where a comment says what it is. */
 function propertiesOf (node) {
   const { body } = node.members.find(ts.isConstructorDeclaration)
-  const isDescribed = statement => ts.isExpressionStatement(statement) && /^this\.(?!element)[a-z]/.test(statement.getText()) &&
+  const isDescribed = statement => ts.isExpressionStatement(statement) &&
+    /^this\.(?!element)[a-z]/.test(statement.getText()) &&
     ts.getJSDocCommentsAndTags(statement.expression).length
   return body.statements.filter(isDescribed).map(({ expression }) => {
     const name = expression.left.name.text
@@ -145,8 +152,11 @@ const isValueType = symbol => !(resolved(symbol).flags & ts.SymbolFlags.Value) &
 const valueTypes = () => exported.filter(isValueType).map(symbol => {
   const type = checker.getDeclaredTypeOfSymbol(symbol)
   const origin = type.aliasSymbol ?? type.symbol
-  const properties = checker.getPropertiesOfType(type).filter(({ name, declarations }) => /^[a-z]/.test(name) && declarations?.every(node => !node.getSourceFile().fileName.includes('node_modules')))
-  const text = type.isClass() ? 'class' : properties.length ? `{${properties.map(({ name }) => name).join(', ')}}` : line(origin?.declarations?.find(ts.isJSDocTypedefTag)?.typeExpression?.getText() ?? checker.typeToString(type))
+  const properties = checker.getPropertiesOfType(type)
+    .filter(({ name, declarations }) => /^[a-z]/.test(name) &&
+      declarations?.every(node => !node.getSourceFile().fileName.includes('node_modules')))
+  const text = type.isClass() ? 'class' : properties.length ? `{${properties.map(({ name }) => name).join(', ')}}`
+    : line(origin?.declarations?.find(ts.isJSDocTypedefTag)?.typeExpression?.getText() ?? checker.typeToString(type))
   const tag = origin?.declarations?.find(ts.isJSDocTypedefTag)
   const meaning = tag
     ? ts.getTextOfJSDocComment(tag.comment)

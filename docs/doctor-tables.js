@@ -3,6 +3,7 @@ import { settings } from '../loader/check/doctor/settings.js'
 
 /** @param {(head: string[], rows: any[][]) => string} table */
 export const doctorTables = table => ({
-  doctorSettings: table(['setting', 'default', 'state', 'why it matters'], Object.entries(settings).map(([key, [initial, , state, why]]) =>
+  doctorSettings: table(['setting', 'default', 'state', 'why it matters'],
+    Object.entries(settings).map(([key, [initial, , state, why]]) =>
     [`\`${key}\``, initial === undefined ? 'not set' : `\`${initial}\``, state, why]))
 })

@@ -19,7 +19,8 @@ import { writePicture } from './imports-picture.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'troubleshooting.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'offline.md', 'checking.md', 'grids.md']
+const pages = ['reference.md', 'troubleshooting.md', 'sources.md',
+  'client.md', 'gateway.md', 'upstreams.md', 'offline.md', 'checking.md', 'grids.md']
 
 const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json'] // options of all commands
 
@@ -28,7 +29,8 @@ const ELSEWHERE = { serve: 'gateway.md#options' }
 
 /** The options of all commands, then those of several, then each command with its own. */
 function commands () {
-  const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
+  const { program } =
+    createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
   const longOf = flags => flags.split(' ')[0]
   const isCommon = ({ flags, long, description }) => COMMON.includes(flags) && description === meanings[long]
   const listed = program.commands.map(command => ({
@@ -123,7 +125,9 @@ async function makeAll () {
 export const withTables = async text => fill(text, await (made ??= makeAll()))
 
 /** Every page with tables, by name. @returns {Promise<[string, string][]>} */
-export const readPages = () => Promise.all(pages.map(async name => /** @type {[string, string]} */ ([name, await readFile(new URL(name, import.meta.url), 'utf8')])))
+export const readPages = () => Promise.all(pages.map(
+  async name => /** @type {[string, string]} */ ([name, await readFile(new URL(name, import.meta.url), 'utf8')])
+))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of await readPages()) await writeFile(new URL(name, import.meta.url), await withTables(text))

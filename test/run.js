@@ -32,7 +32,13 @@ if (unknown.length) {
   process.exit(2)
 }
 
-/** Runs a program of a package. @param {string} name @param {string} module @param {string[]} args @param {string} [program] */
+/**
+ * Runs a program of a package.
+ * @param {string} name
+ * @param {string} module
+ * @param {string[]} args
+ * @param {string} [program]
+ */
 async function check (name, module, args, program = module) {
   const { bin } = require(`${module}/package.json`)
   const script = path.join(path.dirname(require.resolve(`${module}/package.json`)), bin[program] ?? bin)
@@ -123,7 +129,9 @@ async function runTests (env) {
     for (const output of faults) count('what tests left open', { failed: 1, output })
   }
   const slowest = times.sort((a, b) => b.ms - a.ms).slice(0, 10)
-  console.log(`\nThe slowest files:\n${slowest.map(({ file, ms }) => `  ${(ms / 1000).toFixed(1)} s  ${file}`).join('\n')}`)
+  console.log(
+    `\nThe slowest files:\n${slowest.map(({ file, ms }) => `  ${(ms / 1000).toFixed(1)} s  ${file}`).join('\n')}`
+  )
 }
 
 checkTools()

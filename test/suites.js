@@ -1,5 +1,7 @@
-// Which suite a test file belongs to. `npm test` runs every file that is not named here; `npm run test:deep` runs them all.
-// A file comes here when it takes more than some seconds, kills processes, or is random. Names are relative to test/, without `.test.js`.
+// Which suite a test file belongs to. `npm test` runs every file that is not named here; `npm run test:deep` runs them
+// all.
+// A file comes here when it takes more than some seconds, kills processes, or is random. Names are relative to test/,
+// without `.test.js`.
 
 /** Tests in these folders may drive a browser. */
 export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer']
@@ -18,7 +20,8 @@ export const deepGroups = {
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
     'offline/quota', 'offline/system', 'offline/transfer', 'viewer/between',
-    'viewer/changes', 'viewer/closed', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
+    'viewer/changes', 'viewer/closed', 'viewer/compare', 'viewer/keys',
+    'viewer/languages', 'viewer/many', 'viewer/offline-open',
     'viewer/other-grid', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
     'viewer/tile',
     'viewer/time', 'viewer/vector', 'viewer/viewer'
@@ -42,7 +45,8 @@ export const deepGroups = {
     'activity/commands', 'backup/cli', 'copy/beside', 'diff/cli', 'diff/diff', 'diff/manifests', 'deploy/nginx-cache',
     'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/http',
-    'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
+    'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers',
+    'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',
     'loader/grids'
   ],

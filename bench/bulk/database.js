@@ -8,7 +8,11 @@ const SAMPLE = 20 // documents compared with what was written
 const NEVER = '1000000000000000' // times what is in use, or bytes that are not
 const POLL = 100 // milliseconds between two looks whether it is compacted
 
-/** An empty database without anything of tilecouch in it. @param {string} url @param {{onRetry?: () => void}} [options] */
+/**
+ * An empty database without anything of tilecouch in it.
+ * @param {string} url
+ * @param {{onRetry?: () => void}} [options]
+ */
 export async function emptyDatabase (url, { onRetry } = {}) {
   return new Store(await newDatabase(url, undefined, { onRetry }))
 }
@@ -16,7 +20,12 @@ export async function emptyDatabase (url, { onRetry } = {}) {
 /** Keeps a server of our own from compacting by itself: that would remove what is measured, and take time. */
 export async function holdCompaction (couch) {
   for (const channel of ['ratio_dbs', 'slack_dbs']) {
-    await couch.request({ method: 'PUT', path: `_node/_local/_config/smoosh.${channel}/min_priority`, server: true, body: JSON.stringify(NEVER), raw: true })
+    await couch.request(
+      {
+        method: 'PUT', path: `_node/_local/_config/smoosh.${channel}/min_priority`,
+        server: true, body: JSON.stringify(NEVER), raw: true
+      }
+    )
   }
 }
 
@@ -28,7 +37,9 @@ export async function checkStored (store, count, written) {
   const chosen = Array.from({ length: size }, (_, at) => written[Math.floor(at * written.length / size)])
   const found = await store.couch.docs(chosen.map(({ id }) => id), { attachments: true })
   for (const [at, { id, doc: wanted }] of chosen.entries()) {
-    if (!isDeepStrictEqual(bare(found[at].doc), bare(wanted))) throw new Error(`${store.url}: ${id} is not what was written`)
+    if (!isDeepStrictEqual(bare(found[at].doc), bare(wanted))) {
+      throw new Error(`${store.url}: ${id} is not what was written`)
+    }
   }
 }
 

@@ -17,11 +17,16 @@ export const TILES = 'tile ids, in order'
 export const SHUFFLED = 'tile ids, shuffled'
 export const SERVER = 'ids that CouchDB gives'
 
-/** Name -> count -> the ids, one by one; nothing where the server gives one. @type {Record<string, (count: number, seed?: number) => Iterable<string | undefined>>} */
+/**
+ * Name -> count -> the ids, one by one; nothing where the server gives one.
+ * @type {Record<string, (count: number, seed?: number) => Iterable<string | undefined>>}
+ */
 export const IDS = {
   [RANDOM]: function * (count, seed = 1) {
     const next = random(seed)
-    for (let index = 0; index < count; index++) yield Array.from({ length: 4 }, () => Math.floor(next() * 2 ** 32).toString(16).padStart(8, '0')).join('')
+    for (let index = 0; index < count; index++) {
+      yield Array.from({ length: 4 }, () => Math.floor(next() * 2 ** 32).toString(16).padStart(8, '0')).join('')
+    }
   },
   [DIGITS]: function * (count) {
     for (let index = 0; index < count; index++) yield String(index + 1).padStart(10, '0')
@@ -50,7 +55,8 @@ export function smallDocuments (seed = 1) {
 }
 
 /** Versions of tiles in the order of their ids, as the store takes them. @param {number} [size] bytes of a tile */
-export const tilesOf = (count, size = BYTES) => placesOf(count).map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time: NEW, bytes: noiseTile(index, size) }))
+export const tilesOf = (count, size = BYTES) => placesOf(count)
+  .map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time: NEW, bytes: noiseTile(index, size) }))
 
 /** The same tiles as documents without ids. @returns {Promise<(index: number) => any>} */
 export async function tileDocuments (tiles) {

@@ -1,4 +1,5 @@
-// What ids cost: the same documents, the same batches, only the ids differ. Time, and the file before and after compaction.
+// What ids cost: the same documents, the same batches, only the ids differ. Time, and the file before and after
+// compaction.
 import { interleave } from '../measure.js'
 import { writeBulk } from '../raw.js'
 import { checkStored, emptyDatabase, sizes } from './database.js'

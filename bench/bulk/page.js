@@ -49,20 +49,41 @@ const idsTable = ({ documents, rows }, table) =>
   )
 
 export function plots ({ sweeps: { small, tiny, tiles }, ids }) {
-  const points = sweep => sweep.rows.map(({ way, batch, median, min, max }) => ({ series: way, x: batch, y: median, low: min, high: max }))
+  const points = sweep =>
+    sweep.rows.map(({ way, batch, median, min, max }) => ({ series: way, x: batch, y: median, low: min, high: max }))
   const per = 'documents a second'
   const batches = { title: 'documents a request (1: a PUT each)', log: true }
   return {
-    'bulk-small': lines({ title: `Documents of ${small.size} bytes, by how many of them are in a request`, x: batches, y: { title: per }, rows: points(small) }),
+    'bulk-small': lines(
+      { title: `Documents of ${small.size} bytes, by how many of them are in a request`, x: batches, y: {
+        title: per
+      }, rows: points(small) }
+    ),
     'bulk-peak': lines({
-      title: 'Around 3,000 documents a request, where the original saw a peak', x: { title: 'documents a request' }, y: { title: 'seconds for 100,000 documents, one request at a time' },
-      rows: small.rows.filter(({ flights, batch }) => flights === 1 && batch >= 100).map(({ way, batch, median, min, max }) => ({ series: way, x: batch, y: 1e5 / median, low: 1e5 / max, high: 1e5 / min }))
+      title: 'Around 3,000 documents a request, where the original saw a peak',
+      x: { title: 'documents a request' }, y: { title: 'seconds for 100,000 documents, one request at a time' },
+      rows: small.rows.filter(({ flights, batch }) => flights === 1 && batch >= 100)
+        .map(({ way, batch, median, min, max }) => (
+          { series: way, x: batch, y: 1e5 / median, low: 1e5 / max, high: 1e5 / min }
+        ))
     }),
-    'bulk-tiny': lines({ title: `Tiles of ${tiny.size} bytes: posted by hand, and by the loader that finds its batch`, x: batches, y: { title: per }, rows: points(tiny) }),
-    'bulk-tiles': lines({ title: `Tiles of ${thousands(tiles.size)} bytes: posted by hand, and by the loader that finds its batch`, x: batches, y: { title: per }, rows: points(tiles) }),
+    'bulk-tiny': lines(
+      { title: `Tiles of ${tiny.size} bytes: posted by hand, and by the loader that finds its batch`, x: batches, y: {
+        title: per
+      }, rows: points(tiny) }
+    ),
+    'bulk-tiles': lines(
+      {
+        title: `Tiles of ${thousands(tiles.size)} bytes: posted by hand, and by the loader that finds its batch`,
+        x: batches, y: { title: per }, rows: points(tiles)
+      }
+    ),
     'bulk-ids': groupedBars({
-      title: `The file of ${thousands(ids.small.documents)} documents of ${small.size} bytes, by their ids`, unit: 'bytes a document',
-      rows: ids.small.rows.flatMap(row => [['as written', row.written], ['compacted', row.compacted]].map(([name, bytes]) => ({ group: row.ids, name, value: bytes / ids.small.documents })))
+      title: `The file of ${thousands(ids.small.documents)} documents of ${small.size} bytes, by their ids`,
+      unit: 'bytes a document',
+      rows: ids.small.rows.flatMap(row => [
+        ['as written', row.written], ['compacted', row.compacted]
+      ].map(([name, bytes]) => ({ group: row.ids, name, value: bytes / ids.small.documents })))
     })
   }
 }

@@ -1,5 +1,5 @@
-// How many documents a request should hold: the same documents written with batches of every size, by one and by several requests
-// at a time, one PUT each, and tiles by the loader that finds its batch itself.
+// How many documents a request should hold: the same documents written with batches of every size, by one and by
+// several requests at a time, one PUT each, and tiles by the loader that finds its batch itself.
 import { tileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 import { NEW } from '../block.js'
@@ -22,8 +22,14 @@ export const atATime = flights => flights === 1 ? 'one request at a time' : `${f
  * @property {any[]} [tiles] for the loader, all of them
  */
 
-/** `seconds`: after which a sample ends; `most`: bytes in all requests under way. @param {string} url @param {Payload} payload @param {any} options */
-export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles }, { rounds, seconds, most, signal, log, onRetry }) {
+/**
+ * `seconds`: after which a sample ends; `most`: bytes in all requests under way.
+ * @param {string} url
+ * @param {Payload} payload
+ * @param {any} options
+ */
+export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles },
+  { rounds, seconds, most, signal, log, onRetry }) {
   const about = {}
   const contenders = settingsOf({ batches, flights, bytes, most }).map(({ batch, flights: concurrency }) => {
     const way = atATime(concurrency)
@@ -36,7 +42,9 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
       before: () => emptyDatabase(url, { onRetry }),
       run: async store => {
         written.length = 0
-        const options = { batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten: one => written.push(one) }
+        const options = {
+          batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten: one => written.push(one)
+        }
         count = await (batch === 1 ? writePuts : writeBulk)(store.couch, documentsOf(make, ids(documents)), options)
         return count
       },
@@ -59,25 +67,32 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
       run: async store => {
         const tally = tallyOf()
         const { created, failed } = await store.write(tiles, { signal, stored: NEW, onProgress: tally.onProgress })
-        if (failed || created !== tiles.length) throw new Error(`${LOADER}: ${created} of ${tiles.length} tiles written, ${failed} failed`)
+        if (failed || created !== tiles.length) {
+          throw new Error(`${LOADER}: ${created} of ${tiles.length} tiles written, ${failed} failed`)
+        }
         settled.push(tally.most())
         return created
       },
       after: async store => {
-        const sample = tiles.map(({ layer, z, x, y }, index) => ({ id: tileId(layer, z, x, y), index })).filter(({ index }) => index % 500 === 0)
-        await checkStored(store, tiles.length + 1, sample.map(({ id, index }) => ({ id, doc: make(index) }))) // and the document that marks a store
+        const sample = tiles.map(({ layer, z, x, y }, index) => ({ id: tileId(layer, z, x, y), index }))
+          .filter(({ index }) => index % 500 === 0)
+        // and the document that marks a store
+        await checkStored(store, tiles.length + 1, sample.map(({ id, index }) => ({ id, doc: make(index) })))
         await store.destroy()
       }
     })
   }
   const results = await interleave(contenders, rounds, log, signal)
-  if (tiles) for (const field of /** @type {const} */ (['batch', 'flights'])) about[LOADER][field] = Math.round(median(settled.map(one => one[field])))
+  if (tiles) for (const field of /** @type {const} */ (['batch', 'flights'])) {
+    about[LOADER][field] = Math.round(median(settled.map(one => one[field])))
+  }
   return Object.entries(results).map(([name, figures]) => ({ ...about[name], ...figures }))
 }
 
 /** Every batch with every number of requests at a time, as long as what is under way stays bounded. */
 export const settingsOf = ({ batches, flights, bytes, most }) =>
-  flights.flatMap(concurrency => [1, ...batches].filter(batch => batch * concurrency * bytes <= most).map(batch => ({ batch, flights: concurrency })))
+  flights.flatMap(concurrency => [1, ...batches].filter(batch => batch * concurrency * bytes <= most)
+    .map(batch => ({ batch, flights: concurrency })))
 
 /** Which setting of a tuner most tiles went with. */
 export function tallyOf () {

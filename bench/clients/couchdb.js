@@ -6,7 +6,8 @@ import { Store } from '../../loader/store/index.js'
 export async function openCouchDb ({ url, time }) {
   const store = await Store.open(url)
   const setMany = async entries => {
-    const { failed, failures } = await store.write(entries.map(([key, bytes]) => ({ ...parseTileId(key), time, bytes })))
+    const { failed, failures } =
+      await store.write(entries.map(([key, bytes]) => ({ ...parseTileId(key), time, bytes })))
     if (failed) throw new Error(`${failed} tiles were not stored: ${failures[0]?.reason}`)
   }
   return {

@@ -12,10 +12,15 @@ export class People {
   /** @param {string} url of the server @param {number} count */
   constructor (url, count) {
     const { hostname, port, host } = new URL(url)
-    this.#connections = Array.from({ length: count }, () => Array.from({ length: CONNECTIONS }, () => new Connection(hostname, +port, host)))
+    this.#connections = Array.from({ length: count },
+      () => Array.from({ length: CONNECTIONS }, () => new Connection(hostname, +port, host)))
   }
 
-  /** One of them asks for the tiles of a view. @param {string[]} paths @param {(answer: Answer, at: number) => void} take */
+  /**
+   * One of them asks for the tiles of a view.
+   * @param {string[]} paths
+   * @param {(answer: Answer, at: number) => void} take
+   */
   async look (person, paths, take) {
     let next = 0
     await Promise.all(this.#connections[person].map(async connection => {

@@ -32,7 +32,8 @@ const isThere = place => random(place.layer.seed + indexOf(place))() < place.lay
 /** Those that are there, in the order of their ids. @param {Layer} layer @returns {Place[]} */
 export function placesOf (layer) {
   const { z, side } = layer
-  const all = Array.from({ length: side * side }, (_, index) => ({ layer, z, x: CORNER + Math.floor(index / side), y: CORNER + index % side }))
+  const all = Array.from({ length: side * side },
+    (_, index) => ({ layer, z, x: CORNER + Math.floor(index / side), y: CORNER + index % side }))
   return all.filter(isThere)
 }
 
@@ -49,5 +50,7 @@ export function bytesOf (place, time) {
 
 /** @param {Layer} layer @param {string} time */
 export function * versionsOf (layer, time) {
-  for (const place of placesOf(layer)) yield { layer: layer.name, z: place.z, x: place.x, y: place.y, time, bytes: bytesOf(place, time) }
+  for (const place of placesOf(layer)) {
+    yield { layer: layer.name, z: place.z, x: place.x, y: place.y, time, bytes: bytesOf(place, time) }
+  }
 }

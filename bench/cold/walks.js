@@ -9,11 +9,17 @@ const LONGEST = 7 // pans in one direction
 
 /** @typedef {{x0: number, y0: number, side: number}} Region */
 
-/** A square of regions of a layer. @param {import('./tiles.js').Layer} layer @param {number} count @returns {Region[]} */
+/**
+ * A square of regions of a layer.
+ * @param {import('./tiles.js').Layer} layer
+ * @param {number} count
+ * @returns {Region[]}
+ */
 export function regionsOf ({ side }, count) {
   const across = Math.sqrt(count)
   const own = Math.floor(side / across)
-  return Array.from({ length: count }, (_, at) => ({ x0: CORNER + at % across * own, y0: CORNER + Math.floor(at / across) * own, side: own }))
+  return Array.from({ length: count },
+    (_, at) => ({ x0: CORNER + at % across * own, y0: CORNER + Math.floor(at / across) * own, side: own }))
 }
 
 /**
@@ -39,7 +45,9 @@ export function pans (layer, { x0, y0, side }, { views, seed }) {
     }
     if (fresh.length) found.push(fresh)
     const isInside = () => x + dx >= 0 && y + dy >= 0 && x + dx <= side - WINDOW.columns && y + dy <= side - WINDOW.rows
-    while (!left || !isInside() || (!dx && !dy)) [dx, dy, left] = [(pick(3) - 1) * STEP.columns, (pick(3) - 1) * STEP.rows, 1 + pick(LONGEST)]
+    while (!left || !isInside() || (!dx && !dy)) {
+      [dx, dy, left] = [(pick(3) - 1) * STEP.columns, (pick(3) - 1) * STEP.rows, 1 + pick(LONGEST)]
+    }
     x += dx
     y += dy
     left--

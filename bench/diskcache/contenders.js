@@ -1,5 +1,5 @@
-// Who takes part: how it is started, what its workers are told, and what is removed afterwards. Each round of each finds nothing of
-// the one before.
+// Who takes part: how it is started, what its workers are told, and what is removed afterwards. Each round of each
+// finds nothing of the one before.
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,9 @@ import { MEGABYTES } from './clients/memory.js'
 import * as names from './names.js'
 import { keys } from './operations.js'
 
-const FILE_SYSTEMS = { 0x01021994: 'tmpfs: in memory', 0xef53: 'ext4', 0x58465342: 'xfs', 0x9123683e: 'btrfs', 0x794c7630: 'overlayfs' } // by the numbers of Linux
+// by the numbers of Linux
+const FILE_SYSTEMS =
+  { 0x01021994: 'tmpfs: in memory', 0xef53: 'ext4', 0x58465342: 'xfs', 0x9123683e: 'btrfs', 0x794c7630: 'overlayfs' }
 const RETRIES = 3 // of a request: a server that went with the same Ctrl-C is not waited for
 const FANOUT = { shards: 8, timeout: 0.010 } // of the original: a shard a process, seconds
 
@@ -36,7 +38,10 @@ export async function prepare ({ server, dir, signal, closing, log }) {
   const contenders = []
   const node = /** @type {[string, string[]]} */ ([process.execPath, [fileOf('worker.js')]])
   const onDisk = `in a temporary folder (${FILE_SYSTEMS[(await statfs(dir)).type] ?? 'file system unknown'})`
-  /** @type {(name: string, kind: string, about: {close?: () => any, version?: string, settings: string}, open: Contender['open'], more?: Partial<Contender>) => void} */
+  /**
+   * @type {(name: string, kind: string, about: {close?: () => any, version?: string, settings: string}, open:
+   *   Contender['open'], more?: Partial<Contender>) => void}
+   */
   const add = (name, kind, { close = () => {}, ...about }, open, more = {}) => {
     addRunning(name, { close }, about)
     contenders.push({ name, kind, open, command: node, ...more })
@@ -47,28 +52,47 @@ export async function prepare ({ server, dir, signal, closing, log }) {
     return own
   }
 
-  add(names.GATEWAY, 'gateway', { settings: 'gets: tilecouch serve, one process, over HTTP; sets: Store.write of one tile, deletes: of a version that says "gone"; the store with its validation function' },
+  add(names.GATEWAY, 'gateway', {
+    settings: 'gets: tilecouch serve, one process, over HTTP; sets: Store.write of one tile, deletes: of a version ' +
+      'that says "gone"; the store with its validation function'
+  },
     ending => openStore(`${server}/bench_diskcache`, { signal, ending }))
-  add(names.MEMORY, 'memory', { settings: `server/gateway/tiles/memory.js called directly, ${MEGABYTES} MB, each process its own` }, async () => ({}), { apart: true })
-  add(names.COUCH, 'documents', { settings: 'no design documents; get: GET of the attachment; set: HEAD for the revision, PUT of the attachment; delete: HEAD, DELETE' },
+  add(names.MEMORY, 'memory', {
+    settings: `server/gateway/tiles/memory.js called directly, ${MEGABYTES} MB, each process its own`
+  }, async () => ({}), { apart: true })
+  add(names.COUCH, 'documents', {
+    settings: 'no design documents; get: GET of the attachment; set: HEAD for the revision, PUT of the attachment; ' +
+      'delete: HEAD, DELETE'
+  },
     ending => openDatabase(`${server}/bench_diskcache_documents`, { signal, ending }))
 
   await optional(names.MEMCACHED, memcached.MISSING, memcached.findMemcached(), async bin => {
     const running = await memcached.startMemcached(bin, { memory: MEGABYTES })
-    add(names.MEMCACHED, 'memcached', { ...running, settings: `${running.settings}; memjs` }, async () => ({ port: running.port }))
+    add(names.MEMCACHED, 'memcached', { ...running, settings: `${running.settings}; memjs` },
+      async () => ({ port: running.port }))
   })
   await optional(names.REDIS, redis.MISSING, redis.findRedis(), async bin => {
     const running = await redis.startRedis(bin, { dir: path.join(dir, 'redis'), memory: MEGABYTES })
-    add(names.REDIS, 'redis', { ...running, settings: `${running.settings}; @redis/client` }, async () => ({ port: running.port }))
+    add(names.REDIS, 'redis', { ...running, settings: `${running.settings}; @redis/client` },
+      async () => ({ port: running.port }))
   })
-  await optional('DiskCache', diskcache.MISSING, await diskcache.findDiskCache(), async ({ python, diskcache: version, version: language, sqlite }) => {
-    for (const [name, cache, options] of /** @type {[string, string, Record<string, number>][]} */ ([[names.CACHE, 'Cache', {}], [names.FANOUT, 'FanoutCache', FANOUT]])) {
+  await optional('DiskCache', diskcache.MISSING, await diskcache.findDiskCache(), async ({
+    python, diskcache: version, version: language, sqlite
+  }) => {
+    for (const [name, cache, options] of /** @type {[string, string, Record<string, number>][]} */ (
+      [[names.CACHE, 'Cache', {}], [names.FANOUT, 'FanoutCache', FANOUT]]
+    )) {
       const given = Object.entries(options).map(([option, value]) => `${option}=${value}`).join(', ')
-      add(name, 'diskcache', { version, settings: `${cache}(${given}), ${onDisk}, Python ${language}, SQLite ${sqlite}` },
-        async ending => ({ dir: await folder(ending), cache, options, keys }), { command: [python, [fileOf('worker.py')]] })
+      add(name, 'diskcache', {
+        version, settings: `${cache}(${given}), ${onDisk}, Python ${language}, SQLite ${sqlite}`
+      },
+        async ending => ({ dir: await folder(ending), cache, options, keys }),
+        { command: [python, [fileOf('worker.py')]] })
     }
   })
-  add(names.FILES, 'files', { settings: `${onDisk}; set: write under another name and rename, without fsync; get: read; delete: unlink` }, async ending => ({ dir: await folder(ending) }))
+  add(names.FILES, 'files', {
+    settings: `${onDisk}; set: write under another name and rename, without fsync; get: read; delete: unlink`
+  }, async ending => ({ dir: await folder(ending) }))
   return { contenders, programs, missing }
 }
 

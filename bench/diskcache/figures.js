@@ -41,7 +41,8 @@ export function roundOf (outcomes, warmup) {
  * @param {any[]} rounds @param {number} asked operations that were to be done, the warm-up not counted
  */
 export function summarise (rounds, asked) {
-  const spread = values => ({ median: round(median(values)), min: round(Math.min(...values)), max: round(Math.max(...values)) })
+  const spread =
+    values => ({ median: round(median(values)), min: round(Math.min(...values)), max: round(Math.max(...values)) })
   // a round that was cut short may have come to no delete at all
   const of = (action, figure) => rounds.flatMap(({ actions }) => actions[action]?.[figure] ?? [])
   return {
@@ -56,7 +57,9 @@ export function summarise (rounds, asked) {
       max: round(Math.max(...of(action, 'max'))),
       total: round(median(of(action, 'total')))
     }])),
-    behind: { count: Math.round(median(rounds.map(({ behind }) => behind))), longest: round(Math.max(...rounds.map(({ longest }) => longest))) },
+    behind: { count: Math.round(median(rounds.map(({ behind }) => behind))), longest: round(
+      Math.max(...rounds.map(({ longest }) => longest))
+    ) },
     errors: errorsOf(rounds)
   }
 }
@@ -64,7 +67,9 @@ export function summarise (rounds, asked) {
 /** Message -> how often, of all. */
 function errorsOf (parts) {
   const sums = {}
-  for (const { errors } of parts) for (const [message, count] of Object.entries(errors)) sums[message] = (sums[message] ?? 0) + count
+  for (const { errors } of parts) for (const [message, count] of Object.entries(errors)) {
+    sums[message] = (sums[message] ?? 0) + count
+  }
   return sums
 }
 

@@ -1,5 +1,5 @@
-// What every process does, drawn beforehand from a seed in the proportions of the original, and written to a file each: workers in
-// two languages then do the very same, and drawing costs nothing while the clock runs.
+// What every process does, drawn beforehand from a seed in the proportions of the original, and written to a file each:
+// workers in two languages then do the very same, and drawing costs nothing while the clock runs.
 import { hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -38,7 +38,10 @@ function actionOf (number) {
 /** What is there before the first operation: every key once. @returns {Operation[]} */
 export const presets = () => keys.map((_, key) => ({ action: 'set', key, value: noiseTile(4e9 + key, 1) }))
 
-/** As a file holds it: the action's code, the key's number, the value's length in two bytes, the value. @param {Operation} operation */
+/**
+ * As a file holds it: the action's code, the key's number, the value's length in two bytes, the value.
+ * @param {Operation} operation
+ */
 function encoded ({ action, key, value = Buffer.alloc(0) }) {
   const head = Buffer.from([ACTIONS.indexOf(action), key, 0, 0])
   head.writeUInt16LE(value.length, 2)
@@ -83,8 +86,15 @@ export async function writeOperations (dir, { processes, count, signal }) {
   return { preset, files, known, bytes: Math.round(total / values) }
 }
 
-/** Answers of all processes must have been written once for their keys. @param {[string, string][]} samples key, digest */
+/**
+ * Answers of all processes must have been written once for their keys.
+ * @param {[string, string][]} samples key, digest
+ */
 export function checkSamples (name, samples, known) {
   const wrong = samples.filter(([key, digest]) => !known.get(key)?.has(digest))
-  if (wrong.length) throw new Error(`${name}: ${wrong.length} of ${samples.length} answers compared were never written, the first for ${wrong[0][0]}`)
+  if (wrong.length) {
+    throw new Error(
+      `${name}: ${wrong.length} of ${samples.length} answers compared were never written, the first for ${wrong[0][0]}`
+    )
+  }
 }

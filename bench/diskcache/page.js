@@ -11,7 +11,8 @@ export function duration (micros) {
   return `${value >= 1000 ? thousands(Math.round(value)) : Number(value.toPrecision(3))} ${unit}`
 }
 
-const listed = words => words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}`
+const listed = words => words.length < 2 ? words.join('')
+  : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}`
 
 /** @param {any} result bench/results/diskcache.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
@@ -47,11 +48,17 @@ export function tables (result, table) {
 /** A plot for each action and number of processes. */
 export function plots ({ processes: levels, results }) {
   return Object.fromEntries(levels.flatMap(level => ACTIONS.flatMap(action => {
-    const rows = Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action]).map(([name, { [level]: { actions } }]) => {
+    const rows = Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action])
+      .map(([name, { [level]: { actions } }]) => {
       const { p50, p90, p99, max } = actions[action]
-      return { name, p50: p50.median / 1e3, p90: p90.median / 1e3, p99: p99.median / 1e3, max: max / 1e3, ours: OURS.includes(name) }
+      return {
+        name, p50: p50.median / 1e3, p90: p90.median / 1e3, p99: p99.median / 1e3,
+        max: max / 1e3, ours: OURS.includes(name)
+      }
     })
     const title = `How long a ${action} takes, ${processes(level)}`
-    return rows.length ? [[`diskcache-${action}-${level}`, spans({ title, unit: 'milliseconds: medians of the rounds, the longest of all', rows, log: true })]] : []
+    return rows.length
+      ? [[`diskcache-${action}-${level}`,
+        spans({ title, unit: 'milliseconds: medians of the rounds, the longest of all', rows, log: true })]] : []
   })))
 }

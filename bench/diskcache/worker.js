@@ -1,5 +1,5 @@
-// One process of the benchmark: it reads its task from standard input, prints "ready" when it is connected, starts after
-// "go", and prints its result as a line of JSON. worker.py does the same with DiskCache.
+// One process of the benchmark: it reads its task from standard input, prints "ready" when it is connected, starts
+// after "go", and prints its result as a line of JSON. worker.py does the same with DiskCache.
 import { hash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -42,7 +42,8 @@ export const codeOf = (action, missed) => ACTIONS.indexOf(action) * 2 + (missed 
  */
 export async function work (client, operations, { warmup, limit, alone, preset = [] }) {
   const timings = new Float64Array(2 * Math.max(0, operations.length - warmup))
-  const stored = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }])) // what each key has, as far as is known
+  // what each key has, as far as is known
+  const stored = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }]))
   const outcome = {
     done: 0, // operations, the warm-up included
     ms: 0, // of what counts
@@ -84,7 +85,9 @@ export async function work (client, operations, { warmup, limit, alone, preset =
         outcome.behind++
         outcome.longest = Math.max(outcome.longest, start - last.at)
       }
-      if (answer && (isBehind ? outcome.behind < MOST_BEHIND : hits++ % SAMPLE === 0)) outcome.samples.push([keys[key], hash('md5', answer)])
+      if (answer && (isBehind ? outcome.behind < MOST_BEHIND : hits++ % SAMPLE === 0)) {
+        outcome.samples.push([keys[key], hash('md5', answer)])
+      }
     }
   }
   outcome.ms = performance.now() - begun

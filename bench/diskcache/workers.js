@@ -29,7 +29,8 @@ export async function runWorkers ([file, args], tasks, { signal }) {
       ({ ...JSON.parse(await receive()), timings: await readTimings(tasks[at].timings) })))
   } catch (error) {
     signal.throwIfAborted()
-    throw late.aborted ? new Error(`${file} took longer than ${(GRACE + tasks[0].limit) / 1000} s`, { cause: error }) : error
+    throw late.aborted ? new Error(`${file} took longer than ${(GRACE + tasks[0].limit) / 1000} s`, { cause: error })
+      : error
   } finally {
     stop.removeEventListener('abort', kill)
     await Promise.all(workers.map(({ child }) => end(child, 'SIGKILL')))

@@ -1,4 +1,5 @@
-// One export in a process of its own, so that its memory is its own: node bench/export/alone.js '{"url": …, "kind": …, …}'.
+// One export in a process of its own, so that its memory is its own: node bench/export/alone.js '{"url": …, "kind": …,
+// …}'.
 // Prints a JSON object.
 import { exportLayer } from '../../loader/export/index.js'
 import { Store } from '../../loader/store/index.js'

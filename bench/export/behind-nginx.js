@@ -29,19 +29,25 @@ export async function behindNginx ({ dir, tree, tiles, seconds, rounds, signal, 
     if (bodies.size < 20) bodies.set(`${z}/${x}/${y}`, bytes)
   }
   const start = async (name, http) => {
-    const running = await startNginx(nginx, { dir: path.join(dir, name), http, probe: `/${LAYER}/${places[0].z}/${places[0].x}/${places[0].y}.png` })
+    const running = await startNginx(nginx,
+      { dir: path.join(dir, name), http, probe: `/${LAYER}/${places[0].z}/${places[0].x}/${places[0].y}.png` })
     closing.push(running.close)
     return running.url
   }
-  const [onPlain, onTree] = [await start('nginx-plain', filesConf(plain)), await start('nginx-tree', port => ownConfig(tree, port))]
+  const [onPlain, onTree] =
+    [await start('nginx-plain', filesConf(plain)), await start('nginx-tree', port => ownConfig(tree, port))]
   const contenders = []
   for (const [name, url, prefix] of [
-    [PLAIN, onPlain, LAYER], ['nginx, tree, now', onTree, LAYER], ['nginx, tree, first edition', onTree, `${LAYER}@${OLD}`], ['nginx, tree, last edition', onTree, `${LAYER}@${NEW}`]
+    [PLAIN, onPlain, LAYER], ['nginx, tree, now', onTree, LAYER],
+    ['nginx, tree, first edition', onTree, `${LAYER}@${OLD}`], ['nginx, tree, last edition', onTree, `${LAYER}@${NEW}`]
   ]) {
     const list = path.join(dir, `requests-${contenders.length}`)
     await writeList(list, places.map(({ z, x, y }) => ({ path: `/${prefix}/${z}/${x}/${y}.png` })))
     if (prefix !== `${LAYER}@${OLD}`) {
-      await checkAnswers(name, { url, requests: [...bodies.keys()].map(place => ({ path: `/${prefix}/${place}.png` })), bodies: [...bodies.values()], status: 200 })
+      await checkAnswers(name,
+        { url, requests: [...bodies.keys()].map(place => ({ path: `/${prefix}/${place}.png` })), bodies: [
+          ...bodies.values()
+        ], status: 200 })
     }
     contenders.push({
       name,
@@ -56,7 +62,10 @@ export async function behindNginx ({ dir, tree, tiles, seconds, rounds, signal, 
   const budgets = contenders.slice(1).map(({ name }) => {
     const figure = ratio(results[name][AT], results[PLAIN][AT])
     // the same program on the same kind of files: what is asked for besides is headers
-    return { what: `${name} / plain folder, ${AT} connections`, target: '>= 0.95', figure: figure.toFixed(2), met: figure >= 0.95 }
+    return {
+      what: `${name} / plain folder, ${AT} connections`, target: '>= 0.95',
+      figure: figure.toFixed(2), met: figure >= 0.95
+    }
   })
   return { results, budgets }
 }

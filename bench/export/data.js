@@ -1,4 +1,5 @@
-// What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a tenth differs.
+// What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a
+// tenth differs.
 import { compact } from '../../loader/maintain/compact.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { LAYER, NEW, OLD, bytesOf, placesOf } from '../block.js'
@@ -7,7 +8,8 @@ import { newStore } from '../stoppable.js'
 export const SEA = 5 // every so many tiles are sea: one picture
 export const CHANGED = 10 // every so many tiles differ in the second edition
 
-const pictureOf = (index, time) => index % SEA === 0 ? bytesOf(0, OLD) : bytesOf(index, time === NEW && index % CHANGED === 3 ? NEW : OLD)
+const pictureOf = (index, time) => index % SEA === 0
+  ? bytesOf(0, OLD) : bytesOf(index, time === NEW && index % CHANGED === 3 ? NEW : OLD)
 
 /** @param {number} count tiles */
 export function * edition (count, time) {
@@ -15,7 +17,8 @@ export function * edition (count, time) {
 }
 
 /** Different pictures of an edition. */
-export const distinctOf = count => Array.from({ length: count }, (_, index) => index).filter(index => index % SEA).length + 1
+export const distinctOf = count => Array.from({ length: count }, (_, index) => index)
+  .filter(index => index % SEA).length + 1
 
 /** A published store with both editions and its indexes built. */
 export async function fillStore (url, count, { signal, closing, log }) {

@@ -24,11 +24,16 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
   for (let round = 0; round < rounds; round++) {
     for (const { kind, name } of KINDS) {
       await rm(targetOf(kind), { recursive: true, force: true })
-      const { stdout } = await run(process.execPath, [alone, JSON.stringify({ url, layer: LAYER, kind, target: targetOf(kind) })], { signal, maxBuffer: 1e8 })
+      const { stdout } = await run(process.execPath,
+        [alone, JSON.stringify({ url, layer: LAYER, kind, target: targetOf(kind) })], { signal, maxBuffer: 1e8 })
       const sample = JSON.parse(stdout)
-      if (kind !== 'tree' && sample.summary.tiles !== tiles) throw new Error(`${name}: ${sample.summary.tiles} of ${tiles} tiles`);
+      if (kind !== 'tree' && sample.summary.tiles !== tiles) {
+        throw new Error(`${name}: ${sample.summary.tiles} of ${tiles} tiles`)
+      }
       (samples[kind] ??= []).push(sample)
-      log(`  round ${round + 1}  ${name.padEnd(40)} ${Math.round(tiles / sample.seconds).toString().padStart(6)} tiles/s  ${sample.seconds.toFixed(1)} s  peak ${sample.peak} MB`)
+      log(
+        `  round ${round + 1}  ${name.padEnd(40)} ${Math.round(tiles / sample.seconds).toString().padStart(6)} tiles/s  ${sample.seconds.toFixed(1)} s  peak ${sample.peak} MB`
+      )
     }
   }
   const targets = await Promise.all(KINDS.map(async ({ kind, name }) => ({
@@ -45,7 +50,12 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
     tree: targetOf('tree'),
     targets,
     treeCost,
-    budgets: [{ what: `memory of an export of ${tiles.toLocaleString('en-US')} tiles, to any target`, target: `<= ${LIMIT} MB`, figure: `${peak} MB`, met: peak <= LIMIT }]
+    budgets: [
+      {
+        what: `memory of an export of ${tiles.toLocaleString('en-US')} tiles, to any target`,
+        target: `<= ${LIMIT} MB`, figure: `${peak} MB`, met: peak <= LIMIT
+      }
+    ]
   }
 }
 

@@ -9,13 +9,16 @@ const spread = rates => ({ median: Math.round(median(rates)), min: Math.min(...r
 /** @param {any} result bench/results/export.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { tiles, distinct, rounds, targets, tree, served, missing } = result
-  const size = target => target.size !== null ? megabytes(target.size) : target.name.startsWith('tree') ? `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files` : ''
+  const size = target => target.size !== null ? megabytes(target.size) : target.name.startsWith('tree')
+    ? `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files` : ''
   return {
     exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them different, ${inRounds(rounds)}.`,
     exportTargets: table(['target', 'seconds, median', 'tiles a second', 'most memory', 'size'], targets.map(target =>
       [target.name, target.seconds.toFixed(1), range(spread(target.rates)), `${target.peak} MB`, size(target)])),
     exportServed: served
-      ? table(['requests a second: median (lowest–highest)', ...Object.keys(Object.values(served)[0]).map(connections)], Object.entries(served).map(([name, levels]) =>
+      ? table(['requests a second: median ' +
+        '(lowest–highest)', ...Object.keys(Object.values(served)[0]).map(connections)],
+        Object.entries(served).map(([name, levels]) =>
         [name, ...Object.values(/** @type {any} */ (levels)).map(({ rate }) => range(rate))]))
       : `Not measured: ${missing.nginx}.`
   }
@@ -31,7 +34,9 @@ export const plots = ({ targets, served }) => ({
   ...served && {
     'export-served': groupedBars({
       title: 'nginx on an export', unit: 'requests a second, median, lowest and highest round',
-      rows: Object.entries(served).flatMap(([name, levels]) => Object.entries(/** @type {any} */ (levels)).map(([level, { rate }]) => ({ group: connections(level), name, ...bar(rate) })))
+      rows: Object.entries(served)
+        .flatMap(([name, levels]) => Object.entries(/** @type {any} */ (levels))
+          .map(([level, { rate }]) => ({ group: connections(level), name, ...bar(rate) })))
         .sort((a, b) => parseInt(a.group) - parseInt(b.group))
     })
   }

@@ -9,7 +9,8 @@ const figure = value => value >= 100 ? thousands(Math.round(value)) : value.toPr
 export const tables = (result, table) => ({
   growthMachine: `${machineLine(result)}; requests: medians of ${result.rounds}.`,
   growthSizes: table(['', ...result.stages.map(({ versions }) => `${thousands(versions)} versions`)],
-    Object.entries(MEASURES).map(([name, { unit }]) => [`${name}, ${unit}`, ...result.stages.map(({ results }) => figure(results[name]))]))
+    Object.entries(MEASURES)
+      .map(([name, { unit }]) => [`${name}, ${unit}`, ...result.stages.map(({ results }) => figure(results[name]))]))
 })
 
 const curves = ({ stages }, title, unit, wanted) => lines({

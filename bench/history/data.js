@@ -1,5 +1,5 @@
-// A seeded store that grows: blocks of tiles at several zooms, each tile with the same number of versions, so that a view
-// holds the same number of rows however many there are in all. A few tiles with a very long past lie beside them.
+// A seeded store that grows: blocks of tiles at several zooms, each tile with the same number of versions, so that a
+// view holds the same number of rows however many there are in all. A few tiles with a very long past lie beside them.
 import { addSeconds } from '../../core/index.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
@@ -20,7 +20,8 @@ const BATCH = 1000 // documents of a request
 const FLIGHTS = 4 // requests at a time
 
 // numbers of one length in each zoom, so that the order of ids is the order of numbers
-const CORNERS = [{ z: 10, x: 300, y: 300 }, { z: 12, x: 1500, y: 1500 }, { z: 14, x: 5000, y: 5000 }, { z: 16, x: 20000, y: 20000 }]
+const CORNERS =
+  [{ z: 10, x: 300, y: 300 }, { z: 12, x: 1500, y: 1500 }, { z: 14, x: 5000, y: 5000 }, { z: 16, x: 20000, y: 20000 }]
 const DEEP_CORNER = { z: 12, x: 2000, y: 2000 }
 
 /** Each stage holds the one before it in a corner: versions in all, and blocks of columns x rows at every zoom. */
@@ -43,13 +44,19 @@ export function blocksOf ({ wide, deep }) {
   ]
 }
 
-/** The tiles of a stage that the stage before does not have, in the order of their ids. @param {Stage} stage @param {Stage} [before] */
+/**
+ * The tiles of a stage that the stage before does not have, in the order of their ids.
+ * @param {Stage} stage
+ * @param {Stage} [before]
+ */
 export function * newTiles (stage, before) {
   const existing = before ? blocksOf(before) : []
   for (const { layer, z, x, y, columns, rows } of blocksOf(stage)) {
     const old = existing.find(block => block.layer === layer && block.z === z)
     for (let column = 0; column < columns; column++) {
-      for (let row = old && column < old.columns ? old.rows : 0; row < rows; row++) yield { layer, z, x: x + column, y: y + row }
+      for (let row = old && column < old.columns ? old.rows : 0; row < rows; row++) {
+        yield { layer, z, x: x + column, y: y + row }
+      }
     }
   }
 }
@@ -134,6 +141,7 @@ export function viewsOf (blocks, count, seed) {
   const next = random(seed)
   return Array.from({ length: blocks.length && count }, () => {
     const { layer, z, x, y, columns, rows } = blocks[Math.floor(next() * blocks.length)]
-    return { layer, z, x: x + Math.floor(next() * (columns - VIEW.columns + 1)), y: y + Math.floor(next() * (rows - VIEW.rows + 1)) }
+    return { layer, z, x: x + Math.floor(next() * (columns - VIEW.columns + 1)), y: y +
+      Math.floor(next() * (rows - VIEW.rows + 1)) }
   })
 }

@@ -36,8 +36,11 @@ const DRAWN = {
 export function plots ({ stages }) {
   return {
     'history-growth': lines({
-      title: 'The past of a view of 10 x 8 tiles', x: { title: 'versions in the store', log: true }, y: { title: 'milliseconds: median, and a band up to the 99th percentile', log: true },
-      rows: stages.flatMap(({ versions, results }) => Object.entries(DRAWN).filter(([name]) => results[name]).map(([name, series]) => ({ name, series, ms: results[name].ms })).map(({ series, ms }) => ({ series, x: versions, y: ms.p50, low: ms.p50, high: ms.p99 })))
+      title: 'The past of a view of 10 x 8 tiles', x: { title: 'versions in the store', log: true },
+      y: { title: 'milliseconds: median, and a band up to the 99th percentile', log: true },
+      rows: stages.flatMap(({ versions, results }) => Object.entries(DRAWN).filter(([name]) => results[name]).map(
+        ([name, series]) => ({ name, series, ms: results[name].ms })
+      ).map(({ series, ms }) => ({ series, x: versions, y: ms.p50, low: ms.p50, high: ms.p99 })))
     })
   }
 }

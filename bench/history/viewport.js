@@ -1,5 +1,5 @@
-// What it costs to know the past of a view of the map: the query of the time index, whole answer read and parsed, beside
-// the other ways to ask, on stores of different sizes.
+// What it costs to know the past of a view of the map: the query of the time index, whole answer read and parsed,
+// beside the other ways to ask, on stores of different sizes.
 import { tileBounds } from '../../core/index.js'
 import { VersionIndex } from '../../client/engine/version-index.js'
 import { CouchSource } from '../../client/source/couch-source.js'
@@ -10,7 +10,8 @@ import { DEEP, LAYER, VIEW, blocksOf, viewsOf } from './data.js'
 /** @typedef {{layer: string, z: number, x: number, y: number}} View its corner in the north-west */
 
 /** @param {View} view */
-export const columnsOf = ({ z, x, y }) => Array.from({ length: VIEW.columns }, (_, index) => ({ z, x: x + index, y0: y, y1: y + VIEW.rows - 1 }))
+export const columnsOf = ({ z, x, y }) => Array.from({ length: VIEW.columns },
+  (_, index) => ({ z, x: x + index, y0: y, y1: y + VIEW.rows - 1 }))
 
 /** @param {View} view @returns {import('../../core/grid.js').Bbox} */
 export function bboxOf ({ z, x, y }) {
@@ -19,18 +20,22 @@ export function bboxOf ({ z, x, y }) {
   return [west, south, east, north]
 }
 
-const columnQueries = view => columnsOf(view).map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [view.layer, z, x, y0], endkey: [view.layer, z, x, y1, {}] }))
+const columnQueries = view => columnsOf(view)
+  .map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [view.layer, z, x, y0], endkey: [view.layer, z, x, y1, {}] }))
 
 /** Through plain fetch without a name: how any page asks. */
 async function ask (url, { signal, ...init }) {
   const start = performance.now()
-  const response = await fetch(url, { ...init, headers: { ...(init.body && { 'content-type': 'application/json' }), ...init.headers }, signal })
+  const response = await fetch(url,
+    { ...init, headers: { ...(init.body && { 'content-type': 'application/json' }), ...init.headers }, signal })
   const answered = performance.now()
   const text = await response.text()
   const read = performance.now()
   const json = JSON.parse(text)
   const parsed = performance.now()
-  if (!response.ok || json.results?.some(result => result.error)) throw new Error(`${response.status} for ${url}: ${text.slice(0, 200)}`)
+  if (!response.ok || json.results?.some(result => result.error)) {
+    throw new Error(`${response.status} for ${url}: ${text.slice(0, 200)}`)
+  }
   return { json, answer: answered - start, read: read - answered, parse: parsed - read, bytes: Buffer.byteLength(text) }
 }
 
@@ -39,7 +44,8 @@ const rowsOf = ({ rows, results }) => rows?.length ?? results.reduce((sum, resul
 /** How a view is asked for: answers its rows, and what it took. @param {string} url of the database */
 export function queries (url, queriesOf = columnQueries, headers = {}) {
   return async (view, signal) => {
-    const { json, ...figures } = await ask(`${url}/${BY_TILE}/queries`, { method: 'POST', body: JSON.stringify({ queries: queriesOf(view) }), headers, signal })
+    const { json, ...figures } = await ask(`${url}/${BY_TILE}/queries`,
+      { method: 'POST', body: JSON.stringify({ queries: queriesOf(view) }), headers, signal })
     return { rows: rowsOf(json), ...figures }
   }
 }
@@ -56,7 +62,9 @@ function contenders (store) {
   const source = new CouchSource(url)
   return {
     [QUERY]: queries(url),
-    'the same, store.versionsIn': async (view, signal) => ({ rows: (await store.versionsIn(view.layer, { bbox: bboxOf(view), z: view.z, signal })).length }),
+    'the same, store.versionsIn': async (view, signal) => (
+      { rows: (await store.versionsIn(view.layer, { bbox: bboxOf(view), z: view.z, signal })).length }
+    ),
     'the same, history client into its index': async (view, signal) => {
       const index = new VersionIndex()
       const columns = columnsOf(view)
@@ -68,7 +76,8 @@ function contenders (store) {
       return { rows }
     },
     'GET times.json?bbox&z': async (view, signal) => {
-      const { json, ...figures } = await ask(`${url}/_design/tiles/_rewrite/${view.layer}/times.json?bbox=${bboxOf(view)}&z=${view.z}`, { signal })
+      const { json, ...figures } =
+        await ask(`${url}/_design/tiles/_rewrite/${view.layer}/times.json?bbox=${bboxOf(view)}&z=${view.z}`, { signal })
       return { times: json.times.length, ...figures }
     }
   }
@@ -76,7 +85,12 @@ function contenders (store) {
 
 const extent = async (source, signal) => { await source.extent(LAYER, signal) }
 
-/** `warm`: views each contender sees before anything is measured. @param {any} store @param {import('./data.js').Stage} stage @param {any} options */
+/**
+ * `warm`: views each contender sees before anything is measured.
+ * @param {any} store
+ * @param {import('./data.js').Stage} stage
+ * @param {any} options
+ */
 export async function measureViewport (store, stage, { rounds, warm, restart, small, smallStage = stage, signal }) {
   const blocks = blocksOf(stage)
   const views = viewsOf(blocks.filter(({ layer }) => layer === LAYER), rounds + warm, stage.versions)
@@ -87,7 +101,8 @@ export async function measureViewport (store, stage, { rounds, warm, restart, sm
   }))
   const all = [
     timed(views, '', 1)[0],
-    ...(small ? [{ name: SMALL, run: checked(queries(small.url), viewsOf(blocksOf(smallStage), rounds, 5), signal) }] : []),
+    ...(small ? [{ name: SMALL, run: checked(queries(small.url), viewsOf(blocksOf(smallStage), rounds, 5), signal) }]
+      : []),
     ...timed(views, '', 1).slice(1),
     { name: 'layer extent: first and last of by_time', run: () => extent(new CouchSource(store.url), signal) },
     ...timed(deep, ', 100 versions a tile', 4)
@@ -103,7 +118,9 @@ function checked (run, views, signal) {
     const view = views[round % views.length]
     const figures = await run(view, signal)
     const expected = wanted * (view.layer === DEEP ? 100 : 10)
-    if (figures.rows !== undefined && figures.rows < expected) throw new Error(`${figures.rows} rows instead of ${expected} for ${JSON.stringify(view)}`)
+    if (figures.rows !== undefined && figures.rows < expected) {
+      throw new Error(`${figures.rows} rows instead of ${expected} for ${JSON.stringify(view)}`)
+    }
     return figures
   }
 }

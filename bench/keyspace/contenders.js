@@ -25,9 +25,12 @@ export function contendersOf ({ url, servers: { store, gateway, caches } }) {
     { ...couchdb, name: SINGLE, kinds: ['writes', 'reads', 'mixes'], batch: 1 },
     { ...couchdb, name: BATCHES, kinds: ['writes', 'mixes'], batch: BATCH },
     { ...couchdb, name: ATTACHMENT, opener: 'attachment', at: { url: store.url }, kinds: ['reads'], batch: 1 },
-    { ...couchdb, name: GATEWAY, opener: 'gateway', at: { url: gateway.url, db: url, time: TIME }, kinds: ['reads', 'mixes'], batch: BATCH },
+    { ...couchdb, name: GATEWAY, opener: 'gateway', at: {
+      url: gateway.url, db: url, time: TIME
+    }, kinds: ['reads', 'mixes'], batch: BATCH },
     ...Object.entries(caches).map(([name, running]) => /** @type {Contender} */ ({
-      name, opener: name.toLowerCase(), at: { port: running.port }, kinds: ['writes', 'reads', 'mixes'], batch: 1, space: name
+      name, opener: name.toLowerCase(), at: { port: running.port },
+      kinds: ['writes', 'reads', 'mixes'], batch: 1, space: name
     }))
   ]
 }

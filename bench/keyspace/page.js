@@ -34,13 +34,19 @@ const most = ({ levels }) => levels[levels.length - 1]
 /** Each kind of call of each contender: the writes and reads apart, and within a mix. */
 const callsOf = ({ results, levels }) => Object.entries(results).flatMap(([kind, contenders]) =>
   Object.entries(contenders).flatMap(([name, figures]) => ['write', 'read'].filter(what => figures[levels[0]].ms[what])
-    .map(what => ({ name: `${name}, ${what}${kind === 'mixes' ? ' of a mix' : ''}`, figures, what, kind, ours: OURS.includes(name) }))))
+    .map(what => (
+      { name: `${name}, ${what}${kind === 'mixes' ? ' of a mix' : ''}`, figures, what, kind, ours: OURS.includes(name) }
+    ))))
 
 export function plots (result) {
   const { levels, results } = result
   const rates = kind => lines({
-    title: `${DONE[kind]} a second by the number of threads`, x: { title: 'threads' }, y: { title: 'values a second, median, lowest and highest run', log: true },
-    rows: Object.entries(results[kind]).flatMap(([series, figures]) => levels.map(x => ({ series, x, y: figures[x].rate.median, low: figures[x].rate.min, high: figures[x].rate.max })))
+    title: `${DONE[kind]} a second by the number of threads`, x: { title: 'threads' },
+    y: { title: 'values a second, median, lowest and highest run', log: true },
+    rows: Object.entries(results[kind])
+      .flatMap(([series, figures]) => levels.map(
+        x => ({ series, x, y: figures[x].rate.median, low: figures[x].rate.min, high: figures[x].rate.max })
+      ))
   })
   return {
     'keyspace-writes': rates('writes'),
@@ -48,7 +54,8 @@ export function plots (result) {
     'keyspace-mixes': rates('mixes'),
     'keyspace-latencies': spans({
       title: `How long a call takes, ${threads(most(result))}`, unit: 'milliseconds',
-      rows: callsOf(result).filter(({ kind }) => kind !== 'mixes').map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
+      rows: callsOf(result).filter(({ kind }) => kind !== 'mixes')
+        .map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
     })
   }
 }

@@ -40,7 +40,9 @@ export async function perform (client, part, { seconds }) {
     if ('write' in step) {
       const entries = step.write.map(index => /** @type {[string, Buffer]} */ ([keyOf(index), valueOf(index)]))
       const [[key, value]] = entries
-      if (await timed(done.writeMs, () => entries.length > 1 ? client.setMany(entries) : client.set(key, value))) done.writes += entries.length
+      if (await timed(done.writeMs, () => entries.length > 1 ? client.setMany(entries) : client.set(key, value))) {
+        done.writes += entries.length
+      }
     } else {
       const read = await timed(done.readMs, () => client.get(keyOf(step.read)))
       if (!read) continue

@@ -24,7 +24,9 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
     for (const { round, contender } of turns(own, rounds)) {
       const result = await sample(contender, threads);
       (samples[contender.name][threads] ??= []).push(result)
-      log(`  round ${round + 1}  ${contender.name.padEnd(24)} ${Math.round(result.requests / result.seconds).toString().padStart(6)}/s${wordsOf(result)}`)
+      log(
+        `  round ${round + 1}  ${contender.name.padEnd(24)} ${Math.round(result.requests / result.seconds).toString().padStart(6)}/s${wordsOf(result)}`
+      )
     }
   }
   return Object.fromEntries(Object.entries(samples).map(([name, levelled]) => [
@@ -33,7 +35,8 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
 }
 
 const wordsOf = ({ ms, errors, misses, error, cut }) => [
-  ...Object.entries(ms).map(([what, { p50, p99 }]) => `  ${what} p50 ${p50.toFixed(2).padStart(7)}  p99 ${p99.toFixed(2).padStart(7)} ms`),
+  ...Object.entries(ms)
+    .map(([what, { p50, p99 }]) => `  ${what} p50 ${p50.toFixed(2).padStart(7)}  p99 ${p99.toFixed(2).padStart(7)} ms`),
   errors ? `  ${errors} errors (${error})` : '',
   misses ? `  ${misses} misses` : '',
   cut ? '  the time was up' : ''
@@ -62,7 +65,8 @@ export function figuresOf (samples) {
   const { rates, rate } = summarise(samples.map(sample => ({ ...sample, ms: {} })))
   const times = kind => {
     if (!samples.every(({ ms }) => ms[kind])) return {}
-    const { count: _, ...ranks } = /** @type {any} */ (summarise(samples.map(sample => ({ ...sample, ms: sample.ms[kind] }))).ms)
+    const { count: _, ...ranks } =
+      /** @type {any} */ (summarise(samples.map(sample => ({ ...sample, ms: sample.ms[kind] }))).ms)
     return { [kind]: ranks }
   }
   return {

@@ -1,4 +1,5 @@
-// Everything that keeps the values, each started once and kept running for the whole benchmark. What is not installed is named.
+// Everything that keeps the values, each started once and kept running for the whole benchmark. What is not installed
+// is named.
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import pMap from 'p-map'
@@ -21,7 +22,10 @@ const FLIGHTS = 8 // calls at a time while the first values are written
 const CLIENTS = ['memjs', '@redis/client', 'undici']
 const versionOf = name => createRequire(import.meta.url)(`${name}/package.json`).version
 
-/** @typedef {{url: string, keys: number, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} Options keys: values that are there from the start */
+/**
+ * @typedef {{url: string, keys: number, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string)
+ *   => void}} Options keys: values that are there from the start
+ */
 
 /** @param {Options} options url: of the database, with what it takes to write */
 export async function startServers (options) {
@@ -50,14 +54,17 @@ async function startStore ({ url, keys, signal, closing }) {
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: ZOOM, maxzoom: ZOOM })
   const client = await openCouchDb({ url, time: TIME })
   const numbers = Array.from({ length: Math.ceil(keys / BATCH) }, (_, batch) => batch * BATCH)
-  await pMap(numbers, first => client.setMany(Array.from({ length: Math.min(BATCH, keys - first) }, (_, at) => [keyOf(first + at), valueOf(first + at)])), { concurrency: FLIGHTS, signal })
+  await pMap(numbers, first => client.setMany(
+    Array.from({ length: Math.min(BATCH, keys - first) }, (_, at) => [keyOf(first + at), valueOf(first + at)])
+  ), { concurrency: FLIGHTS, signal })
   await deploy(store, { signal })
   return store
 }
 
 /** One process with the first values in memory already. @param {Options} options */
 async function startHotGateway ({ url, keys, signal }) {
-  const running = await startGateway(url, { memory: `${MEMORY}MB`, maxAge: '1d', logLevel: 'warn' }, pathOfTile(keyOf(0)))
+  const running =
+    await startGateway(url, { memory: `${MEMORY}MB`, maxAge: '1d', logLevel: 'warn' }, pathOfTile(keyOf(0)))
   try {
     await readAll(await openHttp({ url: running.url, pathOf: pathOfTile }), { keys, signal })
   } catch (error) {
@@ -71,7 +78,9 @@ const numbersOf = keys => Array.from({ length: keys }, (_, index) => index)
 
 async function readAll (client, { keys, signal }) {
   await pMap(numbersOf(keys), async index => {
-    if (!valueOf(index).equals(await client.get(keyOf(index)))) throw new Error(`${keyOf(index)} is not what was written`)
+    if (!valueOf(index).equals(await client.get(keyOf(index)))) {
+      throw new Error(`${keyOf(index)} is not what was written`)
+    }
   }, { concurrency: FLIGHTS, signal })
   await client.close()
 }

@@ -1,10 +1,14 @@
-// A thread that loads a server: with a client and a connection of its own, it waits for each answer before it asks for the next.
+// A thread that loads a server: with a client and a connection of its own, it waits for each answer before it asks for
+// the next.
 import { parentPort } from 'node:worker_threads'
 import { perform } from './perform.js'
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 
-/** How each kind of server is asked; only what is wanted is loaded. @type {Record<string, (at: any) => Promise<any>>} */
+/**
+ * How each kind of server is asked; only what is wanted is loaded.
+ * @type {Record<string, (at: any) => Promise<any>>}
+ */
 const openers = {
   memcached: async at => (await import('../clients/memcached.js')).openMemcached(at),
   redis: async at => (await import('../clients/redis.js')).openRedis(at),

@@ -5,7 +5,12 @@ import { Worker } from 'node:worker_threads'
 export function startThreads (count, signal) {
   const workers = Array.from({ length: count }, () => new Worker(new URL('thread.js', import.meta.url)))
   return {
-    /** @param {any} contender @param {any} part @param {number} seconds at most @returns {Promise<any[]>} one a thread */
+    /**
+     * @param {any} contender
+     * @param {any} part
+     * @param {number} seconds at most
+     * @returns {Promise<any[]>} one a thread
+     */
     async run ({ name, opener, at }, part, seconds) {
       signal.throwIfAborted()
       return Promise.all(workers.slice(0, part.threads).map(async (worker, thread) => {

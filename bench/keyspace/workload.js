@@ -1,5 +1,6 @@
-// What is written and read: keys in the order of their ids, values of one length of which no two are the same, and which thread
-// does what. Each is worked out from its number alone, so that every thread knows what an answer has to be.
+// What is written and read: keys in the order of their ids, values of one length of which no two are the same, and
+// which thread does what. Each is worked out from its number alone, so that every thread knows what an answer has to
+// be.
 import { crc32 } from 'node:zlib'
 import { tileId } from '../../core/index.js'
 import { LAYER } from '../block.js'

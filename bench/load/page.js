@@ -12,9 +12,16 @@ export const tables = (result, table) => ({
   second: rates(result.second, table)
 })
 
-const rows = results => Object.entries(results).map(([name, { median, min, max }]) => ({ name, value: median, low: min, high: max, ours: !/^raw|^one PUT/.test(name) }))
+const rows = results => Object.entries(results)
+  .map(
+    ([name, { median, min, max }]) => ({ name, value: median, low: min, high: max, ours: !/^raw|^one PUT/.test(name) })
+  )
 
 export const plots = ({ first, second }) => ({
-  'load-first': bars({ title: 'First load', unit: 'tiles a second, median, lowest and highest round', rows: rows(first) }),
-  'load-second': bars({ title: 'Second edition', unit: 'documents a second, median, lowest and highest round', rows: rows(second) })
+  'load-first': bars(
+    { title: 'First load', unit: 'tiles a second, median, lowest and highest round', rows: rows(first) }
+  ),
+  'load-second': bars(
+    { title: 'Second edition', unit: 'documents a second, median, lowest and highest round', rows: rows(second) }
+  )
 })

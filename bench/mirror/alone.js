@@ -1,4 +1,5 @@
-// One replication in a process of its own, so that its memory is its own: node bench/mirror/alone.js '{"source": …, "target": …}'.
+// One replication in a process of its own, so that its memory is its own: node bench/mirror/alone.js '{"source": …,
+// "target": …}'.
 // Prints a JSON object.
 import { Replication } from '../../core/mirror/index.js'
 import { peerOf } from '../../loader/store/peer.js'
@@ -9,7 +10,8 @@ const { source, target } = JSON.parse(process.argv[2])
 let peak = 0
 const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage.rss()) }, 20)
 const start = performance.now()
-const { docs, refused, bytes } = await new Replication({ source: peerOf(new Couch(source)), target: peerOf(new Couch(target)) }).run()
+const { docs, refused, bytes } =
+  await new Replication({ source: peerOf(new Couch(source)), target: peerOf(new Couch(target)) }).run()
 const seconds = (performance.now() - start) / 1000
 clearInterval(watch)
 process.stdout.write(JSON.stringify({ docs, refused, bytes, seconds, peak: Math.round(peak / 1e6) }) + '\n')

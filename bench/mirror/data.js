@@ -16,6 +16,7 @@ export async function storeOf (url, { tiles, bytes, signal, closing }) {
 
 function * made (tiles, bytes) {
   for (let index = 0; index < tiles; index++) {
-    yield { layer: LAYER, z: 14, x: 1000 + Math.floor(index / SIDE), y: 1000 + index % SIDE, time: TIME, bytes: noiseTile(index, bytes) }
+    yield { layer: LAYER, z: 14, x: 1000 + Math.floor(index / SIDE), y: 1000 +
+      index % SIDE, time: TIME, bytes: noiseTile(index, bytes) }
   }
 }

@@ -10,9 +10,12 @@ export async function memoryOf ({ server, target, tiles, signal, closing, log })
   log(`\nMemory: ${tiles} tiles of ${BYTES / 1000} kB`)
   const store = await storeOf(`${server}/bench_mirror_memory`, { tiles, bytes: BYTES, signal, closing })
   await newDatabase(`${target}/bench_mirror_memory_to`, closing)
-  const { docs, seconds, peak } = await ours(`${server}/bench_mirror_memory`, `${target}/bench_mirror_memory_to`, { signal })
+  const { docs, seconds, peak } =
+    await ours(`${server}/bench_mirror_memory`, `${target}/bench_mirror_memory_to`, { signal })
   log(`  ${docs} documents in ${seconds.toFixed(1)} s (${Math.round(docs / seconds)}/s), peak ${peak} MB`)
   await store.destroy()
   const met = peak <= LIMIT && docs >= tiles
-  return { figures: { tiles, seconds, peak }, budgets: [{ what: 'memory of a mirror', target: `<= ${LIMIT} MB`, figure: `${peak} MB`, met }] }
+  return { figures: { tiles, seconds, peak }, budgets: [
+    { what: 'memory of a mirror', target: `<= ${LIMIT} MB`, figure: `${peak} MB`, met }
+  ] }
 }

@@ -19,6 +19,9 @@ export function tables (result, table) {
 export const plots = ({ sizes }) => ({
   'mirror-rates': groupedBars({
     title: 'Copying a store from one CouchDB to another', unit: 'documents a second, median, lowest and highest round',
-    rows: sizes.flatMap(({ bytes, results }) => Object.entries(results).map(([name, { median, min, max }]) => ({ group: `${bytes / 1000} kB a tile`, name, value: median, low: min, high: max })))
+    rows: sizes.flatMap(({ bytes, results }) => Object.entries(results)
+      .map(([name, { median, min, max }]) => (
+        { group: `${bytes / 1000} kB a tile`, name, value: median, low: min, high: max }
+      )))
   })
 })

@@ -1,5 +1,5 @@
-// A Chromium whose profile is on the disk, as that of a device is: what a private window keeps never gets there. Its page is of
-// the origin of the CouchDB itself, so that nothing stands between the two.
+// A Chromium whose profile is on the disk, as that of a device is: what a private window keeps never gets there. Its
+// page is of the origin of the CouchDB itself, so that nothing stands between the two.
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,22 +11,30 @@ import { findProgram } from '../programs/program.js'
 
 const entry = fileURLToPath(new URL('in-page.js', import.meta.url))
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
-const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu',
+  '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
 
-export const findChromium = () => process.env.CHROMIUM_BIN ?? NAMES.map(name => findProgram(undefined, name)).find(Boolean)
+export const findChromium = () => process.env.CHROMIUM_BIN ??
+  NAMES.map(name => findProgram(undefined, name)).find(Boolean)
 
 /** @param {(() => any)[]} closing */
 export async function openPage (origin, closing) {
   const executablePath = findChromium()
   if (!executablePath) throw new Error('no Chromium: install it, or name it in CHROMIUM_BIN')
-  const { outputFiles: [{ text }] } = await build({ entryPoints: [entry], bundle: true, write: false, format: 'iife', logLevel: 'silent', define: { global: 'globalThis' } })
+  const { outputFiles: [{ text }] } = await build(
+    { entryPoints: [entry], bundle: true, write: false, format: 'iife', logLevel: 'silent', define: {
+      global: 'globalThis'
+    } }
+  )
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-bench-'))
   closing.push(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
-  const context = await chromium.launchPersistentContext(dir, { executablePath, headless: true, args: FLAGS, handleSIGINT: false })
+  const context =
+    await chromium.launchPersistentContext(dir, { executablePath, headless: true, args: FLAGS, handleSIGINT: false })
   closing.push(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(0)
   await page.goto(origin)
   await page.addScriptTag({ content: text })
-  return { page, version: context.browser()?.version() ?? await page.evaluate(() => /Chrome\/([\d.]+)/.exec(navigator.userAgent)?.[1]) }
+  return { page, version: context.browser()?.version() ??
+    await page.evaluate(() => /Chrome\/([\d.]+)/.exec(navigator.userAgent)?.[1]) }
 }

@@ -1,5 +1,5 @@
-// What the page of the benchmark has, all of it bundled: tilecouch's offline store, PouchDB alone, and leaflet.offline, which
-// most maps use today. Each takes the same tiles from the same CouchDB and keeps them in this browser.
+// What the page of the benchmark has, all of it bundled: tilecouch's offline store, PouchDB alone, and leaflet.offline,
+// which most maps use today. Each takes the same tiles from the same CouchDB and keeps them in this browser.
 import PouchDB from 'pouchdb-browser'
 import { downloadTile, getBlobByKey, saveTile, truncate } from 'leaflet.offline'
 import { OfflineStore } from '../../client/offline/index.js'
@@ -8,7 +8,9 @@ const PARALLEL = 50 // downloads of leaflet.offline at once: its own default
 const OPTIONS = { auto_compaction: true, revs_limit: 10 } // as our own databases have them
 
 const longest = { task: 0 }
-new PerformanceObserver(list => { for (const { duration } of list.getEntries()) longest.task = Math.max(longest.task, duration) }).observe({ type: 'longtask' })
+new PerformanceObserver(
+  list => { for (const { duration } of list.getEntries()) longest.task = Math.max(longest.task, duration) }
+).observe({ type: 'longtask' })
 
 /** @param {() => Promise<number>} take answers how many tiles there are then */
 async function timed (take) {
@@ -28,7 +30,10 @@ async function parallel (list, most, task) {
 
 const urlOf = (remote, { layer, z, x, y }) => `${remote}/${layer}:${z}:${x}:${y}/tile`
 
-/** @typedef {{remote: string, area: {layer: string, bbox: number[], zooms: any}, tiles: {layer: string, z: number, x: number, y: number}[]}} Job */
+/**
+ * @typedef {{remote: string, area: {layer: string, bbox: number[], zooms: any}, tiles: {layer: string, z: number, x:
+ *   number, y: number}[]}} Job
+ */
 
 /** Each: take(job) answers how many tiles are there; read(tile) one of them as a Blob; end() removes all of it. */
 /** @type {Record<string, any>} */
@@ -47,7 +52,9 @@ const contenders = {
       await this.offline.destroy()
     }
   },
-  ...Object.fromEntries(Object.entries({ replicate: {}, 'replicate, tuned': { batch_size: 1000, batches_limit: 10 } }).map(([name, tuning]) => [name, /** @type {any} */ ({
+  ...Object.fromEntries(Object.entries({
+    replicate: {}, 'replicate, tuned': { batch_size: 1000, batches_limit: 10 }
+  }).map(([name, tuning]) => [name, /** @type {any} */ ({
     async take ({ remote, area: { layer } }) {
       this.db = new PouchDB('replicated', OPTIONS)
       await this.db.replicate.from(remote, tuning) // all there is: a filter would cost CouchDB time
@@ -66,7 +73,8 @@ const contenders = {
       let count = 0
       await parallel(tiles, PARALLEL, async tile => {
         const key = urlOf(remote, tile)
-        await saveTile({ key, url: key, urlTemplate: remote, x: tile.x, y: tile.y, z: tile.z, createdAt: Date.now() }, await downloadTile(key))
+        await saveTile({ key, url: key, urlTemplate: remote, x: tile.x, y: tile.y, z: tile.z, createdAt: Date.now() },
+          await downloadTile(key))
         count++
       })
       return count

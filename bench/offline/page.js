@@ -11,7 +11,9 @@ export function tables (result, table) {
   const whole = number => thousands(Math.round(number))
   return {
     offlineMachine: `${machineLine(result)}; ${browser} with its profile on the disk; ${thousands(tiles)} tiles of ${bytes / 1000} kB, ${rounds === 1 ? 'one round' : `${inRounds(rounds)} in turns`}.`,
-    offlineRates: table(['', 'tiles a second (lowest to highest)', 'longest task of the page', 'reading a tile: p50', 'p99'], named(figures, (name, { median, min, max, longestTask, read }) =>
+    offlineRates: table(['', 'tiles a second (lowest to ' +
+      'highest)', 'longest task of the page', 'reading a tile: p50',
+      'p99'], named(figures, (name, { median, min, max, longestTask, read }) =>
       [name, range({ median, min, max }), `${longestTask} ms`, `${read.p50} ms`, `${read.p99} ms`])),
     offlineRefresh: `The estimate of the area took ${whole(estimate.ms)} ms and ${estimate.requests} ${estimate.requests === 1 ? 'request' : 'requests'}. After an edition that changed ${thousands(refresh.wanted)} of the tiles, a refresh took ${thousands(refresh.changed.tiles)} tiles in ${(refresh.ms / 1000).toFixed(1)} s.`
   }
@@ -20,9 +22,11 @@ export function tables (result, table) {
 export const plots = ({ figures }) => ({
   'offline-rates': bars({
     title: 'Taking an area into the browser', unit: 'tiles a second, median, lowest and highest round',
-    rows: named(figures, (name, { median, min, max }) => ({ name, value: median, low: min, high: max, ours: name === 'tilecouch' }))
+    rows: named(figures,
+      (name, { median, min, max }) => ({ name, value: median, low: min, high: max, ours: name === 'tilecouch' }))
   }),
   'offline-reading': spans({
-    title: 'Reading a tile from the browser', unit: 'milliseconds', rows: named(figures, (name, { read }) => ({ name, ...read, ours: name === 'tilecouch' }))
+    title: 'Reading a tile from the browser', unit: 'milliseconds',
+    rows: named(figures, (name, { read }) => ({ name, ...read, ours: name === 'tilecouch' }))
   })
 })

@@ -1,4 +1,5 @@
-// Colours of the plots. The same name has the same colour in every plot: add a program or a kind of store below, one line.
+// Colours of the plots. The same name has the same colour in every plot: add a program or a kind of store below, one
+// line.
 
 /** @typedef {[light: string, dark: string]} Colour on a light page, on a dark page */
 
@@ -64,7 +65,8 @@ export const colours = {
 }
 
 /** For names that have none, or whose own is taken, in turn. @type {Colour[]} */
-const palette = [hues.red, hues.green, hues.gold, hues.violet, hues.teal, hues.pink, hues.orange, hues.brown, hues.sky, hues.navy, hues.grey]
+const palette = [hues.red, hues.green, hues.gold, hues.violet,
+  hues.teal, hues.pink, hues.orange, hues.brown, hues.sky, hues.navy, hues.grey]
 
 /** A light colour for each name of a plot, all of them different while there are enough. @returns {string[]} */
 export function coloursOf (names) {

@@ -4,15 +4,18 @@ import { BUSY } from '../machine.js'
 export const thousands = number => number.toLocaleString('en-US')
 
 /** Median (lowest–highest). */
-export const range = ({ median, min, max }, unit = '') => min === max ? `${thousands(median)}${unit}` : `${thousands(median)}${unit} (${thousands(min)}–${thousands(max)})`
+export const range = ({ median, min, max }, unit = '') => min === max
+  ? `${thousands(median)}${unit}` : `${thousands(median)}${unit} (${thousands(min)}–${thousands(max)})`
 
 /** Milliseconds, as exact as they are worth. */
 export const ms = value => value < 1 ? value.toFixed(2) : value < 10 ? value.toFixed(1) : thousands(Math.round(value))
 
-export const megabytes = bytes => bytes === null ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
+export const megabytes = bytes => bytes === null
+  ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
 
 /** Three digits that say something: for the end of a bar. */
-export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100 ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
+export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100
+  ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
 
 /** How many times as much, in words. */
 export const times = figure => `${brief(figure)} times`
@@ -21,7 +24,9 @@ export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 
 /** What a page says of the machine before its own settings. */
 export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memory, os, busy = 0, date } }) {
-  const warnings = [quick && 'A short run (`--quick`): a first look.', busy > BUSY && `The machine was busy with other things as well (${Math.round(busy * 100)} % of its cores when it began): these figures are worth little.`].filter(Boolean)
+  const warnings = [quick && 'A short run (`--quick`): a first look.',
+    busy > BUSY &&
+      `The machine was busy with other things as well (${Math.round(busy * 100)} % of its cores when it began): these figures are worth little.`].filter(Boolean)
   return `${warnings.length ? `**${warnings.join(' ')}** ` : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
 }
 

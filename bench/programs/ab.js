@@ -1,8 +1,9 @@
-// ab, the load generator of the Apache server: one address, so many requests. It speaks HTTP/1.0, with a connection of its own for
-// each request unless it is told to keep them.
+// ab, the load generator of the Apache server: one address, so many requests. It speaks HTTP/1.0, with a connection of
+// its own for each request unless it is told to keep them.
 import { findProgram, outputOf, runToEnd } from './program.js'
 
-export const MISSING = 'This benchmark needs ab, a load generator: apt-get install apache2-utils (Debian, Ubuntu), or AB_BIN.'
+export const MISSING =
+  'This benchmark needs ab, a load generator: apt-get install apache2-utils (Debian, Ubuntu), or AB_BIN.'
 const PATIENCE = 30 // seconds at most that no byte comes
 
 export const findAb = (env = process.env) => findProgram(env.AB_BIN, 'ab', env)
@@ -11,10 +12,12 @@ export const abVersion = async bin => /Version (\S+)/.exec(await outputOf(bin, [
 
 /**
  * @param {string} bin
- * @param {{url: string, requests: number, connections: number, keep?: boolean, signal?: AbortSignal}} options keep: the connections
+ * @param {{url: string, requests: number, connections: number, keep?: boolean, signal?: AbortSignal}} options keep: the
+ *   connections
  */
 export async function runAb (bin, { url, requests, connections, keep = false, signal }) {
-  return parseAb(await runToEnd(bin, ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { signal }))
+  return parseAb(await runToEnd(bin,
+    ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { signal }))
 }
 
 /** @param {string} words what ab printed */
@@ -39,7 +42,8 @@ export function parseAb (words) {
       .../** @type {any} */ ({ max: rank(100) })
     },
     errors: {
-      connect: failed('Connect'), receive: failed('Receive'), length: failed('Length'), exceptions: failed('Exceptions'),
+      connect: failed('Connect'), receive: failed('Receive'), length: failed('Length'),
+      exceptions: failed('Exceptions'),
       write: number(/^Write errors: +(\d+)/m, 0), status: number(/^Non-2xx responses: +(\d+)/m, 0)
     }
   }

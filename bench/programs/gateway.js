@@ -15,7 +15,8 @@ export async function startGateway (db, options, probe) {
   const url = `http://127.0.0.1:${port}`
   const args = Object.entries(options).flatMap(([name, value]) => ['--set', `${name}=${value}`])
   // only these options, and nothing of the environment
-  const unset = Object.fromEntries(Object.keys(process.env).filter(name => name.startsWith('TILECOUCH_')).map(name => [name, '']))
+  const unset =
+    Object.fromEntries(Object.keys(process.env).filter(name => name.startsWith('TILECOUCH_')).map(name => [name, '']))
   const { pid, close } = await startProgram('the gateway', process.execPath, [bin, 'serve', '--port', port, ...args], {
     ready: url + probe, env: { ...unset, TILECOUCH_DB: db, NODE_ENV: 'production' }
   })

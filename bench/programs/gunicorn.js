@@ -14,7 +14,8 @@ export async function startGunicorn (name, { python, gunicorn }, { dir, code, pr
   const url = `http://127.0.0.1:${port}`
   const workers = cpus().length
   const running = await startProgram(name, python, ['-m', 'gunicorn', '--chdir', dir, '--bind', `127.0.0.1:${port}`,
-    '--workers', workers, '--worker-class', 'gthread', '--threads', THREADS, '--keep-alive', 60, '--log-level', 'warning', 'tiles:application'], {
+    '--workers', workers, '--worker-class', 'gthread', '--threads',
+    THREADS, '--keep-alive', 60, '--log-level', 'warning', 'tiles:application'], {
     cwd: dir, ready: url + probe
   })
   return { ...running, url, settings: `gunicorn ${gunicorn}, ${workers} workers of ${THREADS} threads` }

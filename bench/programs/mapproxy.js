@@ -1,18 +1,24 @@
-// MapProxy behind gunicorn, as its manual recommends: reading the same documents through its CouchDB cache (docs/mapproxy.md), and
-// the same files through its file cache.
+// MapProxy behind gunicorn, as its manual recommends: reading the same documents through its CouchDB cache
+// (docs/mapproxy.md), and the same files through its file cache.
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { LAYER } from '../block.js'
 import { startGunicorn } from './gunicorn.js'
 import { outputOf } from './program.js'
 
-export const MISSING = 'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
+export const MISSING =
+  'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
 
 /** The versions of MapProxy and gunicorn of a Python, or nothing. */
 export async function findMapProxy (env = process.env) {
   const python = env.MAPPROXY_PYTHON
   if (!python) return undefined
-  const output = await outputOf(python, ['-c', 'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), version("Pillow"))']).catch(() => '')
+  const output = await outputOf(python,
+    [
+      '-c',
+      'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), ' +
+        'version("Pillow"))'
+    ]).catch(() => '')
   const [, mapproxy, gunicorn] = /^(\d\S*) (\d\S*) \d\S*$/m.exec(output) ?? []
   return mapproxy ? { python, mapproxy, gunicorn } : undefined
 }
@@ -47,7 +53,8 @@ export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, d
   await mkdir(dir)
   await writeFile(path.join(dir, 'mapproxy.yaml'), configuration({ server, db, tree, dir }))
   const running = await startGunicorn('MapProxy', { python, gunicorn }, {
-    dir, code: `from mapproxy.wsgiapp import make_wsgi_app\napplication = make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`, probe: pathOf('files')(place)
+    dir,
+    code: `from mapproxy.wsgiapp import make_wsgi_app\napplication = make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`, probe: pathOf('files')(place)
   })
   return { ...running, pathOf, version: mapproxy }
 }

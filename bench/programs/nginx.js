@@ -1,5 +1,5 @@
-// nginx with the settings Debian gives it, but for the log of every request: on a folder of tiles, and with the configuration
-// of deploy/ in front of a gateway.
+// nginx with the settings Debian gives it, but for the log of every request: on a folder of tiles, and with the
+// configuration of deploy/ in front of a gateway.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import path from 'node:path'
@@ -37,14 +37,18 @@ export async function startNginx (bin, { dir, http, probe }) {
   const url = `http://127.0.0.1:${port}`
   const file = path.join(dir, 'nginx.conf')
   await writeFile(file, mainConf({ dir, http: http(port) }))
-  const running = await startProgram('nginx', bin, ['-p', dir, '-e', path.join(dir, 'error.log'), '-c', file], { ready: url + probe })
+  const running =
+    await startProgram('nginx', bin, ['-p', dir, '-e', path.join(dir, 'error.log'), '-c', file], { ready: url + probe })
   return { ...running, url }
 }
 
 /** A folder of tiles. */
 export const filesConf = root => port => `  server { listen 127.0.0.1:${port}; root ${root}; }`
 
-/** The configuration of deploy/ with other addresses and folders; a missing one is an error. @returns {(port: number) => string} */
+/**
+ * The configuration of deploy/ with other addresses and folders; a missing one is an error.
+ * @returns {(port: number) => string}
+ */
 export const proxyCacheConf = (text, { gateway, cache }) => port => [
   [/(\n\s*server\s+)127\.0\.0\.1:8080(?=[; ])/g, `$1${new URL(gateway).host}`],
   [/(\n\s*listen\s+)80(?=[; ])/g, `$1127.0.0.1:${port}`],
@@ -57,4 +61,5 @@ export const proxyCacheConf = (text, { gateway, cache }) => port => [
   return found
 }, text)
 
-export const readProxyCacheConf = () => readFile(new URL('../../deploy/nginx/proxy-cache.conf', import.meta.url), 'utf8')
+export const readProxyCacheConf =
+  () => readFile(new URL('../../deploy/nginx/proxy-cache.conf', import.meta.url), 'utf8')

@@ -19,7 +19,8 @@ export function findProgram (named, name, env = process.env) {
 
 /** What a program prints, whatever its exit code: some print their version and exit with an error. */
 export const outputOf = (file, args) => new Promise((resolve, reject) => {
-  execFile(file, args, { timeout: 30_000 }, (error, stdout, stderr) => error && !stdout && !stderr ? reject(error) : resolve(stdout + stderr))
+  execFile(file, args, { timeout: 30_000 },
+    (error, stdout, stderr) => error && !stdout && !stderr ? reject(error) : resolve(stdout + stderr))
 })
 
 /**
@@ -48,13 +49,17 @@ export async function runToEnd (file, args, { env = {}, signal } = {}) {
  * Starts a server and waits until it answers with 200, or as it should.
  * @param {string} name
  * @param {string} file @param {(string | number)[]} args
- * @param {{ready: string | (() => Promise<boolean>), cwd?: string, env?: Record<string, string>, timeout?: number}} options ready: a URL,
+ * @param {{ready: string | (() => Promise<boolean>), cwd?: string, env?: Record<string, string>, timeout?: number}}
+ *   options ready: a URL,
  *   or of a server that does not speak HTTP what asks it
  */
 export async function startProgram (name, file, args, { ready, cwd, env = {}, timeout = 60_000 }) {
-  const child = spawn(file, args.map(String), { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child =
+    spawn(file, args.map(String), { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { output = (output + data).slice(-3000) })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', data => { output = (output + data).slice(-3000) })
+  }
   let failure
   child.once('error', error => { failure = error })
   const close = async () => {
@@ -75,12 +80,15 @@ export async function startProgram (name, file, args, { ready, cwd, env = {}, ti
       const answers = await (typeof ready === 'string' ? asks(ready) : ready()).catch(() => false)
       // looked at last: it may not be this one that answered
       if (failure) throw failure
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
+      }
       return answers
     }, { timeout, every: 50, what: `${typeof ready === 'string' ? ready : name} to answer` })
   } catch (error) {
     await close()
-    throw new Error(`${name} did not start: ${error.message}${status ? ` (it answered ${status})` : ''}\n${output}`, { cause: error })
+    throw new Error(`${name} did not start: ${error.message}${status ? ` (it answered ${status})` : ''}\n${output}`,
+      { cause: error })
   }
   return { pid: /** @type {number} */ (child.pid), close }
 }

@@ -17,11 +17,17 @@ export async function startRedis (bin, { dir, memory = 4096 }) {
   await mkdir(dir, { recursive: true })
   const port = await freePort()
   const limits = `--maxmemory ${memory}mb --maxmemory-policy noeviction`
-  const { pid, close } = await startProgram('Redis', bin, ['--bind', '127.0.0.1', '--port', port, '--dir', dir, '--save', '', ...`${PERSISTENCE} ${limits}`.split(' ')], {
+  const {
+    pid, close
+  } =
+    await startProgram('Redis', bin,
+      ['--bind', '127.0.0.1', '--port', port, '--dir', dir, '--save', '', ...`${PERSISTENCE} ${limits}`.split(' ')], {
     ready: async () => {
       await (await openRedis({ port })).close()
       return true
     }
   })
-  return { port, pid, close, version: await redisVersion(bin), settings: `redis-server --save "" ${PERSISTENCE} ${limits}, TCP` }
+  return {
+    port, pid, close, version: await redisVersion(bin), settings: `redis-server --save "" ${PERSISTENCE} ${limits}, TCP`
+  }
 }

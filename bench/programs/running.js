@@ -5,7 +5,10 @@ export function runningPrograms ({ closing, log }) {
   const missing = /** @type {Record<string, string>} */ ({}) // name -> why
   const programs = /** @type {Record<string, {version?: string, settings: string}>} */ ({})
 
-  /** @type {<T extends {close?: () => any}>(name: string, running: T, about?: {version?: string, settings: string}) => T} */
+  /**
+   * @type {<T extends {close?: () => any}>(name: string, running: T, about?: {version?: string, settings: string}) =>
+   *   T}
+   */
   const addRunning = (name, running, about = /** @type {any} */ (running)) => {
     const { version, settings } = about
     if (running.close) closing.push(running.close)

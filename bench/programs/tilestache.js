@@ -1,13 +1,15 @@
-// TileStache as its manual has it: a configuration with a Disk cache, and gunicorn. Its last release is of 2019 and was written for
-// Python 2.7 and 3 to 3.7. What it misses in a newer one is a single name of the standard library, which the module that gunicorn
-// loads gives back; TileStache itself is as PyPI has it.
+// TileStache as its manual has it: a configuration with a Disk cache, and gunicorn. Its last release is of 2019 and was
+// written for Python 2.7 and 3 to 3.7. What it misses in a newer one is a single name of the standard library, which
+// the module that gunicorn loads gives back; TileStache itself is as PyPI has it.
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { LAYER } from '../block.js'
 import { startGunicorn } from './gunicorn.js'
 import { outputOf } from './program.js'
 
-export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip install "setuptools<81" wheel, then DIR/bin/pip install --no-build-isolation TileStache gunicorn, and TILESTACHE_PYTHON=DIR/bin/python'
+export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip install "setuptools<81" wheel, then ' +
+  'DIR/bin/pip install --no-build-isolation TileStache gunicorn, and ' +
+  'TILESTACHE_PYTHON=DIR/bin/python'
 
 /** cgi.parse_qs went with Python 3.8, cgi with 3.13; TileStache takes the lack of it for Python 2 and ends. */
 const SHIM = `import sys, types
@@ -18,7 +20,11 @@ sys.modules.setdefault('cgi', types.ModuleType('cgi')).parse_qs = parse_qs`
 export async function findTileStache (env = process.env) {
   const python = env.TILESTACHE_PYTHON
   if (!python) return undefined
-  const output = await outputOf(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
+  const output = await outputOf(python,
+    [
+      '-c',
+      `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`
+    ]).catch(() => '')
   const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(output) ?? []
   return version ? { python, tilestache, gunicorn, version } : undefined
 }
@@ -36,10 +42,14 @@ export async function startTileStache ({ python, tilestache, gunicorn, version }
   const running = await startGunicorn('TileStache', { python, gunicorn }, {
     dir, code: `${SHIM}\nimport TileStache\napplication = TileStache.WSGITileServer(${JSON.stringify(file)})\n`, probe
   })
-  return { ...running, version: tilestache, settings: `Python ${version}, ${running.settings}, Disk cache, dirs portable` }
+  return {
+    ...running, version: tilestache, settings: `Python ${version}, ${running.settings}, Disk cache, dirs portable`
+  }
 }
 
-/** nginx in front of it, as the write-up of 2012 had it: a tile that is in the cache is nginx's, any other TileStache's. */
+/**
+ * nginx in front of it, as the write-up of 2012 had it: a tile that is in the cache is nginx's, any other TileStache's.
+ */
 export const tryFilesConf = ({ cache, url }) => port => `  server {
     listen 127.0.0.1:${port};
     root ${cache};

@@ -5,7 +5,8 @@ import { findProgram, outputOf, runToEnd } from './program.js'
 
 const script = fileURLToPath(new URL('request.lua', import.meta.url))
 
-export const MISSING = 'This benchmark needs wrk, a load generator: apt-get install wrk (Debian, Ubuntu), brew install wrk, or WRK_BIN.'
+export const MISSING =
+  'This benchmark needs wrk, a load generator: apt-get install wrk (Debian, Ubuntu), brew install wrk, or WRK_BIN.'
 
 export const findWrk = (env = process.env) => findProgram(env.WRK_BIN, 'wrk', env)
 
@@ -20,7 +21,8 @@ export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await outpu
  * @property {{connect: number, read: number, write: number, timeout: number, status: number}} errors status: above 399
  */
 
-export const writeList = (file, requests) => writeFile(file, requests.map(({ path, etag }) => `${path}${etag ? `\t${etag}` : ''}\n`).join(''))
+export const writeList =
+  (file, requests) => writeFile(file, requests.map(({ path, etag }) => `${path}${etag ? `\t${etag}` : ''}\n`).join(''))
 
 /** Connections that each ask for the next of the list as soon as they have an answer. @returns {Promise<Sample>} */
 export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {

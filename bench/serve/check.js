@@ -2,10 +2,18 @@
 
 const HEADERS = 2000 // bytes at most of the headers of an answer
 
-/** Throws when a request of a sample failed. @param {string} name @param {{requests: number, errors: Record<string, number>}} sample */
+/**
+ * Throws when a request of a sample failed.
+ * @param {string} name
+ * @param {{requests: number, errors: Record<string, number>}} sample
+ */
 function checkErrors (name, { requests, errors }) {
   const wrong = Object.entries(errors).filter(([, count]) => count)
-  if (wrong.length) throw new Error(`${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`)
+  if (wrong.length) {
+    throw new Error(
+      `${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`
+    )
+  }
   if (!requests) throw new Error(`${name}: no request was answered`)
 }
 
@@ -16,7 +24,9 @@ export function checkSample (name, sample, { connections, length }) {
   const mean = bytes / requests
   // answers that were under way when the time was up count with their bytes alone
   const most = length + HEADERS + connections * (length + HEADERS) / requests
-  if (mean < length || mean > most) throw new Error(`${name}: ${Math.round(mean)} bytes an answer, ${length} and headers were expected`)
+  if (mean < length || mean > most) {
+    throw new Error(`${name}: ${Math.round(mean)} bytes an answer, ${length} and headers were expected`)
+  }
 }
 
 /**
@@ -30,11 +40,17 @@ export async function checkAnswers (name, { url, requests, bodies, status, heade
     const response = await fetch(url + path, { redirect: 'manual', headers: etag ? { 'if-none-match': etag } : {} })
     const body = Buffer.from(await response.arrayBuffer())
     const where = `${name}: ${path}`
-    if (response.status !== status) throw new Error(`${where}: ${response.status} instead of ${status}: ${body.toString().slice(0, 200)}`)
+    if (response.status !== status) {
+      throw new Error(`${where}: ${response.status} instead of ${status}: ${body.toString().slice(0, 200)}`)
+    }
     const expected = status === 304 ? Buffer.alloc(0) : bodies[at]
-    if (!body.equals(expected)) throw new Error(`${where}: ${body.length} bytes that are not the ${expected.length} of the source`)
+    if (!body.equals(expected)) {
+      throw new Error(`${where}: ${body.length} bytes that are not the ${expected.length} of the source`)
+    }
     if (header && response.headers.get(header[0])?.toLowerCase() !== header[1]) {
-      throw Object.assign(new Error(`${where}: ${header[0]} is ${response.headers.get(header[0])} instead of ${header[1]}`), { header: true })
+      throw Object.assign(new Error(
+        `${where}: ${header[0]} is ${response.headers.get(header[0])} instead of ${header[1]}`
+      ), { header: true })
     }
   }
 }

@@ -40,7 +40,8 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
     { name: names.HOT_AS_OF, url: gateways.hot.url, pathOf: asOf, time: OLD, header: hit, laps: 2 },
     { name: names.HOT_304, url: gateways.hot.url, pathOf: xyz, unchanged: true, header: hit },
     { name: names.HOT_TWO, url: gateways.two.url, pathOf: xyz, header: hit, laps: 12 },
-    { name: names.ZIPF, url: gateways.third.url, pathOf: xyz, laps: 1, order: Array.from({ length: order.length * 4 }, draw) },
+    { name: names.ZIPF, url: gateways.third.url, pathOf: xyz, laps: 1, order: Array.from({ length: order.length * 4 },
+      draw) },
     ...(nginxes
       ? [
           { name: names.PROXY, url: nginxes.proxy.url, pathOf: xyz, header: cached, laps: 2 },
@@ -115,7 +116,8 @@ export function nodeClients ({ db, order }) {
     let start = 0
     /** @type {import('./rounds.js').Contender['run']} */
     const run = async ({ connections, seconds, signal }) => {
-      const result = await runNodeClient(/** @type {any} */ (client), { url: origin, paths, start, length: LENGTH, connections, seconds, signal })
+      const result = await runNodeClient(/** @type {any} */ (client),
+        { url: origin, paths, start, length: LENGTH, connections, seconds, signal })
       start = (start + result.requests) % paths.length
       return result
     }

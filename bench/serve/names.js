@@ -2,7 +2,10 @@
 export const COUCH = 'CouchDB, attachment'
 export const COUCH_304 = 'CouchDB, attachment, 304'
 export const REWRITE = 'CouchDB, _rewrite'
-export const NODE = { 'undici.request': 'one Node client, plain attachment GETs, undici.request', fetch: 'one Node client, plain attachment GETs, fetch' }
+export const NODE = {
+  'undici.request': 'one Node client, plain attachment GETs, undici.request',
+  fetch: 'one Node client, plain attachment GETs, fetch'
+}
 export const COLD = 'gateway, cold'
 export const COLD_AS_OF = 'gateway, cold, as of a time'
 export const HOT = 'gateway, hot'

@@ -1,5 +1,5 @@
-// What a gateway would be that asks CouchDB for one attachment at a time, without its own server: plain GETs by one Node
-// process. The reference for tiles that are not in memory.
+// What a gateway would be that asks CouchDB for one attachment at a time, without its own server: plain GETs by one
+// Node process. The reference for tiles that are not in memory.
 import { Agent, fetch, request } from 'undici'
 import { percentiles } from '../measure.js'
 
@@ -29,7 +29,9 @@ export async function runNodeClient (client, { url, paths, start = 0, length, co
       for (let now = performance.now(); now < until; now = performance.now()) {
         signal?.throwIfAborted()
         const { status, body } = await get(url + paths[next++ % paths.length], dispatcher)
-        if (status !== 200 || body.byteLength !== length) throw new Error(`${client}: ${status} with ${body.byteLength} bytes`)
+        if (status !== 200 || body.byteLength !== length) {
+          throw new Error(`${client}: ${status} with ${body.byteLength} bytes`)
+        }
         bytes += body.byteLength
         times.push(performance.now() - now)
       }

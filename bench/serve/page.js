@@ -27,7 +27,8 @@ export function tables (result, table) {
 }
 
 const ours = name => name.startsWith('gateway')
-const DRAWN = ['gateway, hot', 'gateway, hot, 2 workers', 'gateway, cold', 'CouchDB, attachment', 'nginx, files', 'TileServer GL light, MBTiles', 'MapProxy, file cache', 'MapProxy, CouchDB cache']
+const DRAWN = ['gateway, hot', 'gateway, hot, 2 workers', 'gateway, cold', 'CouchDB, attachment',
+  'nginx, files', 'TileServer GL light, MBTiles', 'MapProxy, file cache', 'MapProxy, CouchDB cache']
 
 export function plots ({ levels, results }) {
   const level = levels.includes(32) ? 32 : levels[levels.length - 1]
@@ -35,15 +36,26 @@ export function plots ({ levels, results }) {
   return {
     'serve-rates': bars({
       title: `Tiles a second, ${connections(level)}`, unit: 'requests a second, median, lowest and highest round',
-      rows: whole.map(([name, { [level]: { rate: { median, min, max } } }]) => ({ name, value: median, low: min, high: max, ours: ours(name) }))
+      rows: whole.map(([name, { [level]: { rate: { median, min, max } } }]) => (
+        { name, value: median, low: min, high: max, ours: ours(name) }
+      ))
     }),
     'serve-latencies': spans({
-      title: `How long a tile takes, ${connections(level)}`, unit: 'milliseconds', rows: whole.map(([name, figures]) => ({ name, ...figures[level].ms, ours: ours(name) }))
+      title: `How long a tile takes, ${connections(level)}`, unit: 'milliseconds',
+      rows: whole.map(([name, figures]) => ({ name, ...figures[level].ms, ours: ours(name) }))
     }),
     ...levels.length > 1 && { // a short run has one number of connections: no line
       'serve-connections': lines({
-        title: 'Tiles a second by the number of connections', x: { title: 'connections', log: true }, y: { title: 'requests a second, median, lowest and highest round', log: true },
-        rows: DRAWN.filter(name => results[name]).flatMap(name => levels.map(x => ({ series: name, x, y: results[name][x].rate.median, low: results[name][x].rate.min, high: results[name][x].rate.max })))
+        title: 'Tiles a second by the number of connections', x: { title: 'connections', log: true },
+        y: { title: 'requests a second, median, lowest and highest round', log: true },
+        rows: DRAWN.filter(name => results[name])
+          .flatMap(
+            name => levels.map(
+              x => ({ series: name, x, y: results[name][x].rate.median, low: results[
+                name
+              ][x].rate.min, high: results[name][x].rate.max })
+            )
+          )
       })
     }
   }

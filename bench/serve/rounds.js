@@ -9,7 +9,8 @@ const CROWD = 100 // connections of cold tiles as well
 /**
  * @typedef {object} Contender
  * @property {string} name
- * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) => Promise<import('../programs/wrk.js').Sample>} run throws when an answer was wrong
+ * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) =>
+ *   Promise<import('../programs/wrk.js').Sample>} run throws when an answer was wrong
  *
  * @typedef {Record<string, Record<string, any>>} Results name -> connections -> figures
  */
@@ -26,7 +27,9 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
     for (const { round, contender: { name, run } } of turns(contenders, rounds)) {
       const sample = await run({ connections, seconds, signal });
       (samples[name][connections] ??= []).push(sample)
-      log(`  round ${round + 1}  ${name.padEnd(72)} ${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`)
+      log(
+        `  round ${round + 1}  ${name.padEnd(72)} ${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`
+      )
     }
   }
   return Object.fromEntries(Object.entries(samples).map(([name, levelled]) => [
@@ -37,7 +40,8 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
 /** @param {any[]} samples of wrk or ab */
 export function summarise (samples) {
   const rates = samples.map(({ requests, seconds }) => Math.round(requests / seconds))
-  const ranks = Object.fromEntries(Object.keys(samples[0].ms).map(rank => [rank, round(median(samples.map(({ ms }) => ms[rank])))]))
+  const ranks =
+    Object.fromEntries(Object.keys(samples[0].ms).map(rank => [rank, round(median(samples.map(({ ms }) => ms[rank])))]))
   return {
     rates,
     rate: { median: Math.round(median(rates)), min: Math.min(...rates), max: Math.max(...rates) },
@@ -58,13 +62,16 @@ export const ratio = (a, b) => median(a.rates.map((rate, at) => rate / b.rates[a
 export function budgetsOf (results, levels = [AT, CROWD]) {
   const at = (name, level) => results[name]?.[level]
   // the quicker of the two ways to ask: what one would write without a gateway
-  const clientAt = level => Object.values(NODE).filter(name => at(name, level)).sort((a, b) => at(b, level).rate.median - at(a, level).rate.median)[0] ?? 'one Node client'
-  const cold = level => [`cold tile through the gateway / ${clientAt(level)}, ${level} connections`, 1.5, COLD, clientAt(level), level]
+  const clientAt = level => Object.values(NODE).filter(name => at(name, level))
+    .sort((a, b) => at(b, level).rate.median - at(a, level).rate.median)[0] ?? 'one Node client'
+  const cold = level => [`cold tile through the gateway / ${clientAt(level)}, ${level} connections`,
+    1.5, COLD, clientAt(level), level]
   return [
     cold(AT), cold(CROWD),
     ['hot tile through the gateway, one process / CouchDB', 15, HOT, COUCH, AT],
     ['hot tile through the gateway, two processes / nginx serving files, two processes', 0.75, HOT_TWO, FILES, AT]
-  ].filter(([,,,, level]) => levels.includes(/** @type {number} */ (level))).map(([what, target, name, other, level]) => at(name, level) && at(other, level)
+  ].filter(([,,,, level]) => levels.includes(/** @type {number} */ (level)))
+    .map(([what, target, name, other, level]) => at(name, level) && at(other, level)
     ? budget(what, target, ratio(at(name, level), at(other, level)), 'x')
     : { what, target: `>= ${target}x`, figure: 'not measured', met: false })
 }

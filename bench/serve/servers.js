@@ -1,4 +1,5 @@
-// Everything that serves the tiles, each started once and kept running for the whole benchmark. What is not installed is named.
+// Everything that serves the tiles, each started once and kept running for the whole benchmark. What is not installed
+// is named.
 import path from 'node:path'
 import { AS_OF, LAYER, writeTree } from '../block.js'
 import { startGateway } from '../programs/gateway.js'
@@ -29,10 +30,15 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
 
   const nginxes = await optional('nginx', nginx.MISSING, nginx.findNginx(), async bin => {
     const version = await nginx.nginxVersion(bin)
-    const conf = nginx.proxyCacheConf(await nginx.readProxyCacheConf(), { gateway: gateways.hot.url, cache: path.join(dir, 'proxy-cache') })
+    const conf = nginx.proxyCacheConf(await nginx.readProxyCacheConf(),
+      { gateway: gateways.hot.url, cache: path.join(dir, 'proxy-cache') })
     return {
-      files: addRunning('nginx, files', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-files'), http: nginx.filesConf(files), probe: xyz(place) }), { version, settings: "Debian's settings, a worker a core, access_log off" }),
-      proxy: addRunning('nginx, proxy_cache', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-proxy'), http: conf, probe: xyz(place) }), { version, settings: 'deploy/nginx/proxy-cache.conf in front of the hot gateway' })
+      files: addRunning('nginx, files', await nginx.startNginx(
+        bin, { dir: path.join(dir, 'nginx-files'), http: nginx.filesConf(files), probe: xyz(place) }
+      ), { version, settings: "Debian's settings, a worker a core, access_log off" }),
+      proxy: addRunning('nginx, proxy_cache', await nginx.startNginx(
+        bin, { dir: path.join(dir, 'nginx-proxy'), http: conf, probe: xyz(place) }
+      ), { version, settings: 'deploy/nginx/proxy-cache.conf in front of the hot gateway' })
     }
   })
 
@@ -43,7 +49,8 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
 
   const proxy = await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
     const { origin, pathname } = new URL(store.url)
-    const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: files, dir: path.join(dir, 'mapproxy'), place })
+    const running = await mapproxy.startMapProxy(found,
+      { server: origin, db: pathname.slice(1), tree: files, dir: path.join(dir, 'mapproxy'), place })
     return addRunning('MapProxy', running)
   })
 

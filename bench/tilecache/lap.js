@@ -19,7 +19,9 @@ export async function runLap (name, tiles, { get, connections, signal }) {
   const { user, system } = process.cpuUsage(before)
   for (const [at, { z, x, y, bytes }] of tiles.entries()) {
     const body = Buffer.from(/** @type {ArrayBuffer} */ (answers[at].body))
-    if (!body.equals(bytes)) throw new Error(`${name}: ${z}/${x}/${y}: ${body.length} bytes that are not the ${bytes.length} of the source`)
+    if (!body.equals(bytes)) {
+      throw new Error(`${name}: ${z}/${x}/${y}: ${body.length} bytes that are not the ${bytes.length} of the source`)
+    }
   }
   return { seconds, user: user / 1e6, sys: system / 1e6, ms: answers.map(({ ms }) => ms) }
 }
@@ -28,7 +30,8 @@ const exact = seconds => Math.round(seconds * 10000) / 10000
 
 /** @param {number[]} list seconds */
 export const spread = list => ({
-  seconds: list.map(exact), mean: exact(mean(list)), deviation: exact(deviation(list)), median: exact(median(list)), min: exact(Math.min(...list)), max: exact(Math.max(...list))
+  seconds: list.map(exact), mean: exact(mean(list)), deviation: exact(deviation(list)),
+  median: exact(median(list)), min: exact(Math.min(...list)), max: exact(Math.max(...list))
 })
 
 export function summarise (laps) {

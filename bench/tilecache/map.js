@@ -1,4 +1,5 @@
-// Real map tiles, as many as the original asked for: the world of the demo, drawn from Natural Earth and cut into PNGs with smooth edges.
+// Real map tiles, as many as the original asked for: the world of the demo, drawn from Natural Earth and cut into PNGs
+// with smooth edges.
 import pMap from 'p-map'
 import sharp from 'sharp'
 import { TILE, forgetBasemap, worldSvg } from '../../server/demo/basemap.js'
@@ -10,7 +11,8 @@ const ENCODERS = 4 // at a time: as many as sharp has threads for
 /** @typedef {Place & {bytes: Buffer}} Tile */
 
 /**
- * The world at four zooms, and of the fifth the part that has most land. drawn: zoom of the demo whose drawing it is, enlarged.
+ * The world at four zooms, and of the fifth the part that has most land. drawn: zoom of the demo whose drawing it is,
+ * enlarged.
  * @typedef {{z: number, drawn: number, left: number, top: number, columns: number, rows: number}} Block
  * @type {Block[]}
  */
@@ -21,7 +23,8 @@ export const BLOCKS = [
 
 /** Zoom by zoom and row by row: the order in which a seeding script asks. @returns {Place[]} */
 export const placesOf = (blocks = BLOCKS) => blocks.flatMap(({ z, left, top, columns, rows }) =>
-  Array.from({ length: columns * rows }, (_, index) => ({ z, x: left + index % columns, y: top + Math.floor(index / columns) })))
+  Array.from({ length: columns * rows },
+    (_, index) => ({ z, x: left + index % columns, y: top + Math.floor(index / columns) })))
 
 /** @param {{blocks?: Block[], signal?: AbortSignal}} [options] @returns {Promise<Tile[]>} in the order of `placesOf` */
 export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
@@ -29,9 +32,12 @@ export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
   try {
     for (const block of blocks) {
       signal?.throwIfAborted()
-      const { data, info } = await sharp(Buffer.from(windowSvg(block)), { unlimited: true }).removeAlpha().raw().toBuffer({ resolveWithObject: true })
-      const cut = ({ x, y }) => sharp(data, { raw: info }).extract({ left: (x - block.left) * TILE, top: (y - block.top) * TILE, width: TILE, height: TILE })
-      tiles.push(...await pMap(placesOf([block]), async place => ({ ...place, bytes: await cut(place).png().toBuffer() }), { concurrency: ENCODERS, signal }))
+      const { data, info } = await sharp(Buffer.from(windowSvg(block)), { unlimited: true })
+        .removeAlpha().raw().toBuffer({ resolveWithObject: true })
+      const cut = ({ x, y }) => sharp(data, { raw: info })
+        .extract({ left: (x - block.left) * TILE, top: (y - block.top) * TILE, width: TILE, height: TILE })
+      tiles.push(...await pMap(placesOf([block]),
+        async place => ({ ...place, bytes: await cut(place).png().toBuffer() }), { concurrency: ENCODERS, signal }))
     }
   } finally {
     forgetBasemap()
@@ -51,6 +57,8 @@ export function describe (tiles) {
   return {
     tiles: tiles.length,
     distinct: new Set(tiles.map(({ bytes }) => bytes.toString('latin1'))).size,
-    bytes: { total: lengths.reduce((sum, length) => sum + length, 0), min: lengths[0], median: lengths[lengths.length >> 1], max: lengths[lengths.length - 1] }
+    bytes: { total: lengths.reduce((sum, length) => sum + length, 0), min: lengths[
+      0
+    ], median: lengths[lengths.length >> 1], max: lengths[lengths.length - 1] }
   }
 }

@@ -1,4 +1,5 @@
-// What the system keeps in memory of files, made to be forgotten by /proc/sys/vm/drop_caches, where that may be written.
+// What the system keeps in memory of files, made to be forgotten by /proc/sys/vm/drop_caches, where that may be
+// written.
 import { execFile } from 'node:child_process'
 import { open, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'

@@ -4,13 +4,15 @@ import { machineLine, megabytes, programList, rounds, thousands } from '../plots
 import * as names from './names.js'
 
 const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
-const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean) // one alone has none
+// one alone has none
+const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean)
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
 
 /** What was measured: warm or dropped, and how many at a time. @returns {[string, string][]} */
 export function settingsOf ({ laps }) {
   const [figures] = Object.values(laps)
-  return Object.entries(figures).flatMap(([state, levels]) => Object.keys(levels).map(level => /** @type {[string, string]} */ ([state, level])))
+  return Object.entries(figures)
+    .flatMap(([state, levels]) => Object.keys(levels).map(level => /** @type {[string, string]} */ ([state, level])))
 }
 
 const at = (result, name, state, level) => result.laps[name]?.[state]?.[level]
@@ -77,7 +79,8 @@ export function plots (result) {
     }),
     'tilecache-seeding': bars({
       title: `Until ${thousands(tiles)} tiles are there`, unit: 'seconds, median, shortest and longest', log: true,
-      rows: Object.entries(seeding).map(([name, { median, min, max }]) => ({ name, value: median, low: min, high: max, ours: ours(name) }))
+      rows: Object.entries(seeding)
+        .map(([name, { median, min, max }]) => ({ name, value: median, low: min, high: max, ours: ours(name) }))
     })
   }
 }

@@ -1,4 +1,5 @@
-// Laps in turns: every contender once a round, each round beginning with another one, with what the system remembers of files, and without.
+// Laps in turns: every contender once a round, each round beginning with another one, with what the system remembers of
+// files, and without.
 import { turns } from '../measure.js'
 import { checkAnswers } from '../serve/check.js'
 import { runLap, summarise } from './lap.js'
@@ -16,7 +17,11 @@ export async function warmUp (contenders, tiles, { connections, signal }) {
       for (const level of connections) await runLap(name, tiles, { get, connections: level, signal })
       if (!header) break
       try {
-        await checkAnswers(name, { url: /** @type {string} */ (url), requests: sample.map(tile => ({ path: xyz(tile) })), bodies: sample.map(({ bytes }) => bytes), status: 200, header })
+        await checkAnswers(name,
+          {
+            url: /** @type {string} */ (url), requests: sample.map(tile => ({ path: xyz(tile) })),
+            bodies: sample.map(({ bytes }) => bytes), status: 200, header
+          })
         break
       } catch (error) {
         if (!error.header || laps >= PATIENCE) throw error
@@ -26,7 +31,8 @@ export async function warmUp (contenders, tiles, { connections, signal }) {
 }
 
 /**
- * @typedef {Record<string, Record<string, Record<string, ReturnType<typeof summarise>>>>} Laps name -> warm or dropped -> connections -> figures
+ * @typedef {Record<string, Record<string, Record<string, ReturnType<typeof summarise>>>>} Laps name -> warm or dropped
+ *   -> connections -> figures
  */
 
 /** @returns {Promise<Laps>} */
@@ -43,7 +49,9 @@ export async function measureLaps (contenders, tiles, { states, drop, signal, lo
       for (const [name, list] of Object.entries(laps)) {
         const figures = summarise(list);
         (results[name][state] ??= {})[level] = figures
-        log(`  ${name.padEnd(28)} ${figures.mean.toFixed(3).padStart(7)} s (${figures.deviation.toFixed(3)})  median ${figures.median.toFixed(3)}  a tile: p50 ${figures.ms.p50.toFixed(2)}  p99 ${figures.ms.p99.toFixed(2)} ms`)
+        log(
+          `  ${name.padEnd(28)} ${figures.mean.toFixed(3).padStart(7)} s (${figures.deviation.toFixed(3)})  median ${figures.median.toFixed(3)}  a tile: p50 ${figures.ms.p50.toFixed(2)}  p99 ${figures.ms.p99.toFixed(2)} ms`
+        )
       }
     }
   }

@@ -1,4 +1,5 @@
-// How long it takes until everything is there: files, documents one by one and in bulk, and the files that an export makes of them.
+// How long it takes until everything is there: files, documents one by one and in bulk, and the files that an export
+// makes of them.
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
@@ -53,7 +54,9 @@ async function writeSynced (file, bytes) {
 const sourceOf = tiles => ({
   name: 'tiles of a benchmark',
   fields: {},
-  async * tiles () { for (const { z, x, y, bytes } of tiles.toSorted((a, b) => compareIds(idOf(a), idOf(b)))) yield { z, x, y, read: async () => bytes } },
+  async * tiles () { for (const { z, x, y, bytes } of tiles.toSorted((a, b) => compareIds(idOf(a), idOf(b)))) {
+    yield { z, x, y, read: async () => bytes }
+  } },
   close () {}
 })
 const idOf = ({ z, x, y }) => tileId(LAYER, z, x, y)
@@ -61,7 +64,9 @@ const idOf = ({ z, x, y }) => tileId(LAYER, z, x, y)
 /** @param {import('../../loader/store/index.js').Store} store @param {Tile[]} tiles */
 async function loadTiles (store, tiles, signal) {
   const { created, failed } = await load(store, sourceOf(tiles), { layer: LAYER, time: TIME, signal })
-  if (created !== tiles.length || failed) throw new Error(`${created} of ${tiles.length} tiles loaded, ${failed} failed`)
+  if (created !== tiles.length || failed) {
+    throw new Error(`${created} of ${tiles.length} tiles loaded, ${failed} failed`)
+  }
 }
 
 /** The store that everything is read from, and its tree of files. @param {Tile[]} tiles */
@@ -76,15 +81,20 @@ export async function fill (url, tiles, tree, { signal, closing }) {
 
 async function exportAll (store, tiles, folder, signal) {
   const summary = await exportTree(store, LAYER, folder, { editions: false, signal })
-  if (summary.tiles !== tiles.length || summary.failed) throw new Error(`${summary.tiles} of ${tiles.length} tiles exported, ${summary.failed} failed`)
+  if (summary.tiles !== tiles.length || summary.failed) {
+    throw new Error(`${summary.tiles} of ${tiles.length} tiles exported, ${summary.failed} failed`)
+  }
 }
 
 /** `store`: holds the tiles already, for the export. */
 export async function measureSeeding ({ server, dir, store, tiles, rounds, signal, closing, log }) {
   const url = `${server}/bench_tilecache_seed`
   const folder = path.join(dir, 'seeded')
-  const prepared = await Promise.all(tiles.map(({ z, x, y, bytes }) => prepareTile({ layer: LAYER, z, x, y, time: TIME, bytes })))
-  function * documents () { for (const tile of prepared) yield plain(tileDocument(tile, { current: true, stored: TIME })) }
+  const prepared =
+    await Promise.all(tiles.map(({ z, x, y, bytes }) => prepareTile({ layer: LAYER, z, x, y, time: TIME, bytes })))
+  function * documents () {
+    for (const tile of prepared) yield plain(tileDocument(tile, { current: true, stored: TIME }))
+  }
   const fresh = () => newStore(url)
   closing.push(() => dropping(new Couch(url))())
   /** @type {{name: string, before?: () => Promise<any>, run: (seeded: any) => Promise<any>}[]} */

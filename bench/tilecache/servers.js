@@ -24,7 +24,8 @@ const CACHE = 'x-tilecouch-cache'
 export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
 
 /**
- * @param {any} options url: of the database, with a name that may write; files, tree: folders of the tiles; dir: for what
+ * @param {any} options url: of the database, with a name that may write; files, tree: folders of the tiles; dir: for
+ *   what
  *   servers write
  */
 export async function startContenders ({ url, store, files, tree, dir, probe, connections, closing, log }) {
@@ -36,7 +37,9 @@ export async function startContenders ({ url, store, files, tree, dir, probe, co
   const dispatcher = new Agent({ connections, pipelining: 1 })
   closing.push(() => dispatcher.destroy())
   /** @returns {Contender} */
-  const overHttp = (name, origin, pathOf, header) => ({ name, url: origin, header, get: tile => answer(origin + pathOf(tile), dispatcher) })
+  const overHttp = (name, origin, pathOf, header) => (
+    { name, url: origin, header, get: tile => answer(origin + pathOf(tile), dispatcher) }
+  )
   const gateway = async (name, memory, state) => {
     const running = await startGateway(url, { memory, maxAge: '1d', logLevel: 'warn' }, xyz(probe))
     return overHttp(name, addRunning(name, running).url, xyz, [CACHE, state])

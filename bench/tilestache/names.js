@@ -5,7 +5,8 @@ export const TILESTACHE = 'TileStache, Disk cache'
 export const BESIDE_TILESTACHE = 'nginx, try_files on the cache of TileStache'
 export const TREE = 'nginx, try_files on an export, else gateway'
 
-export const ORDER = [TILESTACHE, BESIDE_TILESTACHE, MAPPROXY_FILES, MAPPROXY_COUCH, TILESERVER, COUCH, REWRITE, HOT, HOT_TWO, TREE]
+export const ORDER =
+  [TILESTACHE, BESIDE_TILESTACHE, MAPPROXY_FILES, MAPPROXY_COUCH, TILESERVER, COUCH, REWRITE, HOT, HOT_TWO, TREE]
 
 /** tilecouch's own: what it serves with, or what it wrote. */
 export const OURS = [REWRITE, HOT, HOT_TWO, TREE]

@@ -31,7 +31,8 @@ export async function asksForOne ({ name, url, pathOf, header }, { ab, place, ti
       return /** @type {any} */ (sample)
     }
   })
-  return { name, check, contenders: [contender(name, false), ...keeps ? [contender(name + KEPT, true)] : []], kept: () => keeps ? kept : null, length: () => length }
+  return { name, check, contenders: [contender(name, false),
+    ...keeps ? [contender(name + KEPT, true)] : []], kept: () => keeps ? kept : null, length: () => length }
 }
 
 /** Whether a server tells a client of HTTP/1.0 that it keeps the connection; otherwise ab would wait for its end. */
@@ -39,7 +40,8 @@ export function keepsConnections (url) {
   const { hostname, port, host, pathname } = new URL(url)
   return new Promise((resolve, reject) => {
     let words = ''
-    const socket = connect(Number(port), hostname, () => socket.write(`GET ${pathname} HTTP/1.0\r\nHost: ${host}\r\nConnection: Keep-Alive\r\n\r\n`))
+    const socket = connect(Number(port), hostname,
+      () => socket.write(`GET ${pathname} HTTP/1.0\r\nHost: ${host}\r\nConnection: Keep-Alive\r\n\r\n`))
     socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`${url} did not answer in ${PATIENCE} ms`)))
     socket.once('error', reject).once('end', () => reject(new Error(`${url} ended the connection without an answer`)))
     socket.on('data', data => {

@@ -8,12 +8,14 @@ const KEPT = 'connections kept (-k)'
 const SHORTEST = 0.5 // milliseconds for which ab writes 0: drawn as that much
 
 /** Figures at the one number of connections that was measured. */
-const at = (results, connections) => Object.fromEntries(Object.entries(results).map(([name, levels]) => [name, levels[connections]]))
+const at = (results, connections) =>
+  Object.fromEntries(Object.entries(results).map(([name, levels]) => [name, levels[connections]]))
 
 /** @param {any} result bench/results/tilestache.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk } = result
-  const [closed, open, many] = [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
+  const [closed, open, many] =
+    [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
   const rateOf = figures => figures ? range(figures.rate) : 'not to be had'
   return {
     tilestacheMachine:
@@ -31,19 +33,38 @@ export function tables (result, table) {
 }
 
 export function plots ({ bytes, tiles, connections, requests, one, many }) {
-  const [closed, open, different] = [one.closed, one.kept, many].map(results => Object.entries(at(results, connections)))
-  const bar = ([name, { rate }]) => ({ name, value: rate.median, low: rate.min, high: rate.max, ours: OURS.includes(name) })
+  const [closed, open, different] =
+    [one.closed, one.kept, many].map(results => Object.entries(at(results, connections)))
+  const bar =
+    ([name, { rate }]) => ({ name, value: rate.median, low: rate.min, high: rate.max, ours: OURS.includes(name) })
   const span = ([name, figures]) => ({
-    name, ours: OURS.includes(name), .../** @type {any} */ (Object.fromEntries(['p50', 'p90', 'p99', 'max'].map(rank => [rank, Math.max(SHORTEST, figures.ms[rank])])))
+    name, ours: OURS.includes(name),
+    .../** @type {any} */ (
+      Object.fromEntries(['p50', 'p90', 'p99', 'max'].map(rank => [rank, Math.max(SHORTEST, figures.ms[rank])]))
+    )
   })
   const crowd = `${connections} at a time`
   return {
     'tilestache-one': groupedBars({
-      title: `One tile of ${thousands(bytes)} bytes, ${thousands(requests)} times, ${crowd}`, unit: 'requests a second', log: true,
-      rows: [[CLOSED, closed], [KEPT, open]].flatMap(([how, figures]) => /** @type {any[]} */ (figures).map(entry => ({ ...bar(entry), group: entry[0], name: /** @type {string} */ (how) })))
+      title: `One tile of ${thousands(bytes)} bytes, ${thousands(requests)} times, ${crowd}`,
+      unit: 'requests a second', log: true,
+      rows: [[CLOSED, closed], [KEPT, open]].flatMap(([how, figures]) => /** @type {any[]} */ (figures)
+        .map(entry => ({ ...bar(entry), group: entry[0], name: /** @type {string} */ (how) })))
     }),
-    'tilestache-times': spans({ title: `How long one tile takes, ${crowd}, ${CLOSED}`, unit: 'milliseconds', rows: closed.map(span) }),
-    'tilestache-many': bars({ title: `${thousands(tiles)} different tiles, ${crowd}, connections kept`, unit: 'requests a second', log: true, rows: different.map(bar) }),
-    'tilestache-many-times': spans({ title: `How long each of ${thousands(tiles)} tiles takes, ${crowd}`, unit: 'milliseconds', rows: different.map(span) })
+    'tilestache-times': spans(
+      { title: `How long one tile takes, ${crowd}, ${CLOSED}`, unit: 'milliseconds', rows: closed.map(span) }
+    ),
+    'tilestache-many': bars(
+      {
+        title: `${thousands(tiles)} different tiles, ${crowd}, connections kept`,
+        unit: 'requests a second', log: true, rows: different.map(bar)
+      }
+    ),
+    'tilestache-many-times': spans(
+      {
+        title: `How long each of ${thousands(tiles)} tiles takes, ${crowd}`,
+        unit: 'milliseconds', rows: different.map(span)
+      }
+    )
   }
 }

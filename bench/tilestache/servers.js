@@ -24,7 +24,8 @@ export async function startServers ({ url, dir, places, unused, tileOf, store, s
     const running = await startGateway(url, { ...flags, maxAge: '1d', logLevel: 'warn' }, xyz(place))
     return addRunning(name, running).url
   }
-  const [one, two] = [await gateway(names.HOT, { memory: '1GB' }), await gateway(names.HOT_TWO, { memory: '2GB', workers: 2 })]
+  const [one, two] =
+    [await gateway(names.HOT, { memory: '1GB' }), await gateway(names.HOT_TWO, { memory: '2GB', workers: 2 })]
   /** @type {import('../serve/contenders.js').Task[]} */
   const tasks = [
     { name: names.COUCH, url: origin, pathOf: ({ z, x, y }) => `${pathname}/${LAYER}:${z}:${x}:${y}/tile` },
@@ -36,7 +37,8 @@ export async function startServers ({ url, dir, places, unused, tileOf, store, s
   await writeTree(cache, places, tileOf)
 
   const stache = await optional('TileStache', tilestache.MISSING, await tilestache.findTileStache(), async found => {
-    const running = await tilestache.startTileStache(found, { cache, source: one, dir: path.join(dir, 'tilestache'), probe: xyz(place) })
+    const running = await tilestache.startTileStache(found,
+      { cache, source: one, dir: path.join(dir, 'tilestache'), probe: xyz(place) })
     tasks.push({ name: TILESTACHE, url: addRunning('TileStache', running).url, pathOf: xyz })
     return running.url
   })
@@ -49,14 +51,29 @@ export async function startServers ({ url, dir, places, unused, tileOf, store, s
       addRunning(name, running, { version, settings: `${NGINX}; ${settings}` })
       const response = await fetch(running.url + passed, { signal })
       await response.arrayBuffer()
-      if (response.status !== 200 || response.headers.get(header[0]) === header[1]) throw new Error(`${name}: ${passed} was not passed on: ${response.status}, ${header[0]} is ${response.headers.get(header[0])}`)
+      if (response.status !== 200 || response.headers.get(header[0]) === header[1]) {
+        throw new Error(
+          `${name}: ${passed} was not passed on: ${response.status}, ${header[0]} is ${response.headers.get(header[0])}`
+        )
+      }
       tasks.push({ name, url: running.url, pathOf: xyz, header })
     }
-    if (stache) await start({ name: BESIDE_TILESTACHE, folder: 'nginx-stache', http: tilestache.tryFilesConf({ cache, url: stache }), settings: 'what is not in the cache is passed on to TileStache', header: ['x-static', 'file'], passed: xyz(unused) })
+    if (stache) {
+      await start(
+        {
+          name: BESIDE_TILESTACHE, folder: 'nginx-stache', http: tilestache.tryFilesConf({ cache, url: stache }),
+          settings: 'what is not in the cache is passed on to TileStache',
+          header: ['x-static', 'file'], passed: xyz(unused)
+        }
+      )
+    }
     const tree = path.join(dir, 'tree')
     await exportTree(store, LAYER, tree, { signal })
     await start({
-      name: TREE, folder: 'nginx-tree', http: port => nginxConfig({ root: tree, listen: `127.0.0.1:${port}`, gateway: one }), settings: 'what tilecouch export --tree --nginx writes, with a gateway behind', header: ['x-tilecouch-cache', 'file'], passed: `/${LAYER}.json`
+      name: TREE, folder: 'nginx-tree',
+      http: port => nginxConfig({ root: tree, listen: `127.0.0.1:${port}`, gateway: one }),
+      settings: 'what tilecouch export --tree --nginx writes, with a gateway behind',
+      header: ['x-tilecouch-cache', 'file'], passed: `/${LAYER}.json`
     })
   })
 
@@ -66,9 +83,11 @@ export async function startServers ({ url, dir, places, unused, tileOf, store, s
   })
 
   await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
-    const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: cache, dir: path.join(dir, 'mapproxy'), place })
+    const running = await mapproxy.startMapProxy(found,
+      { server: origin, db: pathname.slice(1), tree: cache, dir: path.join(dir, 'mapproxy'), place })
     const server = addRunning('MapProxy', running).url
-    tasks.push({ name: names.MAPPROXY_FILES, url: server, pathOf: running.pathOf('files') }, { name: names.MAPPROXY_COUCH, url: server, pathOf: running.pathOf('couch') })
+    tasks.push({ name: names.MAPPROXY_FILES, url: server, pathOf: running.pathOf('files') },
+      { name: names.MAPPROXY_COUCH, url: server, pathOf: running.pathOf('couch') })
   })
 
   return { tasks: tasks.sort((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)), missing, programs }

@@ -17,7 +17,9 @@ const T1 = '2021-01-01T00:00:00Z'
 const T2 = '2022-01-01T00:00:00Z'
 
 /** Oldest first. */
-const activityOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="activity:2"&endkey="activity:3"`)).rows.map(({ doc }) => doc)
+const activityOf = async url => (
+  await json(`${url}/_all_docs?include_docs=true&startkey="activity:2"&endkey="activity:3"`)
+).rows.map(({ doc }) => doc)
 
 async function tilesIn (folder, seed = 0, side = 3) {
   for (let x = 0; x < side; x++) {
@@ -62,44 +64,56 @@ withPeople('the activity of commands', start => {
 
   it('names the fields of a layer before and after, and a new layer', async () => {
     assert.deepEqual(await notedOf('layer', 'osm', '--title', 'Roads', '--no-ttl'), [{
-      via: 'tilecouch layer', what: 'layer', done: 'changed', layer: 'osm', fields: { name: { before: 'Streets', after: 'Roads' }, ttl: { before: 60 } }
+      via: 'tilecouch layer', what: 'layer', done: 'changed', layer: 'osm',
+      fields: { name: { before: 'Streets', after: 'Roads' }, ttl: { before: 60 } }
     }])
     assert.deepEqual(await notedOf('layer', 'osm', '--title', 'Roads'), [], 'nothing has changed')
     assert.deepEqual(await notedOf('layer', 'osm'), [], 'it was shown')
-    const [made] = await notedOf('layer', 'town', '--title', 'Town', '--upstream', 'https://tiles.example.org/{z}/{x}/{y}.png')
-    assert.deepEqual([made.what, made.done, made.layer, made.fields.name, made.fields.upstream.after.url], ['layer', 'created', 'town', { after: 'Town' }, 'https://tiles.example.org/{z}/{x}/{y}.png'])
+    const [made] =
+      await notedOf('layer', 'town', '--title', 'Town', '--upstream', 'https://tiles.example.org/{z}/{x}/{y}.png')
+    assert.deepEqual([made.what, made.done, made.layer, made.fields.name, made.fields.upstream.after.url],
+      ['layer', 'created', 'town', { after: 'Town' }, 'https://tiles.example.org/{z}/{x}/{y}.png'])
   })
 
   it('names retention as a whole, and a style by its time', async () => {
     const [kept] = await notedOf('layer', 'osm', '--keep-daily', '30')
     assert.deepEqual(kept.fields, { retention: { after: { daily: 30 } } })
     const file = path.join(folder.dir, 'style.json')
-    await writeFile(file, JSON.stringify({ version: 8, sources: { a: { type: 'raster', url: 'couch://osm' } }, layers: [] }))
+    await writeFile(file,
+      JSON.stringify({ version: 8, sources: { a: { type: 'raster', url: 'couch://osm' } }, layers: [] }))
     const argv = ['layer', 'osm', '--style', file, '--time', '2021']
-    assert.deepEqual(await notedOf(...argv), [{ via: 'tilecouch layer', what: 'style', done: 'created', layer: 'osm', edition: T1 }])
+    assert.deepEqual(await notedOf(...argv),
+      [{ via: 'tilecouch layer', what: 'style', done: 'created', layer: 'osm', edition: T1 }])
     assert.deepEqual(await notedOf(...argv), [])
-    assert.deepEqual(await notedOf('remove', 'osm', '--style', '2021', '--yes'), [{ via: 'tilecouch remove', what: 'style', done: 'removed', layer: 'osm', edition: T1 }])
+    assert.deepEqual(await notedOf('remove', 'osm', '--style', '2021', '--yes'),
+      [{ via: 'tilecouch remove', what: 'style', done: 'removed', layer: 'osm', edition: T1 }])
   })
 
-  it('is one document of a load that makes a layer or an edition, and none of one that changes nothing', async function () {
+  it('is one document of a load that makes a layer or an edition, and none of ' +
+    'one that changes nothing', async function () {
     this.timeout(60000)
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
     const load = ['load', files, '--layer', 'survey']
     assert.deepEqual(await notedOf(...load, '--time', T1), [{
-      via: 'tilecouch load', what: 'layer', done: 'created', layer: 'survey', edition: T1, fields: { tiles: { after: 9 }, created: { after: 9 } }
+      via: 'tilecouch load', what: 'layer', done: 'created', layer: 'survey',
+      edition: T1, fields: { tiles: { after: 9 }, created: { after: 9 } }
     }])
     assert.deepEqual(await notedOf(...load, '--time', T1), [])
     const others = await tilesIn(path.join(folder.dir, 'others'), 50)
     assert.deepEqual(await notedOf('load', others, '--layer', 'survey', '--time', T2), [{
-      via: 'tilecouch load', what: 'edition', done: 'created', layer: 'survey', edition: T2, fields: { tiles: { after: 9 }, advanced: { after: 9 } }
+      via: 'tilecouch load', what: 'edition', done: 'created', layer: 'survey',
+      edition: T2, fields: { tiles: { after: 9 }, advanced: { after: 9 } }
     }])
     assert.deepEqual(await notedOf('remove', 'survey', '--edition', '2022', '--dry-run'), [])
     const [gone] = await notedOf('remove', 'survey', '--edition', '2022', '--yes')
-    assert.deepEqual([gone.what, gone.done, gone.edition, gone.fields.removedVersions], ['edition', 'removed', T2, { after: 9 }])
+    assert.deepEqual([gone.what, gone.done, gone.edition, gone.fields.removedVersions],
+      ['edition', 'removed', T2, { after: 9 }])
     const [copied] = await notedOf('copy', 'survey', 'twin')
-    assert.deepEqual([copied.what, copied.done, copied.layer, copied.fields.copiedFrom], ['layer', 'created', 'twin', { after: 'survey' }])
+    assert.deepEqual([copied.what, copied.done, copied.layer, copied.fields.copiedFrom],
+      ['layer', 'created', 'twin', { after: 'survey' }])
     assert.deepEqual(await notedOf('copy', 'twin', 'brother', '--move'), [{
-      via: 'tilecouch copy --move', what: 'layer', done: 'changed', layer: 'brother', fields: { layer: { before: 'twin', after: 'brother' } }
+      via: 'tilecouch copy --move', what: 'layer', done: 'changed',
+      layer: 'brother', fields: { layer: { before: 'twin', after: 'brother' } }
     }])
     const [removed] = await notedOf('remove', 'brother', '--all', '--yes')
     assert.deepEqual([removed.what, removed.done, removed.layer], ['layer', 'removed', 'brother'])
@@ -109,28 +123,39 @@ withPeople('the activity of commands', start => {
     this.timeout(30000)
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--dry-run'), [])
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--yes'), [{
-      via: 'tilecouch prune', what: 'layer', done: 'changed', layer: 'osm', fields: { removedTiles: { after: 16 }, removedVersions: { after: 16 } }
+      via: 'tilecouch prune', what: 'layer', done: 'changed', layer: 'osm',
+      fields: { removedTiles: { after: 16 }, removedVersions: { after: 16 } }
     }])
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--yes'), [])
   })
 
   it('names the settings and the access before and after', async () => {
     assert.deepEqual(await notedOf('settings', '--title', 'Maps', '--activity-days', '90'), [{
-      via: 'tilecouch settings', what: 'store', done: 'changed', fields: { title: { after: 'Maps' }, activityDays: { after: 90 } }
+      via: 'tilecouch settings', what: 'store', done: 'changed',
+      fields: { title: { after: 'Maps' }, activityDays: { after: 90 } }
     }])
-    assert.deepEqual(await notedOf('settings', '--title', ''), [{ via: 'tilecouch settings', what: 'store', done: 'changed', fields: { title: { before: 'Maps' } } }])
+    assert.deepEqual(await notedOf('settings', '--title', ''),
+      [{ via: 'tilecouch settings', what: 'store', done: 'changed', fields: { title: { before: 'Maps' } } }])
     assert.deepEqual(await notedOf('settings', '--title', 'Plans', '--dry-run'), [])
     const { code, err } = await runCommand(['settings', '--activity-days', '29', '--db', own.url])
     assert.match(`${code} ${err}`, /^1 .*30 to 36500 days/s)
     const [change] = await notedOf('access', '--writer', 'anna')
-    assert.deepEqual([change.what, change.done, change.fields.writers.after], ['access', 'changed', { names: ['anna'], roles: [] }])
+    assert.deepEqual([change.what, change.done, change.fields.writers.after],
+      ['access', 'changed', { names: ['anna'], roles: [] }])
     assert.deepEqual(await notedOf('access', '--writer', 'anna'), [])
     await notedOf('access', '--any-writer')
   })
 
   it('has no password of an address that was typed', async () => {
     const couch = new Couch(own.url)
-    const change = /** @type {const} */ ({ what: 'layer', done: 'changed', layer: 'osm', name: 'http://u:pw-1@h/', fields: { upstream: { before: { url: 'http://u:pw-2@h/{z}?key=pw-3&a=1', headers: { 'X-Api-Key': 'pw-4' } }, after: 'x'.repeat(9999) } } })
+    const change = /** @type {const} */ (
+      {
+        what: 'layer', done: 'changed', layer: 'osm', name: 'http://u:pw-1@h/',
+        fields: { upstream: {
+          before: { url: 'http://u:pw-2@h/{z}?key=pw-3&a=1', headers: { 'X-Api-Key': 'pw-4' } }, after: 'x'.repeat(9999)
+        } }
+      }
+    )
     await recordActivity(couch, 'layer', change)
     const doc = (await activityOf(own.url)).at(-1)
     assert.doesNotMatch(JSON.stringify(doc), /pw-/)
@@ -142,9 +167,11 @@ withPeople('the activity of commands', start => {
     const user = decodeURIComponent(new URL(own.url).username)
     const day = days => new Date(Date.now() - days * 86_400_000).toISOString()
     const docs = [10, 80, 100, 400].map((days, at) => ({
-      _id: `activity:${day(days).replace(/[-:.Z]/g, '')}-000${at}`, type: 'activity', user, at: `${day(days).slice(0, 19)}Z`, what: 'layer', done: 'changed', layer: `old${days}`
+      _id: `activity:${day(days).replace(/[-:.Z]/g, '')}-000${at}`,
+      type: 'activity', user, at: `${day(days).slice(0, 19)}Z`, what: 'layer', done: 'changed', layer: `old${days}`
     }))
-    const answers = await json(`${own.url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+    const answers = await json(`${own.url}/_bulk_docs`,
+      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
     assert.deepEqual(answers.filter(({ error }) => error), [])
     const left = async () => (await activityOf(own.url)).map(({ layer }) => layer).filter(layer => /^old/.test(layer))
     await notedOf('settings', '--activity-days', '')
@@ -164,12 +191,16 @@ withPeople('the activity of commands', start => {
     const [user, password] = server.writer
     const root = decodeURIComponent(new URL(own.url).username)
     const urlOf = ([username, secret]) => Object.assign(new URL(own.url), { username, password: secret }).href
-    await json(`${own.url}/activity:20010101T000000000-aaaa`, { method: 'PUT', body: JSON.stringify({ type: 'activity', user: root, at: '2001-01-01T00:00:00Z', what: 'layer', done: 'created' }) })
+    await json(`${own.url}/activity:20010101T000000000-aaaa`,
+      { method: 'PUT', body: JSON.stringify(
+        { type: 'activity', user: root, at: '2001-01-01T00:00:00Z', what: 'layer', done: 'created' }
+      ) })
     const before = (await activityOf(own.url)).length
     const { code, err } = await runCommand(['layer', 'osm', '--title', 'x', '--db', urlOf([user, password])])
     assert.equal(code, 0, err)
     const docs = await activityOf(own.url)
-    assert.deepEqual([docs.length, docs[0]._id, docs.at(-1).user], [before + 1, 'activity:20010101T000000000-aaaa', user])
+    assert.deepEqual([docs.length, docs[0]._id, docs.at(-1).user],
+      [before + 1, 'activity:20010101T000000000-aaaa', user])
     await recordActivity(new Couch(urlOf(server.reader)), 'layer', { what: 'layer', done: 'changed', layer: 'osm' })
     assert.equal((await activityOf(own.url)).length, before + 1)
     await notedOf('layer', 'osm', '--title', 'y')

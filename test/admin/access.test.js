@@ -6,7 +6,9 @@ import { activityOf, hashOf, parseToken } from '../../core/index.js'
 import { screens } from '../viewer/browser.js'
 import { onAdmin } from './stage.js'
 
-const isRead = page => page.waitForFunction(() => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]'))
+const isRead = page => page.waitForFunction(
+  () => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]')
+)
 const group = (page, name) => page.getByRole('group', { name, exact: true })
 
 /** Adds a user or a role to a list. */
@@ -56,12 +58,17 @@ onAdmin('access', (stage, kind) => {
     assert.deepEqual([readers.names, readers.roles], [['anna'], ['tilecouch-writer', 'staff']], 'a writer reads, too')
     assert.deepEqual([writers.names, writers.roles], [['anna'], ['tilecouch-writer']])
     assert.ok(admins.names.includes('boss'))
-    if (shot) await page.screenshot({ path: `${shot}/access-${kind === 'CouchDB' ? 'couch' : 'embedded'}-desk.png`, fullPage: true })
+    if (shot) {
+      await page.screenshot(
+        { path: `${shot}/access-${kind === 'CouchDB' ? 'couch' : 'embedded'}-desk.png`, fullPage: true }
+      )
+    }
     await group(page, 'Writers').getByRole('button', { name: 'Remove anna from the writers' }).click()
     await group(page, 'Writers').locator('.chip').filter({ hasText: 'anna' }).waitFor({ state: 'detached' })
     await group(page, 'Admins of this store').getByRole('button', { name: 'Remove boss from the admins' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-    await group(page, 'Admins of this store').locator('.chip').filter({ hasText: 'boss' }).waitFor({ state: 'detached' })
+    await group(page, 'Admins of this store').locator('.chip').filter({ hasText: 'boss' })
+      .waitFor({ state: 'detached' })
     const after = await accessOf(stage.store)
     assert.deepEqual([after.writers.names, after.admins.names.includes('boss')], [[], false])
     const notes = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
@@ -87,7 +94,9 @@ onAdmin('access', (stage, kind) => {
     await isRead(page)
     await setAccess(stage.store, { writers: { names: ['<b>otto</b>'] } })
     const { name } = stage.owner
-    await stage.store.couch.bulk([activityOf({ what: 'access', done: 'changed' }, { user: name, at: Date.now(), via: 'access' })])
+    await stage.store.couch.bulk(
+      [activityOf({ what: 'access', done: 'changed' }, { user: name, at: Date.now(), via: 'access' })]
+    )
     await group(page, 'Writers').getByText('<b>otto</b>').waitFor()
   })
 
@@ -107,7 +116,9 @@ onAdmin('access', (stage, kind) => {
   it('shouts when everybody may write', async () => {
     const { couch } = stage.store
     const design = await couch.request({ path: '_design/tiles' })
-    await couch.request({ method: 'PUT', path: '_design/tiles', body: JSON.stringify({ ...design, validate_doc_update: undefined }) })
+    await couch.request(
+      { method: 'PUT', path: '_design/tiles', body: JSON.stringify({ ...design, validate_doc_update: undefined }) }
+    )
     try {
       const page = await stage.enter('access')
       await page.getByText('EVERYBODY MAY WRITE').waitFor()
@@ -133,7 +144,8 @@ onAdmin('access', (stage, kind) => {
     const text = await card.locator('.made code').first().innerText()
     const { id, secret } = /** @type {any} */ (parseToken(text))
     const stored = await stage.store.couch.request({ path: `token:${id}` })
-    assert.deepEqual([stored.hash, stored.layers, stored.user], [await hashOf(secret), ['osm', 'draft-*'], stage.owner.name])
+    assert.deepEqual([stored.hash, stored.layers, stored.user],
+      [await hashOf(secret), ['osm', 'draft-*'], stage.owner.name])
     const row = card.getByRole('row').filter({ hasText: '<i>the press</i>' })
     await row.getByText('valid', { exact: true }).waitFor()
     const name = kind === 'CouchDB' ? 'couch' : 'embedded'
@@ -145,11 +157,13 @@ onAdmin('access', (stage, kind) => {
     assert.ok((await stage.store.couch.request({ path: `token:${id}` })).revoked)
     const all = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
     assert.equal(all.filter(({ doc }) => doc.what === 'token').length, 2)
-    assert.ok(!JSON.stringify(all).includes(secret) && !JSON.stringify(all).includes(stored.hash), 'neither secret nor hash')
+    assert.ok(!JSON.stringify(all).includes(secret) && !JSON.stringify(all).includes(stored.hash),
+      'neither secret nor hash')
     await row.getByRole('button', { name: 'Remove' }).click()
     await row.waitFor({ state: 'detached' })
     if (shot) {
-      const phone = await stage.enter('access', stage.owner, /** @type {any} */ ({ ...screens.phone, colorScheme: 'dark' }))
+      const phone =
+        await stage.enter('access', stage.owner, /** @type {any} */ ({ ...screens.phone, colorScheme: 'dark' }))
       await isRead(phone)
       await phone.screenshot({ path: `${shot}/access-${name}-phone.png`, fullPage: true })
     }

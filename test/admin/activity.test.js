@@ -6,14 +6,18 @@ import { onAdmin } from './stage.js'
 
 const DAY = 86_400_000 // milliseconds
 const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
-const runOf = (milliseconds, number) => `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
+const runOf = (milliseconds, number) =>
+  `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
 onAdmin('activity', stage => {
   let number = 0
   /** A document of activity so many days ago. */
   const noted = (days, fields) => {
     const at = Date.now() - days * DAY
-    return { _id: activityId(runOf(at, number++)), type: 'activity', user: stage.owner.name, at: timeOf(at), via: 'page', what: 'layer', done: 'changed', ...fields }
+    return {
+      _id: activityId(runOf(at, number++)), type: 'activity', user: stage.owner.name,
+      at: timeOf(at), via: 'page', what: 'layer', done: 'changed', ...fields
+    }
   }
   const put = async docs => {
     const refused = (await stage.store.couch.bulk(docs)).filter(({ error }) => error)
@@ -30,9 +34,22 @@ onAdmin('activity', stage => {
   before(async () => {
     await stage.store.defineLayer('osm')
     await put([
-      noted(2, { layer: 'osm', fields: { name: { before: 'Streets', after: 'Roads' }, ttl: { before: 3600 }, pruned: { after: '2024-03-01T00:00:00Z' }, legend: { after: 'x'.repeat(500) } } }),
-      noted(1, { layer: 'town', what: 'edition', done: 'created', edition: '2024-03-01T00:00:00Z', via: 'tilecouch load', fields: { tiles: { after: 12345 } } }),
-      noted(1.0001, { what: 'access', fields: { writers: { before: { names: [], roles: [] }, after: { names: ['<b>anna</b>'], roles: ['survey'] } } } }),
+      noted(2,
+        {
+          layer: 'osm',
+          fields: { name: { before: 'Streets', after: 'Roads' }, ttl: {
+            before: 3600
+          }, pruned: { after: '2024-03-01T00:00:00Z' }, legend: { after: 'x'.repeat(500) } }
+        }),
+      noted(1,
+        {
+          layer: 'town', what: 'edition', done: 'created', edition: '2024-03-01T00:00:00Z',
+          via: 'tilecouch load', fields: { tiles: { after: 12345 } }
+        }),
+      noted(1.0001,
+        { what: 'access', fields: {
+          writers: { before: { names: [], roles: [] }, after: { names: ['<b>anna</b>'], roles: ['survey'] } }
+        } }),
       noted(400, { layer: 'longago' })
     ])
   })
@@ -53,7 +70,8 @@ onAdmin('activity', stage => {
 
   it('links a layer and an edition to their places', async () => {
     const page = await enter()
-    assert.deepEqual(await page.locator('.activity .subject a').evaluateAll(links => links.map(link => link.getAttribute('href'))),
+    assert.deepEqual(await page.locator('.activity .subject a')
+      .evaluateAll(links => links.map(link => link.getAttribute('href'))),
       ['#layers/town', '#editions/town/2024-03-01T00:00:00Z', '#access', '#layers/osm'])
     await page.getByRole('link', { name: 'osm', exact: true }).click()
     await page.waitForFunction(() => document.location.hash === '#layers/osm')
@@ -72,7 +90,9 @@ onAdmin('activity', stage => {
     await inHead(page, 'User').selectOption(stage.owner.name)
     assert.equal(await entries(page).count(), 1)
     await page.evaluate(() => { document.location.hash = 'activity/town' })
-    await page.waitForFunction(() => [...document.querySelectorAll('.filters select')].some(each => /** @type {any} */ (each).value === 'town'))
+    await page.waitForFunction(
+      () => [...document.querySelectorAll('.filters select')].some(each => /** @type {any} */ (each).value === 'town')
+    )
     await inHead(page, 'What').selectOption('')
     await page.locator('.activity li', { hasText: 'Edition town' }).waitFor()
     assert.equal(await entries(page).count(), 1)
@@ -133,7 +153,10 @@ onAdmin('activity', stage => {
 
   it('stays quick with many changes: a part is drawn, and the rest by a button', async function () {
     this.timeout(60000)
-    await put(Array.from({ length: 1500 }, (_, at) => noted(1 + at / 100, { layer: `sheet-${at % 200}`, fields: { name: { before: 'Sheet', after: `Sheet ${at}` } } })))
+    await put(
+      Array.from({ length: 1500 }, (_, at) => noted(1 + at / 100,
+        { layer: `sheet-${at % 200}`, fields: { name: { before: 'Sheet', after: `Sheet ${at}` } } }))
+    )
     const page = await enter()
     await page.getByText(/1,50\d changes/).waitFor()
     assert.equal(await entries(page).count(), 40)

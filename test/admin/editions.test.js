@@ -23,8 +23,10 @@ onAdmin('editions', stage => {
   before(async () => {
     await loaded('osm', T1, { ...base, ...tiles(8, 80, () => 1) }, { title: 'First survey' })
     // a part: what it does not name stays
-    await loaded('osm', T2, { ...tiles(8, 10, x => x < 3 ? 2 : 1), '8/100/100': 5, '8/101/100': 5 }, { title: '<b>Bold</b> <img src=x onerror=alert(1)>' })
-    await loaded('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : x < 3 && y < 10 ? 2 : 1) }, { title: 'Whole', complete: true })
+    await loaded('osm', T2, { ...tiles(8, 10, x => x < 3 ? 2 : 1), '8/100/100': 5, '8/101/100': 5 },
+      { title: '<b>Bold</b> <img src=x onerror=alert(1)>' })
+    await loaded('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : x < 3 && y < 10 ? 2 : 1) },
+      { title: 'Whole', complete: true })
   })
 
   it('are listed by layer, the newest first, with what they counted', async () => {
@@ -54,7 +56,10 @@ onAdmin('editions', stage => {
   it('say what the map would show without them', async () => {
     const page = await stage.enter(`editions/osm/${T2}`)
     const card = page.locator('.card.remove')
-    await card.getByText('Without this edition, from 1 Mar 2024 until Whole (1 Jun 2024), the map would show what it shows at First survey (1 Jan 2023).').waitFor()
+    await card.getByText(
+      'Without this edition, from 1 Mar 2024 until Whole (1 Jun 2024), the map would show what it shows at First ' +
+        'survey (1 Jan 2023).'
+    ).waitFor()
     await card.getByText('32 versions go.').waitFor()
     await card.getByText('30 tiles fall back to their version before.').waitFor()
     await card.getByText('2 tiles had no version before.').waitFor()
@@ -83,7 +88,8 @@ onAdmin('editions', stage => {
     const [note] = rows.map(({ doc }) => doc).filter(({ layer, via }) => layer === 'town' && via === 'page')
     const { user, what, done, edition, fields } = note
     assert.deepEqual({ user, what, done, edition, fields }, {
-      user: stage.owner.name, what: 'edition', done: 'changed', edition: T1, fields: { title: { before: 'Old', after: 'New' } }
+      user: stage.owner.name, what: 'edition', done: 'changed', edition: T1,
+      fields: { title: { before: 'Old', after: 'New' } }
     })
   })
 

@@ -4,12 +4,15 @@ import { ordersAfter } from '../../attachments/admin/layers/order.js'
 
 describe('the order of layers', () => {
   const listed = (layers, orders) => layers.map(layer => ({ ...layer, order: orders.get(layer.layer) ?? layer.order }))
-    .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || (a.layer < b.layer ? -1 : 1)).map(({ layer }) => layer)
+    .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || (a.layer < b.layer ? -1 : 1))
+      .map(({ layer }) => layer)
   const names = ['a', 'b', 'c', 'd', 'e']
 
   for (const [what, orders] of Object.entries({
-    'layers without any': [undefined, undefined, undefined, undefined, undefined], 'some layers': [10, 20, undefined, undefined, undefined],
-    'all layers': [10, 20, 30, 40, 50], 'layers without room between them': [1, 2, 3, 4, 5], 'layers that have the same': [7, 7, 7, 7, 7]
+    'layers without any': [undefined, undefined, undefined, undefined, undefined],
+    'some layers': [10, 20, undefined, undefined, undefined],
+    'all layers': [10, 20, 30, 40, 50], 'layers without room between them': [1, 2, 3, 4, 5],
+    'layers that have the same': [7, 7, 7, 7, 7]
   })) {
     it(`puts each at each place, of ${what}`, () => {
       const layers = names.map((layer, at) => ({ layer, order: orders[at] }))

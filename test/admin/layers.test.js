@@ -29,7 +29,8 @@ onAdmin('layers', stage => {
     await page.getByText('No layers yet.').waitFor()
     await page.getByRole('button', { name: 'New layer' }).click()
     const make = page.getByRole('button', { name: 'Make the layer' })
-    for (const [name, why] of [['Big Town', 'A name has 1 to 63'], ['edition', 'A name has 1 to 63'], ['work', 'This name is reserved']]) {
+    for (const [name, why] of [['Big Town', 'A name has 1 to 63'],
+      ['edition', 'A name has 1 to 63'], ['work', 'This name is reserved']]) {
       await page.getByLabel('Name in addresses').fill(name)
       await make.click()
       await page.getByText(why).waitFor()
@@ -46,19 +47,25 @@ onAdmin('layers', stage => {
     await make.click()
     await page.getByText('There is a layer made already.').waitFor()
     const [note] = await notes('made')
-    assert.deepEqual([note.what, note.done, note.user, note.fields.name.after], ['layer', 'created', stage.owner.name, '<b>Made</b>'])
+    assert.deepEqual([note.what, note.done, note.user, note.fields.name.after],
+      ['layer', 'created', stage.owner.name, '<b>Made</b>'])
   })
 
   it('writes only the fields that were changed, and says at each field what is wrong', async () => {
-    await stage.store.defineLayer('plain', { name: 'Plain', description: 'stays', minzoom: 2, maxzoom: 9, ttl: 3600, bounds: [5, 45, 10, 48] })
+    await stage.store.defineLayer('plain',
+      { name: 'Plain', description: 'stays', minzoom: 2, maxzoom: 9, ttl: 3600, bounds: [5, 45, 10, 48] })
     const before = await doc('plain')
     const page = await form('plain')
-    assert.deepEqual(await Promise.all(['ttl', 'bounds', 'minzoom'].map(name => input(page, name).inputValue())), ['1h', '5, 45, 10, 48', '2'])
+    assert.deepEqual(await Promise.all(['ttl', 'bounds', 'minzoom'].map(name => input(page, name).inputValue())),
+      ['1h', '5, 45, 10, 48', '2'])
     for (const [name, bad, why] of [
-      ['bounds', '5, 48, 10, 45', 'Type four numbers'], ['ttl', 'soon', 'a number and a unit'], ['minzoom', '31', 'from 0 to 30'],
-      ['minzoom', '10', 'must not be greater'], ['retina', 'Town', 'name of another layer'], ['same', 'colours', 'Type pixels'],
+      ['bounds', '5, 48, 10, 45', 'Type four numbers'], ['ttl', 'soon', 'a number and a unit'],
+      ['minzoom', '31', 'from 0 to 30'],
+      ['minzoom', '10', 'must not be greater'], ['retina', 'Town', 'name of another layer'],
+      ['same', 'colours', 'Type pixels'],
       ['upstream.url', 'https://tiles.example.org/{z}/{x}.png', 'needs {y}'],
-      ['upstream.url', 'https://tiles.example.org/{z}/{x}/{y}.png?key=abc', 'which is secret'], ['retention.daily', '1.5', 'whole number']
+      ['upstream.url', 'https://tiles.example.org/{z}/{x}/{y}.png?key=abc', 'which is secret'],
+      ['retention.daily', '1.5', 'whole number']
     ]) {
       await input(page, name).fill(bad)
       await save(page)
@@ -89,7 +96,8 @@ onAdmin('layers', stage => {
     await page.getByText('Live', { exact: true }).first().waitFor()
     await input(page, 'name').fill('Mine')
     await stage.store.defineLayer('live', stored => ({ ...stored, attribution: 'new', ttl: 60 }))
-    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('[data-field="attribution"]')).value === 'new')
+    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('[data-field="attribution"]'))
+      .value === 'new')
     assert.deepEqual([await input(page, 'name').inputValue(), await input(page, 'ttl').inputValue()], ['Mine', '1m'])
     await stage.store.defineLayer('live', stored => ({ ...stored, name: 'Theirs' }))
     await page.getByText('Somebody else has changed this meanwhile to: Theirs').waitFor()
@@ -139,7 +147,8 @@ onAdmin('layers', stage => {
     const page = await form('past')
     assert.equal(await page.locator('.retention .command').isVisible(), false)
     for (const [rule, value] of [['daily', '3'], ['within', '2d']]) await input(page, `retention.${rule}`).fill(value)
-    await page.locator('.retention .command').getByText('tilecouch prune past --keep-daily 3 --keep-within 2d --dry-run').waitFor()
+    await page.locator('.retention .command')
+      .getByText('tilecouch prune past --keep-daily 3 --keep-within 2d --dry-run').waitFor()
     assert.equal((await doc('past')).retention, undefined)
     await save(page)
     await saved(page)
@@ -148,15 +157,21 @@ onAdmin('layers', stage => {
   })
 
   it('moves layers within their group, with keys', async () => {
-    for (const name of ['a', 'b', 'c']) await stage.store.defineLayer(`row-${name}`, { name: `Row ${name}`, group: 'Rows' })
+    for (const name of ['a', 'b', 'c']) {
+      await stage.store.defineLayer(`row-${name}`, { name: `Row ${name}`, group: 'Rows' })
+    }
     const page = await stage.enter('layers')
     await page.getByRole('button', { name: 'Change the order' }).click()
-    const rows = () => page.locator('[data-layer^="row-"]').evaluateAll(nodes => nodes.map(node => node.getAttribute('data-layer')))
+    const rows = () => page.locator('[data-layer^="row-"]')
+      .evaluateAll(nodes => nodes.map(node => node.getAttribute('data-layer')))
     await page.getByRole('button', { name: 'Move Row c up' }).focus()
     for (const wanted of ['row-a,row-c,row-b', 'row-c,row-a,row-b']) {
       await page.keyboard.press('Enter')
-      await page.waitForFunction(text => [...document.querySelectorAll('[data-layer^="row-"]')].map(node => node.getAttribute('data-layer')).join() === text, wanted)
-      assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Move Row c up', 'the key stays where it was')
+      await page.waitForFunction(text => [
+        ...document.querySelectorAll('[data-layer^="row-"]')
+      ].map(node => node.getAttribute('data-layer')).join() === text, wanted)
+      assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+        'Move Row c up', 'the key stays where it was')
     }
     await page.reload()
     await page.locator('[data-layer="row-c"]').waitFor()
@@ -164,7 +179,9 @@ onAdmin('layers', stage => {
     await page.goto(stage.backend.viewer)
     const names = page.locator('.layers .title', { hasText: /^Row/ })
     await names.nth(2).waitFor()
-    await page.waitForFunction(() => /** @type {HTMLElement | null} */ (document.querySelector('.layers .title'))?.innerText)
+    await page.waitForFunction(
+      () => /** @type {HTMLElement | null} */ (document.querySelector('.layers .title'))?.innerText
+    )
     assert.deepEqual(await names.allInnerTexts(), ['Row c', 'Row a', 'Row b'], 'the map lists them so')
   })
 

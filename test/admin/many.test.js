@@ -53,10 +53,12 @@ function * documents (user) {
   for (let number = 0; number < MIRRORS; number++) {
     const at = now - number * 60_000
     yield {
-      _id: workId(runOf(at, number)), type: 'work', command: 'mirror', args: ['mirror', 'http://origin/tiles'], state: 'running', user,
+      _id: workId(runOf(at, number)), type: 'work', command: 'mirror',
+      args: ['mirror', 'http://origin/tiles'], state: 'running', user,
       started: timeOf(at), seen: timeOf(now), every: 30, unit: 'documents', done: 100 * number, host: `edge-${number}`,
       about: {
-        source: 'http://main.example.org/tiles', target: `http://edge-${number}.example.org/tiles`, state: 'following', lag: number
+        source: 'http://main.example.org/tiles', target: `http://edge-${number}.example.org/tiles`,
+        state: 'following', lag: number
       }
     }
   }

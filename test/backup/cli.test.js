@@ -33,17 +33,20 @@ onEachStore('tilecouch backup and restore', backend => {
   it('print what was written, or JSON', async () => {
     const made = await run('backup', file('a.tcb'), '--db', url)
     assert.deepEqual([made.code, made.err], [0, ''])
-    assert.match(made.out, /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read again.*\n.*one moment\n$/)
+    assert.match(made.out,
+      /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read again.*\n.*one moment\n$/)
     assert.doesNotMatch(made.out + made.err, /admin:|test@/)
     const next = JSON.parse((await run('backup', file('b.tcb'), '--base', file('a.tcb'), '--db', url, '--json')).out)
     assert.deepEqual([next.documents, next.moment, next.base], [0, 'store', file('a.tcb')])
     const looked = await run('restore', file('b.tcb'), file('a.tcb'), '--dry-run')
     assert.equal(looked.code, 0, looked.err)
-    assert.match(looked.out, /from .*a\.tcb, .*b\.tcb\n.*\n {2}By these files the role tilecouch-writer may write\n {2}By these files everybody may read, without a name\n {2}Every block, digest and count is right. Nothing was written\.\n$/)
+    assert.match(looked.out,
+      /from .*a\.tcb, .*b\.tcb\n.*\n {2}By these files the role tilecouch-writer may write\n {2}By these files everybody may read, without a name\n {2}Every block, digest and count is right. Nothing was written\.\n$/)
     const full = await run('restore', file('a.tcb'), '--dry-run', '--db', url)
     assert.deepEqual([full.code, full.out], [1, ''])
     assert.match(full.err, /RESTORE_NOT_EMPTY/)
-    for (const wrong of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url], ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
+    for (const wrong of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url],
+      ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
   })
 
   it('count the same versions of tiles, and no blocks of digests among them', async () => {
@@ -59,7 +62,9 @@ onEachStore('tilecouch backup and restore', backend => {
 
   it('go through a pipe', async () => {
     const to = await backend.database()
-    const { code, stderr, stdout } = await execute('sh', ['-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --yes --db "$3" --json', process.execPath, BIN, url, to])
+    const { code, stderr, stdout } = await execute('sh', [
+      '-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --yes --db "$3" --json', process.execPath, BIN, url, to
+    ])
     assert.equal(code, 0, stderr)
     const { differences, compared, access } = JSON.parse(stdout)
     assert.deepEqual([differences, access], [0, 'restored'])
@@ -71,7 +76,9 @@ onEachStore('tilecouch backup and restore', backend => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
     const page = { content_type: 'text/html', data: btoa('<script>alert(1)</script>') }
-    await post(`${own}/_bulk_docs`, { new_edits: false, docs: [leaf('layer:osm', ['a'], { type: 'layer', layer: 'osm' }), leaf('layer:page', ['a'], { type: 'layer', layer: 'page', _attachments: { 'index.html': page } })] })
+    await post(`${own}/_bulk_docs`,
+      { new_edits: false, docs: [leaf('layer:osm', ['a'], { type: 'layer', layer: 'osm' }),
+        leaf('layer:page', ['a'], { type: 'layer', layer: 'page', _attachments: { 'index.html': page } })] })
     await run('backup', file('a.tcb'), '--db', own)
     const to = await backend.database()
     const { code, out } = await run('restore', file('a.tcb'), '--yes', '--db', to)

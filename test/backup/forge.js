@@ -21,7 +21,11 @@ export const fullHeader = {
 
 /** The image of a tile, as a backup describes it. */
 export const withImage = (doc, data, fields) =>
-  ({ ...doc, _attachments: { tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data, ...fields } } })
+  (
+    { ...doc, _attachments: {
+      tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data, ...fields }
+    } }
+  )
 
 /** Collects in `parts` what is written. @param {Buffer[]} parts */
 export const memorySink = parts => ({
@@ -48,7 +52,8 @@ function withoutData ({ _attachments: images, ...doc }) {
  * @param {any} change functions of `header`, `docs`, `page` and `trailer`; signature: bytes after the trailer; recount:
  *   the counts of the trailer are right
  */
-export async function rewrite (from, to, { header = same, docs = same, page = same, trailer = same, signature = undefined, recount = false }) {
+export async function rewrite (from, to,
+  { header = same, docs = same, page = same, trailer = same, signature = undefined, recount = false }) {
   const parts = [MAGIC]
   const counts = noCounts()
   for await (const part of readFileParts(from)) {

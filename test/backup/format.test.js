@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { DOCUMENTS, END, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, formatDefaults } from '../../loader/backup/format.js'
+import { DOCUMENTS, END, HEADER, MAGIC, TRAILER, encodeBlock,
+  encodeFooter, formatDefaults } from '../../loader/backup/format.js'
 import { readBackup, readEnds } from '../../loader/backup/reader.js'
 import { BackupWriter } from '../../loader/backup/writer.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -11,7 +12,10 @@ import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { fullHeader, inChunks, memorySink, withImage } from './forge.js'
 
-const ending = { id: 'one', finished: '2024-01-01T00:00:01Z', moment: /** @type {const} */ ('store'), seq: '9-x', purged: '0', noted: true, security: null }
+const ending = {
+  id: 'one', finished: '2024-01-01T00:00:01Z', moment: /** @type {const} */ ('store'),
+  seq: '9-x', purged: '0', noted: true, security: null
+}
 const plainDoc = fields => ({ _id: 'layer:osm', _rev: '1-ab', _revisions: { start: 1, ids: ['ab'] }, ...fields })
 const tile = (x, seed, fields = {}) =>
   ({ ...withImage(plainDoc({ _id: `osm:5:${x}:1`, type: 'tile' }), png(seed), { revpos: 1 }), ...fields })
@@ -41,7 +45,8 @@ async function read (bytes, chunk = 1000) {
   return { docs, end }
 }
 
-const refuses = (bytes, words = /./) => assert.rejects(read(bytes), error => error.code === 'BACKUP_DAMAGED' && words.test(error.message))
+const refuses = (bytes, words = /./) => assert.rejects(read(bytes),
+  error => error.code === 'BACKUP_DAMAGED' && words.test(error.message))
 /** A file of blocks that are right in themselves. */
 const blocks = async (...made) => Buffer.concat([MAGIC, ...await Promise.all(made)])
 const documents = (docs, bytes = Buffer.alloc(0)) => encodeBlock(DOCUMENTS, { page: 1, docs }, [bytes])
@@ -54,9 +59,11 @@ describe('the file of a backup', function () {
     const bytes = await small()
     for (const chunk of [1, 7, 100000]) {
       const { docs, end } = await read(bytes, chunk)
-      assert.deepEqual(docs.map(({ _id, _rev, page }) => [_id, _rev, page]), [['osm:5:1:1', '1-ab', 1], ['osm:5:2:1', '1-ab', 1], ['osm:5:3:1', '1-ab', 1], ['osm:5:1:1', '2-cd', 2]])
+      assert.deepEqual(docs.map(({ _id, _rev, page }) => [_id, _rev, page]),
+        [['osm:5:1:1', '1-ab', 1], ['osm:5:2:1', '1-ab', 1], ['osm:5:3:1', '1-ab', 1], ['osm:5:1:1', '2-cd', 2]])
       assert.ok(docs[3]._attachments.tile.data.equals(png(4)))
-      assert.deepEqual(end.counts, { blocks: 3, documents: 4, deleted: 1, tiles: 4, attachments: 3, bytes: 3 * png(1).length })
+      assert.deepEqual(end.counts,
+        { blocks: 3, documents: 4, deleted: 1, tiles: 4, attachments: 3, bytes: 3 * png(1).length })
     }
   })
 
@@ -65,7 +72,8 @@ describe('the file of a backup', function () {
     for (let at = 0; at < bytes.length; at++) {
       const bad = Buffer.from(bytes)
       bad[at] ^= 1 << (at % 8)
-      await assert.rejects(read(bad), error => error.code === 'BACKUP_DAMAGED' || (at < MAGIC.length && error.code === 'CONFIG_INVALID'), `byte ${at}`)
+      await assert.rejects(read(bad), error => error.code === 'BACKUP_DAMAGED' ||
+        (at < MAGIC.length && error.code === 'CONFIG_INVALID'), `byte ${at}`)
     }
   })
 
@@ -77,14 +85,17 @@ describe('the file of a backup', function () {
   })
 
   it('is refused when blocks are missing, repeated or swapped', async () => {
-    const [head, one, two] = [encodeBlock(HEADER, fullHeader), documents([plainDoc()]), documents([plainDoc({ _id: 'layer:b' })])]
+    const [head, one, two] =
+      [encodeBlock(HEADER, fullHeader), documents([plainDoc()]), documents([plainDoc({ _id: 'layer:b' })])]
     const whole = await write(async writer => {
       await writer.write(1, [plainDoc()])
       await writer.write(1, [plainDoc({ _id: 'layer:b' })])
     })
     const rest = whole.subarray((await blocks(head, one, two)).length)
     assert.equal((await read(Buffer.concat([await blocks(head, one, two), rest]))).docs.length, 2)
-    for (const order of [[head, one], [head, two, one], [head, one, one, two], [one, two], [head, head, one, two]]) await refuses(Buffer.concat([await blocks(...order), rest]))
+    for (const order of [[head, one], [head, two, one], [head, one, one, two], [one, two], [head, head, one, two]]) {
+      await refuses(Buffer.concat([await blocks(...order), rest]))
+    }
   })
 
   it('of a newer program is not reported as damaged', async () => {
@@ -131,7 +142,8 @@ describe('the file of a backup', function () {
   for (const [what, docs] of Object.entries(hostile)) {
     it(`is refused with ${what}, although its check sums are right`, async () => {
       const hasImage = docs.some(doc => doc._attachments)
-      await refuses(await blocks(encodeBlock(HEADER, fullHeader), documents(docs, hasImage ? png(1) : undefined)), /block|document|bytes/)
+      await refuses(await blocks(encodeBlock(HEADER, fullHeader), documents(docs, hasImage ? png(1) : undefined)),
+        /block|document|bytes/)
     })
   }
 

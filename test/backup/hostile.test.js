@@ -68,7 +68,8 @@ onEachStore('a hostile backup', backend => {
     await refused({ page: () => 2 ** 32 }, /lacks its documents/)
     for (const q of [0, 1e9, '8', 2.5]) await refused({ header: one => ({ ...one, q }) }, /header/)
     await refused({ header: one => ({ ...one, name: { toString: 1 } }) }, /header/)
-    await refused({ docs: docs => docs.map((doc, at) => at ? doc : { ...doc, _id: '_design/tiles' }) }, /not taken from a file/)
+    await refused({ docs: docs => docs.map((doc, at) => at ? doc : { ...doc, _id: '_design/tiles' }) },
+      /not taken from a file/)
     const to = await backend.database()
     await fails(restore([file('bad.tcb')], to, { rights: 'give' }), 'BACKUP_DAMAGED')
     assert.equal((await request(to)).status, 404)
@@ -76,7 +77,8 @@ onEachStore('a hostile backup', backend => {
 
   it('opens only the given files', async () => {
     await backup(store, file('a.tcb'))
-    await rewrite(file('a.tcb'), file('b.tcb'), { header: one => ({ ...one, base: { id: 'x', made: one.made, file: '../../../etc/passwd' } }) })
+    await rewrite(file('a.tcb'), file('b.tcb'),
+      { header: one => ({ ...one, base: { id: 'x', made: one.made, file: '../../../etc/passwd' } }) })
     await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
   })
 
@@ -88,7 +90,9 @@ onEachStore('a hostile backup', backend => {
     const odd = [
       leaf(`x${'y'.repeat(1500)}`, ['a'], { _deleted: true }),
       leaf('layer:deep', ['a'], { type: 'layer', layer: 'deep', field: deep(150) }),
-      ...['many', 'more', 'most', 'other'].map(layer => leaf(`layer:${layer}`, ['a'], { type: 'layer', layer, field: Array.from({ length: 300000 }, () => 1) }))
+      ...['many', 'more', 'most', 'other'].map(
+        layer => leaf(`layer:${layer}`, ['a'], { type: 'layer', layer, field: Array.from({ length: 300000 }, () => 1) })
+      )
     ]
     for (const doc of odd) await post(`${own}/_bulk_docs`, { new_edits: false, docs: [doc] })
     const made = await backup(mine, file('a.tcb'))
@@ -110,7 +114,9 @@ describe('a hostile folder or file', function () {
   it('is refused: a folder, a pipe, nothing', async () => {
     mkdirSync(file('folder'))
     execFileSync('mkfifo', [file('pipe')])
-    for (const name of ['folder', 'pipe']) await fails(restore([file(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no regular file/)
+    for (const name of ['folder', 'pipe']) {
+      await fails(restore([file(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no regular file/)
+    }
     await fails(restore([file('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
   })
 

@@ -38,7 +38,9 @@ onEachStore('a backup between two requests', backend => {
     for (const [at, file] of files.entries()) {
       const to = await backend.database()
       await restore([file], to, { rights: 'give' })
-      await check(await Store.open(to), { decode: false, onFinding: ({ code, where }) => { if (UNSETTLED.has(code)) wrong.push(`after request ${at + 1} of ${files.length}: ${code} ${where}`) } })
+      await check(await Store.open(to), { decode: false, onFinding: ({ code, where }) => {
+        if (UNSETTLED.has(code)) wrong.push(`after request ${at + 1} of ${files.length}: ${code} ${where}`)
+      } })
       await request(to, { method: 'DELETE' })
     }
     await settled.destroy()
@@ -59,8 +61,13 @@ onEachStore('a backup between two requests', backend => {
         const falls = asked.path === '_bulk_docs' && /"current":true/.test(asked.body.toString())
         if (falls && !met) {
           met = true
-          const doc = { type: 'tile', layer: 'osm', z: Z, x: 1, y: 3, current: false, time: T(2021), stored: T(2021), _attachments: { tile: { content_type: 'image/png', data: png(40).toString('base64') } } }
-          await ask({ method: 'POST', path: '_bulk_docs', body: { docs: [{ _id: `osm:${Z}:1:3@${T(2021)}`, ...doc }] } })
+          const doc = {
+            type: 'tile', layer: 'osm', z: Z, x: 1, y: 3, current: false, time: T(2021),
+            stored: T(2021), _attachments: { tile: { content_type: 'image/png', data: png(40).toString('base64') } }
+          }
+          await ask(
+            { method: 'POST', path: '_bulk_docs', body: { docs: [{ _id: `osm:${Z}:1:3@${T(2021)}`, ...doc }] } }
+          )
         }
         return answer
       }

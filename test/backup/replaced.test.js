@@ -1,4 +1,5 @@
-// Files of a backup that are not those that were made: replaced, changed while they are read, encrypted or signed by another program.
+// Files of a backup that are not those that were made: replaced, changed while they are read, encrypted or signed by
+// another program.
 import assert from 'node:assert/strict'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -20,7 +21,8 @@ onEachStore('a backup whose files were replaced', backend => {
 
   it('is refused when a file of a chain is an older one', async () => {
     const mine = await fill(await backend.database())
-    const write = seed => mine.write(square({ layer: 'osm', time: `202${seed}-06-01T00:00:00Z`, side: 1, seed: () => 700 + seed }))
+    const write =
+      seed => mine.write(square({ layer: 'osm', time: `202${seed}-06-01T00:00:00Z`, side: 1, seed: () => 700 + seed }))
     await backup(mine, file('full.tcb'))
     await write(4)
     await backup(mine, file('old.tcb'), { base: file('full.tcb') })
@@ -37,7 +39,9 @@ onEachStore('a backup whose files were replaced', backend => {
     await backup(store, file('a.tcb'))
     const to = await backend.database()
     await backup(await fill(await backend.database()), file('b.tcb'))
-    const onProgress = ({ step }) => { if (step === 'reading') writeFileSync(file('a.tcb'), readFileSync(file('b.tcb'))) }
+    const onProgress = ({ step }) => {
+      if (step === 'reading') writeFileSync(file('a.tcb'), readFileSync(file('b.tcb')))
+    }
     await fails(restore([file('a.tcb')], to, { rights: 'give', onProgress }), 'BACKUP_DAMAGED')
     if ((await request(to)).status === 200) assert.deepEqual((await json(`${to}/_security`)).members.roles, ['_admin'])
   })
@@ -53,7 +57,8 @@ onEachStore('a backup whose files were replaced', backend => {
     await backup(store, file('a.tcb'))
     const { documents } = await dry(['a.tcb'])
     const signature = Buffer.alloc(64, 7)
-    await rewrite(file('a.tcb'), file('signed.tcb'), { trailer: trailer => ({ ...trailer, signer: 'f'.repeat(64) }), signature })
+    await rewrite(file('a.tcb'), file('signed.tcb'),
+      { trailer: trailer => ({ ...trailer, signer: 'f'.repeat(64) }), signature })
     assert.equal((await dry(['signed.tcb'])).documents, documents)
     await rewrite(file('a.tcb'), file('longer.tcb'), { signature })
     await fails(dry(['longer.tcb']), 'BACKUP_DAMAGED')

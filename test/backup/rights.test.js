@@ -14,28 +14,44 @@ import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { rewrite } from './forge.js'
 
-const MINE = { admins: { names: [], roles: ['_admin'] }, members: { names: ['anna'], roles: ['_admin'] }, tilecouch: { writers: { names: ['anna'], roles: [] } } }
-const EDITED = { admins: { names: ['mallory'], roles: ['_admin'] }, members: { names: ['anna', 'mallory'], roles: [] }, tilecouch: { writers: { names: ['mallory'], roles: ['staff'] } } }
+const MINE = { admins: { names: [], roles: ['_admin'] }, members: {
+  names: ['anna'], roles: ['_admin']
+}, tilecouch: { writers: { names: ['anna'], roles: [] } } }
+const EDITED = { admins: { names: ['mallory'], roles: ['_admin'] }, members: {
+  names: ['anna', 'mallory'], roles: []
+}, tilecouch: { writers: { names: ['mallory'], roles: ['staff'] } } }
 
 describe('the rights of a backup', function () {
   this.timeout(30000)
   const words = (before, after) => rightsBetween(before, plainSecurity(after)).map(inWords)
 
   it('are described: who gets them, and who loses them', () => {
-    assert.deepEqual(words(MINE, EDITED), ['the user mallory becomes an admin', 'the user mallory may write', 'the user anna may not write any more', 'the role staff may write', 'the user mallory may read'])
-    assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY), ['the role tilecouch-writer may write', 'everybody may read, without a name'])
-    assert.deepEqual(words(PUBLIC_SECURITY, PRIVATE_SECURITY), ['the role tilecouch-writer may not write any more', 'everybody may not read any more'])
+    assert.deepEqual(words(MINE, EDITED), ['the user mallory becomes an admin', 'the user mallory may write',
+      'the user anna may not write any more', 'the role staff may write', 'the user mallory may read'])
+    assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY),
+      ['the role tilecouch-writer may write', 'everybody may read, without a name'])
+    assert.deepEqual(words(PUBLIC_SECURITY, PRIVATE_SECURITY),
+      ['the role tilecouch-writer may not write any more', 'everybody may not read any more'])
     assert.deepEqual(words(MINE, MINE), [])
     // whoever opens a closed store opens it to the writers that it names
-    assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, tilecouch: { writers: { names: ['mallory'] } } }), ['the user mallory may write'])
-    assert.deepEqual(words({ ...PRIVATE_SECURITY, tilecouch: { writers: { names: ['mallory'] } } }, PUBLIC_SECURITY), ['the user mallory may not write any more', 'the role tilecouch-writer may write', 'everybody may read, without a name'])
-    assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, cloudant: { nobody: ['_admin'] } }), ['another field is set: cloudant'])
+    assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, tilecouch: { writers: { names: ['mallory'] } } }),
+      ['the user mallory may write'])
+    assert.deepEqual(words({ ...PRIVATE_SECURITY, tilecouch: { writers: { names: ['mallory'] } } }, PUBLIC_SECURITY),
+      ['the user mallory may not write any more', 'the role tilecouch-writer may write',
+        'everybody may read, without a name'])
+    assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, cloudant: { nobody: ['_admin'] } }),
+      ['another field is set: cloudant'])
   })
 
   it('are given as they are shown', () => {
-    assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] } }).members, { names: ['mallory'], roles: [] }, 'CouchDB takes readers for members')
-    assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] }, members: { names: ['anna'] } }), { admins: { names: [], roles: [] }, members: { names: ['anna'], roles: [] } })
-    assert.deepEqual(plainSecurity({ members: { names: 'mallory', roles: [1] }, tilecouch: { writers: 'x' } }), { admins: { names: [], roles: [] }, members: { names: [], roles: [] }, tilecouch: { writers: { names: [], roles: [] } } })
+    assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] } }).members,
+      { names: ['mallory'], roles: [] }, 'CouchDB takes readers for members')
+    assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] }, members: { names: ['anna'] } }),
+      { admins: { names: [], roles: [] }, members: { names: ['anna'], roles: [] } })
+    assert.deepEqual(plainSecurity({ members: { names: 'mallory', roles: [1] }, tilecouch: { writers: 'x' } }),
+      { admins: { names: [], roles: [] }, members: { names: [], roles: [] }, tilecouch: {
+        writers: { names: [], roles: [] }
+      } })
     for (const none of [undefined, null, 'x', []]) assert.equal(plainSecurity(none), null)
   })
 })
@@ -71,7 +87,8 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual([admins.names, members.names, members.roles], [[], [], ['_admin']])
   }
 
-  it('makes nobody an admin unasked: the documents are there, the rights are not, until it is run again with --yes', async () => {
+  it('makes nobody an admin unasked: the documents are there, the rights are not, until ' +
+    'it is run again with --yes', async () => {
     const [to, streamed] = [await backend.database(), await backend.database()]
     const { withheld, access, differences, rights, upstreams } = await restore([await edited(EDITED)], to)
     assert.deepEqual([withheld, access, differences], [true, 'closed', 0])
@@ -90,7 +107,8 @@ onEachStore('a backup with an edited _security', backend => {
 
   it('takes no sign of an unfinished restore from a file', async () => {
     const to = await backend.database()
-    await restore([await edited({ ...EDITED, tilecouch: { ...EDITED.tilecouch, restoring: ['x'] } })], to, { rights: 'give' })
+    await restore([await edited({ ...EDITED, tilecouch: { ...EDITED.tilecouch, restoring: ['x'] } })],
+      to, { rights: 'give' })
     assert.equal((await json(`${to}/_security`)).tilecouch?.restoring, undefined)
   })
 
@@ -119,7 +137,9 @@ onEachStore('a backup with an edited _security', backend => {
     await edited(EDITED)
     writeFileSync(file('cut.tcb'), readFileSync(file('mine.tcb')).subarray(0, -50))
     const to = await backend.database()
-    const onProgress = ({ step }) => { if (step === 'reading' && existsSync(file('edited.tcb'))) renameSync(file('edited.tcb'), file('cut.tcb')) }
+    const onProgress = ({ step }) => {
+      if (step === 'reading' && existsSync(file('edited.tcb'))) renameSync(file('edited.tcb'), file('cut.tcb'))
+    }
     const { access } = await restore([file('cut.tcb')], to, { partial: true, onProgress })
     assert.equal(access, 'closed')
     await isClosed(to)
@@ -128,7 +148,9 @@ onEachStore('a backup with an edited _security', backend => {
   it('asks until it is stopped', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     const stop = new AbortController()
-    const asked = confirmPrompt({ stdin, stderr: Object.assign(memory(), { isTTY: true }), signal: stop.signal })?.('Is that right? ')
+    const asked = confirmPrompt(
+      { stdin, stderr: Object.assign(memory(), { isTTY: true }), signal: stop.signal }
+    )?.('Is that right? ')
     stop.abort()
     await assert.rejects(asked ?? Promise.resolve(), { code: 'ABORTED' })
   })
@@ -138,7 +160,8 @@ onEachStore('a backup with an edited _security', backend => {
     const { access } = await restore([await edited(PRIVATE_SECURITY)], to)
     assert.equal(access, 'restored')
     await request(like, { method: 'PUT' })
-    await request(`${like}/_security`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(MINE) })
+    await request(`${like}/_security`,
+      { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(MINE) })
     await restore([file('mine.tcb')], like)
     assert.deepEqual(await json(`${like}/_security`), MINE)
   })

@@ -1,4 +1,5 @@
-// That a backup is one moment of a store that is written to, whenever its feed is read: on a model of shards and of those who write.
+// That a backup is one moment of a store that is written to, whenever its feed is read: on a model of shards and of
+// those who write.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { backupDefaults } from '../../loader/backup/index.js'
@@ -112,16 +113,20 @@ function writer (jobs, turns) {
   return store => { for (let count = turns[turn++ % turns.length]; count > 0; count--) step(store) }
 }
 
-const jobs = fc.array(fc.tuple(fc.constantFrom('load', 'load', 'load', 'fallBack', 'remove'), fc.nat(TILES - 1)), { minLength: 5, maxLength: 60 })
+const jobs = fc.array(fc.tuple(fc.constantFrom('load', 'load', 'load', 'fallBack', 'remove'), fc.nat(TILES - 1)),
+  { minLength: 5, maxLength: 60 })
 const turns = fc.array(fc.nat(4), { minLength: 1, maxLength: 7 })
-const settings = fc.record({ jobs, turns, shards: fc.integer({ min: 1, max: 3 }), page: fc.integer({ min: 1, max: 6 }), early: fc.nat(20) })
+const settings = fc.record(
+  { jobs, turns, shards: fc.integer({ min: 1, max: 3 }), page: fc.integer({ min: 1, max: 6 }), early: fc.nat(20) }
+)
 
 /** The documents as a restore would have them. */
 async function read ({ jobs: list, turns: when, shards, page, early }, quiet) {
   const write = writer(list, when)
   const store = new Shards(shards, () => write(store))
   for (let turn = 0; turn < early; turn++) write(store)
-  const snapshot = new SnapshotReader(/** @type {any} */ (store), { since: 0, limits: { ...backupDefaults, page, quiet }, signal: new AbortController().signal })
+  const snapshot = new SnapshotReader(/** @type {any} */ (store),
+    { since: 0, limits: { ...backupDefaults, page, quiet }, signal: new AbortController().signal })
   const docs = new Map()
   const take = async rows => { for (const row of rows) docs.set(row.id, row) }
   await snapshot.readExisting(take)
@@ -129,18 +134,21 @@ async function read ({ jobs: list, turns: when, shards, page, early }, quiet) {
   return { store, docs, end }
 }
 
-const ofTile = (outline, tile) => outline.split('\n').filter(line => headOf(line.split(' ')[0]) === headId(tile)).join('\n')
+const ofTile = (outline, tile) => outline.split('\n').filter(line => headOf(line.split(' ')[0]) === headId(tile))
+  .join('\n')
 
 describe('the moment of a backup', function () {
   this.timeout(600000)
 
-  it('is one moment of the store: no document is newer or older than the others', () => fc.assert(fc.asyncProperty(settings, async given => {
+  it('is one moment of the store: no document is newer or ' +
+    'older than the others', () => fc.assert(fc.asyncProperty(settings, async given => {
     const { store, docs, end } = await read(given, backupDefaults.quiet)
     assert.equal(end.moment, 'store')
     assert.ok(store.history.includes(outlineOf(docs.values())))
   }), { numRuns: RUNS }))
 
-  it('is one moment of each tile where the store keeps changing', () => fc.assert(fc.asyncProperty(settings, async given => {
+  it('is one moment of each tile where the store ' +
+    'keeps changing', () => fc.assert(fc.asyncProperty(settings, async given => {
     const { store, docs, end } = await read(given, 0)
     assert.equal(end.moment, 'tile')
     for (const tile of Array(TILES).keys()) {
@@ -154,7 +162,8 @@ describe('the moment of a backup', function () {
     const store = new Shards(2, () => {})
     for (let version = 0; version < 10; version++) store.write(`osm:9:${version}:0`, version)
     const peer = { changes: options => { looks++; return store.changes(options) } }
-    const snapshot = new SnapshotReader(/** @type {any} */ (peer), { since: 0, limits: { ...backupDefaults, page: 20 }, signal: new AbortController().signal })
+    const snapshot = new SnapshotReader(/** @type {any} */ (peer),
+      { since: 0, limits: { ...backupDefaults, page: 20 }, signal: new AbortController().signal })
     await snapshot.readExisting(async () => {})
     assert.equal((await snapshot.readChanges(async () => {})).moment, 'store')
     assert.equal(looks, 2)

@@ -41,7 +41,8 @@ for (const [kind, start] of Object.entries(kinds)) {
     it('leaves no file that looks complete when it is killed, and works when it is run again', async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const { child } = startCommand(['backup', file('a.tcb'), '--db', url])
-        await until(() => existsSync(file('a.tcb.part')) && statSync(file('a.tcb.part')).size > COUNT * SIZE * (kill + 0.5) / (KILLS + 1), { timeout: 60000, every: 1 })
+        await until(() => existsSync(file('a.tcb.part')) &&
+          statSync(file('a.tcb.part')).size > COUNT * SIZE * (kill + 0.5) / (KILLS + 1), { timeout: 60000, every: 1 })
         await end(child, 'SIGKILL')
         assert.ok(!existsSync(file('a.tcb')))
       }
@@ -79,7 +80,9 @@ for (const [kind, start] of Object.entries(kinds)) {
         await server.kill()
         await server.start()
       }
-      const onProgress = ({ documents, done, step }) => { if ((documents ?? (step === 'writing' ? done : 0)) > 50) isAway ??= goAway() }
+      const onProgress = ({ documents, done, step }) => {
+        if ((documents ?? (step === 'writing' ? done : 0)) > 50) isAway ??= goAway()
+      }
       const { moment } = await backup(await Store.open(url), file('a.tcb'), { onProgress })
       assert.equal(moment, 'store')
       await isAway
@@ -95,7 +98,8 @@ for (const [kind, start] of Object.entries(kinds)) {
       const store = await Store.open(url)
       const ended = await Promise.allSettled([backup(store, file('a.tcb')), backup(store, file('a.tcb'))])
       assert.deepEqual(ended.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-      assert.equal(/** @type {any} */ (ended.find(({ status }) => status === 'rejected')).reason.code, 'TARGET_UNWRITABLE')
+      assert.equal(/** @type {any} */ (ended.find(({ status }) => status === 'rejected')).reason.code,
+        'TARGET_UNWRITABLE')
       assert.deepEqual(readdirSync(folder.dir), ['a.tcb'])
     })
   })

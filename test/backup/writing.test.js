@@ -23,13 +23,18 @@ function startWriters (store) {
   const done = { writes: 0, editions: 0 }
   const one = async () => {
     for (let n = 1; !isOver; n++) {
-      await store.write([{ layer: 'numbered', z: 8, x: n % NUMBERED, y: 0, time: addSeconds(T1, n), bytes: png(n % 300) }])
+      await store.write(
+        [{ layer: 'numbered', z: 8, x: n % NUMBERED, y: 0, time: addSeconds(T1, n), bytes: png(n % 300) }]
+      )
       done.writes = n
     }
   }
   const many = async () => {
     for (let n = 1; !isOver; n++) {
-      await store.write(square({ layer: 'osm', time: addSeconds(T1, n), side: SIDE, seed: (x, y) => (x + y + n) % 3 ? (x * SIDE + y + n * 7) % 300 : undefined }))
+      await store.write(
+        square({ layer: 'osm', time: addSeconds(T1, n), side: SIDE, seed: (x, y) => (x + y + n) % 3
+          ? (x * SIDE + y + n * 7) % 300 : undefined })
+      )
       done.editions = n
     }
   }
@@ -48,7 +53,10 @@ async function contentsOf (file) {
   return { docs, trailer }
 }
 
-/** The numbers of the versions of each numbered tile; the copy of a head that is about to be overwritten is the same number. */
+/**
+ * The numbers of the versions of each numbered tile; the copy of a head that is about to be overwritten is the same
+ * number.
+ */
 function numbersOf (docs) {
   const tiles = new Map()
   for (const { layer, x, time, current } of docs.values()) {
@@ -73,7 +81,8 @@ onEachStore('a backup of a store that is written to', backend => {
         for (let round = 0; round < ROUNDS; round++) {
           const file = path.join(folder.dir, `${round}.tcb`)
           const from = writers.done.writes
-          const summary = await backup(store, file, { base: round ? path.join(folder.dir, `${round - 1}.tcb`) : undefined })
+          const summary =
+            await backup(store, file, { base: round ? path.join(folder.dir, `${round - 1}.tcb`) : undefined })
           const to = writers.done.writes
           assert.equal(summary.moment, 'store')
           const { docs } = await contentsOf(file)
@@ -90,7 +99,10 @@ onEachStore('a backup of a store that is written to', backend => {
         const restored = await backend.database()
         assert.equal((await restore(files, restored, { rights: 'give' })).differences, 0)
         const tiles = await checkInvariants(restored, { settled: false })
-        const numbers = [...tiles].filter(([id]) => id.startsWith('numbered')).flatMap(([, versions]) => [...new Set(versions.map(({ time }) => (Date.parse(time) - Date.parse(T1)) / 1000))]).sort((a, b) => a - b)
+        const numbers = [...tiles].filter(([id]) => id.startsWith('numbered'))
+          .flatMap(
+            ([, versions]) => [...new Set(versions.map(({ time }) => (Date.parse(time) - Date.parse(T1)) / 1000))]
+          ).sort((a, b) => a - b)
         assert.deepEqual(numbers, numbers.map((_, index) => index + 1))
       } finally {
         await writers.stop()
@@ -114,7 +126,9 @@ onEachStore('a backup of a store that is written to', backend => {
     for (const { heads, numbers } of numbersOf(docs)) {
       assert.equal(heads, 1)
       const sorted = [...numbers].sort((a, b) => a - b)
-      sorted.forEach((number, index) => { if (index) assert.equal(number, sorted[index - 1] + NUMBERED, 'no version is missing') })
+      sorted.forEach(
+        (number, index) => { if (index) assert.equal(number, sorted[index - 1] + NUMBERED, 'no version is missing') }
+      )
     }
     assert.equal((await backup(store, second, { base: first })).moment, 'store')
     const whole = await backup(store, path.join(folder.dir, 'whole.tcb'))

@@ -1,9 +1,10 @@
-// The figures need a quiet machine; that everybody writes the same documents, that what is missing or refused makes no figure, and that
-// tables say what was measured, does not.
+// The figures need a quiet machine; that everybody writes the same documents, that what is missing or refused makes no
+// figure, and that tables say what was measured, does not.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkStored } from '../../bench/bulk/database.js'
-import { DIGITS, IDS, RANDOM, SERVER, SHUFFLED, SMALL, TILES, documentsOf, smallDocuments, tileDocuments, tilesOf } from '../../bench/bulk/documents.js'
+import { DIGITS, IDS, RANDOM, SERVER, SHUFFLED, SMALL, TILES,
+  documentsOf, smallDocuments, tileDocuments, tilesOf } from '../../bench/bulk/documents.js'
 import { settingsOf } from '../../bench/bulk/sweep.js'
 import { writeBulk, writePuts } from '../../bench/raw.js'
 import { parseTileId } from '../../core/index.js'
@@ -69,7 +70,8 @@ describe('the benchmark of bulk loading', () => {
       make(2)
       assert.ok(Buffer.from(make(2)._attachments.tile.data, 'base64').equals(tiles[2].bytes))
       assert.equal(make(0)._id, undefined)
-      assert.deepEqual([...documentsOf(make, IDS[TILES](3))].map(({ _id }) => _id), tiles.map(({ layer, z, x, y }) => `${layer}:${z}:${x}:${y}`))
+      assert.deepEqual([...documentsOf(make, IDS[TILES](3))].map(({ _id }) => _id),
+        tiles.map(({ layer, z, x, y }) => `${layer}:${z}:${x}:${y}`))
     })
   })
 
@@ -79,7 +81,8 @@ describe('the benchmark of bulk loading', () => {
         const couch = mapCouch()
         /** @type {any[]} */
         const told = []
-        assert.equal(await writeBulk(/** @type {any} */ (couch), numbered(25), { batch: 10, concurrency, onWritten: one => told.push(one) }), 25)
+        assert.equal(await writeBulk(/** @type {any} */ (couch), numbered(25),
+          { batch: 10, concurrency, onWritten: one => told.push(one) }), 25)
         assert.deepEqual(couch.requests, [10, 10, 5])
         assert.equal(couch.stored.size, 25)
         assert.deepEqual(told.map(({ doc }) => doc.number).sort((a, b) => a - b), [0, 10, 20])
@@ -91,14 +94,17 @@ describe('the benchmark of bulk loading', () => {
 
     it('until its time is up, and counts what is there', async () => {
       const couch = mapCouch()
-      const count = await writeBulk(/** @type {any} */ (couch), numbered(100_000), { batch: 2, deadline: performance.now() + 30 })
+      const count =
+        await writeBulk(/** @type {any} */ (couch), numbered(100_000), { batch: 2, deadline: performance.now() + 30 })
       assert.ok(count > 0 && count < 10_000)
       assert.equal(count, couch.stored.size)
     })
 
     it('nothing that counts when a document is refused or an answer is short', async () => {
-      await assert.rejects(writeBulk(/** @type {any} */ (mapCouch({ refuse: id => id === '0000000007' })), numbered(20), { batch: 5 }), /0000000007.*conflict/)
-      await assert.rejects(writeBulk(/** @type {any} */ (mapCouch({ forget: 1 })), numbered(20), { batch: 5 }), /4 results for 5 documents/)
+      await assert.rejects(writeBulk(/** @type {any} */ (mapCouch({ refuse: id => id === '0000000007' })),
+        numbered(20), { batch: 5 }), /0000000007.*conflict/)
+      await assert.rejects(writeBulk(/** @type {any} */ (mapCouch({ forget: 1 })), numbered(20), { batch: 5 }),
+        /4 results for 5 documents/)
     })
 
     it('nothing that counts when documents are missing or are not what was written', async () => {
@@ -118,7 +124,8 @@ describe('the benchmark of bulk loading', () => {
 
   it('keeps what is under way bounded', () => {
     assert.deepEqual(settingsOf({ batches: [10, 100], flights: [1, 4], bytes: 100, most: 10_000 }), [
-      { batch: 1, flights: 1 }, { batch: 10, flights: 1 }, { batch: 100, flights: 1 }, { batch: 1, flights: 4 }, { batch: 10, flights: 4 }
+      { batch: 1, flights: 1 }, { batch: 10, flights: 1 }, { batch: 100, flights: 1 },
+      { batch: 1, flights: 4 }, { batch: 10, flights: 4 }
     ])
   })
 })

@@ -1,4 +1,5 @@
-// How the benchmark of caches writes a plain document: at the revision that stands, and again where somebody else was quicker.
+// How the benchmark of caches writes a plain document: at the revision that stands, and again where somebody else was
+// quicker.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { openDocuments } from '../../bench/diskcache/clients/documents.js'
@@ -30,7 +31,9 @@ async function startDatabase () {
   })
   await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return Object.assign(own, { db: `http://me:secret@127.0.0.1:${port}/tiles`, close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) })
+  return Object.assign(own,
+    { db: `http://me:secret@127.0.0.1:${port}/tiles`, close: () =>
+      new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) })
 }
 
 describe('plain documents in the benchmark of caches', () => {
@@ -55,13 +58,16 @@ describe('plain documents in the benchmark of caches', () => {
     assert.deepEqual(await client.get(key), two)
     assert.equal(await client.delete(key), true)
     assert.equal(await client.get(key), null)
-    assert.ok(database.seen.every(({ method, authorization }) => method === 'PUT' || method === 'DELETE' ? authorization === `Basic ${btoa('me:secret')}` : !authorization))
+    assert.ok(database.seen.every(({ method, authorization }) => method === 'PUT' || method === 'DELETE'
+      ? authorization === `Basic ${btoa('me:secret')}` : !authorization))
     assert.deepEqual(methods(), ['GET', 'HEAD', 'HEAD', 'PUT', 'HEAD', 'PUT', 'GET', 'HEAD', 'DELETE', 'GET'])
   })
 
   it('are tried again where somebody else was quicker, and given up when that never ends', async () => {
     let times = 2
-    database.meddle = () => { if (times-- > 0) database.docs.set('a', { rev: `9-${times}`, bytes: Buffer.from('theirs') }) }
+    database.meddle = () => {
+      if (times-- > 0) database.docs.set('a', { rev: `9-${times}`, bytes: Buffer.from('theirs') })
+    }
     assert.equal(await client.set('a', Buffer.from('mine')), true)
     assert.deepEqual(methods(), ['HEAD', 'PUT', 'HEAD', 'PUT', 'HEAD', 'PUT'])
     assert.equal(`${await client.get('a')}`, 'mine')

@@ -1,5 +1,5 @@
-// The figures need a quiet machine; that all contenders do the same, that a wrong answer makes no figure, and that figures come from
-// what was measured, does not.
+// The figures need a quiet machine; that all contenders do the same, that a wrong answer makes no figure, and that
+// figures come from what was measured, does not.
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -7,7 +7,8 @@ import { measureLevels } from '../../bench/diskcache.js'
 import { clockOf } from '../../bench/diskcache/clients/gateway.js'
 import { openFiles } from '../../bench/diskcache/clients/files.js'
 import { openMemory } from '../../bench/diskcache/clients/memory.js'
-import { KEYS, checkSamples, decoded, keys, operationsOf, presets, writeOperations } from '../../bench/diskcache/operations.js'
+import { KEYS, checkSamples, decoded, keys, operationsOf, presets,
+  writeOperations } from '../../bench/diskcache/operations.js'
 import { codeOf, work } from '../../bench/diskcache/worker.js'
 import { runWorkers } from '../../bench/diskcache/workers.js'
 import { findDiskCache } from '../../bench/programs/diskcache.js'
@@ -27,7 +28,8 @@ describe('the benchmark of caches', () => {
 
     it('in the proportions of the original, the same each time and others for each process', () => {
       const share = action => operations.filter(operation => operation.action === action).length / count
-      assert.ok(Math.abs(share('get') - 0.9) < 0.01 && Math.abs(share('set') - 0.09) < 0.01 && Math.abs(share('delete') - 0.01) < 0.005)
+      assert.ok(Math.abs(share('get') - 0.9) < 0.01 && Math.abs(share('set') - 0.09) < 0.01 &&
+        Math.abs(share('delete') - 0.01) < 0.005)
       assert.equal(new Set(operations.map(({ key }) => key)).size, KEYS)
       assert.deepEqual([...operationsOf(3, 500)], operations.slice(0, 500))
       assert.notDeepEqual([...operationsOf(4, 500)], operations.slice(0, 500))
@@ -53,7 +55,8 @@ describe('the benchmark of caches', () => {
     it('at times that no two versions of a tile share, later ones later', () => {
       const clocks = [0, 1].map(slot => clockOf({ slot, slots: 2, begun: 1000, now: () => 1005 }))
       const times = [clocks[0](), clocks[1](), clocks[0](), clocks[1]()]
-      assert.deepEqual(times, ['2000-01-01T00:00:10Z', '2000-01-01T00:00:11Z', '2000-01-01T00:00:12Z', '2000-01-01T00:00:13Z'])
+      assert.deepEqual(times,
+        ['2000-01-01T00:00:10Z', '2000-01-01T00:00:11Z', '2000-01-01T00:00:12Z', '2000-01-01T00:00:13Z'])
     })
   })
 
@@ -65,10 +68,13 @@ describe('the benchmark of caches', () => {
       return client
     }
 
-    for (const [name, open] of /** @type {[string, () => any][]} */ ([['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]])) {
+    for (const [name, open] of /** @type {[string, () => any][]} */ (
+      [['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]]
+    )) {
       it(`on ${name}: gets answer what was set last, and misses are those after a delete`, async () => {
         const { outcome, timings } = await work(filled(open()), operations, { ...all, preset })
-        assert.deepEqual({ ...outcome, ms: 0, samples: [] }, { done: 3000, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] })
+        assert.deepEqual({ ...outcome, ms: 0, samples: [] },
+          { done: 3000, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] })
         const held = new Set(keys.keys())
         const codes = operations.map(({ action, key }) => {
           const missed = action !== 'set' && !held.has(key)
@@ -118,13 +124,19 @@ describe('the benchmark of caches', () => {
 
     it('with processes of its own, and whoever answers what was never written gets no figure', async () => {
       const files = await writeOperations(folder.dir, { processes: 2, count: 500 })
-      const contender = { name: 'x', kind: 'memory', command: /** @type {[string, string[]]} */ ([process.execPath, [worker('worker.js')]]), apart: true, open: async () => ({}) }
-      const options = { levels: [2], rounds: 1, operations: 500, warmup: 100, limit: 5, dir: folder.dir, work: files, signal: new AbortController().signal, log () {} }
+      const contender = { name: 'x', kind: 'memory', command: /** @type {[string, string[]]} */ (
+        [process.execPath, [worker('worker.js')]]
+      ), apart: true, open: async () => ({}) }
+      const options = {
+        levels: [2], rounds: 1, operations: 500, warmup: 100, limit: 5,
+        dir: folder.dir, work: files, signal: new AbortController().signal, log () {}
+      }
       const { x } = await measureLevels([contender], options)
       assert.equal(x[2].asked, 800)
       assert.deepEqual(x[2].done, { median: 800, min: 800, max: 800 })
       assert.deepEqual(Object.keys(x[2].actions), ['get', 'set', 'delete'])
-      await assert.rejects(measureLevels([contender], { ...options, work: { ...files, known: new Map() } }), /x: \d+ of \d+ answers compared were never written/)
+      await assert.rejects(measureLevels([contender], { ...options, work: { ...files, known: new Map() } }),
+        /x: \d+ of \d+ answers compared were never written/)
     }).timeout(30_000)
 
     it('through DiskCache as through the others', async function () {
@@ -132,8 +144,12 @@ describe('the benchmark of caches', () => {
       if (!found) return skip(this, 'DISKCACHE_PYTHON names no Python that has diskcache')
       const { preset: before, files: [file], known } = await writeOperations(folder.dir, { processes: 1, count: 1000 })
       const own = { cache: 'Cache', options: {}, dir: path.join(folder.dir, 'cache'), keys }
-      const task = { kind: 'diskcache', where: own, operations: file, preset: before, ...all, timings: path.join(folder.dir, 'timings') }
-      const [{ samples, timings, ...outcome }] = await runWorkers([found.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
+      const task = {
+        kind: 'diskcache', where: own, operations: file, preset: before,
+        ...all, timings: path.join(folder.dir, 'timings')
+      }
+      const [{ samples, timings, ...outcome }] =
+        await runWorkers([found.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
       assert.deepEqual({ ...outcome, ms: 0 }, { done: 1000, ms: 0, behind: 0, longest: 0, errors: {} })
       const ours = await work(filled(openMemory()), decoded(await readFile(file)), { ...all, preset })
       assert.deepEqual(samples, ours.outcome.samples)
@@ -145,10 +161,12 @@ describe('the benchmark of caches', () => {
     it('and says why a process ended, or that it was stopped', async () => {
       const task = { kind: 'nothing', where: {}, operations: 'x', ...all, timings: 'x' }
       const live = new AbortController().signal
-      await assert.rejects(runWorkers([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']], [task], { signal: live }), /ended: out of luck/)
+      await assert.rejects(runWorkers([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']],
+        [task], { signal: live }), /ended: out of luck/)
       await assert.rejects(runWorkers(['/nowhere/at-all', []], [task], { signal: live }), /ENOENT/)
       const stop = new AbortController()
-      const waiting = runWorkers([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: stop.signal })
+      const waiting =
+        runWorkers([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: stop.signal })
       stop.abort(new Error('interrupted'))
       await assert.rejects(waiting, /interrupted/)
     }).timeout(30_000)

@@ -14,7 +14,8 @@ describe('the benchmark of histories', () => {
 
   it('lets contenders take turns at beginning a round', async () => {
     const order = []
-    const contender = (name, every) => ({ name, every, run: async round => { order.push(`${name}${round}`); return { round } } })
+    const contender =
+      (name, every) => ({ name, every, run: async round => { order.push(`${name}${round}`); return { round } } })
     const results = await interleaveLatencies([contender('a'), contender('b'), contender('c', 2)], 3)
     assert.deepEqual(order, ['a0', 'b0', 'c0', 'b1', 'a1', 'c2', 'a2', 'b2'])
     assert.deepEqual([results.a.ms.count, results.c.round.count, results.b.round.max], [3, 2, 2])
@@ -34,7 +35,8 @@ describe('the benchmark of histories', () => {
       }
       assert.equal(seen.size, stage.versions)
     })
-    const counts = STAGES.map(stage => blocksOf(stage).reduce((sum, { layer, columns, rows }) => sum + columns * rows * { [LAYER]: 10, [DEEP]: 100 }[layer], 0))
+    const counts = STAGES.map(stage => blocksOf(stage)
+      .reduce((sum, { layer, columns, rows }) => sum + columns * rows * { [LAYER]: 10, [DEEP]: 100 }[layer], 0))
     assert.deepEqual(counts, STAGES.map(({ versions }) => versions))
   })
 

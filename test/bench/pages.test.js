@@ -9,10 +9,13 @@ const docs = new URL('../../docs/', import.meta.url)
 describe('the pages of the benchmarks', () => {
   it('agree with the results, and so do the plots (npm run docs writes them)', async () => {
     const made = await makePages()
-    for (const [name, content] of Object.entries(made)) assert.ok(await readFile(new URL(name, docs), 'utf8') === content, `${name}: not as npm run docs writes it`)
+    for (const [name, content] of Object.entries(made)) {
+      assert.ok(await readFile(new URL(name, docs), 'utf8') === content, `${name}: not as npm run docs writes it`)
+    }
     const plots = (await readdir(new URL('images/bench', docs))).map(name => `images/bench/${name}`)
     assert.deepEqual(plots.filter(name => !Object.hasOwn(made, name)), [])
-    const shown = Object.values(made).flatMap(text => [...text.matchAll(/images\/bench\/[\w-]+\.svg/g)].map(([name]) => name))
+    const shown = Object.values(made)
+      .flatMap(text => [...text.matchAll(/images\/bench\/[\w-]+\.svg/g)].map(([name]) => name))
     assert.deepEqual(shown.filter(name => !Object.hasOwn(made, name)), [])
   })
 
@@ -25,7 +28,8 @@ describe('the pages of the benchmarks', () => {
 
 describe('the results of benchmarks', () => {
   it('are JSON, a line for each measure', () => {
-    const rows = Array.from({ length: 20 }, (_, at) => ({ name: `way ${at}`, rates: [1, 2.5, at], median: 2.5, left: undefined }))
+    const rows =
+      Array.from({ length: 20 }, (_, at) => ({ name: `way ${at}`, rates: [1, 2.5, at], median: 2.5, left: undefined }))
     const text = compactJson({ rows, empty: [], nothing: null })
     assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify({ rows, empty: [], nothing: null })))
     assert.equal(text.split('\n').length, 20 + 6)

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { AS_OF, LAYER, LENGTH, NEW, OLD, bytesOf, placesOf, shuffled, versions, writeMbtiles, writeTree, zipf } from '../../bench/block.js'
+import { AS_OF, LAYER, LENGTH, NEW, OLD, bytesOf, placesOf, shuffled,
+  versions, writeMbtiles, writeTree, zipf } from '../../bench/block.js'
 import { configuration } from '../../bench/programs/mapproxy.js'
 import { filesConf, mainConf, proxyCacheConf, readProxyCacheConf } from '../../bench/programs/nginx.js'
 import { parsePeriod } from '../../core/index.js'
@@ -46,7 +47,9 @@ describe('the tiles of the benchmark of servers', () => {
     const counts = new Array(100).fill(0)
     for (let time = 0; time < 50_000; time++) counts[draw().index]++
     const first = 50_000 / Array.from({ length: 100 }, (_, rank) => 1 / (rank + 1)).reduce((sum, share) => sum + share)
-    for (const rank of [1, 2, 5, 20]) assert.ok(Math.abs(counts[rank - 1] / (first / rank) - 1) < 0.15, `rank ${rank}: ${counts[rank - 1]}`)
+    for (const rank of [1, 2, 5, 20]) {
+      assert.ok(Math.abs(counts[rank - 1] / (first / rank) - 1) < 0.15, `rank ${rank}: ${counts[rank - 1]}`)
+    }
     assert.ok(counts[99] > 0)
   })
 })
@@ -56,16 +59,20 @@ describe('the servers of the benchmark', () => {
     const conf = mainConf({ dir: '/tmp/x', http: filesConf('/tmp/files')(8000), workers: 2, root: false })
     assert.doesNotMatch(conf, /user root/)
     assert.match(conf, /server \{ listen 127\.0\.0\.1:8000; root \/tmp\/files; \}/)
-    for (const [, file] of conf.matchAll(/(?:pid|error_log|_temp_path) (\/\S+?)[ ;]/g)) assert.ok(file.startsWith('/tmp/x/'), file)
+    for (const [, file] of conf.matchAll(/(?:pid|error_log|_temp_path) (\/\S+?)[ ;]/g)) {
+      assert.ok(file.startsWith('/tmp/x/'), file)
+    }
     assert.match(mainConf({ dir: '/tmp/x', http: '', root: true }), /user root;/)
   })
 
   it('use the configuration of deploy/ with other addresses and folders alone', async () => {
-    const conf = proxyCacheConf(await readProxyCacheConf(), { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001)
+    const conf =
+      proxyCacheConf(await readProxyCacheConf(), { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001)
     assert.match(conf, /listen 127\.0\.0\.1:8001/)
     assert.match(conf, /127\.0\.0\.1:7777/)
     assert.doesNotMatch(conf, /\/var\//)
-    assert.throws(() => proxyCacheConf('events {}', { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001), /has no/)
+    assert.throws(() => proxyCacheConf('events {}', { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001),
+      /has no/)
   })
 
   it('are a MapProxy that reads the documents as the manual says', () => {

@@ -13,7 +13,8 @@ import { skip } from '../support/tools.js'
 
 const LENGTH = 10_000
 const none = { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
-const sample = { requests: 1000, bytes: 1000 * (LENGTH + 300), seconds: 1, ms: { p50: 1, p90: 2, p99: 3, max: 4 }, errors: none }
+const sample =
+  { requests: 1000, bytes: 1000 * (LENGTH + 300), seconds: 1, ms: { p50: 1, p90: 2, p99: 3, max: 4 }, errors: none }
 
 /** /N is a body of so many bytes with an ETag; /N/wrong is a 500. */
 async function startServer () {
@@ -28,7 +29,8 @@ async function startServer () {
   })
   await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { url: `http://127.0.0.1:${port}`, seen, close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+  return { url: `http://127.0.0.1:${port}`, seen, close: () =>
+    new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
 }
 
 describe('the benchmark of servers', () => {
@@ -45,7 +47,8 @@ describe('the benchmark of servers', () => {
     it('a request failed, of whatever kind', () => {
       checkSample('x', sample, expected)
       for (const kind of Object.keys(none)) {
-        assert.throws(() => checkSample('x', { ...sample, errors: { ...none, [kind]: 1 } }, expected), new RegExp(`x: of 1000 requests 1 ${kind} errors`))
+        assert.throws(() => checkSample('x', { ...sample, errors: { ...none, [kind]: 1 } }, expected),
+          new RegExp(`x: of 1000 requests 1 ${kind} errors`))
       }
     })
 
@@ -63,12 +66,17 @@ describe('the benchmark of servers', () => {
     })
 
     it('a byte, a status or a header of a compared answer is wrong', async () => {
-      const asked = { url: server.url, requests: [{ path: '/1' }, { path: '/2' }], bodies: [Buffer.alloc(LENGTH, '1'), Buffer.alloc(LENGTH, '2')], status: 200 }
+      const asked = { url: server.url, requests: [{ path: '/1' }, { path: '/2' }], bodies: [
+        Buffer.alloc(LENGTH, '1'), Buffer.alloc(LENGTH, '2')
+      ], status: 200 }
       await checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'hit'] })
-      await assert.rejects(checkAnswers('x', { ...asked, bodies: [...asked.bodies].reverse() }), /x: \/1: 10000 bytes that are not the 10000 of the source/)
+      await assert.rejects(checkAnswers('x', { ...asked, bodies: [...asked.bodies].reverse() }),
+        /x: \/1: 10000 bytes that are not the 10000 of the source/)
       await assert.rejects(checkAnswers('x', { ...asked, status: 304 }), /200 instead of 304/)
-      await assert.rejects(checkAnswers('x', { ...asked, requests: [{ path: '/1/wrong' }] }), /500 instead of 200: broken/)
-      await assert.rejects(checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'miss'] }), error => error.header && /hit instead of miss/.test(error.message))
+      await assert.rejects(checkAnswers('x', { ...asked, requests: [{ path: '/1/wrong' }] }),
+        /500 instead of 200: broken/)
+      await assert.rejects(checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'miss'] }),
+        error => error.header && /hit instead of miss/.test(error.message))
       const known = await etagsOf(server.url, ['/1', '/2'])
       assert.deepEqual(known, [{ path: '/1', etag: '"1"' }, { path: '/2', etag: '"2"' }])
       await checkAnswers('x', { ...asked, requests: known, status: 304 })
@@ -80,7 +88,8 @@ describe('the benchmark of servers', () => {
     it('and reads what it says', () => {
       const words = 'Running 1s test @ http://127.0.0.1/\n  1 threads\n\nRESULT {"requests":5,"bytes":10}\n'
       assert.deepEqual(parseResult(words), { requests: 5, bytes: 10 })
-      assert.throws(() => parseResult('unable to connect to 127.0.0.1:1 Connection refused\n'), /no result:\nunable to connect/)
+      assert.throws(() => parseResult('unable to connect to 127.0.0.1:1 Connection refused\n'),
+        /no result:\nunable to connect/)
     })
 
     it('for everything on a list, in its order from where it is told, over so many connections', async function () {
@@ -90,8 +99,10 @@ describe('the benchmark of servers', () => {
       await writeList(list, [{ path: '/1' }, { path: '/2', etag: '"2"' }, { path: '/3' }])
       const one = await runWrk(wrk, { url: server.url, list, start: 1, connections: 1, seconds: 1 })
       // wrk throws its first request away: it looks whether it is one
-      assert.deepEqual(server.seen.slice(0, 4).map(({ url, etag }) => [url, etag]), [['/3', undefined], ['/1', undefined], ['/2', '"2"'], ['/3', undefined]])
-      assert.ok(one.requests > 10 && one.ms.p50 <= one.ms.p90 && one.ms.p90 <= one.ms.p99 && one.ms.p99 <= one.ms.max, JSON.stringify(one))
+      assert.deepEqual(server.seen.slice(0, 4).map(({ url, etag }) => [url, etag]),
+        [['/3', undefined], ['/1', undefined], ['/2', '"2"'], ['/3', undefined]])
+      assert.ok(one.requests > 10 && one.ms.p50 <= one.ms.p90 && one.ms.p90 <= one.ms.p99 && one.ms.p99 <= one.ms.max,
+        JSON.stringify(one))
       checkSample('two of three', { ...one, bytes: one.bytes * 3 / 2 }, { connections: 1, length: LENGTH })
       server.seen.length = 0
       await writeList(list, [{ path: '/1' }, { path: '/1/wrong' }])
@@ -126,29 +137,36 @@ describe('the benchmark of servers', () => {
   describe('starts programs', () => {
     it('that are named, or stand on the PATH, and nothing else', () => {
       assert.equal(findProgram(process.execPath, 'x'), process.execPath)
-      assert.equal(findProgram(undefined, path.basename(process.execPath), { PATH: path.dirname(process.execPath) }), process.execPath)
+      assert.equal(findProgram(undefined, path.basename(process.execPath), { PATH: path.dirname(process.execPath) }),
+        process.execPath)
       assert.equal(findProgram('/nowhere/node', 'node'), undefined)
       assert.equal(findProgram(undefined, 'no-such-program-at-all'), undefined)
     })
 
     it('reads what they print, also of those that exit with an error', async () => {
-      assert.equal(await outputOf(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']), '1\n2\n')
+      assert.equal(await outputOf(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']),
+        '1\n2\n')
     })
 
     it('waits until they answer, and ends them', async () => {
       const port = await freePort()
-      const code = 'setTimeout(() => require("node:http").createServer((_, response) => response.end()).listen(+process.env.PORT, "127.0.0.1"), 200)'
-      const running = await startProgram('a server', process.execPath, ['-e', code], { ready: `http://127.0.0.1:${port}/`, env: { PORT: `${port}` } })
+      const code = 'setTimeout(() => require("node:http").createServer((_, response) => ' +
+        'response.end()).listen(+process.env.PORT, "127.0.0.1"), 200)'
+      const running = await startProgram('a server', process.execPath,
+        ['-e', code], { ready: `http://127.0.0.1:${port}/`, env: { PORT: `${port}` } })
       assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200)
       await running.close()
       assert.throws(() => process.kill(running.pid, 0), { code: 'ESRCH' })
     })
 
     it('says why one did not start, with its own words', async () => {
-      const start = code => startProgram('a server', process.execPath, ['-e', code], { ready: `${server.url}/1/wrong`, timeout: 2000 })
-      await assert.rejects(start('console.error("no such option"); process.exit(4)'), /^Error: a server did not start: ended with 4[^]*no such option/)
+      const start = code => startProgram('a server', process.execPath,
+        ['-e', code], { ready: `${server.url}/1/wrong`, timeout: 2000 })
+      await assert.rejects(start('console.error("no such option"); process.exit(4)'),
+        /^Error: a server did not start: ended with 4[^]*no such option/)
       await assert.rejects(start('setInterval(() => {}, 1000)'), /it answered 500/)
-      await assert.rejects(startProgram('nothing', '/nowhere/at-all', [], { ready: server.url }), /nothing did not start: .*ENOENT/)
+      await assert.rejects(startProgram('nothing', '/nowhere/at-all', [], { ready: server.url }),
+        /nothing did not start: .*ENOENT/)
     }).timeout(10_000)
   })
 })

@@ -27,7 +27,8 @@ describe('the tiles of the benchmark of 780 tiles', () => {
   it('are cut out of the drawing where they lie, enlarged where it is that of another zoom', async () => {
     const enlarged = { z: 2, drawn: 1, left: 2, top: 0, columns: 2, rows: 2 } // the north-east of the world
     const drawn = await drawTiles({ blocks: [BLOCKS[0], enlarged] })
-    assert.deepEqual(drawn.map(({ z, x, y }) => [z, x, y]), placesOf([BLOCKS[0], enlarged]).map(({ z, x, y }) => [z, x, y]))
+    assert.deepEqual(drawn.map(({ z, x, y }) => [z, x, y]),
+      placesOf([BLOCKS[0], enlarged]).map(({ z, x, y }) => [z, x, y]))
     for (const { bytes } of drawn) {
       const { width, height, format } = await sharp(bytes).metadata()
       assert.deepEqual([width, height, format], [256, 256, 'png'])
@@ -35,9 +36,11 @@ describe('the tiles of the benchmark of 780 tiles', () => {
     const quarter = drawn.find(({ z, x, y }) => z === 1 && x === 1 && y === 0)
     const small = bytes => sharp(bytes).resize(32, 32).raw().toBuffer()
     for (const { x, y, bytes } of drawn.slice(4)) {
-      const part = await sharp(quarter?.bytes).extract({ left: (x - 2) * 128, top: y * 128, width: 128, height: 128 }).toBuffer()
+      const part = await sharp(quarter?.bytes).extract({ left: (x - 2) * 128, top: y * 128, width: 128, height: 128 })
+        .toBuffer()
       const [one, other] = await Promise.all([small(bytes), small(part)])
-      assert.ok(mean(Array.from(one, (value, index) => Math.abs(value - other[index]))) < 6, `${x}/${y} shows another part`)
+      assert.ok(mean(Array.from(one, (value, index) => Math.abs(value - other[index]))) < 6,
+        `${x}/${y} shows another part`)
     }
     const { tiles: count, distinct, bytes } = describeTiles(drawn)
     assert.deepEqual([count, distinct, bytes.total], [8, 8, drawn.reduce((sum, tile) => sum + tile.bytes.length, 0)])
@@ -64,25 +67,31 @@ describe('a lap', () => {
 
   it('does not count when one byte is wrong, or an answer is missing, and stops when told', async () => {
     const wrong = async ({ x, bytes }) => x === 11 ? Buffer.concat([bytes.subarray(1), Buffer.from('!')]) : bytes
-    await assert.rejects(runLap('x', tiles, { get: wrong, connections: 1 }), /x: 5\/11\/7: 111 bytes that are not the 111 of the source/)
+    await assert.rejects(runLap('x', tiles, { get: wrong, connections: 1 }),
+      /x: 5\/11\/7: 111 bytes that are not the 111 of the source/)
     await assert.rejects(runLap('x', tiles, { get: async () => { throw new Error('404') }, connections: 6 }), /404/)
-    await assert.rejects(runLap('x', tiles, { get: async tile => tile.bytes, connections: 1, signal: AbortSignal.abort() }), { name: 'AbortError' })
+    await assert.rejects(runLap('x', tiles,
+      { get: async tile => tile.bytes, connections: 1, signal: AbortSignal.abort() }), { name: 'AbortError' })
   })
 
   it('is told with mean and deviation as in the original, and with the median and percentiles of all its tiles', () => {
-    assert.deepEqual(spread([1, 2, 3, 6]), { seconds: [1, 2, 3, 6], mean: 3, deviation: 2.1602, median: 2.5, min: 1, max: 6 })
+    assert.deepEqual(spread([1, 2, 3, 6]),
+      { seconds: [1, 2, 3, 6], mean: 3, deviation: 2.1602, median: 2.5, min: 1, max: 6 })
     assert.equal(deviation([4]), 0)
     const laps = [[1, 2], [3, 4]].map(ms => ({ seconds: 1, user: 0.5, sys: 0.25, ms }))
     const { user, sys, sysDeviation, ms } = summarise(laps)
-    assert.deepEqual({ user, sys, sysDeviation, ms }, { user: 0.5, sys: 0.25, sysDeviation: 0, ms: { count: 4, p50: 2, p90: 4, p99: 4, max: 4 } })
+    assert.deepEqual({ user, sys, sysDeviation, ms },
+      { user: 0.5, sys: 0.25, sysDeviation: 0, ms: { count: 4, p50: 2, p90: 4, p99: 4, max: 4 } })
     assert.equal(percentiles([0.0456], 3).p50, 0.046)
   })
 
   it('is run in turns, and behind a dropped page cache only where it should be', async () => {
     const events = []
-    const contenders = ['a', 'b'].map(name => ({ name, get: async tile => { if (!tile.x) events.push(name); return tile.bytes } }))
+    const contenders =
+      ['a', 'b'].map(name => ({ name, get: async tile => { if (!tile.x) events.push(name); return tile.bytes } }))
     const results = await measureLaps(contenders, tiles, {
-      states: { warm: { rounds: 2, connections: [1] }, dropped: { rounds: 1, connections: [2] } }, drop: async () => { events.push('drop') }, signal, log () {}
+      states: { warm: { rounds: 2, connections: [1] }, dropped: { rounds: 1, connections: [2] } },
+      drop: async () => { events.push('drop') }, signal, log () {}
     })
     assert.deepEqual(events, ['a', 'b', 'b', 'a', 'drop', 'a', 'drop', 'b'])
     assert.deepEqual(settingsOf({ laps: results }), [['warm', '1'], ['dropped', '2']])
@@ -104,8 +113,10 @@ describe('the page cache', () => {
   })
 
   it('is not dropped elsewhere, with a reason', async () => {
-    assert.match((await openPageCache('http://localhost', path.join(folder.dir, 'none', 'x'))).why ?? '', /may not be written/)
-    assert.match((await openPageCache('http://tiles.example', path.join(folder.dir, 'drop_caches'))).why ?? '', /another machine/)
+    assert.match((await openPageCache('http://localhost', path.join(folder.dir, 'none', 'x'))).why ?? '',
+      /may not be written/)
+    assert.match((await openPageCache('http://tiles.example', path.join(folder.dir, 'drop_caches'))).why ?? '',
+      /another machine/)
   })
 
   it('is about files that hold the tiles', async () => {

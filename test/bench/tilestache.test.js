@@ -1,4 +1,5 @@
-// The figures of ab and what is made of them; that nothing counts when a request failed. What needs TileStache itself is skipped without it.
+// The figures of ab and what is made of them; that nothing counts when a request failed. What needs TileStache itself
+// is skipped without it.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { mkdir } from 'node:fs/promises'
@@ -8,7 +9,8 @@ import { LAYER, placesOf, writeTree } from '../../bench/block.js'
 import { abVersion, findAb, parseAb, runAb } from '../../bench/programs/ab.js'
 import { findNginx, startNginx } from '../../bench/programs/nginx.js'
 import { runningPrograms } from '../../bench/programs/running.js'
-import { MISSING, configuration, findTileStache, startTileStache, tryFilesConf } from '../../bench/programs/tilestache.js'
+import { MISSING, configuration, findTileStache, startTileStache,
+  tryFilesConf } from '../../bench/programs/tilestache.js'
 import { xyz } from '../../bench/serve/servers.js'
 import { tileOfLength } from '../../bench/tiles.js'
 import { freePort } from '../../bench/wait.js'
@@ -22,8 +24,10 @@ const tile = tileOfLength(7, LENGTH)
 
 /** What ab prints, with other lines where they are given. */
 const said = (lines = {}) => Object.entries({
-  'Document Path': '/bench/14/5000/5000.png', 'Document Length': `${LENGTH} bytes`, 'Concurrency Level': '100', 'Time taken for tests': '0.667 seconds',
-  'Complete requests': '1000', 'Failed requests': '0', 'Total transferred': '17056000 bytes', 'HTML transferred': '16915000 bytes',
+  'Document Path': '/bench/14/5000/5000.png', 'Document Length': `${LENGTH} bytes`,
+  'Concurrency Level': '100', 'Time taken for tests': '0.667 seconds',
+  'Complete requests': '1000', 'Failed requests': '0', 'Total transferred': '17056000 bytes',
+  'HTML transferred': '16915000 bytes',
   'Requests per second': '1498.56 [#/sec] (mean)', ...lines
 }).map(([what, value]) => `${what}:${' '.repeat(24 - what.length)}${value}\n`).join('') + `
 Percentage of the requests served within a certain time (ms)
@@ -39,20 +43,25 @@ Percentage of the requests served within a certain time (ms)
 `
 
 /** /tile is the tile, /zipped the tile compressed, /other another one; /failing fails each
- * tenth time, /short is short each tenth time; /silent keeps the connection of HTTP/1.0 and does not say so, as CouchDB. */
+ * tenth time, /short is short each tenth time; /silent keeps the connection of HTTP/1.0 and does not say so, as
+ * CouchDB. */
 async function startServer () {
   let asked = 0
   const server = createServer((request, response) => {
     const tenth = ++asked % 10 === 0
-    if (request.url === '/silent') request.socket.end(`HTTP/1.0 200 OK\r\nContent-Length: ${LENGTH}\r\n\r\n${tile.toString('latin1')}`, 'latin1')
+    if (request.url === '/silent') request.socket.end(
+      `HTTP/1.0 200 OK\r\nContent-Length: ${LENGTH}\r\n\r\n${tile.toString('latin1')}`, 'latin1'
+    )
     else if (request.url === '/zipped') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(tile))
     else if (request.url === '/failing' && tenth) response.writeHead(500, { 'content-length': LENGTH }).end(tile)
     else if (request.url === '/short' && tenth) response.writeHead(200, { 'content-length': 9 }).end('too short')
-    else response.writeHead(200, { 'content-length': LENGTH }).end(request.url === '/other' ? tileOfLength(8, LENGTH) : tile)
+    else response.writeHead(200, { 'content-length': LENGTH })
+      .end(request.url === '/other' ? tileOfLength(8, LENGTH) : tile)
   })
   await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { url: `http://127.0.0.1:${port}`, close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+  return { url: `http://127.0.0.1:${port}`, close: () =>
+    new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
 }
 
 const expected = { requests: 1000, connections: 100, length: LENGTH }
@@ -68,42 +77,55 @@ describe('the benchmark of TileStache', () => {
 
   it('has tiles of exactly as many bytes as that of 2012, which the store takes', async () => {
     for (const length of [400, 1000, LENGTH, 40_000]) assert.equal(tileOfLength(1, length).length, length)
-    assert.equal(new Set(Array.from({ length: 50 }, (_, index) => tileOfLength(index, LENGTH).toString('latin1'))).size, 50)
+    assert.equal(new Set(Array.from({ length: 50 }, (_, index) => tileOfLength(index, LENGTH).toString('latin1'))).size,
+      50)
     assert.deepEqual(tileOfLength(7, LENGTH), tile)
-    assert.equal((await prepareTile({ layer: LAYER, ...place, time: '2024-01-01T00:00:00Z', bytes: tile })).type, 'image/png')
+    assert.equal((await prepareTile({ layer: LAYER, ...place, time: '2024-01-01T00:00:00Z', bytes: tile })).type,
+      'image/png')
     assert.ok(gzipSync(tile).length > LENGTH, 'nobody gains by compressing it')
   })
 
   describe('reads what ab prints', () => {
     it('its percentiles, its rate, and the connections that were kept', () => {
       const sample = parseAb(said({ 'Keep-Alive requests': '990' }))
-      assert.deepEqual(sample.ms, { p50: 37, p66: 68, p75: 98, p80: 115, p90: 154, p95: 267, p98: 295, p99: 297, max: 343 })
+      assert.deepEqual(sample.ms,
+        { p50: 37, p66: 68, p75: 98, p80: 115, p90: 154, p95: 267, p98: 295, p99: 297, max: 343 })
       assert.deepEqual([sample.requests, sample.bytes, sample.length, sample.kept], [1000, 17_056_000, LENGTH, 990])
       assert.equal(Math.round(sample.requests / sample.seconds * 100) / 100, 1498.56)
       assert.equal(parseAb(said()).kept, 0)
     })
 
     it('and does not take half a run for one', () => {
-      assert.throws(() => parseAb('apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 990 requests completed\n'), /no result:\napr_pollset_poll/)
+      assert.throws(() => parseAb(
+        'apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 990 requests completed\n'
+      ), /no result:\napr_pollset_poll/)
       assert.throws(() => parseAb(said().replace(/^.* 99%.*\n/m, '')), /no result/)
     })
 
     it('and counts nothing when a request failed, of whatever kind', () => {
       checkAb('x', parseAb(said()), expected)
-      const failed = (kind, count = 3) => ({ 'Failed requests': `${count}\n   (${['Connect', 'Receive', 'Length', 'Exceptions'].map(each => `${each}: ${each === kind ? count : 0}`).join(', ')})` })
-      for (const [kind, words] of Object.entries({ Connect: /3 connect/, Receive: /3 receive/, Length: /3 length/, Exceptions: /3 exceptions/ })) {
+      const failed = (kind, count = 3) => (
+        {
+          'Failed requests': `${count}\n   (${['Connect', 'Receive', 'Length', 'Exceptions'].map(each => `${each}: ${each === kind ? count : 0}`).join(', ')})`
+        }
+      )
+      for (const [kind, words] of Object.entries(
+        { Connect: /3 connect/, Receive: /3 receive/, Length: /3 length/, Exceptions: /3 exceptions/ }
+      )) {
         assert.throws(() => checkAb('x', parseAb(said(failed(kind))), expected), words)
       }
       assert.throws(() => checkAb('x', parseAb(said({ 'Non-2xx responses': '7' })), expected), /7 status errors/)
       assert.throws(() => checkAb('x', parseAb(said({ 'Write errors': '2' })), expected), /2 write errors/)
-      assert.throws(() => checkAb('x', parseAb(said({ 'Document Length': '16914 bytes' })), expected), /16914 bytes in an answer/)
+      assert.throws(() => checkAb('x', parseAb(said({ 'Document Length': '16914 bytes' })), expected),
+        /16914 bytes in an answer/)
       assert.throws(() => checkAb('x', parseAb(said({ 'Complete requests': '999' })), expected), /999 of 1000/)
     })
   })
 
   describe('asks for one tile', () => {
     const run = async (own, requests = 50) => {
-      const one = await asksForOne(taskOf('x', server.url, own), { ab: /** @type {string} */ (findAb()), place, tile, requests })
+      const one =
+        await asksForOne(taskOf('x', server.url, own), { ab: /** @type {string} */ (findAb()), place, tile, requests })
       await one.check()
       for (const { run: each } of one.contenders) await each({ connections: 5, seconds: 1 })
       return one
@@ -114,12 +136,16 @@ describe('the benchmark of TileStache', () => {
       const one = await run('/tile')
       assert.deepEqual(one.contenders.map(({ name }) => name), ['x', `x${KEPT}`])
       assert.deepEqual([one.kept(), one.length()], [1, LENGTH])
-      assert.equal((await runAb(/** @type {string} */ (findAb()), { url: `${server.url}/tile`, requests: 20, connections: 2 })).kept, 0)
+      assert.equal((
+        await runAb(/** @type {string} */ (findAb()), { url: `${server.url}/tile`, requests: 20, connections: 2 })
+      ).kept, 0)
       assert.match(await abVersion(findAb()), /^\d/)
     })
 
-    it('without keeping connections where a server does not say that it does: ab would wait for their end', async () => {
-      assert.deepEqual(await Promise.all(['/tile', '/silent'].map(own => keepsConnections(server.url + own))), [true, false])
+    it('without keeping connections where a server does not say that it does: ab ' +
+      'would wait for their end', async () => {
+      assert.deepEqual(await Promise.all(['/tile', '/silent'].map(own => keepsConnections(server.url + own))),
+        [true, false])
       const one = await asksForOne(taskOf('x', server.url, '/silent'), { ab: '', place, tile, requests: 1 })
       assert.deepEqual([one.contenders.map(({ name }) => name), one.kept()], [['x'], null])
       await assert.rejects(keepsConnections(`http://127.0.0.1:${await freePort()}/tile`), /ECONNREFUSED/)
@@ -143,27 +169,33 @@ describe('the benchmark of TileStache', () => {
     const { addRunning, optional, missing, programs } = runningPrograms({ closing, log: text => lines.push(text) })
     assert.equal(await optional('TileStache', MISSING, undefined, async () => assert.fail()), undefined)
     const close = () => {}
-    assert.equal(await optional('nginx', 'why', 'found', async bin => addRunning('nginx', { bin, close }, { version: '1', settings: 'all of them' }).bin), 'found')
-    assert.deepEqual([missing, programs, closing], [{ TileStache: MISSING }, { nginx: { version: '1', settings: 'all of them' } }, [close]])
+    assert.equal(await optional('nginx', 'why', 'found',
+      async bin => addRunning('nginx', { bin, close }, { version: '1', settings: 'all of them' }).bin), 'found')
+    assert.deepEqual([missing, programs, closing],
+      [{ TileStache: MISSING }, { nginx: { version: '1', settings: 'all of them' } }, [close]])
     assert.deepEqual(lines, [`  TileStache: not measured, ${MISSING}`, '  nginx 1: all of them'])
     assert.equal(await findTileStache({}), undefined)
     assert.equal(await findTileStache({ TILESTACHE_PYTHON: process.execPath }), undefined)
   })
 
   it('has TileStache read the cache, and nginx read it without TileStache', async function () {
-    assert.deepEqual(JSON.parse(configuration({ cache: '/c', source: 'http://s' })).cache, { name: 'Disk', path: '/c', dirs: 'portable' })
+    assert.deepEqual(JSON.parse(configuration({ cache: '/c', source: 'http://s' })).cache,
+      { name: 'Disk', path: '/c', dirs: 'portable' })
     const [found, nginx] = [await findTileStache(), findNginx()]
     if (!found || !nginx) return skip(this, 'TileStache (TILESTACHE_PYTHON) or nginx is not installed')
     const cache = path.join(folder.dir, 'cache')
     await mkdir(cache)
     await writeTree(cache, [place], () => tile)
-    const stache = await startTileStache(found, { cache, source: server.url, dir: path.join(folder.dir, 'stache'), probe: xyz(place) })
+    const stache = await startTileStache(found,
+      { cache, source: server.url, dir: path.join(folder.dir, 'stache'), probe: xyz(place) })
     try {
       assert.deepEqual(await sentOf(stache.url + xyz(place), tile), tile)
-      const front = await startNginx(nginx, { dir: path.join(folder.dir, 'nginx'), http: tryFilesConf({ cache, url: stache.url }), probe: xyz(place) })
+      const front = await startNginx(nginx,
+        { dir: path.join(folder.dir, 'nginx'), http: tryFilesConf({ cache, url: stache.url }), probe: xyz(place) })
       try {
         const answers = await Promise.all([xyz(place), xyz({ ...place, y: 9 })].map(own => fetch(front.url + own)))
-        assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('x-static')]), [[200, 'file'], [200, 'miss']])
+        assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('x-static')]),
+          [[200, 'file'], [200, 'miss']])
       } finally {
         await front.close()
       }

@@ -18,7 +18,12 @@ describe('tilecouch check', () => {
   const fill = async (...own) => {
     [store, url] = own
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
-    await plant(store, await Promise.all([document('osm:3:1:0@2021-06-01T00:00:00Z'), document('osm:3:1:1', { time: '2021-06-01T00:00:00Z' }), document('osm:3:1:1@2022-06-01T00:00:00Z', {}, tile(2)), document('osm:3:1:2', {}, Promise.resolve(Buffer.from('<html>')))]))
+    await plant(store,
+      await Promise.all(
+        [document('osm:3:1:0@2021-06-01T00:00:00Z'), document('osm:3:1:1', { time: '2021-06-01T00:00:00Z' }), document(
+          'osm:3:1:1@2022-06-01T00:00:00Z', {}, tile(2)
+        ), document('osm:3:1:2', {}, Promise.resolve(Buffer.from('<html>')))]
+      ))
     await publish(store)
   }
   useStore(backends[0], { once: true, public: false, fill })
@@ -31,18 +36,22 @@ describe('tilecouch check', () => {
     const list = path.join(folder.dir, 'found.jsonl')
     const second = await run('check', '--fix', '--db', url, '--report', list)
     assert.equal(second.code, 1)
-    assert.match(second.out, /\n2 repaired:\n {2}no-head: 1 \(.*\)\n {2}head-too-old: 1 \(.*\)\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: .*\n\nunknown-format: Often an error page .*\n$/)
-    assert.deepEqual(readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line).code), ['no-head', 'head-too-old', 'unknown-format'])
+    assert.match(second.out,
+      /\n2 repaired:\n {2}no-head: 1 \(.*\)\n {2}head-too-old: 1 \(.*\)\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: .*\n\nunknown-format: Often an error page .*\n$/)
+    assert.deepEqual(readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line).code),
+      ['no-head', 'head-too-old', 'unknown-format'])
     const third = await run('check', 'osm', '--json', '--no-decode', '--db', url)
     const { what, kind, faults, kinds, seconds, repair } = JSON.parse(third.out)
-    assert.deepEqual([third.code, what, kind, faults, kinds, repair], [1, 'osm', 'layer', 1, { 'unknown-format': 1 }, undefined])
+    assert.deepEqual([third.code, what, kind, faults, kinds, repair],
+      [1, 'osm', 'layer', 1, { 'unknown-format': 1 }, undefined])
     assert.ok(seconds >= 0)
   })
 
   it('refuses options that do not go together', async () => {
     for (const argv of [
       ['--only', 'pixels'], ['--live'], ['--only', 'conflicts', '--live'], ['--only', 'conflicts', '--report', 'x'],
-      ['osm', '--only', 'upgrade'], ['osm@2024', '--fix'], ['osm@2024', 'relief'], ['osm', '--fix', '--zoom', '3'], ['--zoom', '3'],
+      ['osm', '--only', 'upgrade'], ['osm@2024', '--fix'], ['osm@2024', 'relief'],
+      ['osm', '--fix', '--zoom', '3'], ['--zoom', '3'],
       ['osm', 'relief', '--zoom', '3'], ['osm', '--only', 'conflicts', '--bbox', '0,0,1,1']
     ]) {
       const { code, err } = await run('check', ...argv, '--db', url)
@@ -55,17 +64,31 @@ describe('tilecouch check', () => {
   })
 
   it('lists what an upgrade does, and does it', async () => {
-    await store.couch.request({ method: 'DELETE', path: 'tilecouch', qs: { rev: (await store.couch.get('tilecouch'))._rev } })
+    await store.couch.request(
+      { method: 'DELETE', path: 'tilecouch', qs: { rev: (await store.couch.get('tilecouch'))._rev } }
+    )
     const todo = await run('check', '--only', 'upgrade', '--db', url)
-    assert.deepEqual([todo.code, todo.out.split('\n').slice(0, 2)], [0, [`${url}: schema 0, this tilecouch writes 1`, '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
+    assert.deepEqual([todo.code, todo.out.split('\n').slice(0, 2)],
+      [0, [`${url}: schema 0, this tilecouch writes 1`,
+        '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
     assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).code, 0)
-    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out, `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
+    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out,
+      `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
     await store.putEdition('osm', '2024-03-01T00:00:00Z', { tiles: 3 })
-    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out, `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on a device. Only their versions say what they found.\n  Nothing to do.\n`)
+    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out,
+      `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on a device. Only their versions say what they found.\n  Nothing to do.\n`)
     const named = '20240301T101500123-4f9k'
-    await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`, () => ({ type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z', run: named, complete: false, tiles: 0, root: '', blocks: {} }))
-    assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out, /tilecouch writes 1\n {2}Nothing to do\.\n$/)
+    await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`,
+      () => (
+        {
+          type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z',
+          run: named, complete: false, tiles: 0, root: '', blocks: {}
+        }
+      ))
+    assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out,
+      /tilecouch writes 1\n {2}Nothing to do\.\n$/)
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: 2 }))
-    assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).err, /the store has schema 2, this tilecouch knows 1: upgrade it/)
+    assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).err,
+      /the store has schema 2, this tilecouch knows 1: upgrade it/)
   })
 })

@@ -31,7 +31,10 @@ export function rebuiltWhile (store, lacks) {
       const served = []
       let isOver = false
       const reading = (async () => {
-        while (!isOver) served.push((await reader.view(BY_TILE, { startkey: ['osm', 3], endkey: ['osm', 3, {}], reduce: false })).length)
+        while (!isOver) {
+          served.push((await reader.view(BY_TILE, { startkey: ['osm', 3], endkey: ['osm', 3, {}], reduce: false }))
+            .length)
+        }
       })()
       const { report } = await task().finally(() => { isOver = true })
       await reading

@@ -24,18 +24,22 @@ onEachStore('reserved names', backend => {
   })
 
   for (const name of ['db', 'work']) {
-    it(`of an existing layer, such as ${name}, are reported, and the layer is read and renamed`, () => readAndRename(name)).timeout(30000)
+    it(`of an existing layer, such as ${name}, are reported, and the layer is read and renamed`,
+      () => readAndRename(name)).timeout(30000)
   }
 
   async function readAndRename (name) {
-    const works = ['20240301T101500123-4f9k', '10240301T101500123-4f9k', '99990301T101500123-4f9k'].map(run => ({ _id: `work:${run}`, type: 'work', command: 'load', state: 'done', started: T1, seen: T1 }))
+    const works = ['20240301T101500123-4f9k', '10240301T101500123-4f9k', '99990301T101500123-4f9k'].map(
+      run => ({ _id: `work:${run}`, type: 'work', command: 'load', state: 'done', started: T1, seen: T1 })
+    )
     for (const work of works) await store.couch.put(work)
     await store.couch.put({ _id: `layer:${name}`, type: 'layer', layer: name, minzoom: 3, maxzoom: 3 })
     await store.write([tile(name, T1, 1), tile(name, T2, 2)])
     await store.putEdition(name, T1, { title: 'First' })
     await publish(store)
     const { kinds, layers } = await check(store)
-    assert.deepEqual([Object.keys(kinds), kinds['reserved-name']], [['reserved-name', 'unfinished-edition', 'odd-size'], 1])
+    assert.deepEqual([Object.keys(kinds), kinds['reserved-name']],
+      [['reserved-name', 'unfinished-edition', 'odd-size'], 1])
     assert.deepEqual(layers?.map(({ layer }) => layer), [name])
     assert.deepEqual((await store.at(name, 3, 1, 2, '2023')).bytes, png(1))
     const heads = []
@@ -46,6 +50,7 @@ onEachStore('reserved names', backend => {
     assert.deepEqual((await store.versions('base', 3, 1, 2)).map(({ time }) => time), [T1, T2])
     assert.deepEqual((await store.editions('base')).map(({ title }) => title), ['First'])
     assert.equal((await check(store)).kinds['reserved-name'], undefined)
-    assert.deepEqual((await store.couch.docs(works.map(({ _id }) => _id))).map(({ deleted }) => deleted), [false, false, false])
+    assert.deepEqual((await store.couch.docs(works.map(({ _id }) => _id))).map(({ deleted }) => deleted),
+      [false, false, false])
   }
 })

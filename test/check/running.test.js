@@ -1,5 +1,5 @@
-// A repair while loads write to the very tiles that it repairs, on every store: nothing of either is lost. And one that is killed again
-// and again, over everything that can be damaged (TILECOUCH_LONG).
+// A repair while loads write to the very tiles that it repairs, on every store: nothing of either is lost. And one that
+// is killed again and again, over everything that can be damaged (TILECOUCH_LONG).
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
 import { publish } from '../../loader/couchapp/publish.js'
@@ -23,7 +23,8 @@ onEachStore('a repair', backend => {
     store = await Store.create(url, { public: false })
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
     const cases = Object.values(damage)
-    planted = (await Promise.all(cases.map(async ({ docs }, at) => docs(`osm:3:${at >> 3}:${at % 8}`)))).map(docs => Promise.all(docs))
+    planted = (await Promise.all(cases.map(async ({ docs }, at) => docs(`osm:3:${at >> 3}:${at % 8}`))))
+      .map(docs => Promise.all(docs))
     planted = (await Promise.all(planted)).flat()
     await plant(store, planted)
     await publish(store)
@@ -41,13 +42,16 @@ onEachStore('a repair', backend => {
     this.timeout(60000)
     const stored = []
     const load = async (time, seed) => {
-      const versions = await Promise.all(Object.keys(damage).map(async (_, at) => ({ layer: 'osm', z: 3, x: at >> 3, y: at % 8, time, bytes: await tile(seed + at) })))
+      const versions = await Promise.all(Object.keys(damage)
+        .map(async (_, at) => ({ layer: 'osm', z: 3, x: at >> 3, y: at % 8, time, bytes: await tile(seed + at) })))
       const { failures } = await store.write(versions, { batch: 5, concurrency: 2 })
       const failed = new Set(failures.map(({ id }) => id))
       for (const { x, y, bytes } of versions) if (!failed.has(`osm:3:${x}:${y}`)) stored.push(bytes.toString('base64'))
     }
     const loads = (async () => {
-      for (const [time, seed] of /** @type {const} */ ([['2024-01-01T00:00:00Z', 100], ['2020-06-01T00:00:00Z', 200], ['2024-06-01T00:00:00Z', 300]])) await load(time, seed)
+      for (const [time, seed] of /** @type {const} */ (
+        [['2024-01-01T00:00:00Z', 100], ['2020-06-01T00:00:00Z', 200], ['2024-06-01T00:00:00Z', 300]]
+      )) await load(time, seed)
     })()
     const repaired = check(store, { decode: false, fix: true })
     await Promise.all([loads, repaired])
@@ -67,7 +71,8 @@ onEachStore('a repair', backend => {
         if (writes && lives-- <= 0) throw new TilecouchError('ABORTED')
         return Couch.prototype.request.call(store.couch, request)
       }
-      await check(store, { decode: false, fix: true }).then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
+      await check(store, { decode: false, fix: true })
+        .then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
       store.couch.request = Couch.prototype.request
     }
     assert.ok(runs > 2, `${runs} runs`)

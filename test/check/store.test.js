@@ -1,4 +1,5 @@
-// What is wrong with a store as a whole: found, mended where there is one right answer, found clean. Looking alone writes nothing.
+// What is wrong with a store as a whole: found, mended where there is one right answer, found clean. Looking alone
+// writes nothing.
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
 import { rebuiltWhile } from './rebuilding.js'
@@ -31,7 +32,9 @@ onEachStore('a whole store', backend => {
     store = own
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], format: 'png' })
     for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50]])) {
-      await store.write(await Promise.all(Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 3, y, time, bytes: await tile(seed + y) }))))
+      await store.write(await Promise.all(
+        Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 3, y, time, bytes: await tile(seed + y) }))
+      ))
       await store.putEdition('osm', time, { started: time, finished: time })
     }
     await publish(store)
@@ -39,13 +42,15 @@ onEachStore('a whole store', backend => {
   useStore(backend, { once: true, public: false, fill })
   afterEach(() => { store.couch.request = Couch.prototype.request })
 
-  const remove = async id => store.couch.request({ method: 'DELETE', path: id, qs: { rev: (await store.couch.get(id))._rev } })
+  const remove =
+    async id => store.couch.request({ method: 'DELETE', path: id, qs: { rev: (await store.couch.get(id))._rev } })
 
   it('has no faults, and a check writes nothing', async () => {
     const before = await stateOf(store)
     const { report, said } = await look(store, { decode: true })
     assert.deepEqual(said, [])
-    assert.deepEqual(report.layers, [{ layer: 'osm', tiles: 8, versions: 16, bytes: report.bytes, faults: 0, warnings: 0 }])
+    assert.deepEqual(report.layers,
+      [{ layer: 'osm', tiles: 8, versions: 16, bytes: report.bytes, faults: 0, warnings: 0 }])
     assert.equal(report.repair, undefined)
     assert.deepEqual(await stateOf(store), before)
   })
@@ -68,24 +73,37 @@ onEachStore('a whole store', backend => {
 
   it('is repaired, with many faults at once; faults with several possible fixes are left', async () => {
     await remove('_design/tiles') // or nothing of this could be written
-    const [mark, layer, edition, versions] = await Promise.all(['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/versions'].map(id => store.couch.get(id)))
-    const beside = (doc, letter, fields) => ({ ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
+    const [mark, layer, edition, versions] = await Promise.all(
+      ['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/versions'].map(id => store.couch.get(id))
+    )
+    const beside = (doc, letter, fields) => (
+      { ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } }
+    )
     await plant(store, [
-      beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }), beside(mark, 'a', { created: T3 }), beside(versions, '0', { views: {} }),
-      await document('relief:4:1:1', {}, tile(7)), await document('relief:5:2:3', {}, tile(8)), await document('osm:2:0:1', {}, tile(9)),
+      beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }),
+      beside(mark, 'a', { created: T3 }), beside(versions, '0', { views: {} }),
+      await document('relief:4:1:1', {}, tile(7)), await document('relief:5:2:3', {}, tile(8)),
+      await document('osm:2:0:1', {}, tile(9)),
       await document(`osm:3:3:1@${T2}`, {}, tile(51)),
-      { _id: 'notes', text: 'mine' }, { _id: 'edition:gone@2020-01-01T00:00:00Z', type: 'edition', layer: 'gone', time: '2020-01-01T00:00:00Z' },
+      { _id: 'notes', text: 'mine' },
+      { _id: 'edition:gone@2020-01-01T00:00:00Z', type: 'edition', layer: 'gone', time: '2020-01-01T00:00:00Z' },
       { _id: '_design/mine', views: { all: { map: '(function (doc) { emit(doc._id) })' } } },
       { _id: '_design/versions-staging', language: 'javascript', views: versions.views }
     ])
-    await store.couch.put({ ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4, bounds: [-20, -10, -10, 10] })
+    await store.couch.put(
+      { ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4, bounds: [-20, -10, -10, 10] }
+    )
     await store.couch.put({ ...await store.couch.get('tilecouch'), schema: 'one' })
     const before = await stateOf(store)
     const expected = [
-      'bad-layer layer:osm', 'bad-layer layer:osm', 'bad-mark tilecouch', 'conflict _design/versions', `conflict edition:osm@${T1}`, 'conflict layer:osm', 'conflict tilecouch',
-      'foreign-design _design/mine', 'foreign-document notes', 'left-staging _design/versions-staging', 'no-layer layer:relief', 'no-validation _design/tiles',
-      'outside-bounds osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-bounds osm:3:3:${y}`).filter(text => !/[34]$/.test(text)),
-      'outside-zooms osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-zooms osm:3:3:${y}`), 'stray-edition edition:gone@2020-01-01T00:00:00Z'
+      'bad-layer layer:osm', 'bad-layer layer:osm', 'bad-mark tilecouch',
+      'conflict _design/versions', `conflict edition:osm@${T1}`, 'conflict layer:osm', 'conflict tilecouch',
+      'foreign-design _design/mine', 'foreign-document notes', 'left-staging _design/versions-staging',
+      'no-layer layer:relief', 'no-validation _design/tiles',
+      'outside-bounds osm:2:0:1',
+      ...Array.from({ length: 8 }, (_, y) => `outside-bounds osm:3:3:${y}`).filter(text => !/[34]$/.test(text)),
+      'outside-zooms osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-zooms osm:3:3:${y}`),
+      'stray-edition edition:gone@2020-01-01T00:00:00Z'
     ].sort()
     const seen = await look(store)
     assert.deepEqual(seen.said, expected)
@@ -95,11 +113,13 @@ onEachStore('a whole store', backend => {
     assert.deepEqual(said, expected)
     assert.deepEqual(report.repair?.remaining, { 'foreign-document': 1, 'stray-edition': 1, 'foreign-design': 1 })
     assert.equal(report.repair?.faults, 0)
-    assert.deepEqual((await look(store)).said, ['foreign-design _design/mine', 'foreign-document notes', 'stray-edition edition:gone@2020-01-01T00:00:00Z'])
+    assert.deepEqual((await look(store)).said,
+      ['foreign-design _design/mine', 'foreign-document notes', 'stray-edition edition:gone@2020-01-01T00:00:00Z'])
     const [osm, relief] = await store.layers()
     assert.deepEqual([osm.layer, osm.minzoom, osm.maxzoom, osm.attribution], ['osm', 2, 3, 'somebody'])
     assert.deepEqual([relief.layer, relief.minzoom, relief.maxzoom, relief.format], ['relief', 4, 5, 'png'])
-    for (const id of ['notes', 'edition:gone@2020-01-01T00:00:00Z', '_design/mine', 'relief:4:1:1', 'relief:5:2:3', 'osm:2:0:1', 'layer:relief']) await remove(id)
+    for (const id of ['notes', 'edition:gone@2020-01-01T00:00:00Z',
+      '_design/mine', 'relief:4:1:1', 'relief:5:2:3', 'osm:2:0:1', 'layer:relief']) await remove(id)
     await store.defineLayer('osm', { minzoom: 3 })
     assert.deepEqual((await look(store)).said, [])
   })
@@ -117,7 +137,8 @@ onEachStore('a whole store', backend => {
     await store.couch.put({ ...await store.couch.get('_design/tiles'), version: 'of tomorrow' })
     assert.deepEqual((await look(store)).said, ['no-design _design/versions', 'other-design _design/tiles'])
     const { report } = await look(store, { fix: true })
-    assert.deepEqual([report.repair?.repaired, report.repair?.remaining, report.repair?.faults], [{ 'no-design': 1 }, { 'other-design': 1 }, 0])
+    assert.deepEqual([report.repair?.repaired, report.repair?.remaining, report.repair?.faults],
+      [{ 'no-design': 1 }, { 'other-design': 1 }, 0])
     await publish(store)
     assert.deepEqual((await look(store)).said, [])
   })
@@ -127,18 +148,25 @@ onEachStore('a whole store', backend => {
     await store.couch.put({ ...versions, version: 'of yesterday' })
     await store.couch.put({ _id: '_design/versions-staging', views: versions.views })
     const { report } = await look(store, { fix: true })
-    assert.deepEqual(report.repair?.named.map(({ where, reason }) => [where, Boolean(reason)]), [['_design/versions', false], ['_design/versions-staging', true]])
+    assert.deepEqual(report.repair?.named.map(({ where, reason }) => [where, Boolean(reason)]),
+      [['_design/versions', false], ['_design/versions-staging', true]])
     await publish(store)
     await look(store, { fix: true })
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('is complete after one repair if the document of a layer was lost, also if coarse zooms show other places', async () => {
-    await store.write([{ layer: 'sea', z: 1, x: 1, y: 1, time: T1, bytes: await tile(1) }, { layer: 'sea', z: 6, x: 2, y: 2, time: T1, bytes: await tile(2) }])
+  it('is complete after one repair if the document of a layer was lost, also if ' +
+    'coarse zooms show other places', async () => {
+    await store.write([{ layer: 'sea', z: 1, x: 1, y: 1, time: T1, bytes: await tile(1) },
+      { layer: 'sea', z: 6, x: 2, y: 2, time: T1, bytes: await tile(2) }])
     const { report } = await look(store, { fix: true })
     assert.equal(report.repair?.repaired['no-layer'], 1)
     assert.deepEqual((await look(store)).said, [])
-    await store.couch.bulk(await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true }))))
+    await store.couch.bulk(
+      await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(
+        async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true })
+      ))
+    )
   })
 
   it('gets no design documents if it was never published', async () => {
@@ -146,7 +174,8 @@ onEachStore('a whole store', backend => {
     try {
       await filling.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T1, bytes: await tile(1) }])
       const { said, report } = await look(filling, { fix: true })
-      assert.deepEqual([said.map(text => text.split(' ')[0]), report.repair?.repaired], [['no-layer', 'unpublished'], { 'no-layer': 1 }])
+      assert.deepEqual([said.map(text => text.split(' ')[0]), report.repair?.repaired],
+        [['no-layer', 'unpublished'], { 'no-layer': 1 }])
       assert.equal(await filling.couch.get('_design/versions'), undefined)
     } finally {
       await filling.destroy()

@@ -1,5 +1,6 @@
-// Damaged tiles, found, repaired and found clean: nothing is lost of their bytes. In memory, where each can be killed after every
-// write, and on every store. Tiles with wrong fields or bytes are left until they are deleted and loaded again.
+// Damaged tiles, found, repaired and found clean: nothing is lost of their bytes. In memory, where each can be killed
+// after every write, and on every store. Tiles with wrong fields or bytes are left until they are deleted and loaded
+// again.
 import assert from 'node:assert/strict'
 import { parseTileId } from '../../core/index.js'
 import { check } from '../../loader/check/index.js'
@@ -18,16 +19,19 @@ import { broken, damage, imagesOf, plant } from './damage.js'
 /** Versions as they stand, oldest first, with their images. */
 async function versionsOf (couch, id) {
   const [{ heads, pasts }] = await readTileLeaves(couch, [id])
-  const docs = [...pasts.filter(({ time }) => time !== heads[0]?.time), ...heads] // a copy of the head may stand in the past
+  // a copy of the head may stand in the past
+  const docs = [...pasts.filter(({ time }) => time !== heads[0]?.time), ...heads]
   for (const doc of docs) {
     const { layer, z, x, y, time } = parseTileId(doc._id)
-    assert.deepEqual([doc.type, doc.layer, doc.z, doc.x, doc.y, doc.current, doc.time], ['tile', layer, z, x, y, time === undefined, time ?? doc.time], doc._id)
+    assert.deepEqual([doc.type, doc.layer, doc.z, doc.x, doc.y, doc.current, doc.time],
+      ['tile', layer, z, x, y, time === undefined, time ?? doc.time], doc._id)
   }
   assert.equal(heads.length, 1, `${id} has a head`)
   const rows = await couch.docs(docs.map(({ _id }) => _id), { attachments: true })
   return {
     times: docs.map(({ time, contested }) => contested ? `${time} of ${contested}` : time),
-    images: rows.map(({ doc }) => doc._attachments?.tile).filter(Boolean).map(({ data }) => Buffer.from(data).toString('base64'))
+    images: rows.map(({ doc }) => doc._attachments?.tile).filter(Boolean)
+      .map(({ data }) => Buffer.from(data).toString('base64'))
   }
 }
 
@@ -56,7 +60,8 @@ describe('a damaged tile in memory', () => {
         assert.deepEqual(sorted(images), sorted(imagesOf(planted)), `every image is there after ${lives} writes`)
         const revs = couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev))
         await repair()
-        assert.deepEqual(couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
+        assert.deepEqual(couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev)),
+          revs, 'another run changes nothing')
       }
     })
 
@@ -75,7 +80,8 @@ describe('a damaged tile in memory', () => {
           run: async () => {
             for (const [time, seed] of loads) {
               const bytes = await tile(seed)
-              const { created, advanced, backfilled } = await store.write([{ layer: 'osm', z: 3, x: 1, y: 0, time, bytes }])
+              const { created, advanced, backfilled } =
+                await store.write([{ layer: 'osm', z: 3, x: 1, y: 0, time, bytes }])
               if (created + advanced + backfilled) stored.push(bytes.toString('base64'))
             }
           }
@@ -86,7 +92,8 @@ describe('a damaged tile in memory', () => {
         couch.meanwhile = undefined
         assert.deepEqual([...await repair()], [], `nothing is wrong after a load at the write ${writes}`)
         const { images } = await versionsOf(couch, id)
-        assert.deepEqual(sorted(images), sorted([...imagesOf(planted), ...stored]), `every image is there after a load at the write ${writes}`)
+        assert.deepEqual(sorted(images), sorted([...imagesOf(planted), ...stored]),
+          `every image is there after a load at the write ${writes}`)
       }
     })
   }
@@ -111,7 +118,9 @@ onEachStore('damaged tiles', backend => {
     await plant(store, [...planted.values()].flat())
     await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
     const look = (into, options) => check(store, {
-      layers: [...layers.keys()], onFinding: ({ code, where }) => into.set(where.split(':')[0], [...into.get(where.split(':')[0]) ?? [], code].sort()), ...options
+      layers: [...layers.keys()],
+      onFinding: ({ code, where }) => into.set(where.split(':')[0],
+        [...into.get(where.split(':')[0]) ?? [], code].sort()), ...options
     })
     await look(found)
     report = await look(repaired, { fix: true, decode: false })
@@ -133,7 +142,8 @@ onEachStore('damaged tiles', backend => {
   it('and what was left is reported', () => {
     const counted = [...found.values()].flat().length
     assert.deepEqual(report.repair?.remaining, {})
-    assert.deepEqual([report.faults + report.warnings, Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted])
+    assert.deepEqual([report.faults + report.warnings,
+      Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted])
   })
 })
 

@@ -25,14 +25,18 @@ onEachStore('a store of an earlier program', backend => {
     url = await backend.database()
     await request(url, { method: 'PUT' })
     const docs = await Promise.all(Array.from({ length: 6 }, async (_, y) => document(`osm:3:1:${y}`, {}, tile(y))))
-    const designs = structuredClone(await ownDesigns()).map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
+    const designs = structuredClone(await ownDesigns())
+      .map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
     const versions = designs.find(({ _id }) => _id === '_design/versions')
     const { by_tile: byTile, by_time: byTime, by_area: byArea, by_zoom: byZoom, conflicts, expiring } = versions.views
     versions.views = { by_tile: byTile, by_time: byTime }
     designs.push(...Object.entries({ sizes: { by_area: byArea, by_zoom: byZoom }, lifecycle: { conflicts, expiring } })
       .map(([name, views]) => ({ ...versions, _id: `_design/${name}`, views })))
     versions.views.by_tile.map = versions.views.by_tile.map.replace('gone: !image', 'gone: image ? false : true')
-    await json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: [...docs, { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 3, maxzoom: 3 }, ...designs] }) })
+    await json(`${url}/_bulk_docs`,
+      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(
+        { docs: [...docs, { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 3, maxzoom: 3 }, ...designs] }
+      ) })
     store = await Store.open(url)
   })
   after(() => store.destroy())
@@ -44,7 +48,8 @@ onEachStore('a store of an earlier program', backend => {
     const { from, to, steps: todo, designs } = await upgrade(store, { dryRun: true })
     assert.deepEqual([from, to, todo.map(({ name, done }) => [name, done])], [0, SCHEMA, [['mark', false]]])
     assert.deepEqual(designs.map(({ id, action }) => [id, action]), [
-      ['_design/versions', 'changed'], ['_design/tiles', 'changed'], ['_design/lifecycle', 'removed'], ['_design/sizes', 'removed']
+      ['_design/versions', 'changed'], ['_design/tiles', 'changed'],
+      ['_design/lifecycle', 'removed'], ['_design/sizes', 'removed']
     ])
     assert.equal(await state(), before)
   })
@@ -55,14 +60,18 @@ onEachStore('a store of an earlier program', backend => {
     const served = []
     let isOver = false
     const reading = (async () => {
-      while (!isOver) served.push((await store.couch.view(BY_TILE, { startkey: ['osm'], endkey: ['osm', {}], reduce: false })).length)
+      while (!isOver) {
+        served.push((await store.couch.view(BY_TILE, { startkey: ['osm'], endkey: ['osm', {}], reduce: false })).length)
+      }
     })()
     const summary = await upgrade(store).finally(() => { isOver = true })
     await reading
-    assert.deepEqual([summary.steps.map(({ done }) => done), summary.designs.filter(({ action }) => action === 'unchanged')], [[true], []])
+    assert.deepEqual([summary.steps.map(({ done }) => done),
+      summary.designs.filter(({ action }) => action === 'unchanged')], [[true], []])
     assert.ok(served.length > 1 && served.every(rows => rows === 6), `${served}`)
     const again = await upgrade(store)
-    assert.deepEqual([again.from, again.steps, again.designs.every(({ action }) => action === 'unchanged')], [SCHEMA, [], true])
+    assert.deepEqual([again.from, again.steps, again.designs.every(({ action }) => action === 'unchanged')],
+      [SCHEMA, [], true])
     assert.deepEqual((await check(store)).kinds, {})
     await publish(store)
     assert.deepEqual(await store.security(), security, 'a push does not open it')
@@ -77,7 +86,8 @@ onEachStore('a store of an earlier program', backend => {
   it('gets no design documents if it was never published', async () => {
     const filling = await Store.create(await backend.database(), { public: false })
     try {
-      assert.deepEqual(await upgrade(filling), { from: SCHEMA, to: SCHEMA, steps: [], designs: [], skipped: 'the store was never published' })
+      assert.deepEqual(await upgrade(filling),
+        { from: SCHEMA, to: SCHEMA, steps: [], designs: [], skipped: 'the store was never published' })
       assert.equal(await filling.couch.get('_design/tiles'), undefined)
     } finally {
       await filling.destroy()

@@ -12,12 +12,14 @@ describe('the clock', function () {
       const clock = tilecouch.clock()
       const said = []
       clock.on('timechange', ({ time, previous }) => said.push([time, previous]))
-      const times = [null, '2024', '2024-03-01T12:00:00+02:00', new Date(Date.UTC(2024, 2, 1, 10)), null, undefined].map(time => clock.setTime(time).getTime())
+      const times = [null, '2024', '2024-03-01T12:00:00+02:00', new Date(Date.UTC(2024, 2, 1, 10)),
+        null, undefined].map(time => clock.setTime(time).getTime())
       return { times, said, starts: tilecouch.clock({ time: '2020-02' }).getTime() }
     })
     const morning = '2024-03-01T10:00:00Z'
     assert.deepEqual(found.times, [null, '2024-12-31T23:59:59Z', morning, morning, null, null])
-    assert.deepEqual(found.said, [['2024-12-31T23:59:59Z', null], [morning, '2024-12-31T23:59:59Z'], [null, morning]], 'only when it differs')
+    assert.deepEqual(found.said, [['2024-12-31T23:59:59Z', null], [morning, '2024-12-31T23:59:59Z'], [null, morning]],
+      'only when it differs')
     assert.equal(found.starts, '2020-02-29T23:59:59Z')
   })
 
@@ -56,7 +58,8 @@ describe('the player of layers', function () {
       const before = listeners()
       const player = tilecouch.player(clock, [a, b, off], { speed: 1000 })
       const log = []
-      player.on('play pause step waiting end', ({ type, time }) => log.push(time ? `${type} ${time.slice(8, 10)}` : type))
+      player.on('play pause step waiting end',
+        ({ type, time }) => log.push(time ? `${type} ${time.slice(8, 10)}` : type))
       const until = type => new Promise(resolve => { player.once(type, resolve) })
       const waiting = until('waiting')
       player.play()
@@ -78,10 +81,13 @@ describe('the player of layers', function () {
     const page = await visit()
     const found = await page.evaluate(() => {
       const clock = tilecouch.clock()
-      const layer = tilecouch.fakeLayer({ clock, changes: [1, 2, 3, 4].map(day => ({ time: `2024-01-0${day}T00:00:00Z`, tiles: 1, bytes: 1 })) }).addTo(tilecouch.map())
+      const layer = tilecouch.fakeLayer(
+        { clock, changes: [1, 2, 3, 4].map(day => ({ time: `2024-01-0${day}T00:00:00Z`, tiles: 1, bytes: 1 })) }
+      ).addTo(tilecouch.map())
       const player = tilecouch.player(clock, layer)
       const at = () => clock.getTime()?.slice(8, 10) ?? null
-      const steps = [() => player.step(1), () => player.step(-1), () => player.last(), () => player.step(1), () => player.first(), () => player.step(-1), () => player.step(10)].map(step => step() && at())
+      const steps = [() => player.step(1), () => player.step(-1), () => player.last(), () => player.step(1),
+        () => player.first(), () => player.step(-1), () => player.step(10)].map(step => step() && at())
       player.setRange({ from: '2024-01-03', to: '2024-01-02' })
       const ranged = [player.first() && at(), player.last() && at(), player.getRange()]
       let refused

@@ -7,7 +7,8 @@ import { onControls } from './support/controls.js'
 const shown = page => page.evaluate(() => [left, right].map(layer => {
   const { clipPath } = layer.getContainer().style
   if (!clipPath) return null
-  const xs = [...clipPath.matchAll(/(-?[\d.]+)px (-?[\d.]+)px/g)].map(([, x, y]) => map.layerPointToContainerPoint([+x, +y]))
+  const xs =
+    [...clipPath.matchAll(/(-?[\d.]+)px (-?[\d.]+)px/g)].map(([, x, y]) => map.layerPointToContainerPoint([+x, +y]))
   const { x, y } = map.getSize()
   const range = name => [Math.min(...xs.map(each => each[name])), Math.max(...xs.map(each => each[name]))]
   const [from, to] = range('x')
@@ -26,7 +27,9 @@ describe('comparing two layers', function () {
     await page.evaluate(each => {
       const clocks = [tilecouch.clock({ time: '2020' }), tilecouch.clock()]
       const own = tilecouch.map({ zoomAnimation: false })
-      const [a, b] = ['#8fb3a0', '#b38f8f'].map((colour, i) => tilecouch.fakeLayer({ clock: clocks[i], changes: [], colour }).addTo(own))
+      const [a, b] = [
+        '#8fb3a0', '#b38f8f'
+      ].map((colour, i) => tilecouch.fakeLayer({ clock: clocks[i], changes: [], colour }).addTo(own))
       const compare = tilecouch.compare(a, b, each).addTo(own)
       const list = []
       compare.on('splitchange', ({ split }) => list.push(split))
@@ -63,7 +66,8 @@ describe('comparing two layers', function () {
     const page = await visit()
     const found = await page.evaluate(() => new Promise(resolve => {
       const own = tilecouch.map({ zoomAnimationThreshold: 10 })
-      const [a, b] = [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
+      const [a, b] =
+        [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
       tilecouch.compare(a, b).addTo(own)
       own.panBy([37, 21], { animate: false })
       const edges = []
@@ -99,7 +103,8 @@ describe('comparing two layers', function () {
     const page = await open({}, screens.phone)
     const box = /** @type {any} */ (await handle(page).boundingBox())
     const session = await page.context().newCDPSession(page)
-    const finger = (type, ...xs) => session.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map(x => ({ x, y: box.y + 20 })) })
+    const finger = (type, ...xs) => session.send('Input.dispatchTouchEvent',
+      { type, touchPoints: xs.map(x => ({ x, y: box.y + 20 })) })
     await finger('touchStart', box.x + 22)
     for (const by of [20, 50, 78]) await finger('touchMove', box.x + 22 + by)
     await finger('touchEnd')
@@ -126,7 +131,8 @@ describe('comparing two layers', function () {
     assert.deepEqual(await labels(), ['2020'])
     await page.evaluate(() => control.setLabels('1 Jan 2020, 00:00 UTC', 'Newest'))
     assert.deepEqual(await labels(), ['1 Jan 2020, 00:00 UTC', 'Newest'])
-    const [a, b] = await page.locator('.tilecouch-compare-label').evaluateAll(all => all.map(label => label.getBoundingClientRect().toJSON()))
+    const [a, b] = await page.locator('.tilecouch-compare-label')
+      .evaluateAll(all => all.map(label => label.getBoundingClientRect().toJSON()))
     assert.ok(a.right < 640 && b.left > 640)
   })
 
@@ -143,7 +149,8 @@ describe('comparing two layers', function () {
 
   it('fades the right side into the left one, on a track that keys and pointers move', async () => {
     const page = await open({ mode: 'fade', split: 0.25, leftLabel: '2020', rightLabel: 'Newest' })
-    const opacity = () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity || 1)))
+    const opacity =
+      () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity || 1)))
     assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 0.75]], 'nothing is cut')
     const box = /** @type {any} */ (await handle(page).boundingBox())
     assert.ok(Math.abs(box.x + box.width / 2 - (640 - 80)) <= 1, 'a quarter of 320 pixels in the middle')
@@ -165,7 +172,8 @@ describe('comparing two layers', function () {
       const other = control.getSideMap()
       const { x, y } = map.getSize()
       const [here, there] = [map.containerPointToLatLng([0.75 * x, y / 2]), other.getCenter()]
-      return { zooms: [map.getZoom(), other.getZoom()], apart: map.project(here).distanceTo(map.project(there)), on: left._map === other && right._map === map, width: other.getSize().x }
+      return { zooms: [map.getZoom(), other.getZoom()], apart: map.project(here)
+        .distanceTo(map.project(there)), on: left._map === other && right._map === map, width: other.getSize().x }
     })
     const together = async what => {
       const { zooms, apart, on } = await places()
@@ -183,7 +191,8 @@ describe('comparing two layers', function () {
     await together('another zoom')
     await page.setViewportSize({ width: 600, height: 900 })
     await page.waitForFunction(() => map.getSize().x === 600 && control.getSideMap().getSize().x === 600)
-    assert.deepEqual(await page.evaluate(() => [control.getSideMap().getSize().y, map.getSize().y]), [450, 900], 'above the other one where it is higher than wide')
+    assert.deepEqual(await page.evaluate(() => [control.getSideMap().getSize().y, map.getSize().y]),
+      [450, 900], 'above the other one where it is higher than wide')
     await page.evaluate(() => control.setMode('swipe'))
     assert.equal(await page.evaluate(() => left._map === map && control.getSideMap()), null)
     assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
@@ -196,11 +205,14 @@ describe('comparing two layers', function () {
     const page = await visit()
     const zooms = await page.evaluate(() => new Promise(resolve => {
       const own = tilecouch.map({ zoomAnimationThreshold: 10 })
-      const [a, b] = [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
+      const [a, b] =
+        [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
       const both = tilecouch.compare(a, b, { mode: 'side' }).addTo(own)
       const seen = new Set()
       both.getSideMap().on('zoomanim', ({ zoom }) => seen.add(`animated to ${zoom}`))
-      own.once('zoomend', () => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve([...seen, both.getSideMap().getZoom()]), 300))))
+      own.once('zoomend', () => requestAnimationFrame(
+        () => requestAnimationFrame(() => setTimeout(() => resolve([...seen, both.getSideMap().getZoom()]), 300))
+      ))
       own.setZoom(5, { animate: true })
     }))
     assert.deepEqual(zooms, ['animated to 5', 5])
@@ -209,7 +221,9 @@ describe('comparing two layers', function () {
   it('speaks another language, and refuses a mode that there is not', async () => {
     const page = await open({ split: 0.25, words: { left: 'links' } })
     assert.match(String(await handle(page).getAttribute('aria-valuetext')), /^links on 25 %, right/)
-    assert.equal(await page.evaluate(() => { try { control.setMode('upside down') } catch (error) { return error.code } }), 'BAD_OPTION')
+    assert.equal(await page.evaluate(
+      () => { try { control.setMode('upside down') } catch (error) { return error.code } }
+    ), 'BAD_OPTION')
   })
 
   it('has a handle that is a plain element, for whatever is compared', async () => {
@@ -261,7 +275,8 @@ describe('comparing two layers', function () {
     const page = await open()
     await page.locator('.leaflet-control-zoom-in').click()
     assert.equal(await page.evaluate(() => map.getZoom()), 4)
-    assert.equal(await page.locator('.tilecouch-compare').evaluate(node => getComputedStyle(node).pointerEvents), 'none')
+    assert.equal(await page.locator('.tilecouch-compare').evaluate(node => getComputedStyle(node).pointerEvents),
+      'none')
     assert.ok(await page.evaluate(() => innerWidth === map.getSize().x))
   })
 })

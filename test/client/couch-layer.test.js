@@ -46,7 +46,8 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
   it('keeps to its bounds, tile size and zooms', async () => {
     assert.deepEqual(await drawn(await show('bounded'), 'bounded'), ['3/4/3'])
     await drawn(await show('large'), 'large')
-    assert.deepEqual(await drawn(await show('pacific', { map: { center: [0, 180] } }), 'pacific'), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
+    assert.deepEqual(await drawn(await show('pacific', { map: { center: [0, 180] } }), 'pacific'),
+      ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
     const page = await show('steps', { map: { zoom: 5 } })
     assert.ok((await drawn(page)).every(key => key.startsWith('3/')))
   })
@@ -78,7 +79,9 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     await until(() => stage.front.requests('tile').length >= tiles.length)
     await until(() => stage.front.requests().every(({ done }) => done))
     await drawn(page)
-    for (const picture of await call(page, 'frames')) assert.ok(Object.values(picture).every(text => text === '5'), JSON.stringify(picture))
+    for (const picture of await call(page, 'frames')) {
+      assert.ok(Object.values(picture).every(text => text === '5'), JSON.stringify(picture))
+    }
   })
 
   it('ends with its map, while tiles and the feed are on their way', async () => {
@@ -93,13 +96,18 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
   })
 
   it('lets nothing that a store holds become markup or script of the page', async () => {
-    const attribution = '<a href="https://example.org/?a=1&b=2" onclick="window.hurt=1">Some<b>one</b></a> <a href="javascript:window.hurt=1">else</a> <a href=" javascript:window.hurt=1">x</a>' +
-      '<img src=x onerror="window.hurt=1"><svg onload="window.hurt=1"><script>window.hurt=1</script></svg><style>body{display:none}</style><iframe srcdoc="<script>parent.hurt=1</script>"></iframe>&lt;img src=x onerror="window.hurt=1"&gt; <a href="//example.org">y</a>'
+    const attribution = '<a href="https://example.org/?a=1&b=2" onclick="window.hurt=1">Some<b>one</b></a> <a ' +
+      'href="javascript:window.hurt=1">else</a> <a href=" javascript:window.hurt=1">x</a>' +
+      ('<img src=x onerror="window.hurt=1"><svg ' +
+        'onload="window.hurt=1"><script>window.hurt=1</script></svg><style>body{display:none}</style><iframe ' +
+        'srcdoc="<script>parent.hurt=1</script>"></iframe>&lt;img src=x onerror="window.hurt=1"&gt; <a ' +
+        'href="//example.org">y</a>')
     await stage.store.defineLayer('steps', { attribution })
     const page = await show('steps')
     await drawn(page)
     const control = page.locator('.leaflet-control-attribution')
-    assert.deepEqual(await control.locator('a').evaluateAll(links => links.slice(1).map(link => link.outerHTML)), ['<a href="https://example.org/?a=1&amp;b=2" rel="noopener" target="_blank">Someone</a>'])
+    assert.deepEqual(await control.locator('a').evaluateAll(links => links.slice(1).map(link => link.outerHTML)),
+      ['<a href="https://example.org/?a=1&amp;b=2" rel="noopener" target="_blank">Someone</a>'])
     assert.equal(await control.locator('img, script, style, iframe, b, svg:not(.leaflet-attribution-flag)').count(), 0)
     assert.match(String(await control.textContent()), /else x<img src=x onerror="window\.hurt=1"> y/)
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hurt), undefined)
@@ -112,7 +120,10 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
       const { couch } = L.tileLayer
       const { Couch } = L.TileLayer
       const [present, past] = [couch('/db', { layer: 'a' }), couch.history('/db', { layer: 'a' })]
-      return [present instanceof Couch, present instanceof L.TileLayer, past instanceof Couch.History, past instanceof L.GridLayer, present.options.live, new (Couch.extend({ options: { live: true } }))('/db', { layer: 'a' }).options.live, document.querySelectorAll('.leaflet-tile').length]
+      return [present instanceof Couch, present instanceof L.TileLayer,
+        past instanceof Couch.History, past instanceof L.GridLayer, present.options.live,
+        new (Couch.extend({ options: { live: true } }))('/db', { layer: 'a' }).options.live,
+        document.querySelectorAll('.leaflet-tile').length]
     }), [true, true, true, true, false, true, 0])
   })
 })

@@ -41,9 +41,12 @@ onEachStore('a source', backend => {
       })
 
       it('reads the versions of every tile of some columns, in one answer for each', async () => {
-        const [one, two, three] = await source.versions('osm', [{ z: 3, x: 1, y0: 0, y1: 3 }, { z: 3, x: 2, y0: 4, y1: 7 }, { z: 3, x: 1, y0: 4, y1: 7 }])
-        assert.deepEqual(one.map(({ x, y, time, current, gone }) => [x, y, time, current, gone]), [[1, 1, T(1), false, false], [1, 1, T(3), true, false], [1, 2, T(2), true, false]])
-        assert.deepEqual(two.map(({ time, current, gone, bytes }) => [time, current, gone, bytes > 0]), [[T(1), false, false, true], [T(2), true, true, false]])
+        const [one, two, three] = await source.versions('osm',
+          [{ z: 3, x: 1, y0: 0, y1: 3 }, { z: 3, x: 2, y0: 4, y1: 7 }, { z: 3, x: 1, y0: 4, y1: 7 }])
+        assert.deepEqual(one.map(({ x, y, time, current, gone }) => [x, y, time, current, gone]),
+          [[1, 1, T(1), false, false], [1, 1, T(3), true, false], [1, 2, T(2), true, false]])
+        assert.deepEqual(two.map(({ time, current, gone, bytes }) => [time, current, gone, bytes > 0]),
+          [[T(1), false, false, true], [T(2), true, true, false]])
         assert.deepEqual(three, [])
       })
 
@@ -62,7 +65,8 @@ onEachStore('a source', backend => {
         assert.deepEqual([await bytesOf(blob), digest], [png(113), head.digest])
         assert.equal(head.digest, `md5-${createHash('md5').update(png(113)).digest('base64')}`)
         await assert.rejects(source.tile({ ...head, y: 7 }), { code: 'TILE_NOT_FOUND' })
-        await assert.rejects(source.tile({ ...head, rev: '9-0123456789abcdef0123456789abcdef' }), { code: 'TILE_NOT_FOUND' })
+        await assert.rejects(source.tile({ ...head, rev: '9-0123456789abcdef0123456789abcdef' }),
+          { code: 'TILE_NOT_FOUND' })
       })
 
       it('tells what changes, at once or when it happens, and of what is deleted', async () => {
@@ -121,7 +125,8 @@ onEachStore('a source', backend => {
     await Store.create(locked, { public: false })
     await assert.rejects(new CouchSource(as(locked)).layer('osm'), { code: 'UNAUTHORIZED' })
     const headers = { authorization: `Basic ${btoa('nobody:wrong')}` }
-    await assert.rejects(new CouchSource(as(locked), { fetchOptions: { headers } }).extent('osm'), { code: 'UNAUTHORIZED' })
+    await assert.rejects(new CouchSource(as(locked), { fetchOptions: { headers } }).extent('osm'),
+      { code: 'UNAUTHORIZED' })
   })
 })
 
@@ -129,8 +134,10 @@ describe('a source beside a server that misbehaves', () => {
   let server
   let url
   let serve
-  const json = (status, body) => (request, response) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body))
-  const tile = { layer: 'a', z: 0, x: 0, y: 0, time: T(1), rev: '1-a', bytes: 1, gone: false, current: true, expires: null }
+  const json = (status, body) => (request, response) => response.writeHead(status,
+    { 'Content-Type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body))
+  const tile =
+    { layer: 'a', z: 0, x: 0, y: 0, time: T(1), rev: '1-a', bytes: 1, gone: false, current: true, expires: null }
   const calls = {
     layer: source => source.layer('a'),
     versions: source => source.versions('a', [{ z: 0, x: 0, y0: 0, y1: 0 }]),
@@ -139,7 +146,8 @@ describe('a source beside a server that misbehaves', () => {
     changes: source => source.changes('a', '1', never)
   }
   const all = Object.keys(calls)
-  const codeOf = async (name, options) => calls[name](new CouchSource(`${url}/db`, options)).then(() => 'none', error => error.code ?? error.name)
+  const codeOf = async (name, options) => calls[name](new CouchSource(`${url}/db`, options))
+    .then(() => 'none', error => error.code ?? error.name)
 
   before(async () => {
     server = createServer((request, response) => serve(request, response))
@@ -154,16 +162,23 @@ describe('a source beside a server that misbehaves', () => {
   for (const [what, answer, codes, passing] of /** @type {[string, any, string[], boolean][]} */ ([
     ['an error of the server', json(500, { error: 'x', reason: 'boom' }), all.map(() => 'COUCHDB_ERROR'), true],
     ['an overloaded server', json(429, { error: 'x' }), all.map(() => 'COUCHDB_ERROR'), true],
-    ['an error page', (request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'), all.map(() => 'COUCHDB_ERROR'), true],
+    ['an error page', (request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'),
+      all.map(() => 'COUCHDB_ERROR'), true],
     ['a bad request', json(400, { error: 'bad_request' }), all.map(() => 'COUCHDB_ERROR'), false],
     ['a name or password that is needed', json(401, { error: 'unauthorized' }), all.map(() => 'UNAUTHORIZED'), false],
     ['a refusal', json(403, { error: 'forbidden', reason: 'no' }), all.map(() => 'FORBIDDEN'), false],
-    ['a 404 of somebody else', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'), all.map(() => 'BAD_ANSWER'), true],
+    ['a 404 of somebody else', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'),
+      all.map(() => 'BAD_ANSWER'), true],
     ['a 404 whose body is null', json(404, 'null'), all.map(() => 'BAD_ANSWER'), true],
-    ['a body that is no JSON', json(200, '<h1>'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
-    ['JSON that is no answer', json(200, '{}'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
-    ['null for an answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
-    ['a query that failed among others', json(200, { results: [{ error: 'timeout', reason: 'the index is being built' }] }), ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'BAD_ANSWER', 'COUCHDB_ERROR'], false],
+    ['a body that is no JSON', json(200, '<h1>'),
+      ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
+    ['JSON that is no answer', json(200, '{}'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'],
+      true],
+    ['null for an answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'],
+      true],
+    ['a query that failed among others', json(
+      200, { results: [{ error: 'timeout', reason: 'the index is being built' }] }
+    ), ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'BAD_ANSWER', 'COUCHDB_ERROR'], false],
     ['a connection that breaks in the middle', (request, response) => {
       response.writeHead(200, { 'Content-Length': 100 })
       response.write('{"results":', () => response.destroy())
@@ -186,7 +201,8 @@ describe('a source beside a server that misbehaves', () => {
   })
 
   it('tells a server that is not there', async () => {
-    await assert.rejects(new CouchSource('http://127.0.0.1:9/db').layer('a'), error => error.code === 'UNREACHABLE' && isPassing(error))
+    await assert.rejects(new CouchSource('http://127.0.0.1:9/db').layer('a'),
+      error => error.code === 'UNREACHABLE' && isPassing(error))
   })
 
   it('is stopped in the middle of an answer as well', async () => {
@@ -196,9 +212,12 @@ describe('a source beside a server that misbehaves', () => {
   })
 
   it('leaves out what is no tile, and goes on', async () => {
-    serve = json(200, { last_seq: '7-x', results: [{ id: 'a:99:1:1', changes: [{ rev: '1-a' }] }, { id: 'a:1:1:1', changes: [{ rev: '1-b' }] }, { id: 'layer:a', changes: [{ rev: '1-c' }] }] })
+    serve = json(200,
+      { last_seq: '7-x', results: [{ id: 'a:99:1:1', changes: [{ rev: '1-a' }] },
+        { id: 'a:1:1:1', changes: [{ rev: '1-b' }] }, { id: 'layer:a', changes: [{ rev: '1-c' }] }] })
     const changes = await new CouchSource(`${url}/db`).changes('a', '1', never)
-    assert.deepEqual(changes, { since: '7-x', tiles: [{ layer: 'a', z: 1, x: 1, y: 1, rev: '1-b', deleted: false }], layer: true })
+    assert.deepEqual(changes,
+      { since: '7-x', tiles: [{ layer: 'a', z: 1, x: 1, y: 1, rev: '1-b', deleted: false }], layer: true })
   })
 
   it('sends what it is given with every request, and asks for images without asking again', async () => {
@@ -206,13 +225,15 @@ describe('a source beside a server that misbehaves', () => {
     serve = (request, response) => {
       seen.push([request.method, request.url, request.headers['x-key'], request.headers['content-type']])
       if (/tile$|tile\?/.test(request.url)) return response.end('x')
-      json(200, { _id: 'layer:a', type: 'layer', layer: 'a', results: /_changes/.test(request.url) ? [] : Array(/by_time/.test(request.url) ? 2 : 1).fill({ rows: [] }), last_seq: 1 })(request, response)
+      json(200, { _id: 'layer:a', type: 'layer', layer: 'a', results: /_changes/.test(request.url)
+        ? [] : Array(/by_time/.test(request.url) ? 2 : 1).fill({ rows: [] }), last_seq: 1 })(request, response)
     }
     const source = new CouchSource(` ${url}/db// `, { fetchOptions: { headers: { 'x-key': '7' } } })
     for (const name of all) await calls[name](source)
     assert.ok(seen.every(([, , key]) => key === '7'))
     assert.deepEqual(seen.map(([method, path]) => `${method} ${path.split('?')[0]}`), [
-      'GET /db/layer%3Aa', 'POST /db/_design/versions/_view/by_tile/queries', 'POST /db/_design/versions/_view/by_time/queries', 'GET /db/a:0:0:0/tile', 'POST /db/_changes'
+      'GET /db/layer%3Aa', 'POST /db/_design/versions/_view/by_tile/queries',
+      'POST /db/_design/versions/_view/by_time/queries', 'GET /db/a:0:0:0/tile', 'POST /db/_changes'
     ])
     assert.ok(seen.every(([method, , , type]) => method === 'GET' || type === 'application/json'))
     assert.equal(source.template('a'), `${url}/db/a:{z}:{x}:{y}/tile`)
@@ -247,22 +268,28 @@ describe('a source beside a server that misbehaves', () => {
     const right = png(1)
     const md5 = createHash('md5').update(right).digest('base64')
     const head = () => new CouchSource(`${url}/db`).head('a', 0, 0, 0)
-    const image = (bytes, etag) => (request, response) => response.writeHead(200, { 'Content-Type': 'image/png', ...(etag && { etag }) }).end(bytes)
+    const image = (bytes, etag) => (request, response) =>
+      response.writeHead(200, { 'Content-Type': 'image/png', ...(etag && { etag }) }).end(bytes)
     const doc = json(200, { _id: 'a:0:0:0', _attachments: { tile: { digest: `md5-${md5}` } } })
     const either = one => (request, response) => (/tile$/.test(request.url) ? one : doc)(request, response)
-    for (const one of [image(right, `"${md5}"`), image(right, `W/"${md5}"`), either(image(right)), either(image(right, '"of a proxy"'))]) {
+    for (const one of [image(right, `"${md5}"`), image(right, `W/"${md5}"`),
+      either(image(right)), either(image(right, '"of a proxy"'))]) {
       serve = one
       const { blob, digest } = await head()
       assert.deepEqual([await bytesOf(blob), digest], [right, `md5-${md5}`])
     }
-    for (const one of [image(png(2), `"${md5}"`), image(right.subarray(0, 40), `"${md5}"`), either(image(png(2))), image(png(2))]) {
+    for (const one of [image(png(2), `"${md5}"`), image(right.subarray(0, 40), `"${md5}"`),
+      either(image(png(2))), image(png(2))]) {
       serve = one
       await assert.rejects(head(), { code: 'BAD_ANSWER' })
     }
   })
 
   it('takes no address with a password, and none that is none', () => {
-    for (const db of ['', ' ', null, undefined, 7, 'http://a:b@host/db', '//a:b@host/db', 'https://a@host/db']) assert.throws(() => new CouchSource(/** @type {any} */ (db)), error => error.code === 'BAD_DATABASE' && !/:b@/.test(error.message), String(db))
+    for (const db of ['', ' ', null, undefined, 7, 'http://a:b@host/db', '//a:b@host/db', 'https://a@host/db']) {
+      assert.throws(() => new CouchSource(/** @type {any} */ (db)),
+        error => error.code === 'BAD_DATABASE' && !/:b@/.test(error.message), String(db))
+    }
     for (const db of ['/db', 'db', '../db', 'http://host/db', 'https://host:6984/a/b@c']) assert.ok(new CouchSource(db))
   })
 })

@@ -12,7 +12,8 @@ describe('events without Leaflet', () => {
     const seen = []
     const listener = event => seen.push(event)
     assert.equal(emitter.on('a b', listener).fire('a', { time: 1, type: 'z' }).fire('b').fire('c'), emitter)
-    assert.deepEqual(seen.map(event => ({ ...event })), [{ time: 1, type: 'a' }, { type: 'b' }], 'the target is no field')
+    assert.deepEqual(seen.map(event => ({ ...event })), [{ time: 1, type: 'a' }, { type: 'b' }],
+      'the target is no field')
     assert.ok(seen.every(({ target }) => target === emitter))
     emitter.off('a', listener).fire('a').fire('b')
     assert.deepEqual(seen.map(({ type }) => type), ['a', 'b', 'b'])

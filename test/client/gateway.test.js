@@ -15,7 +15,8 @@ onEachStore('Leaflet on a gateway', backend => {
   before(async () => { world = await startWorld(await backend.database()) })
   after(() => world?.close())
 
-  const HTML = '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>'
+  const HTML = '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div ' +
+    'id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>'
   const TYPES = { css: 'text/css', js: 'text/javascript' }
   let browser, pages
 
@@ -39,7 +40,10 @@ onEachStore('Leaflet on a gateway', backend => {
     'XYZ as of a time': ['world@2023/{z}/{x}/{y}.png', {}, 2023],
     'WMTS': ['wmts/world/default/GoogleMapsCompatible/{z}/{y}/{x}.png', {}, 2024],
     'WMTS as of a time': ['wmts/world/default/2023/GoogleMapsCompatible/{z}/{y}/{x}.png', {}, 2023],
-    'WMTS by KVP': ['wmts?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix={z}&tilerow={y}&tilecol={x}', {}, 2024],
+    'WMTS by KVP': [
+      'wmts?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&' +
+        'tilematrixset=GoogleMapsCompatible&tilematrix={z}&tilerow={y}&tilecol={x}', {}, 2024
+    ],
     'TMS': ['tms/1.0.0/world/{z}/{x}/{y}.png', { tms: true }, 2024],
     'quadkeys': ['quadkey/world/{key}.png', { quadkeys: true }, 2024]
   }
@@ -49,23 +53,28 @@ onEachStore('Leaflet on a gateway', backend => {
       try {
         await page.goto(`http://127.0.0.1:${pages.address().port}/`)
         await page.evaluate(([url, { quadkeys, ...given }]) => {
-          const key = ({ x, y, z }) => Array.from({ length: z }, (_, index) => (x >> (z - 1 - index) & 1) + 2 * (y >> (z - 1 - index) & 1)).join('')
+          const key = ({ x, y, z }) => Array.from({ length: z },
+            (_, index) => (x >> (z - 1 - index) & 1) + 2 * (y >> (z - 1 - index) & 1)).join('')
           const map = L.map('map', { center: [0, 0], zoom: 2, fadeAnimation: false, zoomAnimation: false })
-          const layer = L.tileLayer(url, { crossOrigin: true, noWrap: true, maxZoom: 2, ...given, ...(quadkeys && { key }) }).addTo(map)
+          const layer = L.tileLayer(url,
+            { crossOrigin: true, noWrap: true, maxZoom: 2, ...given, ...(quadkeys && { key }) }).addTo(map)
           Object.assign(window, { layer })
         }, [`${world.gateway.url}/${address}`, options])
         await page.waitForFunction(() => {
           const images = [...document.querySelectorAll('img.leaflet-tile')]
           return images.length === 16 && images.every(image => /** @type {any} */ (image).naturalWidth === 256)
         })
-        const seen = await page.evaluate(() => Object.values(/** @type {any} */ (window).layer._tiles).map(({ coords, el }) => {
+        const seen =
+          await page.evaluate(() => Object.values(/** @type {any} */ (window).layer._tiles).map(({ coords, el }) => {
           const canvas = document.createElement('canvas')
           const pen = /** @type {any} */ (canvas.getContext('2d'))
           pen.drawImage(el, 0, 0)
           return { x: coords.x, y: coords.y, rgb: [...pen.getImageData(100, 100, 1, 1).data].slice(0, 3) }
         }))
         assert.equal(seen.length, 16)
-        for (const { x, y, rgb } of seen) assert.deepEqual(rgb, color(2, x, y, /** @type {number} */ (year)), `${x}/${y}`)
+        for (const { x, y, rgb } of seen) {
+          assert.deepEqual(rgb, color(2, x, y, /** @type {number} */ (year)), `${x}/${y}`)
+        }
         assert.deepEqual(errors, [])
       } finally {
         await close()

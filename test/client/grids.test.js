@@ -14,16 +14,21 @@ const swiss = gridOf(gallery.swiss.fields)
 const resolutions = swiss.matrices.map(({ cellSize }) => cellSize)
 
 /** A system as pages make it themselves, with Proj4Leaflet. */
-const proj = (options = {}) => ({ code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options })
+const proj = (options = {}) => (
+  { code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options }
+)
 const moves = [
   ['swiss', 'LV95', [46.8, 8.2], 17], ['swiss', 'LV95', [46.9, 7.4], 16], ['swiss', proj(), [46.8, 8.2], 17],
   // a map whose zooms begin later, and whose bounds are smaller
   ['swiss', proj({ resolutions: resolutions.slice(10), bounds: undefined }), [46.8, 8.2], 7],
-  ['degrees', 'WorldCRS84Quad', [20, 10], 3], ['degrees', 'EPSG4326', [20, 10], 2], ['degrees', 'WorldCRS84Quad', [-60, 179], 3],
+  ['degrees', 'WorldCRS84Quad', [20, 10], 3], ['degrees', 'EPSG4326', [20, 10], 2],
+  ['degrees', 'WorldCRS84Quad', [-60, 179], 3],
   ['europe', 'EuropeanETRS89_LAEAQuad', [50, 10], 3], ['arctic', 'UPSArcticWGS84Quad', [88, 20], 3]
 ]
 
-onStage('a layer in another grid, on a Leaflet map in its coordinate system', { layers: ['swiss', 'degrees', 'europe', 'arctic', 'steps'], everywhere: true, library: leaflet }, stage => {
+onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
+  layers: ['swiss', 'degrees', 'europe', 'arctic', 'steps'], everywhere: true, library: leaflet
+}, stage => {
   const shows = (picture, layer, step) => {
     assert.ok(Object.keys(picture).length >= 4, JSON.stringify(picture))
     assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
@@ -31,7 +36,8 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
   const fault = async page => (await call(page, 'events.slice')).find(({ type }) => type === 'storeerror')?.code
 
   for (const [layer, crs, center, zoom] of moves) {
-    it(`has every tile in its place (${layer} at zoom ${zoom} of ${crs.code ? `${crs.code} by Proj4Leaflet` : crs})`, async () => {
+    it(`has every tile in its place (${layer} at zoom ${zoom} of ${crs.code ? `${crs.code} by Proj4Leaflet` : crs})`,
+      async () => {
       const page = await stage.show(layer, { time: T(1), map: { crs, center, zoom } })
       shows(await stage.rest(page), layer, 1)
       const places = Object.entries(await page.evaluate(() => /** @type {any} */ (window).see.places()))
@@ -50,7 +56,8 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
   }
 
   it('changes all tiles of a step in one frame', async () => {
-    const page = await stage.show('swiss', { time: T(1), together: UNHURRIED, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss',
+      { time: T(1), together: UNHURRIED, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     await page.evaluate(() => /** @type {any} */ (window).see.watch())
     await stage.at(page, T(2))
     const frames = await page.evaluate(() => /** @type {any} */ (window).frames())
@@ -73,7 +80,8 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
     assert.deepEqual(await call(page, 'layer.changes'), [])
   })
 
-  it('has a hole where a tile is missing and its zooms do not halve, and a part of an ancestor where they do', async () => {
+  it('has a hole where a tile is missing and its zooms do not halve, and a part of ' +
+    'an ancestor where they do', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     assert.equal((await stage.rest(page))['17/9/6'], '-')
     assert.ok(stage.front.requests('tile').every(({ tile }) => tile.startsWith('17/')))
@@ -85,9 +93,11 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
   it('is enlarged beyond its last zoom, as far as the map has resolutions', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.9, 7.4], zoom: 19 } })
     const picture = await stage.rest(page)
-    assert.ok(Object.entries(picture).every(([key, text]) => key.startsWith('17/') && text === '1'), JSON.stringify(picture))
+    assert.ok(Object.entries(picture).every(([key, text]) => key.startsWith('17/') && text === '1'),
+      JSON.stringify(picture))
     assert.equal(await call(page, 'map.getMaxZoom'), 20)
-    const few = await stage.show('swiss', { time: T(1), map: { crs: proj({ resolutions: resolutions.slice(0, 19) }), center: [46.9, 7.4], zoom: 17 } })
+    const few = await stage.show('swiss',
+      { time: T(1), map: { crs: proj({ resolutions: resolutions.slice(0, 19) }), center: [46.9, 7.4], zoom: 17 } })
     assert.equal(await call(few, 'map.getMaxZoom'), 18)
   })
 
@@ -99,8 +109,10 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
   })
 
   it('is drawn as its newest tiles as well', async () => {
-    const page = await stage.show('swiss', { kind: 'couch', wait: false, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
-    await page.waitForFunction(() => { const view = /** @type {any} */ (window); return Object.keys(view.see.picture()).length >= 4 && !view.layer.isLoading() && !Object.values(view.see.picture()).some(text => /[~?]/.test(text)) })
+    const page =
+      await stage.show('swiss', { kind: 'couch', wait: false, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    await page.waitForFunction(() => { const view = /** @type {any} */ (window); return Object.keys(view.see.picture())
+      .length >= 4 && !view.layer.isLoading() && !Object.values(view.see.picture()).some(text => /[~?]/.test(text)) })
     const picture = await page.evaluate(() => /** @type {any} */ (window).see.picture())
     delete picture['17/9/6']
     shows(picture, 'swiss', 3)
@@ -109,12 +121,18 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
 
   for (const kind of ['history', 'couch']) {
     it(`is not drawn on a map in another system, but says so (${kind})`, async () => {
-      for (const [layer, map] of /** @type {[string, any][]} */ ([['swiss', { center: [46.8, 8.2], zoom: 17 }], ['steps', { crs: 'LV95', center: [46.8, 8.2], zoom: 3 }], ['swiss', { crs: proj({ origin: [2500000, 1350000] }), center: [46.8, 8.2], zoom: 17 }]])) {
+      for (
+        const [layer, map] of /** @type {[string, any][]} */ (
+          [['swiss', { center: [46.8, 8.2], zoom: 17 }], ['steps', { crs: 'LV95', center: [46.8, 8.2], zoom: 3 }],
+            ['swiss', { crs: proj({ origin: [2500000, 1350000] }), center: [46.8, 8.2], zoom: 17 }]]
+        )
+      ) {
         stage.front.forget()
         const page = await stage.show(layer, { kind, wait: false, map })
         await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
         assert.equal(await fault(page), 'MAP_GRID')
-        assert.deepEqual([await page.evaluate(() => Object.keys(/** @type {any} */ (window).see.picture())), stage.front.tiles()], [[], []])
+        assert.deepEqual([await page.evaluate(() => Object.keys(/** @type {any} */ (window).see.picture())),
+          stage.front.tiles()], [[], []])
       }
     })
   }
@@ -128,7 +146,8 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
       for (const step of [1, 2]) shows(await stage.at(page, T(step)), 'swiss', step)
       const status = await page.evaluate(async ([url, time]) => {
         const ask = address => fetch(`${url}/${address}.png`).then(response => response.status)
-        return [await ask(`swiss@${time}/17/10/6`), await ask(`swiss@${time}/17/9/6`), await ask(`swiss@${time}/17/19/6`)]
+        return [await ask(`swiss@${time}/17/10/6`), await ask(`swiss@${time}/17/9/6`),
+          await ask(`swiss@${time}/17/19/6`)]
       }, [gateway.url, T(1)])
       assert.deepEqual(status.slice(0, 2), [200, 404])
       assert.ok(status[2] >= 400)
@@ -162,9 +181,13 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
       view.right = L.tileLayer.couch.history(view.db, { layer: 'swiss', time: other, preload: 0 }).addTo(view.map)
       L.control.compare(view.layer.setTime(one), view.right, { mode: 'side' }).addTo(view.map)
     }, [T(1), T(2)])
-    await page.waitForFunction(() => { const view = /** @type {any} */ (window); return view.see.isAtRest(view.layer) && view.see.isAtRest(view.right) })
+    await page.waitForFunction(() => {
+      const view = /** @type {any} */ (window); return view.see.isAtRest(view.layer) && view.see.isAtRest(view.right)
+    })
     for (const [name, step] of /** @type {[string, number][]} */ ([['layer', 1], ['right', 2]])) {
-      shows(await page.evaluate(which => { const view = /** @type {any} */ (window); return view.see.picture(view[which]) }, name), 'swiss', step)
+      shows(await page.evaluate(
+        which => { const view = /** @type {any} */ (window); return view.see.picture(view[which]) }, name
+      ), 'swiss', step)
     }
   })
 })
@@ -180,17 +203,22 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
       const area = await view.offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box, history: true })
       const { tiles, bytes } = await area.estimate()
       const { state, ...status } = await area.download()
-      return { estimate: [tiles, bytes], status: [status.tiles, status.bytes], state, zooms: area.spec.zooms, grid: area.spec.grid }
+      return { estimate: [tiles, bytes], status: [
+        status.tiles, status.bytes
+      ], state, zooms: area.spec.zooms, grid: area.spec.grid }
     }, bbox)
     const area = parseArea({ bbox: /** @type {any} */ (bbox), grid: swiss })
     const missing = area.has(17, 9, 6) ? 1 : 0
     const expectedTiles = area.count({ min: 16, max: 17 }) - missing
-    assert.deepEqual({ ...had, status: had.status[0], estimate: had.estimate[0] }, { estimate: expectedTiles, status: expectedTiles, state: 'complete', zooms: { min: 16, max: 17 }, grid: 'LV95' })
+    assert.deepEqual({ ...had, status: had.status[0], estimate: had.estimate[0] },
+      { estimate: expectedTiles, status: expectedTiles, state: 'complete', zooms: { min: 16, max: 17 }, grid: 'LV95' })
     assert.equal(had.estimate[1], had.status[1])
 
     await stage.front.stop()
-    await draw(page, 'swiss', { offline: true, read: 'only', time: T(2), map: { crs: 'LV95', center: [46.8, 7.8], zoom: 17 } })
-    const inside = picture => Object.fromEntries(Object.entries(picture).filter(([key]) => area.has(.../** @type {[number, number, number]} */ (key.split('/').map(Number)))))
+    await draw(page, 'swiss',
+      { offline: true, read: 'only', time: T(2), map: { crs: 'LV95', center: [46.8, 7.8], zoom: 17 } })
+    const inside = picture => Object.fromEntries(Object.entries(picture)
+      .filter(([key]) => area.has(.../** @type {[number, number, number]} */ (key.split('/').map(Number)))))
     for (const step of [2, 1, 3]) {
       const picture = inside(await stage.at(page, T(step)))
       assert.ok(Object.keys(picture).length >= 4)
@@ -202,10 +230,13 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
       const told = new Promise(resolve => { coverage.once('coverage', () => resolve(undefined)) })
       coverage.addTo(view.map)
       await told
-      return Object.fromEntries([...view.document.querySelectorAll('.tilecouch-coverage-whole')].map(({ dataset: { tile } }) => [tile, true]))
+      return Object.fromEntries(
+        [...view.document.querySelectorAll('.tilecouch-coverage-whole')].map(({ dataset: { tile } }) => [tile, true])
+      )
     })
     const shown = Object.keys(inside(await page.evaluate(() => /** @type {any} */ (window).see.picture())))
-    assert.deepEqual(Object.keys(marks).filter(key => shown.includes(key)).sort(), shown.filter(key => key !== '17/9/6').sort())
+    assert.deepEqual(Object.keys(marks).filter(key => shown.includes(key)).sort(),
+      shown.filter(key => key !== '17/9/6').sort())
     await stage.front.restart()
     stage.allow(/net::ERR/)
   })
@@ -223,7 +254,9 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
       const offline = L.couch.offline({ remote: db })
       await offline.ready
       const [area] = offline.areas.list()
-      return { names: offline.areas.list().map(({ name }) => name), code: await area.download().catch(error => error.code) }
+      return {
+        names: offline.areas.list().map(({ name }) => name), code: await area.download().catch(error => error.code)
+      }
     }, stage.front.url)
     assert.deepEqual([names, code], [['Bern'], 'NO_PROJ4'])
   })

@@ -7,24 +7,42 @@ import { T, layers, picture as imageOf, stepAt } from './support/gallery.js'
 import { draw } from './support/maps.js'
 import { call, expected, onStage } from './support/stage.js'
 
-const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
+const shows =
+  (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
 const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
 const events = async (page, type) => (await call(page, 'events.slice')).filter(event => event.type === type)
-const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) => /** @type {any} */ (window).events.filter(event => event.type === name).length >= least, /** @type {any} */ ([type, count]))
+const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) => /** @type {any} */ (window)
+  .events.filter(event => event.type === name).length >= least, /** @type {any} */ ([type, count]))
 const WRONG = Buffer.from(await imageOf(9, 3, 1, 1))
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
 onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'] }, stage => {
   /** Spoils one tile from a step on. @param {(entry: import('./support/front.js').Entry) => any} answer */
-  const spoil = (answer, tile = '3/3/3') => stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
+  const spoil = (answer, tile = '3/3/3') =>
+    stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
 
   const troubles = {
     'is answered with 500': { answer: () => ({ status: 500, body: '{"error":"boom"}' }), code: 'COUCHDB_ERROR' },
-    'is answered with 404': { answer: () => ({ status: 404, body: '{"error":"not_found","reason":"missing"}', headers: { 'Cache-Control': 'max-age=600' } }), code: 'TILE_NOT_FOUND' },
+    'is answered with 404': {
+      answer: () => (
+        { status: 404, body: '{"error":"not_found","reason":"missing"}', headers: { 'Cache-Control': 'max-age=600' } }
+      ), code: 'TILE_NOT_FOUND'
+    },
     'is cut off in the middle': { answer: () => ({ cut: 40 }), code: 'BAD_ANSWER' },
-    'is half an image': { answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }), code: 'BAD_ANSWER' },
-    'is another thing than an image': { answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }), code: 'BAD_ANSWER' },
-    'is another image': { answer: () => ({ status: 200, body: WRONG, headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }), code: 'BAD_ANSWER' }
+    'is half an image': {
+      answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: {
+        'Content-Type': 'image/png', 'Cache-Control': 'max-age=600'
+      } }), code: 'BAD_ANSWER'
+    },
+    'is another thing than an image': {
+      answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }),
+      code: 'BAD_ANSWER'
+    },
+    'is another image': {
+      answer: () => (
+        { status: 200, body: WRONG, headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }
+      ), code: 'BAD_ANSWER'
+    }
   }
   for (const [what, { answer, code }] of Object.entries(troubles)) {
     it(`says so when a tile ${what}, keeps the older image, tries again by itself, and recovers`, async () => {
@@ -207,12 +225,18 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
       const { history } = L.tileLayer.couch
       const code = make => { try { make(); return 'none' } catch (error) { return `${error.name} ${error.code}` } }
       return [
-        () => history('/db'), () => history('/db', {}), () => history('/db', { layer: 'No' }), () => history('/db', { layer: 'layer' }), () => L.tileLayer.couch('/db', {}),
-        () => history('http://admin:secret@localhost/db', { layer: 'a' }), () => history('//admin:secret@localhost/db', { layer: 'a' }), () => history('', { layer: 'a' }), () => history(undefined, { layer: 'a' }),
-        () => history('/db', { layer: 'a', time: 'yesterday' }), () => history('/db', { layer: 'a', time: '2024-02-30' }), () => history('/db', { layer: 'a' }).setTime({}), () => history('/db', { layer: 'a' }).setTime(NaN),
+        () => history('/db'), () => history('/db', {}), () => history('/db', { layer: 'No' }),
+        () => history('/db', { layer: 'layer' }), () => L.tileLayer.couch('/db', {}),
+        () => history('http://admin:secret@localhost/db', { layer: 'a' }),
+        () => history('//admin:secret@localhost/db', { layer: 'a' }),
+        () => history('', { layer: 'a' }), () => history(undefined, { layer: 'a' }),
+        () => history('/db', { layer: 'a', time: 'yesterday' }),
+        () => history('/db', { layer: 'a', time: '2024-02-30' }), () => history('/db', { layer: 'a' }).setTime({}),
+        () => history('/db', { layer: 'a' }).setTime(NaN),
         () => history('/db', { layer: 'a' }).setTime(new Date(NaN))
       ].map(code)
     })
-    assert.deepEqual(codes, [...Array(5).fill('BAD_LAYER'), ...Array(4).fill('BAD_DATABASE'), ...Array(5).fill('BAD_TIME')].map(code => `TilecouchError ${code}`))
+    assert.deepEqual(codes, [...Array(5).fill('BAD_LAYER'), ...Array(4).fill('BAD_DATABASE'),
+      ...Array(5).fill('BAD_TIME')].map(code => `TilecouchError ${code}`))
   })
 })

@@ -5,8 +5,10 @@ import { gate, seconds } from './support/front.js'
 import { LENGTH, T, stepAt } from './support/gallery.js'
 import { call, expected, onStage } from './support/stage.js'
 
-const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
-const moveTo = (page, place) => page.evaluate(to => { /** @type {any} */ (window).map.setView(to, 3, { animate: false }) }, place)
+const shows =
+  (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
+const moveTo =
+  (page, place) => page.evaluate(to => { /** @type {any} */ (window).map.setView(to, 3, { animate: false }) }, place)
 /** Makes every question for the index wait. */
 const holdIndex = ({ front }) => {
   const held = gate()
@@ -28,7 +30,8 @@ async function endsQuietly ({ front }, page, hold, removed) {
   }, removed)
   hold.open()
   await until(() => front.requests().every(({ done }) => done), { what: 'the end of all requests' })
-  await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0 && /** @type {any} */ (window).see.urls().open === 0)
+  await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0 &&
+    /** @type {any} */ (window).see.urls().open === 0)
   assert.equal(await page.evaluate(() => /** @type {any} */ (window).asked), 0)
   assert.deepEqual(await call(page, 'events.slice'), [])
 }
@@ -62,7 +65,9 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
 
   it('gives up what it fetches in advance when the clock moves', async () => {
     const page = await stage.show('steps', { time: T(1), preload: 4, requests: 1, wait: false })
-    const tiles = await until(() => page.evaluate(() => /** @type {any} */ (window).layer.isShown() && Object.keys(/** @type {any} */ (window).see.picture()).length))
+    const tiles = await until(() => page.evaluate(
+      () => /** @type {any} */ (window).layer.isShown() && Object.keys(/** @type {any} */ (window).see.picture()).length
+    ))
     const already = stage.front.requests('tile').length
     const hold = holdTiles(stage)
     // what began before may end still; this one stays
@@ -85,7 +90,8 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     const hold = holdTiles(stage)
     await until(() => stage.front.requests('tile').length === 4, { what: 'requests' })
     await moveTo(page, [0, 100])
-    await until(() => stage.front.requests('tile').filter(({ aborted }) => aborted).length === 4, { what: 'requests given up' })
+    await until(() => stage.front.requests('tile').filter(({ aborted }) => aborted).length === 4,
+      { what: 'requests given up' })
     hold.open()
     shows(await stage.rest(page), 5)
     const west = stage.front.requests('tile').filter(({ tile }) => +tile.split('/')[1] < 4)
@@ -117,7 +123,8 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     shows(await stage.rest(page), 5)
     const asked = stage.front.requests('index')
     assert.deepEqual(asked.map(({ aborted }) => aborted), [true, false, false])
-    const columns = asked.filter(({ aborted }) => !aborted).flatMap(({ body }) => body.queries.map(({ startkey, endkey }) => [startkey[2], startkey[3], endkey[3]]))
+    const columns = asked.filter(({ aborted }) => !aborted)
+      .flatMap(({ body }) => body.queries.map(({ startkey, endkey }) => [startkey[2], startkey[3], endkey[3]]))
     const rows = columns.flatMap(([x, y0, y1]) => Array.from({ length: y1 - y0 + 1 }, (_, at) => `${x}/${y0 + at}`))
     assert.equal(new Set(rows).size, rows.length, 'no row of tiles was asked for twice')
   })
@@ -132,7 +139,8 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
         map.panBy([by, 50])
       }, [zoom, x])
     }
-    await page.waitForFunction(() => !/** @type {any} */ (window).map._animatingZoom && !/** @type {any} */ (window).map._panAnim?._inProgress)
+    await page.waitForFunction(() => !/** @type {any} */ (window).map._animatingZoom &&
+      !/** @type {any} */ (window).map._panAnim?._inProgress)
     const picture = await stage.rest(page)
     assert.ok(Object.values(picture).every(text => /^\d/.test(text)), JSON.stringify(picture))
   })
@@ -174,9 +182,11 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     const page = await stage.show('steps', { time: T(2) })
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)
-      const box = Object.assign(document.createElement('div'), { style: 'position: absolute; inset: 50% 0 0 0; z-index: 9999' })
+      const box =
+        Object.assign(document.createElement('div'), { style: 'position: absolute; inset: 50% 0 0 0; z-index: 9999' })
       document.body.append(box)
-      view.other = L.tileLayer.couch.history(view.db, { layer: 'steps', clock: view.layer.clock }).addTo(L.map(box, { center: [0, 90], zoom: 3 }))
+      view.other = L.tileLayer.couch.history(view.db, { layer: 'steps', clock: view.layer.clock })
+        .addTo(L.map(box, { center: [0, 90], zoom: 3 }))
       view.layer.setTime('2024-01-04')
     })
     shows(await stage.rest(page), 4)
@@ -184,7 +194,9 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     shows(await page.evaluate(() => /** @type {any} */ (window).see.picture(/** @type {any} */ (window).other)), 4)
   })
 
-  for (const [what, kind] of /** @type {const} */ ([['its document', 'layer'], ['the index', 'index'], ['images', 'tile'], ['the extent', 'extent']])) {
+  for (const [what, kind] of /** @type {const} */ (
+    [['its document', 'layer'], ['the index', 'index'], ['images', 'tile'], ['the extent', 'extent']]
+  )) {
     it(`ends with its map while ${what} is on its way: no request, no timer, no event after that`, async () => {
       const hold = gate()
       stage.front.rule(entry => entry.kind === kind ? hold.opened : undefined)

@@ -5,8 +5,11 @@ import { call, expected, onStage } from './support/stage.js'
 
 const keysOf = picture => Object.keys(picture).sort()
 
-onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep', 'large', 'bounded', 'pacific', 'vector'] }, stage => {
-  const shows = (picture, layer, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
+onStage('what a history layer shows', {
+  layers: ['steps', 'holes', 'late', 'deep', 'large', 'bounded', 'pacific', 'vector']
+}, stage => {
+  const shows =
+    (picture, layer, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
 
   it('is nothing where there was no tile at that time: no error, no request', async () => {
     const page = await stage.show('holes', { time: T(1) })
@@ -16,11 +19,14 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
       const picture = await stage.at(page, T(step))
       shows(picture, 'holes', step)
       assert.equal(picture['3/3/4'], '-')
-      assert.deepEqual(stage.front.requests('tile').map(({ tile }) => tile).sort(), step === 2 ? [] : ['3/3/3', '3/4/3'])
+      assert.deepEqual(stage.front.requests('tile').map(({ tile }) => tile).sort(),
+        step === 2 ? [] : ['3/3/3', '3/4/3'])
     }
     const types = (await call(page, 'events.slice')).map(({ type }) => type)
     assert.ok(!types.includes('tileerror') && !types.includes('storeerror'), String(types))
-    assert.deepEqual(await page.evaluate(([from, to]) => /** @type {any} */ (window).layer.changedTiles(from, to).map(({ z, x, y, before, after, bytes }) => [z, x, y, before?.time, Boolean(after?.gone), bytes]), [T(1), T(2)]),
+    assert.deepEqual(await page.evaluate(([from, to]) => /** @type {any} */ (window).layer.changedTiles(from, to).map(({
+      z, x, y, before, after, bytes
+    }) => [z, x, y, before?.time, Boolean(after?.gone), bytes]), [T(1), T(2)]),
       [[3, 3, 3, T(1), true, 0]])
   })
 
@@ -38,7 +44,8 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
     const page = await stage.show('deep', { time: T(1) })
     // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
     const quarter = (x, y) => x % 2 + 2 * (y % 2)
-    const at = step => (z, x, y) => step >= 2 && x === 3 && y === 3 ? '2' : x < 4 ? `1<2.${quarter(x, y)}` : `${step === 3 ? 3 : 1}<1.${quarter(x >> 1, y >> 1)}`
+    const at = step => (z, x, y) => step >= 2 && x === 3 && y === 3
+      ? '2' : x < 4 ? `1<2.${quarter(x, y)}` : `${step === 3 ? 3 : 1}<1.${quarter(x >> 1, y >> 1)}`
     for (const step of [1, 2, 3, 2]) {
       const picture = await stage.at(page, T(step))
       assert.deepEqual(picture, expected(picture, at(step)), `step ${step}`)
@@ -79,7 +86,8 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
     const picture = await stage.rest(page)
     shows(picture, 'large', 1)
     const box = await page.evaluate(() => {
-      const { x, y, width, height } = /** @type {any} */ (document.querySelector('.tilecouch-tile')).getBoundingClientRect()
+      const { x, y, width, height } = /** @type {any} */ (document.querySelector('.tilecouch-tile'))
+        .getBoundingClientRect()
       return [x, y, width, height]
     })
     assert.deepEqual(box.slice(2), [512, 512])
@@ -104,12 +112,14 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
   })
 
   it('is the same in every copy of the world, from one image each', async () => {
-    const page = await stage.show('deep', { time: T(1), map: { zoom: 1, center: [0, 180] }, page: { viewport: { width: 1300, height: 500 } } })
+    const page = await stage.show('deep',
+      { time: T(1), map: { zoom: 1, center: [0, 180] }, page: { viewport: { width: 1300, height: 500 } } })
     const picture = await stage.rest(page)
     assert.ok(keysOf(picture).some(key => key.includes('#1')))
     shows(picture, 'deep', 1)
     assert.deepEqual(stage.front.tiles(), ['1/0/0', '1/0/1', '1/1/0', '1/1/1'])
-    assert.deepEqual(await call(page, 'layer.changes').then(list => list.map(({ tiles }) => tiles)), [4, 4], 'copies are counted once')
+    assert.deepEqual(await call(page, 'layer.changes').then(list => list.map(({ tiles }) => tiles)),
+      [4, 4], 'copies are counted once')
     const before = stage.front.requests('tile').length
     shows(await stage.at(page, T(3)), 'deep', 3)
     assert.equal(stage.front.requests('tile').length - before, 4)
@@ -117,11 +127,16 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
 
   it('is the right picture after every zoom and move, asking only for what is new', async () => {
     const page = await stage.show('deep', { time: T(3), map: { zoom: 1, center: [40, -60] } })
-    for (const [lat, lng, zoom] of [[40, -60, 2], [30, -40, 3], [30, 60, 3], [-30, 60, 2], [40, -60, 1], [30, -40, 3]]) {
-      await page.evaluate(([place, level]) => { /** @type {any} */ (window).map.setView(place, level) }, /** @type {any} */ ([[lat, lng], zoom]))
-      await page.waitForFunction(level => !/** @type {any} */ (window).map._animatingZoom && /** @type {any} */ (window).map.getZoom() === level && !/** @type {any} */ (window).map._panAnim?._inProgress, zoom)
+    for (
+      const [lat, lng, zoom] of [[40, -60, 2], [30, -40, 3], [30, 60, 3], [-30, 60, 2], [40, -60, 1], [30, -40, 3]]
+    ) {
+      await page.evaluate(([place, level]) => { /** @type {any} */ (window).map.setView(place, level) },
+        /** @type {any} */ ([[lat, lng], zoom]))
+      await page.waitForFunction(level => !/** @type {any} */ (window).map._animatingZoom && /** @type {any} */ (window)
+        .map.getZoom() === level && !/** @type {any} */ (window).map._panAnim?._inProgress, zoom)
       const picture = await stage.rest(page)
-      assert.ok(keysOf(picture).length && Object.values(picture).every(text => /^\d/.test(text)), JSON.stringify(picture))
+      assert.ok(keysOf(picture).length && Object.values(picture).every(text => /^\d/.test(text)),
+        JSON.stringify(picture))
     }
     const paths = stage.front.requests('tile').map(({ path }) => path)
     assert.equal(new Set(paths).size, paths.length)
@@ -130,7 +145,8 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
   it('is not drawn for vector tiles, whose changes are known all the same', async () => {
     const page = await stage.show('vector')
     assert.ok(Object.values(await stage.rest(page)).every(text => text === '-'))
-    assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles > 0]), [[T(1), true], [T(2), true]])
+    assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles > 0]),
+      [[T(1), true], [T(2), true]])
     assert.deepEqual(stage.front.tiles(), [])
   })
 
@@ -140,12 +156,17 @@ onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep
       const view = /** @type {any} */ (window)
       view.clock = L.couch.clock({ time: '2024-01-02' })
       view.map = L.map('map', { center: [0, 0], zoom: 3 })
-      view.all = ['steps', 'holes', 'late'].map(layer => L.tileLayer.couch.history(view.db, { layer, clock: view.clock, preload: 0 }).addTo(view.map))
+      view.all = [
+        'steps', 'holes', 'late'
+      ].map(layer => L.tileLayer.couch.history(view.db, { layer, clock: view.clock, preload: 0 }).addTo(view.map))
     })
     for (const step of [2, 4, 1, 5]) {
       await page.evaluate(time => { /** @type {any} */ (window).all[1].setTime(time) }, T(step))
-      await page.waitForFunction(() => /** @type {any} */ (window).all.every(layer => /** @type {any} */ (window).see.isAtRest(layer)))
-      const pictures = await page.evaluate(() => /** @type {any} */ (window).all.map(layer => /** @type {any} */ (window).see.picture(layer)))
+      await page.waitForFunction(() => /** @type {any} */ (window)
+        .all.every(layer => /** @type {any} */ (window).see.isAtRest(layer)))
+      const pictures = await page.evaluate(
+        () => /** @type {any} */ (window).all.map(layer => /** @type {any} */ (window).see.picture(layer))
+      )
       for (const [at, layer] of ['steps', 'holes', 'late'].entries()) shows(pictures[at], layer, step)
     }
   })

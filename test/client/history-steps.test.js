@@ -6,18 +6,25 @@ import { LENGTH, T, stepAt } from './support/gallery.js'
 import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
-const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
+const shows = (picture, step) => assert.deepEqual(picture,
+  expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
 const differing = (picture, from, to) => Object.keys(picture).filter(key => {
   const [z, x, y] = key.split('/').map(Number)
   return stepAt('steps', from, z, x, y) !== stepAt('steps', to, z, x, y)
 }).sort()
 
 /** Marks every image in view, so that it can be told apart from one that takes its place. */
-const markImages = page => page.evaluate(() => { for (const image of document.querySelectorAll('.tilecouch-tile img')) Object.assign(image, { marked: true }) })
-const markedImages = page => page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].filter(image => /** @type {any} */ (image).marked).length)
+const markImages = page => page.evaluate(
+  () => { for (const image of document.querySelectorAll('.tilecouch-tile img')) Object.assign(image, { marked: true }) }
+)
+const markedImages = page => page.evaluate(
+  () => [...document.querySelectorAll('.tilecouch-tile img')].filter(image => /** @type {any} */ (image).marked).length
+)
 
 /** The steps that a picture shows, each once. */
-const stepsOf = picture => [...new Set(Object.values(picture).flatMap(text => text.replace('~', '').split('+')))].filter(text => text !== '-')
+const stepsOf = picture => [
+  ...new Set(Object.values(picture).flatMap(text => text.replace('~', '').split('+')))
+].filter(text => text !== '-')
 
 onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage => {
   it('follows a first picture that took one question for the index and one request for each image', async () => {
@@ -25,7 +32,9 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
     const picture = await stage.rest(page)
     shows(picture, 5)
     assert.ok(Object.keys(picture).length >= 8)
-    for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) assert.equal(stage.front.requests(kind).length, 1, kind)
+    for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) {
+      assert.equal(stage.front.requests(kind).length, 1, kind)
+    }
     assert.deepEqual(stage.front.tiles(), Object.keys(picture).sort())
     assert.deepEqual(await call(page, 'layer.extent'), { first: T(1), last: T(5) })
     assert.equal(await call(page, 'layer.title'), 'Steps')
@@ -36,7 +45,8 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
     assert.deepEqual(await call(page, 'layer.changes'), changes)
     await page.waitForFunction(() => /** @type {any} */ (window).events.length === 4)
     assert.deepEqual((await call(page, 'events.slice')).sort((a, b) => a.type < b.type ? -1 : 1), [
-      { type: 'changes', changes }, { type: 'extent', first: T(1), last: T(5) }, { type: 'layerload' }, { type: 'timeload', time: null }
+      { type: 'changes', changes }, { type: 'extent', first: T(1), last: T(5) },
+      { type: 'layerload' }, { type: 'timeload', time: null }
     ])
   })
 
@@ -46,7 +56,8 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
       stage.front.forget()
       const picture = await stage.at(page, T(step))
       shows(picture, step)
-      assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(), differing(picture, step - 1, step), `step ${step}`)
+      assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(),
+        differing(picture, step - 1, step), `step ${step}`)
     }
     stage.front.forget()
     for (const step of [4, 3, 2, 1, 5]) shows(await stage.at(page, T(step)), step)
@@ -66,7 +77,9 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
 })
 
 onStage('the frames of a step', { layers: ['steps'] }, stage => {
-  const isOf = (picture, step) => Object.entries(picture).every(([key, text]) => text === stepAt('steps', step, .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
+  const isOf = (picture, step) => Object.entries(picture)
+    .every(([key, text]) => text === stepAt('steps', step,
+      .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
 
   it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
     const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
@@ -79,18 +92,23 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
   })
 
   for (const map of [{}, { fadeAnimation: false }, { zoomAnimation: false }]) {
-    it(`keep what is there until a tile that is very late is not waited for any longer (map: ${JSON.stringify(map)})`, async () => {
+    it(`keep what is there until a tile that is very late is not waited for any longer (map: ${JSON.stringify(map)})`,
+      async () => {
       const page = await stage.show('steps', { time: T(1), together: 200, map })
       const late = gate()
       stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
       const seen = await frames(page, async () => {
         await call(page, 'layer.setTime', T(5))
-        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).filter(text => text !== '5').length === 1)
+        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+          .filter(text => text !== '5').length === 1)
         late.open()
         await stage.rest(page)
       })
       assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
-      for (const picture of seen.slice(0, -1)) assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'), JSON.stringify(picture))
+      for (const picture of seen.slice(0, -1)) {
+        assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'),
+          JSON.stringify(picture))
+      }
     })
   }
 
@@ -110,15 +128,22 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     const page = await stage.show('steps', { time: T(1), fade: 150, together: UNHURRIED })
     const seen = await frames(page, () => stage.at(page, T(5)))
     assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
-    assert.ok(seen.slice(1, -1).every(picture => Object.values(picture).every(text => text === '1+5' || text === '5')), JSON.stringify(seen))
-    await page.evaluate(times => { for (const time of times) /** @type {any} */ (window).layer.setTime(time) }, [T(1), T(2), T(3)])
+    assert.ok(seen.slice(1, -1).every(picture => Object.values(picture).every(text => text === '1+5' || text === '5')),
+      JSON.stringify(seen))
+    await page.evaluate(times => { for (const time of times) /** @type {any} */ (window).layer.setTime(time) },
+      [T(1), T(2), T(3)])
     shows(await stage.rest(page), 3)
     assert.equal(await page.locator('.tilecouch-tile img').count(), Object.keys(seen[0]).length)
-    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].map(image => /** @type {any} */ (image).style.mixBlendMode).filter(Boolean)), [])
+    assert.deepEqual(
+      await page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].map(
+        image => /** @type {any} */ (image).style.mixBlendMode
+      ).filter(Boolean)), []
+    )
   })
 
   it('turn at once where motion is not wanted', async () => {
-    const page = await stage.show('steps', { time: T(1), fade: 500, together: UNHURRIED, page: { reducedMotion: 'reduce' } })
+    const page =
+      await stage.show('steps', { time: T(1), fade: 500, together: UNHURRIED, page: { reducedMotion: 'reduce' } })
     assert.equal((await frames(page, () => stage.at(page, T(5)))).length, 2)
   })
 
@@ -148,7 +173,8 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     const decoded = await page.evaluate(() => /** @type {any} */ (window).see.urls().made) - before
     assert.equal(decoded, differing(seen[0], 1, 4).length, 'each image that is shown, once')
     assert.equal(seen.length, 2)
-    assert.equal((await call(page, 'events.slice')).filter(({ type, time }) => type === 'timeload' && time === T(4)).length, 1)
+    assert.equal((await call(page, 'events.slice')).filter(({ type, time }) => type === 'timeload' && time === T(4))
+      .length, 1)
   })
 
   it('make no object URL that is not given back', async () => {
@@ -167,7 +193,9 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
     stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
     const seen = await frames(page, async () => {
       await call(page, 'layer.setTime', T(5))
-      await page.evaluate(() => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([400, 60]) }))
+      await page.evaluate(
+        () => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([400, 60]) })
+      )
       await until(() => stage.front.tiles().includes('3/6/4'))
       open.open()
       await stage.rest(page)
@@ -177,7 +205,9 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
     await stage.at(page, T(4))
     stage.front.rule(({ tile }) => /3\/3/.test(tile) ? seconds(0.3) : undefined)
     const back = await frames(page, async () => {
-      await page.evaluate(() => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([-400, -60]) }))
+      await page.evaluate(
+        () => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([-400, -60]) })
+      )
       shows(await stage.rest(page), 4)
     })
     for (const picture of back) assert.ok(!stepsOf(picture).includes('5'), JSON.stringify(back))
@@ -188,7 +218,8 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
       it(`shows one time in each frame from zoom ${from} to ${to} (zoomAnimation: ${zoomAnimation})`, async () => {
         const page = await stage.show('depths', { time: T(1), together: UNHURRIED, map: { zoom: from, zoomAnimation } })
         const open = gate()
-        stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4') ? open.opened : undefined)
+        stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4')
+          ? open.opened : undefined)
         for (const order of ['step', 'zoom']) {
           const step = order === 'step' ? 2 : 1
           const seen = await frames(page, async () => {
@@ -203,7 +234,10 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
             open.open()
             await stage.rest(page)
           }, true)
-          for (const picture of seen) assert.ok(stepsOf(picture).length === 1 || (!zoomAnimation && !stepsOf(picture).length), `${order}: ${JSON.stringify(seen)}`)
+          for (const picture of seen) {
+            assert.ok(stepsOf(picture).length === 1 || (!zoomAnimation && !stepsOf(picture).length),
+              `${order}: ${JSON.stringify(seen)}`)
+          }
           assert.deepEqual(stepsOf(await stage.rest(page)), [String(step)])
         }
       })

@@ -10,7 +10,8 @@ import { openBrowser, openPage } from '../viewer/browser.js'
 import { servePages } from './support/listening.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const ofPackage = (name, file) => ['text/javascript', readFileSync(path.join(root, 'node_modules', name, 'dist', file), 'utf8')]
+const ofPackage =
+  (name, file) => ['text/javascript', readFileSync(path.join(root, 'node_modules', name, 'dist', file), 'utf8')]
 const REFUSAL = 'tilecouch needs Leaflet 1.9, and this is Leaflet 2.0.0-alpha.1'
 
 /** Entries of the package that need Leaflet, and what they give. */
@@ -25,15 +26,22 @@ describe('a page with another Leaflet', function () {
     browser = await openBrowser(this)
     const folder = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-'))
     await buildModules(folder)
-    const modules = readdirSync(folder).map(name => [name, ['text/javascript', readFileSync(path.join(folder, name), 'utf8')]])
+    const modules = readdirSync(folder)
+      .map(name => [name, ['text/javascript', readFileSync(path.join(folder, name), 'utf8')]])
     rmSync(folder, { recursive: true })
-    const bundles = await bundle({ 'tilecouch.js': clientBundles['tilecouch.js'], 'tilecouch.esm.js': clientBundles['tilecouch.esm.js'] })
-    const page = (...body) => ['text/html', ['<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><div id="map"></div>', ...body].join('\n')]
+    const bundles = await bundle(
+      { 'tilecouch.js': clientBundles['tilecouch.js'], 'tilecouch.esm.js': clientBundles['tilecouch.esm.js'] }
+    )
+    const page = (...body) => ['text/html',
+      ['<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><div id="map"></div>', ...body].join('\n')]
     const script = leaflet => page(`<script src="${leaflet}"></script>`, '<script src="tilecouch.js"></script>')
-    const map = (leaflet, before = '') => page(before, `<script type="importmap">{ "imports": { "leaflet": ${JSON.stringify(leaflet)} } }</script>`)
+    const map = (leaflet, before = '') => page(before,
+      `<script type="importmap">{ "imports": { "leaflet": ${JSON.stringify(leaflet)} } }</script>`)
     server = await servePages({
       ...Object.fromEntries(modules),
-      ...Object.fromEntries(Object.entries(bundles).map(([name, { bytes }]) => [name, ['text/javascript', bytes.toString()]])),
+      ...Object.fromEntries(
+        Object.entries(bundles).map(([name, { bytes }]) => [name, ['text/javascript', bytes.toString()]])
+      ),
       'leaflet-1.js': ofPackage('leaflet', 'leaflet.js'),
       'leaflet-2-script.js': ofPackage('leaflet2', 'leaflet-global.js'),
       'leaflet-2.js': ofPackage('leaflet2', 'leaflet.js'),
@@ -58,20 +66,24 @@ describe('a page with another Leaflet', function () {
   it('is told which one the script needs, and keeps its own as it was', async () => {
     const { page, errors, close } = await visit('script-2')
     assert.deepEqual(errors, [`TilecouchError: ${REFUSAL}`])
-    assert.deepEqual(await page.evaluate(() => [L.version, Object.keys(L).filter(name => /couch/i.test(name)), new L.Map('map').getZoom()]), ['2.0.0-alpha.1', [], undefined])
+    assert.deepEqual(await page.evaluate(
+      () => [L.version, Object.keys(L).filter(name => /couch/i.test(name)), new L.Map('map').getZoom()]
+    ), ['2.0.0-alpha.1', [], undefined])
     await close()
   })
 
   it('is told by every module that needs Leaflet, with a code and what to do', async () => {
     const { page, errors, close } = await visit('module-2')
     for (const name of [...Object.keys(WITH_LEAFLET), 'tilecouch.esm']) {
-      const error = await page.evaluate(file => import(`./${file}.js`).then(() => null, each => ({ code: each.code, message: each.message, advice: each.advice })), name)
+      const error = await page.evaluate(file => import(`./${file}.js`)
+        .then(() => null, each => ({ code: each.code, message: each.message, advice: each.advice })), name)
       assert.deepEqual([error?.code, error?.message], ['LEAFLET_VERSION', REFUSAL], name)
       assert.match(error.advice, /npm install leaflet@1\.9/)
     }
     const otherMaps = /^(maplibre|openlayers)/ // these need their own map library
     for (const name of Object.keys(entries).filter(each => !(each in WITH_LEAFLET) && !otherMaps.test(each))) {
-      assert.ok(await page.evaluate(file => import(`./${file}.js`).then(Object.keys), name), `${name} runs beside any map`)
+      assert.ok(await page.evaluate(file => import(`./${file}.js`).then(Object.keys), name),
+        `${name} runs beside any map`)
     }
     assert.deepEqual(errors, [])
     await close()
@@ -82,7 +94,8 @@ describe('a page with another Leaflet', function () {
     assert.equal(await script.page.evaluate(() => typeof L.control.timeline), 'function')
     const module = await visit('module-1')
     for (const [name, given] of Object.entries(WITH_LEAFLET)) {
-      assert.equal(await module.page.evaluate(([file, each]) => import(`./${file}.js`).then(all => typeof all[each]), [name, given]), 'function', name)
+      assert.equal(await module.page.evaluate(([file, each]) => import(`./${file}.js`).then(all => typeof all[each]),
+        [name, given]), 'function', name)
     }
     assert.deepEqual([...script.errors, ...module.errors], [])
     await script.close()

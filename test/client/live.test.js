@@ -16,7 +16,8 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await stage.write(layer, { 1: ALL })
     const page = await stage.show(layer, { live: true, ...options, wait: false })
     await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
-    await (options.kind === 'couch' ? drawn(page, ALL, '1') : page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest()))
+    await (options.kind === 'couch' ? drawn(page, ALL, '1')
+      : page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest()))
     await until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done))
     stage.front.forget()
     return { page, layer }
@@ -41,8 +42,10 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await drawn(page, changed, '2', '1')
     assert.deepEqual(stage.front.tiles(), ['3/3/3', '3/4/4'])
     await until(async () => (await call(page, 'layer.extent')).last === T(2), { what: 'the new extent' })
-    assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles]), [[T(1), 8], [T(2), 2]])
-    const rows = stage.front.requests('index').flatMap(({ body }) => body.queries.map(({ startkey, endkey }) => endkey[3] - startkey[3] + 1))
+    assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles]),
+      [[T(1), 8], [T(2), 2]])
+    const rows = stage.front.requests('index')
+      .flatMap(({ body }) => body.queries.map(({ startkey, endkey }) => endkey[3] - startkey[3] + 1))
     assert.ok(rows.length <= 4 && rows.every(count => count === 4), `only the blocks of those tiles: ${rows}`)
   })
 
@@ -69,7 +72,8 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await drawn(page, [[3, 3, 3], [3, 3, 4]], '2', '1')
   })
 
-  it('a time that is taken out and filled again with another image is shown anew, of heads and of the past', async () => {
+  it('a time that is taken out and filled again with another image is shown anew, ' +
+    'of heads and of the past', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 3: [[3, 3, 3]] })
     await drawn(page, [[3, 3, 3]], '3', '1')
@@ -80,7 +84,11 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
       const path = encodeURIComponent(`${layer}:${id}`)
       const doc = await stage.store.couch.get(`${layer}:${id}`)
       await stage.store.couch.request({ method: 'DELETE', path, qs: { rev: doc._rev } })
-      await stage.store.couch.put({ ...doc, _rev: undefined, _attachments: { tile: { content_type: 'image/png', data: Buffer.from(await picture(7, z, x, y)).toString('base64') } } })
+      await stage.store.couch.put(
+        { ...doc, _rev: undefined, _attachments: {
+          tile: { content_type: 'image/png', data: Buffer.from(await picture(7, z, x, y)).toString('base64') }
+        } }
+      )
       await stage.at(page, T(at))
       await page.waitForFunction(tile => /** @type {any} */ (window).see.picture()[tile] === '7', `${z}/${x}/${y}`)
     }
@@ -138,9 +146,11 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
   it('both take new fields of the layer document', async () => {
     for (const kind of ['history', 'couch']) {
       const { page, layer } = await follow({ kind })
-      await stage.store.defineLayer(layer, { name: 'Second', attribution: '<b>Somebody</b> <a href="https://example.org/">else</a>' })
+      await stage.store.defineLayer(layer,
+        { name: 'Second', attribution: '<b>Somebody</b> <a href="https://example.org/">else</a>' })
       await page.waitForFunction(() => /** @type {any} */ (window).layer.title === 'Second')
-      assert.match(await page.locator('.leaflet-control-attribution').innerHTML(), /Somebody <a href="https:\/\/example\.org\/"[^>]*>else<\/a>/)
+      assert.match(await page.locator('.leaflet-control-attribution').innerHTML(),
+        /Somebody <a href="https:\/\/example\.org\/"[^>]*>else<\/a>/)
       await stage.store.defineLayer(layer, { attribution: null, bounds: [0, 0, 44, 40] })
       await page.waitForFunction(() => Object.keys(/** @type {any} */ (window).see.picture()).join() === '3/4/3')
       assert.doesNotMatch(await page.locator('.leaflet-control-attribution').innerHTML(), /Somebody/)
@@ -174,7 +184,23 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
       if (kind === 'changes') await seconds(0.1)
       if (kind !== 'index' || !first) return
       first = false
-      const body = JSON.stringify({ results: Array.from({ length: 4 }, (_, at) => ({ rows: [3, 4].map(y => ({ id: `${layer}:3:${at + 2}:${y}`, key: [layer, 3, at + 2, y, T(1)], value: { rev: '1-a', bytes: 98, gone: false, expires: null } })) })) })
+      const body = JSON.stringify(
+        {
+          results: Array.from({ length: 4 },
+            (_,
+              at) => (
+                {
+                  rows: [
+                    3, 4
+                  ].map(
+                    y => ({ id: `${layer}:3:${at + 2}:${y}`, key: [layer, 3, at + 2, y, T(1)], value: {
+                      rev: '1-a', bytes: 98, gone: false, expires: null
+                    } })
+                  )
+                }
+              ))
+        }
+      )
       await old.opened
       return { status: 200, body }
     })

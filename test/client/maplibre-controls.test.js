@@ -7,7 +7,8 @@ import { call, onStage } from './support/stage.js'
 onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   const box = (page, selector) => page.locator(selector).boundingBox()
 
-  it('the timeline lies along the lower edge, above which the other controls move, and goes without a trace', async () => {
+  it('the timeline lies along the lower edge, above which the other controls move, ' +
+    'and goes without a trace', async () => {
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)
@@ -15,14 +16,16 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
       view.control = view.tilecouch.timeline(view.layer)
       view.map.addControl(view.control)
     })
-    const [bar, buttons] = [await box(page, '.tilecouch-timeline'), await box(page, '.maplibregl-ctrl-bottom-right .maplibregl-ctrl-group')]
+    const [bar, buttons] =
+      [await box(page, '.tilecouch-timeline'), await box(page, '.maplibregl-ctrl-bottom-right .maplibregl-ctrl-group')]
     assert.ok(bar.width > 660 && bar.y + bar.height > 480, JSON.stringify(bar))
     assert.ok(buttons.y + buttons.height <= bar.y, 'nothing lies above each other')
     await page.getByRole('slider', { name: 'Time' }).focus()
     await page.keyboard.press('End')
     assert.equal(await call(page, 'layer.getTime'), T(5))
     await page.keyboard.press('PageDown')
-    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getCenter().toArray()), [0, 0], 'its keys do not move the map')
+    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getCenter().toArray()),
+      [0, 0], 'its keys do not move the map')
     await page.evaluate(() => { const { map, control } = /** @type {any} */ (window); map.removeControl(control) })
     assert.equal(await page.locator('.tilecouch-timeline, .tilecouch-dock').count(), 0)
   })
@@ -56,7 +59,8 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
       view.upper = {} // what its last frame shows
       view.control.getUpperMap().on('render', ({ target }) => { view.upper = view.see.picture(target) })
     }, /** @type {any} */ ([T(1), options]))
-    await page.waitForFunction(() => { const { left, layer, control } = /** @type {any} */ (window); return left.isShown() && layer.isShown() && control.getUpperMap().loaded() })
+    await page.waitForFunction(() => { const { left, layer, control } =
+      /** @type {any} */ (window); return left.isShown() && layer.isShown() && control.getUpperMap().loaded() })
     return page
   }
 
@@ -88,9 +92,12 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
       let [most, frames] = [0, 0]
       upper.on('render', () => {
         frames++
-        most = Math.max(most, Math.abs(upper.getZoom() - map.getZoom()), Math.abs(upper.getCenter().lng - map.getCenter().lng))
+        most = Math.max(most, Math.abs(upper.getZoom() - map.getZoom()),
+          Math.abs(upper.getCenter().lng - map.getCenter().lng))
       })
-      map.once('moveend', () => requestAnimationFrame(() => resolve({ most, frames, zoom: upper.getZoom(), bearing: upper.getBearing() })))
+      map.once('moveend', () => requestAnimationFrame(
+        () => resolve({ most, frames, zoom: upper.getZoom(), bearing: upper.getBearing() })
+      ))
       map.easeTo({ center: [10, 10], zoom: 2.5, bearing: 30, duration: 300 })
     }))
     assert.ok(apart.frames > 2, JSON.stringify(apart))

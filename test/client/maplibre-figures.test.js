@@ -1,6 +1,6 @@
 /* global window -- of the page, in functions that run there */
-// The history layer beside MapLibre's own way, `setTiles` with the addresses of another time. TILECOUCH_FIGURES=1 prints
-// what docs/client.md says of both.
+// The history layer beside MapLibre's own way, `setTiles` with the addresses of another time. TILECOUCH_FIGURES=1
+// prints what docs/client.md says of both.
 import assert from 'node:assert/strict'
 import { figuresOf } from './support/figures.js'
 import { seconds } from './support/front.js'
@@ -12,7 +12,9 @@ const FORTH = [2, 3, 4, 5]
 const BACK = [4, 3, 2, 1]
 
 onStage('figures of steps in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
-  const print = (name, forth, back) => { if (process.env.TILECOUCH_FIGURES) console.log(name, JSON.stringify({ forth, back })) }
+  const print = (name, forth, back) => {
+    if (process.env.TILECOUCH_FIGURES) console.log(name, JSON.stringify({ forth, back }))
+  }
 
   /** As far as a server on the internet is, and not every answer as fast. */
   const far = () => stage.front.rule(({ tile }) => seconds(0.03 + 0.02 * (Number(tile.split('/')[1]) % 4 || 0)))
@@ -36,7 +38,9 @@ onStage('figures of steps in MapLibre', { layers: ['steps'], library: maplibre }
       view.tiles = at => [`${view.db}/_design/tiles/_rewrite/steps@${at}/{z}/{x}/{y}.png`]
       view.map = new view.maplibregl.Map({
         container: 'map', center: [0, 0], zoom: 2, canvasContextAttributes: { preserveDrawingBuffer: true },
-        style: { version: 8, sources: { own: { type: 'raster', tileSize: 256, minzoom: 3, maxzoom: 3, tiles: view.tiles(time) } }, layers: [{ id: 'own', type: 'raster', source: 'own', paint: { 'raster-fade-duration': 0 } }] }
+        style: { version: 8, sources: {
+          own: { type: 'raster', tileSize: 256, minzoom: 3, maxzoom: 3, tiles: view.tiles(time) }
+        }, layers: [{ id: 'own', type: 'raster', source: 'own', paint: { 'raster-fade-duration': 0 } }] }
       })
       await new Promise(resolve => { view.map.once('idle', resolve) })
     }, T(1))

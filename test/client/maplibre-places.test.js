@@ -5,9 +5,12 @@ import { T, stepAt } from './support/gallery.js'
 import { maplibre } from './support/maplibre-page.js'
 import { call, expected, onStage } from './support/stage.js'
 
-const shows = (picture, layer, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
+const shows = (picture, layer, step) => assert.deepEqual(picture,
+  expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
 
-onStage('places in MapLibre', { layers: ['holes', 'deep', 'large', 'bounded', 'pacific'], library: maplibre }, stage => {
+onStage('places in MapLibre', {
+  layers: ['holes', 'deep', 'large', 'bounded', 'pacific'], library: maplibre
+}, stage => {
   it('that have no tile at a time are empty, and those that get one or lose it change like others', async () => {
     const page = await stage.show('holes', { time: T(1) })
     for (const step of [1, 2, 3, 1]) shows(await stage.at(page, T(step)), 'holes', step)
@@ -38,7 +41,8 @@ onStage('places in MapLibre', { layers: ['holes', 'deep', 'large', 'bounded', 'p
     stage.front.forget()
     const pacific = await stage.show('pacific', { time: T(2), map: { center: [179, 0] } })
     const picture = await stage.rest(pacific)
-    assert.deepEqual(Object.keys(picture).filter(key => picture[key] !== '-').map(key => key.split('#')[0]).sort(), stage.front.tiles())
+    assert.deepEqual(Object.keys(picture).filter(key => picture[key] !== '-').map(key => key.split('#')[0]).sort(),
+      stage.front.tiles())
     assert.deepEqual([...new Set(stage.front.tiles().map(tile => tile.split('/')[1]))].sort(), ['0', '7'])
   })
 
@@ -56,7 +60,9 @@ onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: map
     const page = await stage.show('swiss', { wait: false, map: { zoom: 7, center: [8.2, 46.8] } })
     await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
     assert.equal((await call(page, 'events.slice')).find(({ type }) => type === 'storeerror').code, 'MAP_GRID')
-    assert.deepEqual([stage.front.tiles(), await page.evaluate(() => Object.keys(/** @type {any} */ (window).map.getStyle().sources))], [[], []])
+    assert.deepEqual([
+      stage.front.tiles(), await page.evaluate(() => Object.keys(/** @type {any} */ (window).map.getStyle().sources))
+    ], [[], []])
   })
 })
 
@@ -67,11 +73,14 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
       const count = { open: 0, textures: 0 }
       const make = window.createImageBitmap
       const { close } = ImageBitmap.prototype
-      Object.assign(window, { count, async createImageBitmap (...given) { count.open++; return make.apply(window, given) } })
+      Object.assign(window,
+        { count, async createImageBitmap (...given) { count.open++; return make.apply(window, given) } })
       ImageBitmap.prototype.close = function () { if (this.width) count.open--; close.call(this) }
       const { createTexture, deleteTexture } = WebGL2RenderingContext.prototype
       WebGL2RenderingContext.prototype.createTexture = function () { count.textures++; return createTexture.call(this) }
-      WebGL2RenderingContext.prototype.deleteTexture = function (texture) { count.textures--; deleteTexture.call(this, texture) }
+      WebGL2RenderingContext.prototype.deleteTexture = function (texture) {
+        count.textures--; deleteTexture.call(this, texture)
+      }
     })
     await maplibre.draw(page, 'steps', { time: T(1) })
     shows(await stage.at(page, T(5)), 'steps', 5)
@@ -82,7 +91,9 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
 
   it('asks for nothing while it is hidden, and shows the time of the clock when it is seen again', async () => {
     const page = await stage.show('steps', { time: T(1) })
-    const see = value => page.evaluate(visibility => /** @type {any} */ (window).map.setLayoutProperty('steps', 'visibility', visibility), value)
+    const see = value => page.evaluate(
+      visibility => /** @type {any} */ (window).map.setLayoutProperty('steps', 'visibility', visibility), value
+    )
     await see('none')
     await page.waitForFunction(() => /** @type {any} */ (window).map.loaded())
     stage.front.forget()
@@ -109,9 +120,13 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
   it('comes when the map has a style, stays when it gets another, and goes with the map', async () => {
     const page = await stage.show('steps', { time: T(2), map: { style: undefined } })
     shows(await stage.rest(page), 'steps', 2)
-    await page.evaluate(() => /** @type {any} */ (window).map.setStyle({ version: 8, sources: {}, layers: [{ id: 'ground', type: 'background', paint: { 'background-color': '#fff' } }] }, { diff: false }))
+    await page.evaluate(() => /** @type {any} */ (window)
+      .map.setStyle({
+        version: 8, sources: {}, layers: [{ id: 'ground', type: 'background', paint: { 'background-color': '#fff' } }]
+      }, { diff: false }))
     shows(await stage.rest(page), 'steps', 2)
-    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getStyle().layers.map(({ id }) => id)), ['ground', 'steps'])
+    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getStyle().layers.map(({ id }) => id)),
+      ['ground', 'steps'])
     shows(await stage.at(page, T(3)), 'steps', 3)
     await page.evaluate(() => /** @type {any} */ (window).map.remove())
     assert.equal(await call(page, 'layer.history.isOnMap'), false)
@@ -119,7 +134,9 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
 
   it('goes from a map and comes back where it was put, at the time of its clock', async () => {
     const page = await stage.show('steps', { time: T(1) })
-    const ids = () => page.evaluate(() => [/** @type {any} */ (window).map.getStyle()].map(({ layers, sources }) => [layers.map(({ id }) => id), Object.keys(sources)])[0])
+    const ids = () => page.evaluate(() => [
+      /** @type {any} */ (window).map.getStyle()
+    ].map(({ layers, sources }) => [layers.map(({ id }) => id), Object.keys(sources)])[0])
     await page.evaluate(() => {
       const { map } = /** @type {any} */ (window)
       map.addLayer({ id: 'above', type: 'background', paint: { 'background-opacity': 0 } })
@@ -164,7 +181,9 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
       const { OfflineStore } = await import(address)
       view.offline = new OfflineStore({ remote: view.db, PouchDB: view.PouchDB })
       await view.offline.ready
-      const area = await view.offline.areas.add({ name: 'All', layer: 'steps', bbox: [-180, -84, 180, 84], zooms: '3', history: true })
+      const area = await view.offline.areas.add(
+        { name: 'All', layer: 'steps', bbox: [-180, -84, 180, 84], zooms: '3', history: true }
+      )
       await area.download()
     }, new URL('offline.js', stage.front.page).href)
     stage.front.forget()

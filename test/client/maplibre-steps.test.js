@@ -7,13 +7,16 @@ import { maplibre } from './support/maplibre-page.js'
 import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
-const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
+const shows = (picture, step) => assert.deepEqual(picture,
+  expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
 const inView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(tile => tile.join('/'))
 const differing = (from, to) => inView.filter(key => {
   const [z, x, y] = key.split('/').map(Number)
   return stepAt('steps', from, z, x, y) !== stepAt('steps', to, z, x, y)
 })
-const isOf = (picture, step) => Object.entries(picture).every(([key, text]) => text === stepAt('steps', step, .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
+const isOf = (picture, step) => Object.entries(picture)
+  .every(([key, text]) => text === stepAt('steps', step,
+    .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
 
 /** The steps that a frame shows tiles of. */
 const timesOf = picture => [...new Set(Object.values(picture).filter(text => text !== '-'))]
@@ -52,12 +55,16 @@ onStage('the frames of a step in MapLibre', { layers: ['steps'], library: maplib
     stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
     const seen = await frames(page, async () => {
       await call(page, 'layer.setTime', T(5))
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).filter(text => text !== '5').length === 1)
+      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+        .filter(text => text !== '5').length === 1)
       late.open()
       await stage.rest(page)
     })
     assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
-    for (const picture of seen.slice(0, -1)) assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'), JSON.stringify(picture))
+    for (const picture of seen.slice(0, -1)) {
+      assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'),
+        JSON.stringify(picture))
+    }
   })
 
   it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
@@ -90,7 +97,8 @@ onStage('the frames of a step in MapLibre', { layers: ['steps'], library: maplib
     await until(() => stage.front.requests().filter(({ path }) => /other/.test(path)).length >= 6)
     const seen = await frames(page, async () => {
       await call(page, 'layer.setTime', T(5))
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).every(text => text === '5'))
+      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+        .every(text => text === '5'))
     })
     assert.equal(seen.length, 2)
     await page.evaluate(() => {
@@ -134,7 +142,9 @@ onStage('zooming in MapLibre', { layers: ['zooms'], library: maplibre }, stage =
       const page = await stage.show('zooms', { time: T(1), together: UNHURRIED, map: { zoom: from } })
       for (const step of [2, 3, 1]) {
         const open = gate()
-        const isOpen = stage.front.rule(({ tile, kind }) => { if (kind === 'tile' && tile === (to === 2 ? '3/3/3' : '2/1/1')) return open.opened })
+        const isOpen = stage.front.rule(
+          ({ tile, kind }) => { if (kind === 'tile' && tile === (to === 2 ? '3/3/3' : '2/1/1')) return open.opened }
+        )
         const seen = await frames(page, async () => {
           await call(page, 'layer.setTime', T(step))
           await page.evaluate(zoom => /** @type {any} */ (window).map.easeTo({ zoom, duration: 200 }), to)
@@ -142,7 +152,10 @@ onStage('zooming in MapLibre', { layers: ['zooms'], library: maplibre }, stage =
           open.open()
           await stage.rest(page)
         })
-        for (const picture of seen) assert.equal((to === 2 ? stepsOf(picture) : withoutNew(stepsOf(picture))).length, 1, `step ${step}: ${JSON.stringify(picture)}`)
+        for (const picture of seen) {
+          assert.equal((to === 2 ? stepsOf(picture) : withoutNew(stepsOf(picture))).length,
+            1, `step ${step}: ${JSON.stringify(picture)}`)
+        }
         assert.deepEqual(stepsOf(seen.at(-1)), [String(step)])
         isOpen()
         await page.evaluate(zoom => /** @type {any} */ (window).map.jumpTo({ zoom }), from)

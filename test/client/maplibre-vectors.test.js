@@ -5,9 +5,14 @@ import { T, stepAt, tilesOf } from './support/gallery.js'
 import { maplibre } from './support/maplibre-page.js'
 import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
-const layers = [{ type: 'fill', 'source-layer': 'squares', paint: { 'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false } }]
+const layers = [
+  { type: 'fill', 'source-layer': 'squares', paint: {
+    'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false
+  } }
+]
 const inView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(tile => tile.join('/'))
-const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => String(stepAt('squares', step, ...tile))), `the picture of step ${step}`)
+const shows = (picture, step) => assert.deepEqual(picture,
+  expected(picture, (...tile) => String(stepAt('squares', step, ...tile))), `the picture of step ${step}`)
 
 onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, stage => {
   it('are read through `couch://` addresses of a style, of one time', async () => {
@@ -19,8 +24,15 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
       const map = new maplibregl.Map({ container: 'map', center: [10, -10], zoom: 3, style })
       Object.assign(window, { map })
       await new Promise(resolve => { map.once('idle', resolve) })
-    }, /** @type {any} */ ({ version: 8, sources: { squares: { type: 'vector', url: `couch://squares@${T(2)}` } }, layers: [{ id: 'squares', source: 'squares', ...layers[0] }] }))
-    const colours = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([350, 250]).map(({ properties }) => properties.colour))
+    },
+    /** @type {any} */ (
+      { version: 8, sources: { squares: { type: 'vector', url: `couch://squares@${T(2)}` } }, layers: [
+        { id: 'squares', source: 'squares', ...layers[0] }
+      ] }
+    ))
+    const colours = await page.evaluate(
+      () => /** @type {any} */ (window).map.queryRenderedFeatures([350, 250]).map(({ properties }) => properties.colour)
+    )
     assert.deepEqual(colours, ['rgb(19, 32, 32)'])
   })
 
@@ -33,7 +45,9 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
       const { OfflineStore } = await import(address)
       const offline = new OfflineStore({ remote: db, PouchDB })
       await offline.ready
-      const area = await offline.areas.add({ name: 'All', layer: 'squares', bbox: [-180, -84, 180, 84], zooms: '3', history: true })
+      const area = await offline.areas.add(
+        { name: 'All', layer: 'squares', bbox: [-180, -84, 180, 84], zooms: '3', history: true }
+      )
       await area.download()
       tilecouch.couchProtocol(db, { offline })
     }, new URL('offline.js', stage.front.page).href)
@@ -46,17 +60,25 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
         const found = map.queryRenderedFeatures([350, 250]).map(({ properties }) => properties.colour)
         map.remove()
         return found
-      }, /** @type {any} */ ({ version: 8, sources: { squares: { type: 'vector', url: `couch://squares${time}` } }, layers: [{ id: 'squares', source: 'squares', ...layers[0] }] }))
+      },
+      /** @type {any} */ (
+        { version: 8, sources: { squares: { type: 'vector', url: `couch://squares${time}` } }, layers: [
+          { id: 'squares', source: 'squares', ...layers[0] }
+        ] }
+      ))
       assert.equal(colours.length, 1, `something is drawn of step ${step}`)
     }
-    assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('squares') && !path.includes('_changes')), [])
+    assert.deepEqual(
+      stage.front.requests().filter(({ path }) => path.includes('squares') && !path.includes('_changes')), []
+    )
   })
 
   /** A page with tiles of 512 pixels, of which six are seen. */
   async function show (options = {}) {
     const page = await stage.page({ viewport: { width: 1400, height: 1000 } })
     await page.evaluate(() => { Object.assign(window, { tileSize: 512 }) })
-    await maplibre.draw(page, 'squares', { time: T(1), layers, together: UNHURRIED, ...options, map: { zoom: 3, ...options.map } })
+    await maplibre.draw(page, 'squares',
+      { time: T(1), layers, together: UNHURRIED, ...options, map: { zoom: 3, ...options.map } })
     await stage.rest(page)
     return page
   }
@@ -88,7 +110,13 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
       else assert.deepEqual(stage.front.requests(), [])
       assert.equal(await call(page, 'parsed.count'), differ.length - (step === 4 ? 1 : 0))
       assert.ok(seen.length <= 2, JSON.stringify(seen))
-      for (const picture of seen) assert.ok([before, step].some(of => JSON.stringify(expected(picture, (...tile) => String(stepAt('squares', of, ...tile)))) === JSON.stringify(picture)))
+      for (const picture of seen) {
+        assert.ok(
+          [before, step].some(of => JSON.stringify(
+            expected(picture, (...tile) => String(stepAt('squares', of, ...tile)))
+          ) === JSON.stringify(picture))
+        )
+      }
     }
   })
 
@@ -108,7 +136,8 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     await page.evaluate(() => /** @type {any} */ (window).map.setFilter('squares', ['==', ['get', 'colour'], 'none']))
     assert.deepEqual([...new Set(Object.values(await stage.rest(page)))], ['-'])
     await page.evaluate(() => /** @type {any} */ (window).map.setFilter('squares', null))
-    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).every(text => text === '5'))
+    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+      .every(text => text === '5'))
     shows(await stage.at(page, T(3)), 3)
   })
 
@@ -116,14 +145,17 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     const page = await show({ map: { zoom: 9, maxZoom: 16, center: [20, 20] } })
     for (const step of [1, 5, 2, 5]) {
       await stage.at(page, T(step))
-      await page.waitForFunction(wanted => Object.values(/** @type {any} */ (window).see.picture()).every(text => text.startsWith(`${wanted}<3`)), stepAt('squares', step, 3, 4, 3))
+      await page.waitForFunction(wanted => Object.values(/** @type {any} */ (window).see.picture())
+        .every(text => text.startsWith(`${wanted}<3`)), stepAt('squares', step, 3, 4, 3))
     }
     assert.deepEqual([...new Set(stage.front.tiles())], ['3/4/3'])
   })
 
   it('are found under the pointer as of the time that is shown', async () => {
     const page = await show()
-    const colour = () => page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([710, 510]).map(({ properties }) => properties.colour))
+    const colour = () => page.evaluate(
+      () => /** @type {any} */ (window).map.queryRenderedFeatures([710, 510]).map(({ properties }) => properties.colour)
+    )
     assert.deepEqual(await colour(), ['rgb(11, 32, 32)'])
     await stage.at(page, T(5))
     assert.deepEqual(await colour(), ['rgb(43, 32, 32)'])
@@ -131,7 +163,9 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
 
   it('are drawn in the default style where none is given', async () => {
     const page = await show({ layers: undefined })
-    const drawn = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id))
+    const drawn = await page.evaluate(
+      () => /** @type {any} */ (window).map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id)
+    )
     assert.deepEqual(drawn, ['squares/squares/fill'])
   })
 })

@@ -19,7 +19,8 @@ const SIDE = 13 // tiles; two versions of each make 338
 const WHOLE = 2 * SIDE * SIDE + 2 // with the past of each, the layer and the marker; without design documents
 
 /** What is said on the console when nobody answers, which no page can prevent. */
-const UNANSWERED = /net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED)/
+const UNANSWERED =
+  /net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED)/
 
 /** What a page reads from: the address of the database, and who may write there. */
 const sources = {
@@ -51,7 +52,11 @@ const sources = {
 async function fill (url) {
   const store = await Store.create(url)
   await store.defineLayer('osm', {})
-  for (const year of [2023, 2024]) await store.write(square({ layer: 'osm', time: T(year), z: 6, side: SIDE, seed: (x, y) => year * 1000 + x * SIDE + y }))
+  for (const year of [2023, 2024]) {
+    await store.write(
+      square({ layer: 'osm', time: T(year), z: 6, side: SIDE, seed: (x, y) => year * 1000 + x * SIDE + y })
+    )
+  }
   await publish(store)
   return store
 }
@@ -91,7 +96,10 @@ for (const [name, start] of Object.entries(sources)) {
     async function visit () {
       const page = await context.newPage()
       page.setDefaultTimeout(30000)
-      page.on('console', message => { if (['error', 'warning'].includes(message.type()) && !UNANSWERED.test(message.text())) errors.push(message.text()) })
+      page.on('console',
+        message => { if (['error', 'warning'].includes(message.type()) && !UNANSWERED.test(message.text())) {
+          errors.push(message.text())
+        } })
       page.on('pageerror', error => errors.push(String(error)))
       await page.goto(served.url)
       return page
@@ -102,7 +110,9 @@ for (const [name, start] of Object.entries(sources)) {
       const db = new PouchDB('tiles', { auto_compaction: true })
       const stop = new AbortController()
       const states = []
-      const mirror = new Mirror(from, db, { ...wanted, signal: stop.signal, onState: ({ state, error }) => states.push(error ? `${state}: ${error}` : state) })
+      const mirror = new Mirror(from, db, {
+        ...wanted, signal: stop.signal, onState: ({ state, error }) => states.push(error ? `${state}: ${error}` : state)
+      })
       const ended = mirror.run().then(status => ({ status }), ({ code, message }) => ({ code, message }))
       Object.assign(globalThis, { under: { db, stop, states, mirror, ended } })
     }, [url, options])
@@ -120,12 +130,16 @@ for (const [name, start] of Object.entries(sources)) {
       const { results } = await json(`${source.writer}/_changes?style=all_docs`)
       const wanted = results.filter(({ id }) => !id.startsWith('_design/'))
       assert.deepEqual(Object.keys(taken).sort(), wanted.map(({ id }) => id).sort())
-      for (const { id, changes } of wanted) assert.deepEqual(taken[id].leaves.map(({ _rev: rev }) => rev), changes.map(({ rev }) => rev).sort(), id)
-      const head = await json(`${source.writer}/osm:6:3:4?attachments=true&revs=true`, { headers: { accept: 'application/json' } })
+      for (const { id, changes } of wanted) {
+        assert.deepEqual(taken[id].leaves.map(({ _rev: rev }) => rev), changes.map(({ rev }) => rev).sort(), id)
+      }
+      const head =
+        await json(`${source.writer}/osm:6:3:4?attachments=true&revs=true`, { headers: { accept: 'application/json' } })
       const { _attachments: theirs, ...fields } = head
       const { _attachments: ours, ...same } = taken['osm:6:3:4'].leaves[0]
       assert.deepEqual(same, fields)
-      assert.deepEqual([ours.tile.data, ours.tile.digest, ours.tile.content_type], [theirs.tile.data, theirs.tile.digest, 'image/png'])
+      assert.deepEqual([ours.tile.data, ours.tile.digest, ours.tile.content_type],
+        [theirs.tile.data, theirs.tile.digest, 'image/png'])
       const blob = await page.evaluate(async () => {
         const found = await globalThis.under.db.getAttachment('osm:6:3:4', 'tile')
         return [found.constructor.name, found.type, found.size]
@@ -163,7 +177,8 @@ for (const [name, start] of Object.entries(sources)) {
       await store.write([{ layer: 'osm', z: 6, x: 30, y: 30, time: T(2024), bytes: png(30) }])
       await link.restore()
       await until(async () => (await status(page)).state === 'following', { timeout: 20000 })
-      await until(() => page.evaluate(() => globalThis.under.db.get('osm:6:30:30').then(() => true, () => false)), { timeout: 20000, what: 'the new tile' })
+      await until(() => page.evaluate(() => globalThis.under.db.get('osm:6:30:30').then(() => true, () => false)),
+        { timeout: 20000, what: 'the new tile' })
       await page.evaluate(() => globalThis.under.stop.abort())
       assert.equal((await ended(page)).code, 'ABORTED')
     })

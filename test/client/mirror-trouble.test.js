@@ -56,7 +56,8 @@ describe('a store taken into a PouchDB', () => {
     const db = pouch()
     const stop = new AbortController()
     const states = []
-    const live = new Mirror(link.url, db, { live: true, signal: stop.signal, limits: quick, onState: ({ state, error }) => states.push(error ?? state) })
+    const live = new Mirror(link.url, db,
+      { live: true, signal: stop.signal, limits: quick, onState: ({ state, error }) => states.push(error ?? state) })
     const running = live.run()
     await until(() => live.status().state === 'following')
     await store.write([{ layer: 'osm', z: 6, x: 1, y: 1, time: T(2024), bytes: png(900) }])
@@ -81,7 +82,9 @@ describe('a store taken into a PouchDB', () => {
     const live = new Mirror(db, target, { live: true, signal: stop.signal, limits: { ...quick, poll: 60000 } })
     const running = live.run()
     await until(() => live.status().state === 'following')
-    await db.put({ _id: 'osm:1:0:0', type: 'tile', _attachments: { tile: { content_type: 'image/png', data: png(1) } } })
+    await db.put(
+      { _id: 'osm:1:0:0', type: 'tile', _attachments: { tile: { content_type: 'image/png', data: png(1) } } }
+    )
     const there = await until(() => json(`${target}/osm:1:0:0`).then(doc => doc._rev && doc), { what: 'the tile' })
     assert.equal(there._attachments.tile.length, png(1).length)
     stop.abort()
@@ -107,21 +110,28 @@ describe('a store taken into a PouchDB', () => {
   })
 
   it('says that there is no room', async () => {
-    for (const trouble of [{ status: 500, name: 'indexed_db_went_bad', reason: 'QuotaExceededError' }, Object.assign(new Error('IO error: No space left on device'), { status: 500 })]) {
+    for (const trouble of [{ status: 500, name: 'indexed_db_went_bad', reason: 'QuotaExceededError' },
+      Object.assign(new Error('IO error: No space left on device'), { status: 500 })]) {
       const db = pouch()
       db.bulkDocs = () => Promise.reject(trouble)
-      await assert.rejects(mirror(url, db), ({ code, details }) => code === 'DISK_FULL' && details.where.startsWith('PouchDB '))
+      await assert.rejects(mirror(url, db),
+        ({ code, details }) => code === 'DISK_FULL' && details.where.startsWith('PouchDB '))
     }
   })
 
   it('passes over a document that PouchDB does not take, and tells of it', async () => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
-    await request(`${own}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] }) })
+    await request(`${own}/_bulk_docs`,
+      { method: 'POST', headers: {
+        'content-type': 'application/json'
+      }, body: JSON.stringify({ docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] }) })
     const db = pouch()
     const { bulkDocs } = db
     db.bulkDocs = (docs, options) => docs.some(({ _id: id }) => id === 'b')
-      ? Promise.reject(Object.assign(new Error('Bad special document member: _x'), { status: 500, name: 'doc_validation' }))
+      ? Promise.reject(
+        Object.assign(new Error('Bad special document member: _x'), { status: 500, name: 'doc_validation' })
+      )
       : bulkDocs.call(db, docs, options)
     const refused = []
     const status = await mirror(own, db, { onRefused: one => refused.push(one.id) })
@@ -144,13 +154,15 @@ describe('a store taken into a PouchDB', () => {
     const isBad = doc => doc?._id === 'osm:5:2:3'
     takeImages(from, 'bulkGet', ({ results }) => results.map(({ docs: [{ ok }] }) => ok).filter(isBad), Infinity)
     const copying = mirror(from, to, { limits: { tries: 2, retryDelay: 1 } })
-    await assert.rejects(copying, ({ code, message }) => code === 'NO_ANSWER' && /osm:5:2:3: the bytes .* digest/.test(message))
+    await assert.rejects(copying, ({ code, message }) => code === 'NO_ANSWER' &&
+      /osm:5:2:3: the bytes .* digest/.test(message))
     assert.equal(await to.get('osm:5:2:3').catch(({ status }) => status), 404)
   })
 
   it('takes no sides that are none', () => {
     const db = pouch()
-    const wrong = ['', 'nowhere', 'http://127.0.0.1:5984', 'ftp://127.0.0.1/tiles', null, {}, 7, new PouchDB('http://127.0.0.1:5984/tiles', { skip_setup: true })]
+    const wrong = ['', 'nowhere', 'http://127.0.0.1:5984', 'ftp://127.0.0.1/tiles',
+      null, {}, 7, new PouchDB('http://127.0.0.1:5984/tiles', { skip_setup: true })]
     for (const side of wrong) assert.throws(() => new Mirror(side, db), { code: 'BAD_DATABASE' }, String(side))
     assert.throws(() => new Mirror('http://admin:secret@127.0.0.1', db), ({ message }) => !/secret|admin/.test(message))
     assert.throws(() => new Mirror(url, db, { zooms: '9-3' }), { code: 'BAD_ZOOM' })
@@ -208,7 +220,8 @@ describe('a CouchDB over fetch', () => {
   beforeEach(() => {
     answers = []
     asked = []
-    couch = new HttpCouch(`http://me:%C3%A4%20pass@127.0.0.1:${server.address().port}/some/tiles/`, { firstDelay: 1, longestDelay: 2 })
+    couch = new HttpCouch(`http://me:%C3%A4%20pass@127.0.0.1:${server.address().port}/some/tiles/`,
+      { firstDelay: 1, longestDelay: 2 })
   })
 
   it('asks again when that may help, and takes the answer', async () => {
@@ -220,11 +233,13 @@ describe('a CouchDB over fetch', () => {
   })
 
   it('asks no more than it is told to, nor where asking is in vain', async () => {
-    for (const [answer, code] of [[[401, '{}'], 'UNAUTHORIZED'], [[403, '{"reason":"no"}'], 'FORBIDDEN'], [[404, '{"error":"not_found","reason":"missing"}'], 'COUCHDB_ERROR'], [[507, '{}'], 'DISK_FULL'],
+    for (const [answer, code] of [[[401, '{}'], 'UNAUTHORIZED'], [[403, '{"reason":"no"}'], 'FORBIDDEN'], [[404, '{"error":"not_found",' +
+      '"reason":"missing"}'], 'COUCHDB_ERROR'], [[507, '{}'], 'DISK_FULL'],
       [[404, '{"reason":"Database does not exist."}'], 'DATABASE_NOT_FOUND'], [[412, '{}'], 'COUCHDB_ERROR']]) {
       asked = []
       answers = [answer]
-      await assert.rejects(couch.request({}), error => error.code === code && !/me:|%C3|ä/.test(JSON.stringify([error.message, error.details])))
+      await assert.rejects(couch.request({}),
+        error => error.code === code && !/me:|%C3|ä/.test(JSON.stringify([error.message, error.details])))
       assert.equal(asked.length, 1, code)
     }
     answers = ['cut', 'cut', 'cut']
@@ -242,7 +257,8 @@ describe('a CouchDB over fetch', () => {
 
   it('gives up a line on which nothing is heard, and says so', async () => {
     answers = ['silent']
-    await assert.rejects(couch.request({ timeout: 50 }), ({ code, details }) => code === 'UNREACHABLE' && details.silent)
+    await assert.rejects(couch.request({ timeout: 50 }),
+      ({ code, details }) => code === 'UNREACHABLE' && details.silent)
     assert.equal(asked.length, 1)
   })
 

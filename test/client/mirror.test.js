@@ -10,7 +10,8 @@ import { PouchDB, everything, usePouches } from './support/pouches.js'
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 6
 
-const bulk = (url, docs) => json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false }) })
+const bulk = (url, docs) => json(`${url}/_bulk_docs`,
+  { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false }) })
 const whole = (url, id) => json(`${url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
 const text = data => ({ content_type: 'text/plain', data: Buffer.from(data).toString('base64') })
 
@@ -20,16 +21,23 @@ async function furnish (url) {
   await store.defineLayer('osm', {})
   await store.defineLayer('sat', {})
   for (const year of [2022, 2023, 2024]) {
-    await store.write(square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => x === 1 && year > 2022 ? null : y % 2 ? year + x : x * SIDE + y }))
+    await store.write(
+      square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => x === 1 && year > 2022
+        ? null : y % 2 ? year + x : x * SIDE + y })
+    )
   }
   await store.write(square({ layer: 'sat', time: T(2024), side: 3, seed: (x, y) => 500 + x * SIDE + y }))
   const id = 'osm:5:0:1'
   const head = await whole(url, id)
   await bulk(url, [
-    { ...head, _rev: '2-aaaa', _revisions: { start: 2, ids: ['aaaa', 'bbbb'] }, time: T(2020), _attachments: { tile: { content_type: 'image/png', data: head._attachments.tile.data } } },
+    { ...head, _rev: '2-aaaa', _revisions: { start: 2, ids: ['aaaa', 'bbbb'] }, time: T(2020), _attachments: {
+      tile: { content_type: 'image/png', data: head._attachments.tile.data }
+    } },
     { _id: 'sat:5:2:2', _rev: '3-cccc', _revisions: { start: 3, ids: ['cccc', 'dddd', 'eeee'] }, _deleted: true },
     { _id: 'osm:5:7:7', _rev: '2-ffff', _revisions: { start: 2, ids: ['ffff', '9999'] }, _deleted: true },
-    { _id: 'a note/ä ☕', _rev: '1-abcd', _revisions: { start: 1, ids: ['abcd'] }, _attachments: { 'long.txt': text('coffee '.repeat(500)), empty: text('') } }
+    { _id: 'a note/ä ☕', _rev: '1-abcd', _revisions: { start: 1, ids: ['abcd'] }, _attachments: {
+      'long.txt': text('coffee '.repeat(500)), empty: text('')
+    } }
   ])
   return store
 }
@@ -110,7 +118,8 @@ onEachStore('a store in a PouchDB', backend => {
       await mirror(url, db, options)
       return (await db.allDocs()).rows.map(({ id }) => id).filter(id => id.startsWith('osm:') || id.startsWith('sat:'))
     }
-    assert.deepEqual(await idsOf({ layers: ['sat'], current: true, bbox: [-180, 80, -160, 85] }), ['sat:5:0:0', 'sat:5:0:1', 'sat:5:0:2', 'sat:5:1:0', 'sat:5:1:1', 'sat:5:1:2'])
+    assert.deepEqual(await idsOf({ layers: ['sat'], current: true, bbox: [-180, 80, -160, 85] }),
+      ['sat:5:0:0', 'sat:5:0:1', 'sat:5:0:2', 'sat:5:1:0', 'sat:5:1:1', 'sat:5:1:2'])
     assert.deepEqual(await idsOf({ zooms: '0-4' }), [])
     const polygon = { type: 'Polygon', coordinates: [[[-179, 84.9], [-170, 84.9], [-170, 84.8], [-179, 84.9]]] }
     assert.deepEqual(await idsOf({ layers: ['osm'], polygon }), ['osm:5:0:0'])
@@ -147,7 +156,8 @@ onEachStore('a store in a PouchDB', backend => {
     const closed = await backend.database()
     const store = await Store.create(closed, { public: false })
     await store.defineLayer('osm', {})
-    await assert.rejects(mirror(as(closed), pouch()), ({ code, message }) => code === 'FORBIDDEN' && !/admin|test@/.test(message))
+    await assert.rejects(mirror(as(closed), pouch()),
+      ({ code, message }) => code === 'FORBIDDEN' && !/admin|test@/.test(message))
     await assert.rejects(mirror(as(closed, 'stranger', 'wrong'), pouch()), { code: 'UNAUTHORIZED' })
     assert.equal((await mirror(closed, pouch())).docs, 2)
   })

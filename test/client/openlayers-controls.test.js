@@ -25,7 +25,8 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
     await page.keyboard.press('End')
     await page.waitForFunction(time => /** @type {any} */ (window).layer.getTime() === time, T(5))
     assert.deepEqual(new Set(Object.values(await stage.rest(page))), new Set(['5']))
-    const { left, right, bottom } = await page.evaluate(() => /** @type {any} */ (window).control.element.getBoundingClientRect().toJSON())
+    const { left, right, bottom } =
+      await page.evaluate(() => /** @type {any} */ (window).control.element.getBoundingClientRect().toJSON())
     assert.ok(left >= 0 && left < 20 && right > 680 && bottom > 480, JSON.stringify({ left, right, bottom }))
     const center = () => page.evaluate(() => /** @type {any} */ (window).map.getView().getCenter())
     const before = await center()
@@ -45,7 +46,8 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
       const page = await stage.show('steps', { webgl, time: T(1) })
       await page.evaluate(([isWebGL, time]) => {
         const view = /** @type {any} */ (window)
-        view.right = view.tilecouch.historyLayer(view.map, view.db, { layer: 'steps', webgl: isWebGL, interpolate: false, preload: 0, time })
+        view.right = view.tilecouch.historyLayer(view.map, view.db,
+          { layer: 'steps', webgl: isWebGL, interpolate: false, preload: 0, time })
         view.compare = view.tilecouch.compare(view.olLayer, view.right, { leftLabel: 'one', rightLabel: 'five' })
         view.map.addControl(view.compare)
       }, /** @type {const} */ ([webgl, T(5)]))
@@ -93,7 +95,8 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
       view.layer = view.olLayer.getSource()
       map.addControl(library.couch.timeline(view.olLayer))
     }, T(3))
-    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown() && /** @type {any} */ (window).layer.changes()?.length === 5)
+    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown() &&
+      /** @type {any} */ (window).layer.changes()?.length === 5)
     assert.equal(await page.locator('.tilecouch-timeline').count(), 1)
     assert.ok(stage.front.tiles().length >= 8)
   })

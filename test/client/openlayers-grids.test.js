@@ -7,11 +7,15 @@ import { READING, openlayers } from './support/openlayers-page.js'
 import { call, expected, frames, onStage } from './support/stage.js'
 
 const layers = ['swiss', 'degrees', 'europe', 'arctic']
-const views = { swiss: ['LV95', [8.2, 46.8], 17], degrees: ['WorldCRS84Quad', [10, 20], 3], europe: ['EuropeanETRS89_LAEAQuad', [10, 50], 3], arctic: ['UPSArcticWGS84Quad', [20, 88], 3] }
+const views = { swiss: ['LV95', [8.2, 46.8], 17], degrees: [
+  'WorldCRS84Quad', [10, 20], 3
+], europe: ['EuropeanETRS89_LAEAQuad', [10, 50], 3], arctic: ['UPSArcticWGS84Quad', [20, 88], 3] }
 const resolutionOf = (layer, z) => gridOf(gallery[layer].fields).matrix(z).cellSize
 
 for (const webgl of [false, true]) {
-  onStage(`a layer in another grid in OpenLayers (${webgl ? 'WebGL' : 'canvas'})`, { layers, library: openlayers }, stage => {
+  onStage(`a layer in another grid in OpenLayers (${webgl ? 'WebGL' : 'canvas'})`, {
+    layers, library: openlayers
+  }, stage => {
     beforeEach(() => stage.allow(READING))
 
     const shows = (seen, layer, step) => {
@@ -21,7 +25,8 @@ for (const webgl of [false, true]) {
 
     for (const [layer, [projection, place, z]] of Object.entries(views)) {
       it(`has every tile in its place, and changes those of a step in one frame (${layer})`, async () => {
-        const page = await stage.show(layer, { webgl, time: T(1), wait: false, map: { projection, place, resolution: resolutionOf(layer, z) } })
+        const page = await stage.show(layer,
+          { webgl, time: T(1), wait: false, map: { projection, place, resolution: resolutionOf(layer, z) } })
         shows(await stage.rest(page), layer, 1)
         stage.front.forget()
         const seen = await frames(page, () => stage.at(page, T(2)))
@@ -29,7 +34,9 @@ for (const webgl of [false, true]) {
         shows(seen[1], layer, 2)
         const asked = stage.front.tiles().map(key => key.split('/').map(Number))
         assert.ok(asked.length && asked.every(([, x, y]) => (x + y) % 2 === 0))
-        const known = await page.evaluate(() => { const view = /** @type {any} */ (window); return view.layer.tileAt(view.map.getView().getCenter()) })
+        const known = await page.evaluate(
+          () => { const view = /** @type {any} */ (window); return view.layer.tileAt(view.map.getView().getCenter()) }
+        )
         assert.deepEqual([known.z, known.x, known.y], Object.values(gridOf(gallery[layer].fields).tileAt(...place, z)))
       })
     }
@@ -37,7 +44,8 @@ for (const webgl of [false, true]) {
     it('is drawn in another projection as well, at every time', async () => {
       const page = await stage.show('swiss', { webgl, time: T(1), map: { place: [8.2, 46.8], zoom: 9 } })
       await page.waitForFunction(() => /** @type {any} */ (window).colours().length > 20)
-      const colours = () => page.evaluate(() => [...new Set(/** @type {any} */ (window).colours().map(red => red >> 3))])
+      const colours =
+        () => page.evaluate(() => [...new Set(/** @type {any} */ (window).colours().map(red => red >> 3))])
       assert.deepEqual(await colours(), [1])
       await stage.at(page, T(2))
       await page.waitForFunction(() => /** @type {any} */ (window).colours().some(red => red >> 3 === 2))
@@ -50,7 +58,8 @@ onStage('a layer in another grid, on a page of OpenLayers', { layers: ['swiss'],
   const show = register => stage.page().then(async page => {
     await page.evaluate(what => {
       const view = /** @type {any} */ (window)
-      const definition = '+proj=somerc +lat_0=46.9524055555556 +lon_0=7.43958333333333 +k_0=1 +x_0=2600000 +y_0=1200000 +ellps=bessel +towgs84=674.374,15.056,405.346,0,0,0,0 +units=m +no_defs'
+      const definition = '+proj=somerc +lat_0=46.9524055555556 +lon_0=7.43958333333333 +k_0=1 +x_0=2600000 ' +
+        '+y_0=1200000 +ellps=bessel +towgs84=674.374,15.056,405.346,0,0,0,0 +units=m +no_defs'
       const { proj4 } = view
       delete view.proj4
       if (!what) return

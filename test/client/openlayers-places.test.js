@@ -16,7 +16,8 @@ for (const webgl of [false, true]) {
   onStage(`a tile in OpenLayers (${webgl ? 'WebGL' : 'canvas'})`, { layers, library: openlayers }, stage => {
     beforeEach(() => stage.allow(READING))
 
-    const shows = (seen, layer, step) => assert.deepEqual(seen, expected(seen, (...tile) => stepAt(layer, step, ...tile)))
+    const shows =
+      (seen, layer, step) => assert.deepEqual(seen, expected(seen, (...tile) => stepAt(layer, step, ...tile)))
 
     it('is nothing where there was none at that time, and comes and goes with the others', async () => {
       const page = await stage.show('holes', { webgl, time: T(1) })
@@ -31,7 +32,8 @@ for (const webgl of [false, true]) {
     it('is the right part of an ancestor, as of the time, where it has none of its own', async () => {
       const page = await stage.show('deep', { webgl, time: T(1), map: { zoom: 3 } })
       assert.deepEqual(await stage.rest(page), {
-        '3/2/3': '1<2', '3/2/4': '1<2', '3/3/3': '1<2', '3/3/4': '1<2', '3/4/3': '1<1', '3/4/4': '1<1', '3/5/3': '1<1', '3/5/4': '1<1'
+        '3/2/3': '1<2', '3/2/4': '1<2', '3/3/3': '1<2', '3/3/4': '1<2',
+        '3/4/3': '1<1', '3/4/4': '1<1', '3/5/3': '1<1', '3/5/4': '1<1'
       })
       const seen = await stage.at(page, T(3))
       assert.equal(seen['3/3/3'], '2')
@@ -47,10 +49,12 @@ for (const webgl of [false, true]) {
 
     it('keeps to the bounds of its layer, also over the antimeridian, in every copy of the world', async () => {
       const bounded = await stage.show('bounded', { webgl })
-      assert.deepEqual(Object.entries(await stage.rest(bounded)).filter(([, text]) => text !== '-').map(([key]) => key), ['3/4/3'])
+      assert.deepEqual(Object.entries(await stage.rest(bounded)).filter(([, text]) => text !== '-').map(([key]) => key),
+        ['3/4/3'])
       stage.front.forget()
       const page = await stage.show('pacific', { webgl, time: T(1), map: { center: [20037508, 0] } })
-      assert.deepEqual(Object.entries(await stage.rest(page)).filter(([, text]) => text !== '-'), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'].map(key => [key, '1']))
+      assert.deepEqual(Object.entries(await stage.rest(page)).filter(([, text]) => text !== '-'),
+        ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'].map(key => [key, '1']))
       assert.deepEqual(stage.front.tiles(), ['3/0/3', '3/0/4', '3/7/3', '3/7/4'])
       assert.equal((await stage.at(page, T(2)))['3/0/3#1'], '2')
     })
@@ -59,7 +63,8 @@ for (const webgl of [false, true]) {
       const page = await stage.show('steps', { webgl, time: T(5) })
       stage.front.forget()
       await move(page, [0, 0], 1)
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).every(text => text === '-'))
+      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+        .every(text => text === '-'))
       await move(page, [10, 10], 5)
       assert.deepEqual(new Set(Object.values(await stage.rest(page))), new Set(['5']))
       assert.deepEqual(stage.front.tiles(), [])
@@ -67,11 +72,13 @@ for (const webgl of [false, true]) {
 
     it('that failed first is said so, and is shown when it is tried again', async () => {
       stage.allow(...PROVOKED)
-      const whole = stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
+      const whole =
+        stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
       const page = await stage.show('steps', { webgl, attempts: 1, wait: false })
       await page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest())
       assert.equal((await picture(page))['3/3/3'], '-')
-      assert.deepEqual((await events(page, 'tileerror')).slice(0, 1), [{ type: 'tileerror', code: 'COUCHDB_ERROR', tile: '3/3/3' }])
+      assert.deepEqual((await events(page, 'tileerror')).slice(0, 1),
+        [{ type: 'tileerror', code: 'COUCHDB_ERROR', tile: '3/3/3' }])
       whole()
       await call(page, 'layer.retry')
       await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
@@ -101,7 +108,10 @@ for (const webgl of [false, true]) {
         late.open()
         await stage.rest(page)
       })
-      for (const each of seen) assert.equal(new Set(Object.values(each).flatMap(text => text.split('+')).filter(text => text !== '-')).size, 1, JSON.stringify(seen))
+      for (const each of seen) {
+        assert.equal(new Set(Object.values(each).flatMap(text => text.split('+')).filter(text => text !== '-')).size,
+          1, JSON.stringify(seen))
+      }
       shows(seen.at(-1), 'steps', 5)
     })
 
@@ -120,9 +130,12 @@ for (const webgl of [false, true]) {
       shows(await stage.rest(page), 'steps', 5)
       await page.evaluate(() => { /** @type {any} */ (window).olLayer.setVisible(false) })
       stage.front.forget()
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).every(text => text === '-'))
+      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+        .every(text => text === '-'))
       await call(page, 'layer.setTime', T(3))
-      await page.evaluate(() => { /** @type {any} */ (window).expectFrame(); /** @type {any} */ (window).olLayer.setVisible(true) })
+      await page.evaluate(
+        () => { /** @type {any} */ (window).expectFrame(); /** @type {any} */ (window).olLayer.setVisible(true) }
+      )
       shows(await stage.rest(page), 'steps', 3)
     })
 
@@ -146,9 +159,12 @@ for (const webgl of [false, true]) {
     })
 
     it('is drawn in a map of another projection, at each time', async () => {
-      const page = await stage.show('steps', { webgl, time: T(1), wait: false, map: { projection: 'EPSG:4326', zoom: 2 } })
-      const steps = async () => new Set((await page.evaluate(() => /** @type {any} */ (window).colours())).map(red => red >> 3))
-      await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown() && /** @type {any} */ (window).colours().length > 300)
+      const page =
+        await stage.show('steps', { webgl, time: T(1), wait: false, map: { projection: 'EPSG:4326', zoom: 2 } })
+      const steps =
+        async () => new Set((await page.evaluate(() => /** @type {any} */ (window).colours())).map(red => red >> 3))
+      await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown() &&
+        /** @type {any} */ (window).colours().length > 300)
       assert.deepEqual(await steps(), new Set([1]))
       stage.front.forget()
       await call(page, 'layer.setTime', T(5))
@@ -166,11 +182,15 @@ onStage('two layers with one HistorySource', { layers: ['steps'], library: openl
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)
       const { Map, View, TileLayer } = view.ol
-      const small = document.body.appendChild(Object.assign(document.createElement('div'), { style: 'position:absolute;left:0;top:0;width:260px;height:260px' }))
+      const small = document.body.appendChild(Object.assign(document.createElement('div'),
+        { style: 'position:absolute;left:0;top:0;width:260px;height:260px' }))
       const layer = new TileLayer({ source: view.layer })
       view.layer.follow(layer)
-      const second = new Map({ target: small, pixelRatio: 1, controls: [], layers: [layer], view: new View({ center: [0, 0], zoom: 3 }) })
-      view.secondStep = () => second.getViewport().querySelector('canvas')?.getContext('2d', { willReadFrequently: true }).getImageData(20, 20, 1, 1).data[0] >> 3
+      const second = new Map(
+        { target: small, pixelRatio: 1, controls: [], layers: [layer], view: new View({ center: [0, 0], zoom: 3 }) }
+      )
+      view.secondStep = () => second.getViewport()
+        .querySelector('canvas')?.getContext('2d', { willReadFrequently: true }).getImageData(20, 20, 1, 1).data[0] >> 3
     })
     await page.waitForFunction(() => /** @type {any} */ (window).secondStep() === 1)
     stage.front.forget()

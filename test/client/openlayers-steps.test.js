@@ -7,7 +7,8 @@ import { READING, move, openlayers } from './support/openlayers-page.js'
 import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
-const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
+const shows = (picture, step) => assert.deepEqual(picture,
+  expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
 const differing = (picture, from, to) => Object.keys(picture).filter(key => {
   const [z, x, y] = key.split('/').map(Number)
   return stepAt('steps', from, z, x, y) !== stepAt('steps', to, z, x, y)
@@ -16,7 +17,9 @@ const differing = (picture, from, to) => Object.keys(picture).filter(key => {
 for (const webgl of [false, true]) {
   const renderer = webgl ? 'WebGL' : 'canvas'
 
-  onStage(`a step of the clock in OpenLayers (${renderer})`, { layers: ['steps'], library: openlayers, everywhere: true }, stage => {
+  onStage(`a step of the clock in OpenLayers (${renderer})`, {
+    layers: ['steps'], library: openlayers, everywhere: true
+  }, stage => {
     beforeEach(() => stage.allow(READING))
 
     it('follows a first picture that took one question for the index and one request for each image', async () => {
@@ -24,7 +27,9 @@ for (const webgl of [false, true]) {
       const picture = await stage.rest(page)
       shows(picture, 5)
       assert.ok(Object.keys(picture).length >= 8)
-      for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) assert.equal(stage.front.requests(kind).length, 1, kind)
+      for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) {
+        assert.equal(stage.front.requests(kind).length, 1, kind)
+      }
       assert.deepEqual(stage.front.tiles(), Object.keys(picture).sort())
     })
 
@@ -34,7 +39,8 @@ for (const webgl of [false, true]) {
         stage.front.forget()
         const picture = await stage.at(page, T(step))
         shows(picture, step)
-        assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(), differing(picture, step - 1, step), `step ${step}`)
+        assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(),
+          differing(picture, step - 1, step), `step ${step}`)
       }
       stage.front.forget()
       for (const step of [4, 3, 2, 1, 5]) shows(await stage.at(page, T(step)), step)
@@ -58,13 +64,17 @@ for (const webgl of [false, true]) {
       stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
       const seen = await frames(page, async () => {
         await call(page, 'layer.setTime', T(5))
-        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).filter(text => text !== '5').length === 1)
+        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+          .filter(text => text !== '5').length === 1)
         late.open()
         await stage.rest(page)
       })
       shows(seen[0], 1)
       shows(seen.at(-1), 5)
-      for (const picture of seen.slice(0, -1)) assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'), JSON.stringify(picture))
+      for (const picture of seen.slice(0, -1)) {
+        assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'),
+          JSON.stringify(picture))
+      }
     })
 
     it('ends at the right picture after a storm of steps, with no version asked for twice', async () => {
@@ -94,7 +104,9 @@ for (const webgl of [false, true]) {
         await move(page, [0, 0])
         await stage.rest(page)
       })
-      for (const picture of seen) for (const text of Object.values(picture)) assert.match(text, /^(5|-|-\+5)$/, JSON.stringify(picture))
+      for (const picture of seen) for (const text of Object.values(picture)) {
+        assert.match(text, /^(5|-|-\+5)$/, JSON.stringify(picture))
+      }
       shows(seen.at(-1), 5)
     })
 
@@ -129,7 +141,8 @@ for (const webgl of [false, true]) {
         })
         for (const picture of seen) {
           // what is sampled at the edge of a tile may be of its neighbour while the scale is between two zooms
-          const times = new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => text.split(/[<@]/)[0]))
+          const times =
+            new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => text.split(/[<@]/)[0]))
           if (to < from) times.delete('-') // what is new in view has nothing yet
           assert.equal(times.size, 1, JSON.stringify(seen))
         }
@@ -146,7 +159,8 @@ onStage('the way of OpenLayers itself', { layers: ['steps'], library: openlayers
       const url = step => `${stage.front.url}/_design/tiles/_rewrite/steps@${T(step)}/{z}/{x}/{y}.png`
       const page = await stage.show('steps', { webgl, own: url(1), minZoom: 3, maxZoom: 3 })
       const asked = () => stage.front.requests().filter(({ path }) => path.endsWith('.png')).length
-      stage.front.rule(({ path }) => path.endsWith('.png') ? seconds(0.06 * (+(/(\d+)\/\d+\.png/.exec(path)?.[1] ?? 0))) : undefined)
+      stage.front.rule(({ path }) => path.endsWith('.png')
+        ? seconds(0.06 * (+(/(\d+)\/\d+\.png/.exec(path)?.[1] ?? 0))) : undefined)
       const figures = { requests: 0, mixed: 0 }
       for (const step of STEPS.slice(1)) {
         stage.front.forget()
@@ -170,7 +184,8 @@ onStage('the way of OpenLayers itself', { layers: ['steps'], library: openlayers
 
 onStage('the memory of OpenLayers', { layers: ['steps'], library: openlayers }, stage => {
   for (const webgl of [false, true]) {
-    it(`holds one image for each tile in view, however many steps there were (${webgl ? 'WebGL' : 'canvas'})`, async () => {
+    it(`holds one image for each tile in view, however many steps there were (${webgl ? 'WebGL' : 'canvas'})`,
+      async () => {
       stage.allow(READING)
       const page = await stage.page()
       await page.evaluate(() => {

@@ -4,7 +4,8 @@ import { Playback } from '../../client/timeline/playback.js'
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
 
 /** A host whose time passes only when told to. */
-function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace = null, loop = false, range = null } = {}) {
+function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace = null, loop = false, range = null } =
+  {}) {
   const log = []
   const timers = new Map()
   let now = 0
@@ -170,7 +171,8 @@ describe('playing', () => {
   })
 
   it('stays within a range', () => {
-    const film = host({ times: [1, 2, 3, 4, 5].map(day), time: day(1), range: /** @type {any} */ ({ from: day(3), to: day(4) }) })
+    const film =
+      host({ times: [1, 2, 3, 4, 5].map(day), time: day(1), range: /** @type {any} */ ({ from: day(3), to: day(4) }) })
     film.playback.play()
     film.pass(1000)
     assert.deepEqual(film.moves(), [3, 4])

@@ -17,7 +17,9 @@ function stand (options = {}) {
       user[version.step](new DOMException('', 'AbortError'))
     }
   }
-  const preloader = new Preloader(/** @type {any} */ (images), times => /** @type {any} */ (times.map(time => ({ step: +time.slice(9, 10), bytes: 10 }))), { preload: 2, preloadSize: 1000, ...options })
+  const preloader = new Preloader(/** @type {any} */ (images), times => /** @type {any} */ (
+    times.map(time => ({ step: +time.slice(9, 10), bytes: 10 }))
+  ), { preload: 2, preloadSize: 1000, ...options })
   return { log, preloader }
 }
 

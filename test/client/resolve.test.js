@@ -4,7 +4,9 @@ import { VersionIndex } from '../../client/engine/version-index.js'
 import { tileRanges } from '../../core/index.js'
 
 const T = step => `2024-01-0${step}T00:00:00Z`
-const version = (z, x, y, step, gone = false) => ({ layer: 'a', z, x, y, time: T(step), rev: '1-a', bytes: 1, gone, current: false, expires: null })
+const version = (z, x, y, step, gone = false) => (
+  { layer: 'a', z, x, y, time: T(step), rev: '1-a', bytes: 1, gone, current: false, expires: null }
+)
 const OPTIONS = { overzoom: 3, minzoom: 0 }
 
 describe('what is drawn for a tile', () => {
@@ -45,10 +47,13 @@ describe('what is drawn for a tile', () => {
 
 describe('the ancestors of a view', () => {
   it('are the columns above it, each once, down to the first zoom', () => {
-    assert.deepEqual(ancestors([{ z: 4, x: 4, y0: 3, y1: 6 }, { z: 4, x: 5, y0: 3, y1: 6 }, { z: 4, x: 6, y0: 3, y1: 6 }], { overzoom: 2, minzoom: 0 }), [
+    assert.deepEqual(ancestors([{ z: 4, x: 4, y0: 3, y1: 6 }, { z: 4, x: 5, y0: 3, y1: 6 }, {
+      z: 4, x: 6, y0: 3, y1: 6
+    }], { overzoom: 2, minzoom: 0 }), [
       { z: 3, x: 2, y0: 1, y1: 3 }, { z: 2, x: 1, y0: 0, y1: 1 }, { z: 3, x: 3, y0: 1, y1: 3 }
     ])
-    assert.deepEqual(ancestors([{ z: 2, x: 3, y0: 0, y1: 3 }], { overzoom: 9, minzoom: 1 }), [{ z: 1, x: 1, y0: 0, y1: 1 }])
+    assert.deepEqual(ancestors([{ z: 2, x: 3, y0: 0, y1: 3 }], { overzoom: 9, minzoom: 1 }),
+      [{ z: 1, x: 1, y0: 0, y1: 1 }])
     assert.deepEqual(ancestors([{ z: 2, x: 3, y0: 0, y1: 3 }], { overzoom: 0, minzoom: 0 }), [])
   })
 })
@@ -72,7 +77,8 @@ describe('the steps next to a time', () => {
 })
 
 describe('the columns of a view', () => {
-  const view = (x0, y0, x1, y1, z, within) => viewColumns({ min: { x: x0, y: y0 }, max: { x: x1, y: y1 } }, z, within).map(({ x, y0: from, y1: to }) => [x, from, to])
+  const view = (x0, y0, x1, y1, z, within) => viewColumns({ min: { x: x0, y: y0 }, max: { x: x1, y: y1 } }, z, within)
+    .map(({ x, y0: from, y1: to }) => [x, from, to])
 
   it('are cut at the poles and go round the world', () => {
     assert.deepEqual(view(-1, -1, 1, 9, 2), [[3, 0, 3], [0, 0, 3], [1, 0, 3]])

@@ -13,14 +13,20 @@ onStage('a store that is killed and started again', { layers: [] }, stage => {
     const own = new (/** @type {any} */ (stage.constructor))()
     try {
       await own.build(`${server.url}/tiles`, ['steps'])
-      const pages = [await own.show('steps', { live: true }), await own.show('steps', { live: true, kind: 'couch', wait: false })]
+      const pages =
+        [await own.show('steps', { live: true }), await own.show('steps', { live: true, kind: 'couch', wait: false })]
       const show = text => Promise.all(pages.map(page => page.waitForFunction(wanted => {
         const texts = Object.values(/** @type {any} */ (window).see.picture())
         return texts.length && texts.every(shown => shown === wanted)
       }, text)))
-      const said = type => Promise.all(pages.map(page => page.waitForFunction(name => /** @type {any} */ (window).events.some(event => event.type === name), type)))
+      const said = type => Promise.all(
+        pages.map(page => page.waitForFunction(
+          name => /** @type {any} */ (window).events.some(event => event.type === name), type
+        ))
+      )
       await show('5')
-      await until(() => own.front.requests('changes').filter(({ path }) => /longpoll/.test(path)).length === 2, { what: 'both feeds' })
+      await until(() => own.front.requests('changes').filter(({ path }) => /longpoll/.test(path)).length === 2,
+        { what: 'both feeds' })
       await server.kill()
       await said('storeerror')
       await server.start()

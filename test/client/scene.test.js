@@ -203,7 +203,9 @@ describe('a scene', () => {
     }
   })
 
-  for (const [when, before] of /** @type {const} */ ([['has not shown in full', TOGETHER - 1], ['has shown in part', TOGETHER]])) {
+  for (const [when, before] of /** @type {const} */ (
+    [['has not shown in full', TOGETHER - 1], ['has shown in part', TOGETHER]]
+  )) {
     it(`gives a step all of its time, though it comes after one that it ${when}`, async () => {
       const scene = await shownStand()
       await scene.step(2)

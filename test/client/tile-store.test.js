@@ -3,7 +3,12 @@ import { ImageCache } from '../../client/engine/image-cache.js'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 
-const version = (x, more = {}) => ({ layer: 'a', z: 5, x, y: 0, time: '2024-01-01T00:00:00Z', rev: '1-a', bytes: 10, gone: false, current: false, expires: null, ...more })
+const version = (x, more = {}) => (
+  {
+    layer: 'a', z: 5, x, y: 0, time: '2024-01-01T00:00:00Z', rev: '1-a',
+    bytes: 10, gone: false, current: false, expires: null, ...more
+  }
+)
 const passing = () => new TilecouchError('COUCHDB_ERROR', { url: 'http://x', status: 503, reason: 'busy' })
 const lasting = () => new TilecouchError('TILE_NOT_FOUND', { id: 'a' })
 
@@ -14,7 +19,8 @@ function source () {
     asked,
     open: () => asked.filter(({ done }) => !done),
     tile: (of, signal, { fresh }) => new Promise((resolve, reject) => {
-      const request = { x: of.x, fresh, done: false, aborted: false, answer: size => end(() => resolve(new Blob(['x'.repeat(size ?? 10)]))), fail: error => end(() => reject(error)) }
+      const request = { x: of.x, fresh, done: false, aborted: false, answer: size =>
+        end(() => resolve(new Blob(['x'.repeat(size ?? 10)]))), fail: error => end(() => reject(error)) }
       const end = how => { request.done = true; how() }
       signal.addEventListener('abort', () => { request.aborted = true; end(() => reject(signal.reason)) })
       asked.push(request)

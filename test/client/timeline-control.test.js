@@ -17,20 +17,27 @@ describe('the timeline on a map', function () {
   it('spans the map along its lower edge, and the attribution and the scale stand above it', async () => {
     const page = await visit(DAY)
     const boxes = await page.evaluate(() => Object.fromEntries(['timeline', 'attribution', 'scale'].map(name => {
-      const { left, right, top, bottom } = document.querySelector(name === 'timeline' ? '.tilecouch-timeline' : `.leaflet-control-${name}`).getBoundingClientRect()
+      const { left, right, top, bottom } = document.querySelector(
+        name === 'timeline' ? '.tilecouch-timeline' : `.leaflet-control-${name}`
+      ).getBoundingClientRect()
       return [name, { left, right, top, bottom }]
     })))
-    assert.ok(boxes.timeline.left <= 8 && boxes.timeline.right >= 1272 && boxes.timeline.bottom <= 800, 'as wide as the map')
+    assert.ok(boxes.timeline.left <= 8 && boxes.timeline.right >= 1272 && boxes.timeline.bottom <= 800,
+      'as wide as the map')
     assert.ok(boxes.attribution.bottom <= boxes.timeline.top && boxes.scale.bottom <= boxes.timeline.top, 'above it')
     await page.evaluate(() => control.setPosition('topright'))
-    const [timeline, zoom] = await page.evaluate(() => ['.tilecouch-timeline', '.leaflet-control-zoom'].map(name => document.querySelector(name).getBoundingClientRect().toJSON()))
+    const [timeline, zoom] = await page.evaluate(() => [
+      '.tilecouch-timeline', '.leaflet-control-zoom'
+    ].map(name => document.querySelector(name).getBoundingClientRect().toJSON()))
     assert.ok(timeline.top < 20 && zoom.top >= timeline.bottom, 'at the top it is the zoom buttons that give way')
   })
 
   it('leaves nothing behind', async () => {
     const page = await visit(DAY)
     const counts = () => page.evaluate(() => [clock, layer, map, control.player].map(each => tilecouch.listeners(each)))
-    const html = () => page.evaluate(() => [map.getContainer().className, map.getContainer().getAttribute('style'), map._controlContainer.childElementCount])
+    const html = () => page.evaluate(() => [
+      map.getContainer().className, map.getContainer().getAttribute('style'), map._controlContainer.childElementCount
+    ])
     await page.evaluate(() => control.remove())
     const before = [await counts(), await html()]
     await page.evaluate(() => control.addTo(map))
@@ -76,7 +83,8 @@ describe('the timeline on a map', function () {
       place.style.cssText = 'position: absolute; left: 100px; top: 10px; width: 600px; height: 200px; z-index: 5000'
       document.body.append(place)
       const counted = [clock, layer].map(each => tilecouch.listeners(each)).join()
-      const plain = new tilecouch.Timeline({ history: layer }, { timeZone: 'Asia/Tokyo' }).appendTo(place).setRange({ from: '2024', to: '2025' })
+      const plain = new tilecouch.Timeline({ history: layer }, { timeZone: 'Asia/Tokyo' })
+        .appendTo(place).setRange({ from: '2024', to: '2025' })
       Object.assign(globalThis, { plain, counted, control: plain })
       return [plain.element.parentElement === place, plain.clock === clock, plain.layers.length, plain.getRange()?.from]
     })
@@ -87,7 +95,8 @@ describe('the timeline on a map', function () {
     assert.equal(await at(page), hour(14))
     const docked = await page.evaluate(() => {
       const place = document.getElementById('place')
-      const state = () => [place.className, place.style.getPropertyValue('--tilecouch-dock-top'), place.childElementCount]
+      const state =
+        () => [place.className, place.style.getPropertyValue('--tilecouch-dock-top'), place.childElementCount]
       const open = plain.dock(place, { edge: 'top' }) === plain && state()
       plain.remove().remove()
       return { open, shut: state(), left: [clock, layer].map(each => tilecouch.listeners(each)).join() === counted }
@@ -130,7 +139,10 @@ describe('the timeline on a map', function () {
       const axis = document.querySelector('.tilecouch-timeline-axis')
       said.length = 0
       // many moves within one task, as a fast mouse sends them
-      for (let i = 1; i <= 50; i++) axis.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, pointerId: 1, pointerType: 'mouse', clientX: from + (to - from) * i / 50 - 4, clientY: y }))
+      for (let i = 1; i <= 50; i++) {
+        axis.dispatchEvent(new PointerEvent('pointermove',
+          { bubbles: true, pointerId: 1, pointerType: 'mouse', clientX: from + (to - from) * i / 50 - 4, clientY: y }))
+      }
       requestAnimationFrame(() => requestAnimationFrame(() => resolve(said)))
     }), { y: start.y, from: start.x, to: end.x })
     assert.deepEqual(moves, [hour(14)], 'one move, to the last place')
@@ -203,7 +215,8 @@ describe('the timeline on a map', function () {
     })
     await settled(page)
     assert.equal(await text(page, 'message'), 'Nothing changed here')
-    assert.ok((await page.locator('.tilecouch-labels text').allTextContents()).includes('2021'), 'the axis stays, so that panning does not rescale it')
+    assert.ok((await page.locator('.tilecouch-labels text').allTextContents()).includes('2021'),
+      'the axis stays, so that panning does not rescale it')
     await page.evaluate(() => layer.remove())
     await settled(page)
     assert.equal(await text(page, 'message'), 'The layer is not on the map')
@@ -212,8 +225,11 @@ describe('the timeline on a map', function () {
   it('has a line and no axis while there is only one time', async () => {
     const only = { times: [[hour(1), 12]], time: null }
     const page = await visit(only)
-    assert.deepEqual([await text(page, 'time'), await text(page, 'detail')], ['20 Jun 2024, 01:00 UTC', 'The only time of this layer'])
-    for (const part of ['axis', 'transport']) assert.equal(await page.locator(`.tilecouch-timeline-${part}`).isVisible(), false, part)
+    assert.deepEqual([await text(page, 'time'), await text(page, 'detail')],
+      ['20 Jun 2024, 01:00 UTC', 'The only time of this layer'])
+    for (const part of ['axis', 'transport']) {
+      assert.equal(await page.locator(`.tilecouch-timeline-${part}`).isVisible(), false, part)
+    }
     await page.evaluate(() => {
       const changes = ['2024-06-20T01:00:00Z', '2024-06-20T02:00:00Z'].map(time => ({ time, tiles: 1, bytes: 1 }))
       layer.setExtent({ first: changes[0].time, last: changes[1].time })
@@ -235,7 +251,9 @@ describe('the timeline on a map', function () {
 
   it('moves no button when a range is chosen or the time is another', async () => {
     const page = await visit(DAY)
-    const boxes = () => page.locator('.tilecouch-timeline-head button:visible').evaluateAll(nodes => nodes.map(node => [node.title, Math.round(node.getBoundingClientRect().x)]).filter(([title]) => !/axis|range/i.test(String(title))))
+    const boxes = () => page.locator('.tilecouch-timeline-head button:visible')
+      .evaluateAll(nodes => nodes.map(node => [node.title, Math.round(node.getBoundingClientRect().x)])
+        .filter(([title]) => !/axis|range/i.test(String(title))))
     const before = await boxes()
     for (const time of [null, hour(14), '2024-06-20T10:59:59Z']) {
       await page.evaluate(each => clock.setTime(each), time)
@@ -262,9 +280,12 @@ describe('the timeline on a map', function () {
     const page = await visit(DAY)
     const found = await page.evaluate(() => {
       const other = tilecouch.clock({ time: '2001-02-03T00:00:00Z' })
-      const next = tilecouch.fakeLayer({ clock: other, changes: [{ time: '2001-02-03T00:00:00Z', tiles: 5, bytes: 1 }] }).addTo(map)
+      const next = tilecouch.fakeLayer(
+        { clock: other, changes: [{ time: '2001-02-03T00:00:00Z', tiles: 5, bytes: 1 }] }
+      ).addTo(map)
       control.setLayers(next).render()
-      return [document.querySelector('.tilecouch-timeline-time').textContent, document.querySelector('.tilecouch-timeline-detail').textContent, tilecouch.listeners(clock)]
+      return [document.querySelector('.tilecouch-timeline-time').textContent,
+        document.querySelector('.tilecouch-timeline-detail').textContent, tilecouch.listeners(clock)]
     })
     assert.deepEqual(
       found,
@@ -277,7 +298,8 @@ describe('the timeline on a map', function () {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       const page = await visit(DAY, { ...screens.desk, colorScheme })
       await page.addStyleTag({ content: '.tilecouch-timeline { --tilecouch-accent: rgb(200, 0, 100) }' })
-      assert.equal(await page.locator('.tilecouch-play').evaluate(node => getComputedStyle(node).backgroundColor), 'rgb(200, 0, 100)')
+      assert.equal(await page.locator('.tilecouch-play').evaluate(node => getComputedStyle(node).backgroundColor),
+        'rgb(200, 0, 100)')
       assert.ok(await page.evaluate(() => control instanceof L.Control))
       await page.context().close()
     }

@@ -7,12 +7,15 @@ import { barHeight, barPath, barWidth, binAt, binChanges } from '../../client/ti
 
 const at = text => Date.parse(text)
 const DAY = 864e5
-const spans = fc.tuple(fc.integer({ min: -1e12, max: 2e12 }), fc.integer({ min: 60e3, max: 3e12 })).map(([from, length]) => ({ from, to: from + length }))
+const spans = fc.tuple(fc.integer({ min: -1e12, max: 2e12 }), fc.integer({ min: 60e3, max: 3e12 }))
+  .map(([from, length]) => ({ from, to: from + length }))
 const close = (a, b, by = 1) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`)
 
 describe('the axis of the timeline', () => {
   it('goes from pixel to time and back', () => {
-    fc.assert(fc.property(spans, fc.integer({ min: 100, max: 3000 }), fc.integer({ min: 0, max: 20 }), fc.double({ min: 0, max: 1, noNaN: true }), (span, width, inset, share) => {
+    fc.assert(fc.property(spans, fc.integer({ min: 100, max: 3000 }), fc.integer({
+      min: 0, max: 20
+    }), fc.double({ min: 0, max: 1, noNaN: true }), (span, width, inset, share) => {
       const axis = axisOf(span, width, inset)
       close(axis.x(span.from), inset, 1e-6)
       close(axis.x(span.to), width - inset, 1e-6)
@@ -22,23 +25,31 @@ describe('the axis of the timeline', () => {
 
   it('spans what the layers hold, a day around a single moment, half a minute at least', () => {
     assert.equal(domainOf(null, []), null)
-    assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2024-01-01T00:00:00Z' }), { from: at('2020-01-01'), to: at('2024-01-01') })
-    assert.deepEqual(domainOf({ first: '2020-01-01T12:00:00Z', last: '2020-01-01T12:00:00Z' }), { from: at('2020-01-01'), to: at('2020-01-02') })
-    assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2020-01-01T00:00:10Z' }), { from: at('2020-01-01') - 10e3, to: at('2020-01-01') + 20e3 })
-    assert.deepEqual(domainOf(null, [{ time: '2020-01-01T00:00:00Z' }, { time: '2021-01-01T00:00:00Z' }]), { from: at('2020-01-01'), to: at('2021-01-01') }, 'changes say enough while the extent is unknown')
+    assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2024-01-01T00:00:00Z' }),
+      { from: at('2020-01-01'), to: at('2024-01-01') })
+    assert.deepEqual(domainOf({ first: '2020-01-01T12:00:00Z', last: '2020-01-01T12:00:00Z' }),
+      { from: at('2020-01-01'), to: at('2020-01-02') })
+    assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2020-01-01T00:00:10Z' }),
+      { from: at('2020-01-01') - 10e3, to: at('2020-01-01') + 20e3 })
+    assert.deepEqual(domainOf(null, [{ time: '2020-01-01T00:00:00Z' }, { time: '2021-01-01T00:00:00Z' }]),
+      { from: at('2020-01-01'), to: at('2021-01-01') }, 'changes say enough while the extent is unknown')
   })
 
   it('keeps a zoomed part inside, and forgets it when it is everything', () => {
     fc.assert(fc.property(spans, spans, (span, domain) => {
       const clamped = clampSpan(span, domain)
-      if (!clamped) return assert.ok(span.to - span.from >= (domain.to - domain.from) * 0.99 || domain.to - domain.from <= 30e3)
+      if (!clamped) {
+        return assert.ok(span.to - span.from >= (domain.to - domain.from) * 0.99 || domain.to - domain.from <= 30e3)
+      }
       assert.ok(clamped.from >= domain.from - 1 && clamped.to <= domain.to + 1)
       close(clamped.to - clamped.from, Math.max(span.to - span.from, 30e3))
     }))
   })
 
   it('zooms around the time under the pointer', () => {
-    fc.assert(fc.property(spans, fc.double({ min: 0.1, max: 10, noNaN: true }), fc.integer({ min: 0, max: 1000 }), (span, factor, x) => {
+    fc.assert(fc.property(spans, fc.double({ min: 0.1, max: 10, noNaN: true }), fc.integer({
+      min: 0, max: 1000
+    }), (span, factor, x) => {
       const around = axisOf(span, 1000).ms(x)
       const next = zoomSpan(span, factor, around)
       close(axisOf(next, 1000).x(around), x, 1e-2)
@@ -47,7 +58,9 @@ describe('the axis of the timeline', () => {
   })
 
   it('keeps two times under two fingers', () => {
-    fc.assert(fc.property(spans, fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 500, max: 1000 })), fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 500, max: 1000 })), (span, before, after) => {
+    fc.assert(fc.property(spans, fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({
+      min: 500, max: 1000
+    })), fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 500, max: 1000 })), (span, before, after) => {
       const times = /** @type {[number, number]} */ (before.map(x => axisOf(span, 1000, 12).ms(x)))
       const next = axisOf(pinchSpan(times, after, 1000, 12), 1000, 12)
       close(next.x(times[0]), after[0], 1e-2)
@@ -73,7 +86,9 @@ describe('the axis of the timeline', () => {
   })
 
   it('snaps to the nearest change within reach and to none beyond', () => {
-    fc.assert(fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 1e6 }), { maxLength: 50 }), fc.integer({ min: 0, max: 1e6 }), fc.integer({ min: 0, max: 1e5 }), (times, ms, reach) => {
+    fc.assert(fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 1e6 }), {
+      maxLength: 50
+    }), fc.integer({ min: 0, max: 1e6 }), fc.integer({ min: 0, max: 1e5 }), (times, ms, reach) => {
       times.sort((a, b) => a - b)
       const expected = Math.min(...times.map(time => Math.abs(time - ms)))
       const found = snapTime(ms, times, reach)
@@ -85,7 +100,8 @@ describe('the axis of the timeline', () => {
 
 describe('the bars of the timeline', () => {
   const change = ms => ({ time: new Date(ms).toISOString().slice(0, 19) + 'Z', tiles: 2, bytes: 10 })
-  const seconds = fc.uniqueArray(fc.integer({ min: 0, max: 1e6 }), { minLength: 1, maxLength: 300 }).map(list => list.sort((a, b) => a - b).map(each => change(each * 1000)))
+  const seconds = fc.uniqueArray(fc.integer({ min: 0, max: 1e6 }), { minLength: 1, maxLength: 300 })
+    .map(list => list.sort((a, b) => a - b).map(each => change(each * 1000)))
 
   it('join changes that are too close, lose none, and never touch', () => {
     fc.assert(fc.property(seconds, fc.integer({ min: 200, max: 2000 }), (changes, width) => {

@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { indexAsOf, nextToPlay, skipTo, stepFrom, uniteChanges, uniteExtents, within } from '../../client/timeline/steps.js'
+import { indexAsOf, nextToPlay, skipTo, stepFrom, uniteChanges,
+  uniteExtents, within } from '../../client/timeline/steps.js'
 import { timelineWords } from '../../client/timeline/words.js'
 
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
-const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 }).map(list => list.sort((a, b) => a - b).map(day))
+const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 })
+  .map(list => list.sort((a, b) => a - b).map(day))
 const anyDay = fc.integer({ min: 1, max: 31 }).map(day)
 
 describe('changes of several layers', () => {
   it('are one list, and what happened at once is added up', () => {
-    const { changes, complete } = uniteChanges([[{ time: day(1), tiles: 2, bytes: 10 }, { time: day(5), tiles: 1 }], [{ time: day(1), tiles: 3, bytes: 5 }, { time: day(2), tiles: 7, bytes: 1 }]])
-    assert.deepEqual(changes, [{ time: day(1), tiles: 5, bytes: 15 }, { time: day(2), tiles: 7, bytes: 1 }, { time: day(5), tiles: 1, bytes: 0 }])
+    const { changes, complete } = uniteChanges([[{ time: day(1), tiles: 2, bytes: 10 }, { time: day(5), tiles: 1 }],
+      [{ time: day(1), tiles: 3, bytes: 5 }, { time: day(2), tiles: 7, bytes: 1 }]])
+    assert.deepEqual(changes, [{ time: day(1), tiles: 5, bytes: 15 },
+      { time: day(2), tiles: 7, bytes: 1 }, { time: day(5), tiles: 1, bytes: 0 }])
     assert.equal(complete, true)
-    assert.deepEqual(uniteChanges([null, [{ time: day(1), tiles: 1, bytes: 1 }]]), { changes: [{ time: day(1), tiles: 1, bytes: 1 }], complete: false })
+    assert.deepEqual(uniteChanges([null, [{ time: day(1), tiles: 1, bytes: 1 }]]),
+      { changes: [{ time: day(1), tiles: 1, bytes: 1 }], complete: false })
   })
 
   it('span from the first to the last that is known', () => {
     assert.equal(uniteExtents([null]), null)
-    assert.deepEqual(uniteExtents([null, { first: day(3), last: day(9) }, { first: day(1), last: day(4) }]), { first: day(1), last: day(9) })
+    assert.deepEqual(uniteExtents([null, { first: day(3), last: day(9) }, { first: day(1), last: day(4) }]),
+      { first: day(1), last: day(9) })
   })
 })
 
@@ -81,6 +87,7 @@ describe('steps', () => {
 
 describe('the words of the timeline', () => {
   it('say sizes', () => {
-    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(timelineWords.size), ['1 byte', '999 bytes', '1.0 kB', '12.3 kB', '1.0 MB', '5.0 GB'])
+    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(timelineWords.size),
+      ['1 byte', '999 bytes', '1.0 kB', '12.3 kB', '1.0 MB', '5.0 GB'])
   })
 })

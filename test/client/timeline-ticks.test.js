@@ -5,14 +5,17 @@ import { ticksOf } from '../../client/timeline/ticks.js'
 import { zoneOf } from '../../client/timeline/zones.js'
 
 const ZONES = ['utc', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe']
-const ticks = (from, to, width = 1200, zone = 'utc') => ticksOf(axisOf({ from: Date.parse(from), to: Date.parse(to) }, width, 12), zoneOf(zone))
-const labels = (...args) => ticks(.../** @type {[any, any]} */ (args)).ticks.filter(tick => tick.label).map(tick => tick.label)
+const ticks = (from, to, width = 1200, zone = 'utc') =>
+  ticksOf(axisOf({ from: Date.parse(from), to: Date.parse(to) }, width, 12), zoneOf(zone))
+const labels = (...args) => ticks(.../** @type {[any, any]} */ (args))
+  .ticks.filter(tick => tick.label).map(tick => tick.label)
 
 describe('the ticks of the timeline', () => {
   it('adapt from years to seconds', () => {
     assert.deepEqual(labels('2012-02-03', '2024-05-01', 340), ['2014', '2016', '2018', '2020', '2022', '2024'])
     assert.deepEqual(labels('2023-10-03', '2024-05-01', 340), ['Nov', 'Dec', '2024', 'Feb', 'Mar', 'Apr', 'May'])
-    assert.deepEqual(labels('2024-06-29T10:00:00Z', '2024-07-02T10:00:00Z', 600), ['30 Jun', '12:00', '1 Jul', '12:00', '2 Jul'])
+    assert.deepEqual(labels('2024-06-29T10:00:00Z', '2024-07-02T10:00:00Z', 600),
+      ['30 Jun', '12:00', '1 Jul', '12:00', '2 Jul'])
     assert.deepEqual(labels('2024-06-20T00:00:00Z', '2024-06-20T00:01:00Z', 340), ['00:00:30', '00:00:45'])
     assert.deepEqual(labels('1500-01-01', '2024-01-01', 340), ['1600', '1700', '1800', '1900', '2000'])
   })
@@ -27,7 +30,8 @@ describe('the ticks of the timeline', () => {
   it('stand at the midnights of the zone, also where clocks change', () => {
     const days = ticks('2024-03-29', '2024-04-02', 340, 'Europe/Berlin').ticks.filter(tick => tick.label)
     assert.deepEqual(days.map(tick => tick.label), ['30', '31', 'Apr', '2'])
-    assert.deepEqual(days.map(tick => new Date(tick.ms).toISOString().slice(0, 16)), ['2024-03-29T23:00', '2024-03-30T23:00', '2024-03-31T22:00', '2024-04-01T22:00'])
+    assert.deepEqual(days.map(tick => new Date(tick.ms).toISOString().slice(0, 16)),
+      ['2024-03-29T23:00', '2024-03-30T23:00', '2024-03-31T22:00', '2024-04-01T22:00'])
   })
 
   it('leave out the hour that summer time leaves out', () => {
@@ -69,7 +73,9 @@ describe('the ticks of the timeline', () => {
 
 describe('time zones', () => {
   it('come back from the wall to the instant, except in the hour that is there twice', () => {
-    fc.assert(fc.property(fc.integer({ min: Date.parse('1970-01-01') / 1000, max: Date.parse('2040-01-01') / 1000 }), fc.constantFrom(...ZONES), (seconds, name) => {
+    fc.assert(fc.property(fc.integer({
+      min: Date.parse('1970-01-01') / 1000, max: Date.parse('2040-01-01') / 1000
+    }), fc.constantFrom(...ZONES), (seconds, name) => {
       const zone = zoneOf(name)
       const ms = seconds * 1000
       const back = zone.instant(zone.civil(ms))

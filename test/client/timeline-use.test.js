@@ -20,7 +20,8 @@ describe('the timeline by keyboard and ear', function () {
     const page = await visit(YEARS)
     await thumb(page).focus()
     const found = []
-    for (const key of ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'PageUp', 'PageDown', 'End', 'ArrowRight', 'Home', 'ArrowDown']) {
+    for (const key of ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'PageUp',
+      'PageDown', 'End', 'ArrowRight', 'Home', 'ArrowDown']) {
       await page.keyboard.press(key)
       found.push(await at(page))
     }
@@ -85,7 +86,8 @@ describe('the timeline by keyboard and ear', function () {
     const before = await range(page)
     await page.evaluate(() => {
       for (const [label, key] of [['Start of the range', 'ArrowRight'], ['End of the range', 'ArrowLeft']]) {
-        document.querySelector(`[aria-label="${label}"]`).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+        document.querySelector(`[aria-label="${label}"]`)
+          .dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
       }
     })
     const after = await range(page)
@@ -126,7 +128,8 @@ describe('the timeline as a player', function () {
   it('lets so much time pass in a second, as far as that shows all in good time', async () => {
     const page = await visit({ times: TIMES, time: day(1) })
     const speed = page.getByLabel('Speed')
-    assert.deepEqual(await speed.locator('optgroup').evaluateAll(groups => groups.map(group => group.label)), ['Changes a second', 'Time a second'])
+    assert.deepEqual(await speed.locator('optgroup').evaluateAll(groups => groups.map(group => group.label)),
+      ['Changes a second', 'Time a second'])
     const paces = await speed.locator('optgroup').nth(1).locator('option').allTextContents()
     assert.deepEqual(paces, ['1 day per s', '1 week per s', '1 month per s', '1 year per s'], 'of 1,000 days')
     await speed.selectOption('1 year per s')
@@ -173,19 +176,22 @@ describe('the axis of the timeline on a page', function () {
     await page.mouse.up()
     assert.deepEqual(await range(page), { from: day(401), to: day(601) }, 'one handle passes the other')
     assert.equal(await at(page), day(101), 'the time has not moved')
-    assert.equal(await page.locator('.tilecouch-timeline-chosen').textContent(), '4 Feb 2021 – 23 Aug 2021 · 21 changes')
+    assert.equal(await page.locator('.tilecouch-timeline-chosen').textContent(),
+      '4 Feb 2021 – 23 Aug 2021 · 21 changes')
   })
 
   it('zooms around the pointer, is dragged by its ticks, and shows all again', async () => {
     const page = await visit(YEARS)
     const { x: middle, y, strip } = await spot(page, day(301))
     const x = Math.round(middle) // as mice are
-    const under = () => page.evaluate(each => control.state.axis.ms(each - document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect().left), x)
+    const under = () => page.evaluate(each =>
+      control.state.axis.ms(each - document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect().left), x)
     const wide = await span(page)
     const time = await under()
     await page.mouse.move(x, y)
     for (let i = 0; i < 4; i++) await page.mouse.wheel(0, -200)
-    await page.waitForFunction(length => control.state.span.to - control.state.span.from < length / 8, wide.to - wide.from)
+    await page.waitForFunction(length => control.state.span.to - control.state.span.from < length / 8,
+      wide.to - wide.from)
     assert.ok(Math.abs(await under() - time) < 1000, 'what is under the pointer stays there')
     assert.equal(await page.evaluate(() => map.getZoom()), 3)
     const before = await span(page)
@@ -207,7 +213,8 @@ describe('the axis of the timeline on a page', function () {
     await page.getByRole('button', { name: 'Zoom to the range' }).click()
     await settled(page)
     const shown = await span(page)
-    assert.ok(shown.from < Date.parse(day(201)) && shown.from > Date.parse(day(181)) && shown.to > Date.parse(day(301)) && shown.to < Date.parse(day(321)))
+    assert.ok(shown.from < Date.parse(day(201)) && shown.from > Date.parse(day(181)) &&
+      shown.to > Date.parse(day(301)) && shown.to < Date.parse(day(321)))
   })
 
   it('writes labels that never overlap, whatever it shows', async () => {
@@ -218,7 +225,8 @@ describe('the axis of the timeline on a page', function () {
         control.setSpan({ from: middle - each * 18e5, to: middle + each * 18e5 }).render()
       }, hours)
       const gaps = await page.evaluate(() => {
-        const boxes = [...document.querySelectorAll('.tilecouch-labels text')].map(node => node.getBoundingClientRect()).sort((a, b) => a.left - b.left)
+        const boxes = [...document.querySelectorAll('.tilecouch-labels text')].map(node => node.getBoundingClientRect())
+          .sort((a, b) => a.left - b.left)
         return { count: boxes.length, least: Math.min(...boxes.slice(1).map((box, i) => box.left - boxes[i].right)) }
       })
       assert.ok(gaps.count > 2 && gaps.least > 2, `${hours} h: ${JSON.stringify(gaps)}`)
@@ -243,7 +251,8 @@ describe('the axis of the timeline on a page', function () {
 
     const wide = await span(page)
     const session = await page.context().newCDPSession(page)
-    const fingers = (type, ...xs) => session.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map((each, id) => ({ x: each, y, id })) })
+    const fingers = (type, ...xs) => session.send('Input.dispatchTouchEvent',
+      { type, touchPoints: xs.map((each, id) => ({ x: each, y, id })) })
     await fingers('touchStart', 100)
     await fingers('touchStart', 100, 160)
     await fingers('touchMove', 80, 180)
@@ -259,7 +268,9 @@ describe('the axis of the timeline on a page', function () {
   it('draws thousands of changes as bars that can be told apart', async () => {
     const times = Array.from({ length: 5000 }, (_, i) => [day(1 + i), 1 + i % 500])
     const page = await visit({ times, time: day(2501) })
-    const bars = await page.evaluate(() => ['later', 'past', 'current'].map(name => (document.querySelector(`.tilecouch-${name}`).getAttribute('d').match(/M/g) ?? []).length))
+    const bars = await page.evaluate(() => [
+      'later', 'past', 'current'
+    ].map(name => (document.querySelector(`.tilecouch-${name}`).getAttribute('d').match(/M/g) ?? []).length))
     assert.equal(bars[2], 1, 'one current bar')
     assert.ok(bars[0] + bars[1] > 100 && bars[0] + bars[1] < 300, 'bars that can be told apart')
   })

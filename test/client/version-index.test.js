@@ -4,13 +4,19 @@ import { versionKey } from '../../client/engine/image-cache.js'
 import { BLOCK, VersionIndex, isImage } from '../../client/engine/version-index.js'
 
 const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
-const version = (x, y, step, more = {}) => ({ layer: 'a', z: 5, x, y, time: T(step), rev: `1-${x}.${y}.${step}`, bytes: 10, gone: false, current: false, expires: null, ...more })
+const version = (x, y, step, more = {}) => (
+  {
+    layer: 'a', z: 5, x, y, time: T(step), rev: `1-${x}.${y}.${step}`,
+    bytes: 10, gone: false, current: false, expires: null, ...more
+  }
+)
 const column = (x, y0, y1, z = 5) => ({ z, x, y0, y1 })
 
 /** Fills what a view lacks from a list of all there is, as the loader does. */
 function fill (index, columns, all) {
   for (const part of index.missing(columns)) {
-    index.add(part, all.filter(({ z, x, y }) => z === part.z && x === part.x && part.y0 <= y && y <= part.y1).sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)))
+    index.add(part, all.filter(({ z, x, y }) => z === part.z && x === part.x && part.y0 <= y && y <= part.y1)
+      .sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)))
   }
 }
 
@@ -20,17 +26,21 @@ describe('the version index', () => {
     assert.equal(BLOCK, 4)
     assert.deepEqual(index.missing([column(3, 5, 9)]), [column(3, 4, 11)])
     index.add(column(3, 4, 7), [])
-    assert.deepEqual(index.missing([column(3, 1, 9), column(4, 4, 4)]), [column(3, 0, 3), column(3, 8, 11), column(4, 4, 7)])
+    assert.deepEqual(index.missing([column(3, 1, 9), column(4, 4, 4)]),
+      [column(3, 0, 3), column(3, 8, 11), column(4, 4, 7)])
     assert.deepEqual(index.missing([column(3, 4, 7)]), [])
   })
 
   it('ends the last block where the world ends', () => {
-    for (const z of [0, 1, 2, 3]) assert.equal(new VersionIndex().missing([column(0, 0, 2 ** z - 1, z)])[0].y1, 2 ** z - 1)
+    for (const z of [0, 1, 2, 3]) {
+      assert.equal(new VersionIndex().missing([column(0, 0, 2 ** z - 1, z)])[0].y1, 2 ** z - 1)
+    }
     assert.deepEqual(new VersionIndex().missing([column(0, 0, 0, 0)]), [column(0, 0, 0, 0)])
   })
 
   it('leaves out what is on its way', () => {
-    assert.deepEqual(new VersionIndex().missing([column(3, 0, 11)], (z, x, y) => y === 4), [column(3, 0, 3), column(3, 8, 11)])
+    assert.deepEqual(new VersionIndex().missing([column(3, 0, 11)], (z, x, y) => y === 4),
+      [column(3, 0, 3), column(3, 8, 11)])
   })
 
   it('knows that a tile has no versions apart from not knowing', () => {
@@ -38,7 +48,8 @@ describe('the version index', () => {
     assert.equal(index.isKnown(5, 3, 4), false)
     index.add(column(3, 4, 7), [version(3, 5, 1)])
     assert.deepEqual([index.isKnown(5, 3, 4), index.isKnown(5, 3, 8), index.isKnown(5, 2, 4)], [true, false, false])
-    assert.deepEqual([index.at(5, 3, 4, T(9)), index.at(5, 3, 4, null), index.versions(5, 3, 4)], [undefined, undefined, []])
+    assert.deepEqual([index.at(5, 3, 4, T(9)), index.at(5, 3, 4, null), index.versions(5, 3, 4)],
+      [undefined, undefined, []])
     assert.equal(index.covers([column(3, 4, 7)]), true)
     assert.equal(index.covers([column(3, 4, 8)]), false)
     assert.equal(index.covers([]), true)
@@ -52,14 +63,16 @@ describe('the version index', () => {
     index.add(column(3, 4, 7), [version(3, 5, 1), version(3, 7, 4)])
     assert.equal(index.size, 3)
     assert.ok(index.generation > generation)
-    assert.deepEqual([index.versions(5, 3, 5).length, index.versions(5, 3, 6).length, index.at(5, 3, 7, null)?.time, index.at(5, 3, 8, null)?.time], [1, 0, T(4), T(1)])
+    assert.deepEqual([index.versions(5, 3, 5).length, index.versions(5, 3, 6).length,
+      index.at(5, 3, 7, null)?.time, index.at(5, 3, 8, null)?.time], [1, 0, T(4), T(1)])
     index.clear()
     assert.deepEqual([index.size, index.isKnown(5, 3, 5)], [0, false])
   })
 
   it('shows a head that also stands in the past once, as the head', () => {
     const index = new VersionIndex()
-    index.add(column(3, 4, 7), [version(3, 5, 1), version(3, 5, 2, { rev: '1-past' }), version(3, 5, 2, { rev: '2-head', current: true })])
+    index.add(column(3, 4, 7),
+      [version(3, 5, 1), version(3, 5, 2, { rev: '1-past' }), version(3, 5, 2, { rev: '2-head', current: true })])
     assert.deepEqual(index.versions(5, 3, 5).map(({ rev }) => rev), ['1-3.5.1', '2-head'])
     assert.deepEqual(index.changes([column(3, 5, 5)]).map(({ tiles }) => tiles), [1, 1])
   })
@@ -88,7 +101,8 @@ describe('the version index', () => {
     load({ rev: '1-head', current: true, digest: 'md5-a' })
     assert.notEqual(load({ rev: '1-past', digest: 'md5-b' }), head, 'when nobody looked in between')
     load({ rev: '1-head', current: true, digest: 'md5-a' })
-    assert.equal(load({ rev: '1-head', current: true }), head, 'what the device told before, of a store whose index is older')
+    assert.equal(load({ rev: '1-head', current: true }), head,
+      'what the device told before, of a store whose index is older')
   })
 
   it('asks again for what expired, and meanwhile tells what it knew', () => {
@@ -127,11 +141,13 @@ describe('the version index', () => {
 
   it('tells a tile that is gone from one that was never there', () => {
     const index = new VersionIndex()
-    index.add(column(3, 4, 7), [version(3, 5, 2), version(3, 5, 4, { gone: true, bytes: 0 }), version(3, 6, 3, { gone: true, bytes: 0 })])
+    index.add(column(3, 4, 7),
+      [version(3, 5, 2), version(3, 5, 4, { gone: true, bytes: 0 }), version(3, 6, 3, { gone: true, bytes: 0 })])
     assert.equal(isImage(index.at(5, 3, 5, T(3))), true)
     assert.equal(isImage(index.at(5, 3, 5, T(4))), false)
     assert.equal(isImage(index.at(5, 3, 5, T(1))), false)
-    const changed = (from, to) => index.changedTiles([column(3, 4, 7)], from, to).map(({ y, before, after, bytes }) => [y, before?.time ?? null, after?.gone ?? null, bytes])
+    const changed = (from, to) => index.changedTiles([column(3, 4, 7)], from, to)
+      .map(({ y, before, after, bytes }) => [y, before?.time ?? null, after?.gone ?? null, bytes])
     assert.deepEqual(changed(T(2), null), [[5, T(2), true, 0]])
     assert.deepEqual(changed(T(1), T(3)), [[5, null, false, 10]], 'nothing that became gone from nothing')
     assert.deepEqual(changed(T(2), T(3)), [])
@@ -139,11 +155,19 @@ describe('the version index', () => {
   })
 
   it('answers as a naive search over all versions would, whatever it was filled with in which order', () => {
-    const tile = fc.record({ x: fc.integer({ min: 0, max: 2 }), y: fc.integer({ min: 0, max: 13 }), step: fc.integer({ min: 1, max: 6 }), gone: fc.boolean(), bytes: fc.integer({ min: 0, max: 99 }) })
-    const range = fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 0, max: 13 }), fc.integer({ min: 0, max: 13 })).map(([x, a, b]) => column(x, Math.min(a, b), Math.max(a, b)))
+    const tile = fc.record(
+      {
+        x: fc.integer({ min: 0, max: 2 }), y: fc.integer({ min: 0, max: 13 }),
+        step: fc.integer({ min: 1, max: 6 }), gone: fc.boolean(), bytes: fc.integer({ min: 0, max: 99 })
+      }
+    )
+    const range = fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 0, max: 13 }),
+      fc.integer({ min: 0, max: 13 })).map(([x, a, b]) => column(x, Math.min(a, b), Math.max(a, b)))
     const views = fc.uniqueArray(range, { selector: ({ x }) => x, minLength: 1, maxLength: 3 })
     const time = fc.option(fc.integer({ min: 0, max: 7 }).map(T))
-    fc.assert(fc.property(fc.uniqueArray(tile, { selector: ({ x, y, step }) => `${x}/${y}/${step}`, maxLength: 60 }), fc.array(views, { minLength: 1, maxLength: 5 }), time, time, (tiles, walk, from, to) => {
+    fc.assert(fc.property(fc.uniqueArray(tile, {
+      selector: ({ x, y, step }) => `${x}/${y}/${step}`, maxLength: 60
+    }), fc.array(views, { minLength: 1, maxLength: 5 }), time, time, (tiles, walk, from, to) => {
       const all = tiles.map(({ x, y, step, ...more }) => version(x, y, step, more))
       const index = new VersionIndex({ limit: 20 })
       for (const view of walk) {
@@ -154,8 +178,11 @@ describe('the version index', () => {
       }
       const view = /** @type {any} */ (walk.at(-1))
       const inView = all.filter(({ x, y }) => view.some(part => part.x === x && part.y0 <= y && y <= part.y1))
-      const at = (x, y, when) => all.filter(other => other.x === x && other.y === y && (when === null || other.time <= when)).sort((a, b) => a.time < b.time ? -1 : 1).at(-1)
-      for (const { x, y } of inView) for (const when of [from, to]) assert.equal(index.at(5, x, y, when), at(x, y, when))
+      const at = (x, y, when) => all.filter(other => other.x === x &&
+        other.y === y && (when === null || other.time <= when)).sort((a, b) => a.time < b.time ? -1 : 1).at(-1)
+      for (const { x, y } of inView) for (const when of [from, to]) {
+        assert.equal(index.at(5, x, y, when), at(x, y, when))
+      }
       const times = [...new Set(inView.map(other => other.time))].sort()
       assert.deepEqual(index.changes(view), times.map(when => {
         const those = inView.filter(other => other.time === when)

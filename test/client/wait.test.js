@@ -30,7 +30,11 @@ describe('waiting', () => {
     const said = []
     let times = 0
     const task = async () => { if (times++ < 1) throw failure('A'); return 7 }
-    assert.equal(await retry(task, { signal: new AbortController().signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done') }), 7)
+    assert.equal(
+      await retry(task, {
+        signal: new AbortController().signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done')
+      }), 7
+    )
     assert.deepEqual(said, ['A', 'done'])
   })
 
@@ -38,7 +42,8 @@ describe('waiting', () => {
     const stop = new AbortController()
     const said = []
     const options = { signal: stop.signal, onError: () => said.push('error'), onDone: () => said.push('done') }
-    const [working, failing] = [retry(async () => { stop.abort() }, options), retry(async () => { await null; throw failure('A') }, options)]
+    const [working, failing] =
+      [retry(async () => { stop.abort() }, options), retry(async () => { await null; throw failure('A') }, options)]
     await assert.rejects(working, { name: 'AbortError' })
     await assert.rejects(failing, { name: 'AbortError' })
     await assert.rejects(retry(async () => said.push('begun'), options), { name: 'AbortError' })
@@ -82,7 +87,8 @@ describe('following a feed', () => {
     const stop = new AbortController()
     const said = []
     const tile = { z: 1, x: 1, y: 1, rev: '1-a', deleted: false }
-    const answers = [{ since: '5', tiles: [tile], layer: true }, { since: '6', tiles: [], layer: false }, failure('UNREACHABLE'), { since: '7', tiles: [], layer: false }, { since: '8', tiles: [tile], layer: false }]
+    const answers = [{ since: '5', tiles: [tile], layer: true }, { since: '6', tiles: [], layer: false },
+      failure('UNREACHABLE'), { since: '7', tiles: [], layer: false }, { since: '8', tiles: [tile], layer: false }]
     const source = {
       changes: async (layer, since, signal, options) => {
         said.push([since, options.wait, options.past])
@@ -93,7 +99,9 @@ describe('following a feed', () => {
       }
     }
     await followLayer(/** @type {any} */ (source), 'a', {
-      signal: stop.signal, past: true, onStart: () => said.push('start'), onChanges: ({ tiles }) => said.push(`${tiles.length} tiles`), onError: error => said.push(error.message), onBack: () => said.push('back')
+      signal: stop.signal, past: true, onStart: () => said.push('start'),
+      onChanges: ({ tiles }) => said.push(`${tiles.length} tiles`),
+      onError: error => said.push(error.message), onBack: () => said.push('back')
     })
     assert.deepEqual(said, [
       ['now', false, true], 'back', 'start', '1 tiles',
@@ -106,9 +114,14 @@ describe('following a feed', () => {
 
 describe('the options of a layer document', () => {
   it('are those of Leaflet, with as many zooms more as wanted', () => {
-    assert.deepEqual(leafletOptions({}, 3), { minZoom: 0, maxNativeZoom: 18, maxZoom: 21, zoomOffset: -0, tileSize: 256, bounds: undefined, attribution: undefined })
+    assert.deepEqual(leafletOptions({}, 3),
+      {
+        minZoom: 0, maxNativeZoom: 18, maxZoom: 21, zoomOffset: -0, tileSize: 256,
+        bounds: undefined, attribution: undefined
+      })
     assert.deepEqual(leafletOptions({ minzoom: 2, maxzoom: 9, tileSize: 512, bounds: [1, 2, 3, 4] }, 0), {
-      minZoom: 3, maxNativeZoom: 10, maxZoom: 10, zoomOffset: -1, tileSize: 512, bounds: [[2, 1], [4, 3]], attribution: undefined
+      minZoom: 3, maxNativeZoom: 10, maxZoom: 10, zoomOffset: -1, tileSize: 512,
+      bounds: [[2, 1], [4, 3]], attribution: undefined
     })
     assert.equal(leafletOptions({ tileSize: 128 }, 0).minZoom, 0)
   })

@@ -15,7 +15,9 @@ describe('the words of the pages for closed maps', () => {
     const placeholders = text => text.match(/\{\w+\}/g) ?? []
     for (const words of Object.values(languages)) {
       assert.deepEqual(Object.keys(words), Object.keys(languages.en))
-      for (const [key, text] of Object.entries(words)) assert.deepEqual(placeholders(text), placeholders(languages.en[key]), text)
+      for (const [key, text] of Object.entries(words)) {
+        assert.deepEqual(placeholders(text), placeholders(languages.en[key]), text)
+      }
     }
   })
 
@@ -30,7 +32,9 @@ describe('the words of the pages for closed maps', () => {
   it('are for browsers that open a page', () => {
     const isAsked = (accept, method = 'GET') => asksForPage({ method, headers: { accept } })
     assert.ok(isAsked(BROWSER))
-    for (const accept of [undefined, '*/*', 'application/json', 'image/avif,image/webp,*/*', 'text/html5']) assert.ok(!isAsked(accept), accept)
+    for (const accept of [undefined, '*/*', 'application/json', 'image/avif,image/webp,*/*', 'text/html5']) {
+      assert.ok(!isAsked(accept), accept)
+    }
     for (const method of ['HEAD', 'POST']) assert.ok(!isAsked(BROWSER, method), method)
   })
 
@@ -54,7 +58,8 @@ for (const { name, start } of targets) {
       await answered(200, target.admin('PUT', `${db}/_security`, MEMBERS))
       const page = { content_type: 'text/html', data: Buffer.from('<p>the page').toString('base64') }
       const rewrites = '(function (req) { return { path: req.path[4] === "admin" ? "admin.html" : "index.html" } })'
-      await answered(201, target.admin('PUT', `${db}/_design/tiles`, { rewrites, _attachments: { 'index.html': page, 'admin.html': page } }))
+      await answered(201, target.admin('PUT', `${db}/_design/tiles`,
+        { rewrites, _attachments: { 'index.html': page, 'admin.html': page } }))
     })
     after(async () => {
       await target.admin('DELETE', db)
@@ -62,7 +67,8 @@ for (const { name, start } of targets) {
     })
 
     const PAGES = ['', '/', '/index.html', '/admin', '/?lang=de']
-    const open = (client, path, headers = {}) => client('GET', `${db}/_design/tiles/_rewrite${path}`, undefined, { accept: BROWSER, ...headers })
+    const open = (client, path, headers = {}) => client('GET', `${db}/_design/tiles/_rewrite${path}`,
+      undefined, { accept: BROWSER, ...headers })
 
     it('answers programs with the errors of CouchDB', async () => {
       for (const path of PAGES) {
@@ -74,7 +80,9 @@ for (const { name, start } of targets) {
 
     it('shows the page to members, and answers other addresses with errors', async () => {
       assert.equal((await open(target.admin, '/')).text, '<p>the page')
-      for (const path of ['/viewer.js', '/osm/0/0/0.png', '/osm.json', '/db/_all_docs']) await answered(401, open(target.anonymous, path), 'unauthorized')
+      for (const path of ['/viewer.js', '/osm/0/0/0.png', '/osm.json', '/db/_all_docs']) {
+        await answered(401, open(target.anonymous, path), 'unauthorized')
+      }
       for (const path of ['', '/', '/_all_docs', '/_design/tiles']) {
         const asked = target.anonymous('GET', db + path, undefined, { accept: BROWSER })
         await answered(401, asked, 'unauthorized')
@@ -91,9 +99,11 @@ for (const { name, start } of targets) {
     it('offers browsers to sign in, on a page that runs its own script only', async () => {
       for (const path of PAGES) {
         const { status, headers, text } = await open(target.anonymous, path)
-        assert.deepEqual([status, headers['content-type'], headers['cache-control'], headers['content-language']], [401, 'text/html; charset=utf-8', 'no-store', 'en'])
+        assert.deepEqual([status, headers['content-type'], headers['cache-control'], headers['content-language']],
+          [401, 'text/html; charset=utf-8', 'no-store', 'en'])
         assert.match(text, /<form[^>]*>[^]*type="password"/)
-        assert.match(headers['content-security-policy'], /^default-src 'none'; style-src 'sha256-[^']+'; .*script-src 'sha256-[^']+'; connect-src 'self'$/)
+        assert.match(headers['content-security-policy'],
+          /^default-src 'none'; style-src 'sha256-[^']+'; .*script-src 'sha256-[^']+'; connect-src 'self'$/)
       }
       const german = await open(target.anonymous, '/', { 'accept-language': 'de' })
       assert.match(german.text, /<html lang="de">[^]*Diese Karte ist nicht öffentlich[^]*Anmelden/)
@@ -121,7 +131,8 @@ onEachStore('a gateway with private layers', backend => {
   it('tells a browser whose visitor may see nothing that a link with a token is needed', async () => {
     for (const path of ['/', '/index.html', '/layers', '/?embed']) {
       const { status, headers, text } = await open(path)
-      assert.deepEqual([status, headers['content-type'], headers['cache-control']], [401, 'text/html; charset=utf-8', 'no-store'])
+      assert.deepEqual([status, headers['content-type'], headers['cache-control']],
+        [401, 'text/html; charset=utf-8', 'no-store'])
       assert.match(text, /you need a link with a token/)
       assert.match(headers['content-security-policy'], /^default-src 'none'; (?!.*script-src)/)
       assert.doesNotMatch(text, /words-of|secret|draft/)
@@ -139,7 +150,9 @@ onEachStore('a gateway with private layers', backend => {
 
   it('shows the viewer to a visitor with a token, and to everybody if a layer is public', async () => {
     assert.equal((await open(`/?token=${token(['secret'])}`)).status, 303)
-    for (const headers of [{ cookie: `tilecouch-a=${token(['secret'])}` }, { authorization: `Bearer ${token(['*'])}` }]) {
+    for (
+      const headers of [{ cookie: `tilecouch-a=${token(['secret'])}` }, { authorization: `Bearer ${token(['*'])}` }]
+    ) {
       assert.match((await open('/', headers)).text, /<title>tilecouch/)
     }
     const partly = await own.another({ privateLayers: ['secret'], accessKeys: KEYS })
@@ -148,7 +161,9 @@ onEachStore('a gateway with private layers', backend => {
   })
 
   it('answers addresses of layers with errors', async () => {
-    for (const path of ['/secret.json', '/secret/3/1/0.png', '/db/secret:3:1:0']) assert.equal((await open(path)).status, 401)
+    for (const path of ['/secret.json', '/secret/3/1/0.png', '/db/secret:3:1:0']) {
+      assert.equal((await open(path)).status, 401)
+    }
     assert.equal((await open('/secret.json')).json.error, 'ACCESS_NEEDED')
   })
 })

@@ -27,14 +27,19 @@ onEachStore('a copy of what was edited and put back', backend => {
   const write = async (store, history, layer = 'osm') => {
     for (const [year, seed] of Object.entries(history)) {
       await store.putEdition(layer, T(year), { title: year })
-      const { failed } = await store.write([{ layer, z: 4, x: 1, y: 1, time: T(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }])
+      const { failed } = await store.write(
+        [{ layer, z: 4, x: 1, y: 1, time: T(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }]
+      )
       assert.equal(failed, 0)
     }
   }
   /** What the map shows at the end of each year; null: nothing. */
   const shown = async (store, layer = 'osm') => {
     const years = [2019, 2020, 2021, 2022, 2023, 2024, 2025]
-    const found = await Promise.all(years.map(year => store.at(layer, 4, 1, 1, `${year}`).then(({ bytes }) => [A, B, C].find(seed => png(seed).equals(bytes)), error => {
+    const found =
+      await Promise.all(years.map(year => store.at(layer, 4, 1, 1, `${year}`).then(({
+        bytes
+      }) => [A, B, C].find(seed => png(seed).equals(bytes)), error => {
       if (error.code === 'TILE_NOT_FOUND') return null
       throw error
     })))
@@ -76,10 +81,13 @@ onEachStore('a copy of what was edited and put back', backend => {
     await same()
   })
 
-  it('copies statements of editions about tiles that only the target has, or that are the same: gone, and confirmed', async () => {
+  it('copies statements of editions about tiles that only the target has, or that are the ' +
+    'same: gone, and confirmed', async () => {
     const edition = (store, year, tiles, complete) => load(store, /** @type {any} */ ({
       name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined,
-      async * tiles () { for (const [y, image] of Object.entries(tiles)) yield { z: 4, x: 1, y: +y, read: async () => png(image) } },
+      async * tiles () { for (const [y, image] of Object.entries(tiles)) {
+        yield { z: 4, x: 1, y: +y, read: async () => png(image) }
+      } },
       async close () {}
     }), { layer: 'osm', time: T(year), complete })
     await edition(target, 2020, { 1: A, 2: A })
@@ -89,7 +97,9 @@ onEachStore('a copy of what was edited and put back', backend => {
     await edition(source, 2023, { 1: A }, true)
     await copyLayer(target, 'osm', 'osm', { source })
     assert.deepEqual(await shown(target), { 2019: null, 2020: A, 2021: A, 2022: B, 2023: A, 2024: A, 2025: A })
-    const other = years => Promise.all(years.map(year => target.at('osm', 4, 1, 2, `${year}`).then(({ bytes }) => bytes.equals(png(A)) ? A : B, () => null)))
+    const other = years => Promise.all(years.map(
+      year => target.at('osm', 4, 1, 2, `${year}`).then(({ bytes }) => bytes.equals(png(A)) ? A : B, () => null)
+    ))
     assert.deepEqual(await other([2020, 2021, 2022, 2023]), [A, null, B, null])
   })
 
@@ -112,8 +122,10 @@ onEachStore('a copy of what was edited and put back', backend => {
       const { couch } = await Store.open(urls[1])
       const bulk = couch.bulk.bind(couch)
       let left = writes
-      couch.bulk = (...given) => left-- > 0 ? bulk(...given) : Promise.reject(Object.assign(new Error('killed'), { code: 'KILLED' }))
-      await copyLayer(new Store(couch), 'osm', 'osm', { source, limits: { batch: 1 } }).catch(error => assert.match(`${error.code} ${error.message}`, /KILLED|killed/))
+      couch.bulk = (...given) => left-- > 0 ? bulk(...given)
+        : Promise.reject(Object.assign(new Error('killed'), { code: 'KILLED' }))
+      await copyLayer(new Store(couch), 'osm', 'osm', { source, limits: { batch: 1 } })
+        .catch(error => assert.match(`${error.code} ${error.message}`, /KILLED|killed/))
     }
     await copyLayer(target, 'osm', 'osm', { source })
     await same()

@@ -15,7 +15,8 @@ import { S, T, fill, pastOfNowhere, tilesOf } from './helpers.js'
 
 onEachStore('copying a layer', backend => {
   let store, url
-  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
+  useStore(backend,
+    { once: true, published: true, fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
 
   it('copies every field, editions, and the document of the layer', async () => {
     const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
@@ -23,11 +24,14 @@ onEachStore('copying a layer', backend => {
     const done = await copyLayer(store, 'osm', 'two', { limits: { tiles: 5, batch: 3 } })
     const here = await tilesOf(store, 'osm')
     assert.deepEqual(await tilesOf(store, 'two'), here)
-    assert.deepEqual([done.versions, done.failed, planned.versions, planned.bytes], [here.length, 0, here.length, done.bytes])
-    assert.ok(here.some(({ contested, note, gone }) => contested && note && !gone) && here.some(({ gone }) => gone), 'there is something to lose')
+    assert.deepEqual([done.versions, done.failed, planned.versions, planned.bytes],
+      [here.length, 0, here.length, done.bytes])
+    assert.ok(here.some(({ contested, note, gone }) => contested && note && !gone) && here.some(({ gone }) => gone),
+      'there is something to lose')
     const { layer, ...fields } = await store.layer('osm')
     assert.deepEqual(await store.layer('two'), { layer: 'two', ...fields })
-    assert.deepEqual((await store.editions('two')).map(({ layer: name, ...edition }) => edition), (await store.editions('osm')).map(({ layer: name, ...edition }) => edition))
+    assert.deepEqual((await store.editions('two')).map(({ layer: name, ...edition }) => edition),
+      (await store.editions('osm')).map(({ layer: name, ...edition }) => edition))
     await checkInvariants(url)
   }).timeout(20000)
 
@@ -35,8 +39,10 @@ onEachStore('copying a layer', backend => {
     const { doc_count: before, update_seq: seq } = await store.info()
     const again = await copyLayer(store, 'osm', 'two')
     assert.deepEqual([again.versions, again.extended, again.editions], [0, 0, 0])
-    assert.deepEqual([(await store.info()).doc_count, parseInt((await store.info()).update_seq)], [before, parseInt(seq)])
-    await store.write([...square({ layer: 'osm', time: T(8), side: 2, seed: (x, y) => 800 + x + y }), { layer: 'osm', z: 5, x: 9, y: 9, time: T(8), bytes: png(1) }], { stored: S(8) })
+    assert.deepEqual([(await store.info()).doc_count, parseInt((await store.info()).update_seq)],
+      [before, parseInt(seq)])
+    await store.write([...square({ layer: 'osm', time: T(8), side: 2, seed: (x, y) => 800 + x + y }),
+      { layer: 'osm', z: 5, x: 9, y: 9, time: T(8), bytes: png(1) }], { stored: S(8) })
     await store.write([{ layer: 'osm', z: 5, x: 3, y: 3, time: T(2), bytes: png(2) }], { stored: S(8) })
     await store.extend([{ id: 'osm:5:3:0', expires: T(30), origin: { url: 'http://there/', checked: S(8) } }])
     const later = await copyLayer(store, 'osm', 'two')
@@ -55,7 +61,8 @@ onEachStore('copying a layer', backend => {
     assert.deepEqual([ttl, upstream], [undefined, undefined])
     await copyLayer(store, 'osm', 'bare', { time: '2024-01-03', history: false })
     assert.ok((await tilesOf(store, 'bare')).every(({ current, gone }) => current && !gone))
-    assert.deepEqual((await store.at('bare', 5, 2, 2, '2025')).bytes, (await store.at('osm', 5, 2, 2, '2024-01-03')).bytes)
+    assert.deepEqual((await store.at('bare', 5, 2, 2, '2025')).bytes,
+      (await store.at('osm', 5, 2, 2, '2024-01-03')).bytes)
     await checkInvariants(url)
   }).timeout(20000)
 
@@ -73,12 +80,17 @@ onEachStore('copying a layer', backend => {
   it('into an existing layer merges both as a load does, and names failures', async () => {
     await store.defineLayer('other', { ttl: 5, attribution: 'mine' })
     await store.write([
-      { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) }, { layer: 'other', z: 5, x: 1, y: 1, time: T(1), bytes: png(6) }, { layer: 'other', z: 5, x: 2, y: 2, time: T(3), bytes: png(7) }
+      { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) },
+      { layer: 'other', z: 5, x: 1, y: 1, time: T(1), bytes: png(6) },
+      { layer: 'other', z: 5, x: 2, y: 2, time: T(3), bytes: png(7) }
     ])
     const { failed } = await copyLayer(store, 'osm', 'other')
     assert.equal(failed, 0)
     // of two images of one time the later run counts, and the other keeps a place a second before
-    for (const [x, y, seed] of [[1, 1, 6], [2, 2, 7]]) assert.ok((await tilesOf(store, 'other')).some(tile => tile.x === x && tile.y === y && tile.digest === digestOf(png(seed))), `${x} ${y}`)
+    for (const [x, y, seed] of [[1, 1, 6], [2, 2, 7]]) {
+      assert.ok((await tilesOf(store, 'other'))
+        .some(tile => tile.x === x && tile.y === y && tile.digest === digestOf(png(seed))), `${x} ${y}`)
+    }
     assert.deepEqual((await store.head('other', 5, 0, 0)).bytes, png(5), 'what is newer stays the newest')
     assert.ok((await store.versions('other', 5, 0, 0)).length > 2)
     const { ttl, attribution } = await store.layer('other')
@@ -88,8 +100,10 @@ onEachStore('copying a layer', backend => {
 
   it('into an existing layer has the zooms and bounds of both', async () => {
     const box = [0, 0, 10, 10]
-    const boundsOf = (...bounds) => layerOf({ layer: 'a', ...(bounds[0] && { bounds: bounds[0] }) }, { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
-    assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)], [[0, 0, 20, 20], undefined, undefined])
+    const boundsOf = (...bounds) => layerOf({ layer: 'a', ...(bounds[0] && { bounds: bounds[0] }) },
+      { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
+    assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)],
+      [[0, 0, 20, 20], undefined, undefined])
   })
 
   it('respects the terms of use', async () => {

@@ -22,7 +22,8 @@ onEachStore('renaming a layer', backend => {
   it('moves everything to the new name, and a gateway shows it', async () => {
     await fill(store, 'osm')
     await store.defineLayer('osm', { upstream: null })
-    const [before, fields, editions] = [await tilesOf(store, 'osm'), await store.layer('osm'), await store.editions('osm')]
+    const [before, fields, editions] =
+      [await tilesOf(store, 'osm'), await store.layer('osm'), await store.editions('osm')]
     service = await openService(url)
     await service.tiles.get('osm', 5, 0, 0)
     const planned = await moveLayer(store, 'osm', 'new', { dryRun: true })
@@ -37,7 +38,8 @@ onEachStore('renaming a layer', backend => {
     await assert.rejects(store.layer('osm'), { code: 'LAYER_NOT_FOUND' })
     const { bytes } = (await service.tiles.get('new', 5, 0, 0)).entry
     assert.deepEqual(bytes, png(50))
-    await until(async () => await service.tiles.get('osm', 5, 0, 0).then(() => false, ({ code }) => ['TILE_NOT_FOUND', 'LAYER_NOT_FOUND'].includes(code)), { what: 'the old name to be forgotten' })
+    await until(async () => await service.tiles.get('osm', 5, 0, 0).then(() => false,
+      ({ code }) => ['TILE_NOT_FOUND', 'LAYER_NOT_FOUND'].includes(code)), { what: 'the old name to be forgotten' })
     await checkInvariants(url)
   }).timeout(30000)
 
@@ -70,7 +72,10 @@ onEachStore('renaming a layer', backend => {
     await fill(store, 'busy')
     const later = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
     let loaded
-    const { done } = await moveLayer(store, 'busy', 'calm', { limits: { tiles: 4 }, onProgress: ({ step }) => { if (step === 'copy') loaded ??= store.write(later, { stored: S(20) }) } })
+    const { done } = await moveLayer(store, 'busy', 'calm',
+      { limits: { tiles: 4 }, onProgress: ({ step }) => {
+        if (step === 'copy') loaded ??= store.write(later, { stored: S(20) })
+      } })
     await loaded
     const again = done && !(await tilesOf(store, 'busy')).length ? { done } : await moveLayer(store, 'busy', 'calm')
       .catch(async error => {
@@ -80,8 +85,12 @@ onEachStore('renaming a layer', backend => {
       })
     assert.equal(again.done, true)
     const all = [...await tilesOf(store, 'calm'), ...await tilesOf(store, 'busy')]
-    for (const { x, y } of later) assert.ok(all.some(tile => tile.x === x && tile.y === y && tile.time === T(20)), `${x} ${y}`)
-    for (const day of [1, 3]) assert.equal((await tilesOf(store, 'calm')).filter(({ time }) => time === T(day)).length, 16)
+    for (const { x, y } of later) {
+      assert.ok(all.some(tile => tile.x === x && tile.y === y && tile.time === T(20)), `${x} ${y}`)
+    }
+    for (const day of [1, 3]) {
+      assert.equal((await tilesOf(store, 'calm')).filter(({ time }) => time === T(day)).length, 16)
+    }
     await checkInvariants(url)
   }).timeout(30000)
 
@@ -94,10 +103,14 @@ onEachStore('renaming a layer', backend => {
       const { child } = startCommand(['copy', 'osm', 'killed', '--move', '--db', url])
       const seq = parseInt((await json(url)).update_seq)
       const many = 20 + round * before.length
-      await until(async () => child.exitCode !== null || parseInt((await json(url)).update_seq) > seq + many, { timeout: 30000, every: 2, what: 'a part of it' })
+      await until(async () => child.exitCode !== null || parseInt((await json(url)).update_seq) > seq + many,
+        { timeout: 30000, every: 2, what: 'a part of it' })
       await end(child, 'SIGKILL')
       const stands = [...await tilesOf(store, 'killed'), ...await tilesOf(store, layer)]
-      for (const { place, time, digest } of before) assert.ok(stands.some(tile => tile.place === place && tile.time === time && tile.digest === digest), `${place} ${time}`)
+      for (const { place, time, digest } of before) {
+        assert.ok(stands.some(tile => tile.place === place && tile.time === time && tile.digest === digest),
+          `${place} ${time}`)
+      }
     }
     const { done } = await moveLayer(store, layer, 'killed').catch(() => ({ done: true }))
     assert.equal(done, true)

@@ -5,7 +5,9 @@ import { MAX_LATITUDE, compareInner, compareRows, parseArea, tileBounds, tileRan
 const TINY = 1e-9 // degrees
 const square = (w, s, e, n) => [[w, s], [e, s], [e, n], [w, n], [w, s]]
 const polygon = (...rings) => ({ type: 'Polygon', coordinates: rings })
-const tilesOf = (area, z) => [...area.columns(z)].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => `${x}/${y0 + index}`))
+const tilesOf = (area, z) => [
+  ...area.columns(z)
+].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => `${x}/${y0 + index}`))
 const everyTile = z => Array.from({ length: 4 ** z }, (_, index) => [index >> z, index & (2 ** z - 1)])
 
 /** Inside by the even-odd rule. */
@@ -32,7 +34,8 @@ function crosses ([ax, ay], [bx, by], [w, s, e, n]) {
 }
 
 /**
- * The tiles polygons touch, by looking at each tile and each edge: in longitude and latitude, where tiles are boxes as well,
+ * The tiles polygons touch, by looking at each tile and each edge: in longitude and latitude, where tiles are boxes as
+ * well,
  * so that no projection is involved. `margin` degrees are taken off each side of a tile.
  */
 function bruteForce (polygons, z, margin = TINY) {
@@ -49,12 +52,16 @@ function bruteForce (polygons, z, margin = TINY) {
   return found
 }
 
-/** What must be touched is, and nothing that must not be: lines that graze a corner within micrometres may be either. */
+/**
+ * What must be touched is, and nothing that must not be: lines that graze a corner within micrometres may be either.
+ */
 function agrees (area, polygons, z) {
   const found = tilesOf(area, z)
   assert.equal(new Set(found).size, found.length, 'no tile twice')
   const columns = [...area.columns(z)]
-  for (const [index, { x, y0 }] of columns.slice(1).entries()) assert.ok(x > columns[index].x || y0 > columns[index].y1 + 1, 'runs stand apart')
+  for (const [index, { x, y0 }] of columns.slice(1).entries()) {
+    assert.ok(x > columns[index].x || y0 > columns[index].y1 + 1, 'runs stand apart')
+  }
   const may = new Set(bruteForce(polygons, z, TINY / 1000))
   for (const tile of found) assert.ok(may.has(tile), `${z}/${tile} is not touched`)
   const got = new Set(found)
@@ -63,23 +70,32 @@ function agrees (area, polygons, z) {
 }
 
 // millionths of a degree, and now and then an edge or corner of a tile
-const longitude = (min, max) => fc.oneof({ weight: 4, arbitrary: fc.integer({ min: min * 1e6, max: max * 1e6 }).map(value => value / 1e6) }, { weight: 1, arbitrary: fc.integer({ min: Math.ceil(min / 45), max: Math.floor(max / 45) }).map(value => value * 45) })
-const latitude = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -90e6, max: 90e6 }).map(value => value / 1e6) }, { weight: 1, arbitrary: fc.constantFrom(0, 90, -90, ...[1, 2, 3, 5].map(y => tileBounds(3, 0, y)[1])) })
+const longitude = (min, max) => fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: min * 1e6, max: max * 1e6 }).map(value => value / 1e6) },
+  { weight: 1, arbitrary: fc.integer({ min: Math.ceil(min / 45), max: Math.floor(max / 45) }).map(value => value * 45) }
+)
+const latitude = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -90e6, max: 90e6 }).map(value => value / 1e6) },
+  { weight: 1, arbitrary: fc.constantFrom(0, 90, -90, ...[1, 2, 3, 5].map(y => tileBounds(3, 0, y)[1])) })
 const closed = points => [...points, points[0]]
 const proper = ring => {
   const [[lon, lat]] = ring
-  return ring.some(([x, y]) => ring.some(([u, v]) => Math.abs((x - lon) * (v - lat) - (y - lat) * (u - lon)) > 1e-3)) && ring.some(point => Math.abs(point[1]) < 85)
+  return ring.some(([x, y]) => ring.some(([u, v]) => Math.abs((x - lon) * (v - lat) - (y - lat) * (u - lon)) > 1e-3)) &&
+    ring.some(point => Math.abs(point[1]) < 85)
 }
 /** An edge that is walked twice has no inside beside it, which looking at edges one by one does not see. */
 const overlaps = points => {
-  const flat = points.slice(1).map((to, index) => [points[index], to]).filter(([from, to]) => from[1] === to[1]).map(([from, to]) => [from[1], Math.min(from[0], to[0]), Math.max(from[0], to[0])])
-  return flat.some(([lat, west, east], index) => flat.slice(index + 1).some(other => other[0] === lat && other[1] < east && other[2] > west))
+  const flat = points.slice(1).map((to, index) => [points[index], to]).filter(([from, to]) => from[1] === to[1])
+    .map(([from, to]) => [from[1], Math.min(from[0], to[0]), Math.max(from[0], to[0])])
+  return flat.some(([lat, west, east], index) => flat.slice(index + 1)
+    .some(other => other[0] === lat && other[1] < east && other[2] > west))
 }
 /** Any figure at all, crossing itself as it likes. */
-const ringIn = (min, max) => fc.uniqueArray(fc.tuple(longitude(min, max), latitude), { minLength: 3, maxLength: 9, selector: String }).map(closed).filter(points => proper(points) && !overlaps(points))
+const ringIn = (min, max) => fc.uniqueArray(fc.tuple(longitude(min, max), latitude),
+  { minLength: 3, maxLength: 9, selector: String }).map(closed).filter(points => proper(points) && !overlaps(points))
 const ring = ringIn(-90, 90)
 /** A star around a point, which holes of half its size fit into. */
-const star = fc.tuple(longitude(-80, 80), fc.integer({ min: -60, max: 60 }), fc.array(fc.double({ min: 1, max: 20, noNaN: true }), { minLength: 3, maxLength: 12 }))
+const star = fc.tuple(longitude(-80, 80), fc.integer({ min: -60, max: 60 }),
+  fc.array(fc.double({ min: 1, max: 20, noNaN: true }), { minLength: 3, maxLength: 12 }))
   .map(([lon, lat, radii]) => scale => closed(radii.map((radius, index) => {
     const angle = 2 * Math.PI * index / radii.length
     return [lon + scale * radius * Math.cos(angle), lat + scale * radius * Math.sin(angle)]
@@ -99,7 +115,16 @@ describe('areas that are polygons', () => {
       if (turnHole) rings[1].reverse()
       agrees(parseArea({ polygon: polygon(...rings) }), [rings], z)
     }), { numRuns: 300 })
-    const area = parseArea({ polygon: polygon(square(-170, -80, 170, 80).flatMap((point, index, all) => index ? [[(point[0] + all[index - 1][0]) / 2, (point[1] + all[index - 1][1]) / 2], point] : [point]), square(-80, -60, 80, 60)) })
+    const area = parseArea(
+      {
+        polygon: polygon(
+          square(-170, -80, 170, 80)
+            .flatMap((point, index, all) => index ? [
+              [(point[0] + all[index - 1][0]) / 2, (point[1] + all[index - 1][1]) / 2], point
+            ] : [point]), square(-80, -60, 80, 60)
+        )
+      }
+    )
     assert.equal(area.has(3, 4, 4), false, 'in the hole')
     assert.equal(area.has(3, 0, 4), true)
   })
@@ -152,18 +177,22 @@ describe('areas that are polygons', () => {
   })
 
   it('do not take in tiles beyond an edge they end on, at any zoom', () => {
-    const address = fc.integer({ min: 1, max: 30 }).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
+    const address = fc.integer({ min: 1, max: 30 })
+      .chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
     fc.assert(fc.property(address, fc.constantFrom(-1e-11, 0, 1e-11), ([z, x, y], noise) => {
       fc.pre(y > 0 && y < 2 ** z - 1) // where latitudes end, there is no room
       const bounds = tileBounds(z, x, y)
       assert.deepEqual([...parseArea({ polygon: polygon(square(...bounds)) }).columns(z)], [{ z, x, y0: y, y1: y }])
       const nearly = square(bounds[0] - noise, bounds[1] - noise, bounds[2] + noise, bounds[3] + noise)
-      assert.deepEqual([...parseArea({ polygon: polygon(nearly) }).columns(z)], [{ z, x, y0: y, y1: y }], 'edges that were written with fewer digits')
+      assert.deepEqual([...parseArea({ polygon: polygon(nearly) }).columns(z)],
+        [{ z, x, y0: y, y1: y }], 'edges that were written with fewer digits')
       const middle = [(bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2]
       const corners = square(...bounds).map(([lon, lat]) => [(lon + middle[0]) / 2, (lat + middle[1]) / 2])
       assert.deepEqual([...parseArea({ polygon: polygon(corners) }).columns(z)], [{ z, x, y0: y, y1: y }])
     }), { numRuns: 500 })
-    assert.deepEqual(tilesOf(parseArea({ polygon: polygon([[0, 0], [90, 0], [0, tileBounds(2, 0, 1)[3]], [0, 0]]) }), 2), ['2/1'])
+    assert.deepEqual(
+      tilesOf(parseArea({ polygon: polygon([[0, 0], [90, 0], [0, tileBounds(2, 0, 1)[3]], [0, 0]]) }), 2), ['2/1']
+    )
   })
 
   it('are somewhere, however thin they are', () => {
@@ -171,7 +200,8 @@ describe('areas that are polygons', () => {
       const line = parseArea({ polygon: polygon([[10, 20], [10.001, 20.0000000005], [10.001, 20], [10, 20]]) })
       assert.ok(line.count({ min: z, max: z }) > 0, `zoom ${z}`)
       const onEdge = parseArea({ polygon: polygon(square(10, -1e-10, 10.001, 1e-10)) })
-      assert.equal(onEdge.count({ min: z, max: z }), parseArea({ bbox: [10, 0, 10.001, 0] }).count({ min: z, max: z }), `on an edge of tiles, zoom ${z}`)
+      assert.equal(onEdge.count({ min: z, max: z }), parseArea({ bbox: [10, 0, 10.001, 0] }).count({ min: z, max: z }),
+        `on an edge of tiles, zoom ${z}`)
     }
   })
 
@@ -187,10 +217,18 @@ describe('areas that are polygons', () => {
   it('have the smallest box around them, over the antimeridian or not', () => {
     const span = fc.tuple(fc.integer({ min: -180, max: 179 }), fc.integer({ min: 1, max: 170 }))
     fc.assert(fc.property(fc.array(span, { minLength: 1, maxLength: 6 }), spans => {
-      const { bbox: [west, south, east, north] } = parseArea({ polygon: { type: 'MultiPolygon', coordinates: spans.map(([from, width]) => [square(from, -10, from + width, 20)]) } })
-      const covered = Array.from({ length: 360 }, (_, degree) => spans.some(([from, width]) => (degree - 180 - from + 360) % 360 < width))
-      const inBox = covered.map((_, degree) => east - west === 360 || (degree - 180 - west + 360) % 360 < (east - west + 360) % 360)
-      for (const [degree, is] of covered.entries()) assert.ok(inBox[degree] || !is, `${degree - 180} is in ${west}, ${east}`)
+      const { bbox: [west, south, east, north] } = parseArea(
+        { polygon: {
+          type: 'MultiPolygon', coordinates: spans.map(([from, width]) => [square(from, -10, from + width, 20)])
+        } }
+      )
+      const covered = Array.from({ length: 360 },
+        (_, degree) => spans.some(([from, width]) => (degree - 180 - from + 360) % 360 < width))
+      const inBox =
+        covered.map((_, degree) => east - west === 360 || (degree - 180 - west + 360) % 360 < (east - west + 360) % 360)
+      for (const [degree, is] of covered.entries()) {
+        assert.ok(inBox[degree] || !is, `${degree - 180} is in ${west}, ${east}`)
+      }
       const around = [...covered, ...covered].map(is => is ? '#' : ' ').join('')
       const gap = Math.min(360, Math.max(0, ...(around.match(/ +/g) ?? []).map(text => text.length)))
       assert.equal(inBox.filter(Boolean).length, 360 - gap)
@@ -201,21 +239,27 @@ describe('areas that are polygons', () => {
 
   it('bound nothing with an edge that is walked there and back', () => {
     const spike = [[0, 0], [10, 0], [10, 10], [60, 10], [10, 10], [0, 10], [0, 0]]
-    assert.deepEqual(tilesOf(parseArea({ polygon: polygon(spike) }), 5), tilesOf(parseArea({ polygon: polygon(square(0, 0, 10, 10)) }), 5))
+    assert.deepEqual(tilesOf(parseArea({ polygon: polygon(spike) }), 5),
+      tilesOf(parseArea({ polygon: polygon(square(0, 0, 10, 10)) }), 5))
   })
 })
 
 describe('areas of any kind', () => {
   const anyArea = fc.oneof(
     ring.map(outline => parseArea({ polygon: polygon(outline) })),
-    fc.tuple(longitude(-180, 180), latitude, longitude(-180, 180), latitude).map(([w, a, e, b]) => parseArea({ bbox: [w, Math.min(a, b), e, Math.max(a, b)] })),
-    fc.tuple(ring, longitude(-180, 180), latitude, longitude(-180, 180), latitude).map(([outline, w, a, e, b]) => parseArea({ polygon: polygon(outline), bbox: [w, Math.min(a, b), e, Math.max(a, b)] }))
+    fc.tuple(longitude(-180, 180), latitude, longitude(-180, 180), latitude)
+      .map(([w, a, e, b]) => parseArea({ bbox: [w, Math.min(a, b), e, Math.max(a, b)] })),
+    fc.tuple(ring, longitude(-180, 180), latitude, longitude(-180, 180), latitude)
+      .map(([outline, w, a, e, b]) =>
+        parseArea({ polygon: polygon(outline), bbox: [w, Math.min(a, b), e, Math.max(a, b)] }))
   )
 
   it('walk their tiles in the order of ids', () => {
     fc.assert(fc.property(anyArea, fc.nat(7), (area, z) => {
       const walked = [...area.tiles(z)]
-      const sorted = [...area.columns(z)].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => ({ z, x, y: y0 + index })))
+      const sorted = [
+        ...area.columns(z)
+      ].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => ({ z, x, y: y0 + index })))
         .sort((a, b) => compareInner(a.x, b.x) || compareRows(a.y, b.y))
       assert.deepEqual(walked, sorted)
     }), { numRuns: 150 })
@@ -230,7 +274,8 @@ describe('areas of any kind', () => {
       for (const [x, y] of everyTile(z)) assert.equal(area.has(z, x, y), tiles.has(`${x}/${y}`), `${z}/${x}/${y}`)
     }), { numRuns: 150 })
     const area = parseArea({ bbox: [-180, -90, 180, 90] })
-    for (const tile of [[-1, 0, 0], [31, 0, 0], [2, 4, 0], [2, 0, 4], [2, 0, -1], [2, 0.5, 0], [2, 0, 0.5], ['2', 0, 0], [2, NaN, 0], []]) {
+    for (const tile of [[-1, 0, 0], [31, 0, 0], [2, 4, 0], [2, 0, 4],
+      [2, 0, -1], [2, 0.5, 0], [2, 0, 0.5], ['2', 0, 0], [2, NaN, 0], []]) {
       assert.equal(area.has(...tile), false, JSON.stringify(tile))
     }
   })
@@ -239,7 +284,9 @@ describe('areas of any kind', () => {
     fc.assert(fc.property(anyArea, longitude(-180, 180), latitude, longitude(-180, 180), latitude, fc.nat(4), (area, w, a, e, b, z) => {
       const box = [w, Math.min(a, b), e, Math.max(a, b)]
       const ranges = tileRanges(box, z)
-      const inBox = everyTile(z).filter(([x, y]) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)).map(tile => tile.join('/'))
+      const inBox = everyTile(z)
+        .filter(([x, y]) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1))
+          .map(tile => tile.join('/'))
       const both = new Set(tilesOf(area, z))
       assert.deepEqual(tilesOf(area.within(box), z).sort(), inBox.filter(tile => both.has(tile)).sort())
       assert.equal(area.within(box).count({ min: z, max: z }), tilesOf(area.within(box), z).length)
@@ -268,10 +315,12 @@ describe('areas of any kind', () => {
   it('are told apart by a key', () => {
     const corner = size => ({ type: 'Polygon', coordinates: [[[0, 0], [size, 0], [size, 10], [0, 10], [0, 0]]] })
     const notched = { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [5, 5], [10, 10], [0, 10], [0, 0]]] }
-    const keys = [{ bbox: '0,0,10,10' }, { bbox: '0,0,10,11' }, { polygon: corner(10) }, { polygon: notched }, { polygon: corner(10), bbox: '0,0,5,5' }].map(what => parseArea(what).key)
+    const keys = [{ bbox: '0,0,10,10' }, { bbox: '0,0,10,11' }, { polygon: corner(10) },
+      { polygon: notched }, { polygon: corner(10), bbox: '0,0,5,5' }].map(what => parseArea(what).key)
     assert.equal(new Set(keys).size, keys.length)
     assert.deepEqual(parseArea({ polygon: notched }).bbox, parseArea({ polygon: corner(10) }).bbox)
     assert.equal(parseArea({ polygon: notched }).key, parseArea({ polygon: structuredClone(notched) }).key)
-    assert.equal(parseArea({ polygon: notched }).within([0, 0, 5, 5]).key, parseArea({ polygon: notched, bbox: '0,0,5,5' }).key)
+    assert.equal(parseArea({ polygon: notched }).within([0, 0, 5, 5]).key,
+      parseArea({ polygon: notched, bbox: '0,0,5,5' }).key)
   })
 })

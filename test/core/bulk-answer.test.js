@@ -20,9 +20,12 @@ function answering (...answers) {
 
 describe('what a bulk answer says', () => {
   it('is asked for again where it has an error or says nothing, and only there', async () => {
-    const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }, { id: 'd', error: 'not_found' }, { id: 'x', doc: 9 }], [{ id: 'c', doc: 3 }, { id: 'b', ...TROUBLE }], [{ id: 'b', doc: 2 }])
+    const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }, { id: 'd', error: 'not_found' },
+      { id: 'x', doc: 9 }], [{ id: 'c', doc: 3 }, { id: 'b', ...TROUBLE }], [{ id: 'b', doc: 2 }])
     const rows = await askAll('here', ['a', 'b', 'c', 'd'], ask, { limits })
-    assert.deepEqual(Object.fromEntries(rows), { a: [{ id: 'a', doc: 1 }], b: [{ id: 'b', doc: 2 }], c: [{ id: 'c', doc: 3 }], d: [{ id: 'd', error: 'not_found' }] })
+    assert.deepEqual(Object.fromEntries(rows), {
+      a: [{ id: 'a', doc: 1 }], b: [{ id: 'b', doc: 2 }], c: [{ id: 'c', doc: 3 }], d: [{ id: 'd', error: 'not_found' }]
+    })
     assert.deepEqual(asked, [['a', 'b', 'c', 'd'], ['b', 'c'], ['b']])
   })
 
@@ -37,26 +40,39 @@ describe('what a bulk answer says', () => {
   })
 
   it('costs the others nothing where each is wanted by somebody else', async () => {
-    const { rows, failed } = await askEach(['a', 'b'], async () => [{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }], { limits: { ...limits, tries: 2 } })
+    const { rows, failed } = await askEach(['a', 'b'], async () => [{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }],
+      { limits: { ...limits, tries: 2 } })
     assert.deepEqual([[...rows.keys()], Object.fromEntries(failed)], [['a'], { b: TROUBLE }])
   })
 
   it('counts for nothing where one of its rows has an error: another leaf may be the newest', async () => {
-    const { ask } = answering([{ id: 'a', doc: 1 }, { id: 'a', ...TROUBLE }], [{ id: 'a', doc: 1 }, { id: 'a', doc: 2 }])
+    const { ask } =
+      answering([{ id: 'a', doc: 1 }, { id: 'a', ...TROUBLE }], [{ id: 'a', doc: 1 }, { id: 'a', doc: 2 }])
     assert.deepEqual([...(await askAll('here', ['a'], ask, { limits })).values()].flat().map(({ doc }) => doc), [1, 2])
   })
 
   it('is not waited for when it is not wanted any more', async () => {
     const stop = new AbortController()
-    const asking = askAll('here', ['a'], async () => { stop.abort(); return [] }, { signal: stop.signal, limits: { firstDelay: 60000, longestDelay: 60000 } })
+    const asking = askAll('here', ['a'], async () => { stop.abort(); return [] },
+      { signal: stop.signal, limits: { firstDelay: 60000, longestDelay: 60000 } })
     await assert.rejects(asking, { code: 'ABORTED' })
   })
 
   it('of _bulk_get is a row for each leaf and each error, also of an id with an empty list', async () => {
-    const answer = { results: [{ id: 'a', docs: [{ ok: { _id: 'a', _rev: '1-x' } }, { ok: { _id: 'a', _rev: '1-y' } }] }, { id: 'b', docs: [{ error: { id: 'b', rev: 'undefined', error: 'not_found', reason: 'missing' } }] }, { id: 'c', docs: [] }] }
-    for (const form of [answer, Buffer.from(JSON.stringify(answer))]) assert.deepEqual(bulkGetRows(form).map(({ id, doc, error }) => [id, doc?._rev ?? error]), [['a', '1-x'], ['a', '1-y'], ['b', 'not_found']])
-    const multipart = ['--x', 'content-type: application/json', '', '{"_id":"a","_rev":"1-x"}', '--x', 'content-type: application/json; error="true"', '', '{"id":"b","rev":"undefined","error":"timeout","reason":"r"}', '--x--'].join('\r\n')
-    assert.deepEqual(bulkGetRows(Buffer.from(multipart)), [{ id: 'a', doc: { _id: 'a', _rev: '1-x' } }, { id: 'b', rev: 'undefined', error: 'timeout', reason: 'r' }])
+    const answer = {
+      results: [{ id: 'a', docs: [{ ok: { _id: 'a', _rev: '1-x' } }, { ok: { _id: 'a', _rev: '1-y' } }] }, {
+        id: 'b', docs: [{ error: { id: 'b', rev: 'undefined', error: 'not_found', reason: 'missing' } }]
+      }, { id: 'c', docs: [] }]
+    }
+    for (const form of [answer, Buffer.from(JSON.stringify(answer))]) {
+      assert.deepEqual(bulkGetRows(form).map(({ id, doc, error }) => [id, doc?._rev ?? error]),
+        [['a', '1-x'], ['a', '1-y'], ['b', 'not_found']])
+    }
+    const multipart = ['--x', 'content-type: application/json', '',
+      '{"_id":"a","_rev":"1-x"}', '--x', 'content-type: application/json; error="true"',
+      '', '{"id":"b","rev":"undefined","error":"timeout","reason":"r"}', '--x--'].join('\r\n')
+    assert.deepEqual(bulkGetRows(Buffer.from(multipart)),
+      [{ id: 'a', doc: { _id: 'a', _rev: '1-x' } }, { id: 'b', rev: 'undefined', error: 'timeout', reason: 'r' }])
     assert.throws(() => bulkGetRows(Buffer.from('{"results":[')), { code: 'BAD_ANSWER' })
     assert.throws(() => bulkGetRows({ error: 'x' }), { code: 'BAD_ANSWER' })
     const last = { results: [{ id: 'c', docs: [{ ok: { _id: 'c', _rev: '1-z' } }] }] }
@@ -70,7 +86,8 @@ describe('what a bulk answer says', () => {
 describe('what an answer to many queries says', () => {
   const run = async (queries, ...answers) => {
     const { asked, ask } = answering(...answers.map(results => ({ results })))
-    const rows = await askQueries({ url: 'here', request: ({ body }) => ask(body.queries) }, '_all_docs', queries, { limits: { ...limits, tries: 3 } })
+    const rows = await askQueries({ url: 'here', request: ({ body }) => ask(body.queries) },
+      '_all_docs', queries, { limits: { ...limits, tries: 3 } })
     return { rows, asked }
   }
   const range = { startkey: 'a', endkey: 'b' }
@@ -87,24 +104,32 @@ describe('what an answer to many queries says', () => {
   })
 
   it('is an error that says which one, when that does not pass', async () => {
-    await assert.rejects(run([range, keys], [{ rows: [] }, { rows: [row('l')] }]), { code: 'NO_ANSWER', message: /query 1 \(\["k","l"\]\): k: no row/ })
+    await assert.rejects(run([range, keys], [{ rows: [] }, { rows: [row('l')] }]),
+      { code: 'NO_ANSWER', message: /query 1 \(\["k","l"\]\): k: no row/ })
     await assert.rejects(run([range], []), { code: 'NO_ANSWER' })
-    await assert.rejects(askQueries({ request: async () => ({ error: 'x' }) }, '_all_docs', [range]), { code: 'BAD_ANSWER' })
+    await assert.rejects(askQueries({ request: async () => ({ error: 'x' }) }, '_all_docs', [range]),
+      { code: 'BAD_ANSWER' })
   })
 
   it('of a view may lack keys: nothing was emitted for them', async () => {
-    const rows = await askQueries({ request: async () => ({ results: [{ rows: [] }] }) }, '_design/versions/_view/by_tile', [keys], { limits })
+    const rows = await askQueries({ request: async () => ({ results: [{ rows: [] }] }) },
+      '_design/versions/_view/by_tile', [keys], { limits })
     assert.deepEqual(rows, [[]])
   })
 
-  it('is asked for once more where CouchDB has just ended the index, and an index that is missing is an error', async () => {
+  it('is asked for once more where CouchDB has just ended the index, and an index ' +
+    'that is missing is an error', async () => {
     const client = (...answers) => new CouchClient({
-      url: 'http://here/db', retries: 0, exchange: async () => ({ status: 200, headers: {}, bytes: Buffer.from('{"results":[{"rows":[]}]}'), ...answers.shift() })
+      url: 'http://here/db', retries: 0,
+      exchange: async () => (
+        { status: 200, headers: {}, bytes: Buffer.from('{"results":[{"rows":[]}]}'), ...answers.shift() }
+      )
     })
     const missing = reason => ({ status: 404, bytes: Buffer.from(JSON.stringify({ error: 'not_found', reason })) })
     assert.deepEqual(await client(missing('deleted')).view('_design/a/_view/b', {}), [])
     assert.deepEqual(await client(missing('Design document was updated or deleted.')).view('_design/a/_view/b', {}), [])
-    await assert.rejects(client(missing('deleted'), missing('deleted')).view('_design/a/_view/b', {}), { code: 'INDEX_MISSING' })
+    await assert.rejects(client(missing('deleted'), missing('deleted')).view('_design/a/_view/b', {}),
+      { code: 'INDEX_MISSING' })
     await assert.rejects(client(missing('missing')).view('_design/a/_view/b', {}), { code: 'INDEX_MISSING' })
   })
 })

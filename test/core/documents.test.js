@@ -6,12 +6,15 @@ import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
 const isNamed = ({ type }) => type === 'layer' || type === 'edition'
-const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work', 'activity', 'token'].includes(doc.type) ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }) : faultInRecord(doc)
+const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work', 'activity', 'token'].includes(doc.type)
+  ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }) : faultInRecord(doc)
 
 /** As CouchDB hands it over: parsed from JSON. */
 function refusalOf (doc) {
   try {
-    validate(JSON.parse(JSON.stringify(doc)), null, { name: 'w', roles: ['tilecouch-writer'] }, { admins: { names: ['w'] } }) // tokens need an admin
+    // tokens need an admin
+    validate(JSON.parse(JSON.stringify(doc)), null, { name: 'w', roles: ['tilecouch-writer'] },
+      { admins: { names: ['w'] } })
     return undefined
   } catch ({ forbidden }) {
     return forbidden
@@ -24,7 +27,9 @@ describe('documents of layers that mean harm', () => {
   const hostile = hostileDocuments(17)
 
   it('are many, of every kind', () => {
-    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'limits', 'work', 'activity', 'token']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
+    for (
+      const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'limits', 'work', 'activity', 'token']
+    ) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
   })
 
   it('have a fault each, which is said in few words', () => {
@@ -48,7 +53,8 @@ describe('documents of layers that mean harm', () => {
       }
     }
     const [layer] = goodDocuments('osm')
-    for (const doc of [{ ...layer, later: { version: [2] } }, { _id: 'layer:osm', type: 'layer', layer: 'osm' }, { ...layer, bounds: [170, -20, -170, 20] }, { ...layer, attribution: 'x'.repeat(50_000) }]) {
+    for (const doc of [{ ...layer, later: { version: [2] } }, { _id: 'layer:osm', type: 'layer', layer: 'osm' },
+      { ...layer, bounds: [170, -20, -170, 20] }, { ...layer, attribution: 'x'.repeat(50_000) }]) {
       assert.equal(faultOf(doc), undefined, brief(doc))
       assert.equal(refusalOf(doc), undefined, brief(doc))
     }
@@ -58,51 +64,76 @@ describe('documents of layers that mean harm', () => {
     const T = '2024-03-01T00:00:00Z'
     const run = '20240301T101500123-4f9k'
     for (const doc of [
-      { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 0, maxzoom: 14, bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [5.5, 47.1, 7], format: 'png' },
-      { _id: 'layer:osm', type: 'layer', layer: 'osm', upstream: { url: 'https://example.org', why: 'of before there were rules' }, retention: { years: 5 } },
+      { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 0, maxzoom: 14, bounds: [
+        -180, -85.0511287798066, 180, 85.0511287798066
+      ], center: [5.5, 47.1, 7], format: 'png' },
+      { _id: 'layer:osm', type: 'layer', layer: 'osm', upstream: {
+        url: 'https://example.org', why: 'of before there were rules'
+      }, retention: { years: 5 } },
       { _id: 'layer:db', type: 'layer', layer: 'db', ttl: 604800 },
-      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T, title: 'spring', source: '/srv/tiles', complete: false, started: T, tiles: 5, created: 5, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 99, extended: 0, retried: 3, of: 'a'.repeat(32) },
+      {
+        _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T,
+        title: 'spring', source: '/srv/tiles', complete: false, started: T, tiles: 5, created: 5, advanced: 0,
+        backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 99, extended: 0, retried: 3, of: 'a'.repeat(32)
+      },
       { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T },
-      { _id: `manifest:osm@${T}:${run}`, type: 'manifest', layer: 'osm', time: T, run, complete: true, area: { boxes: [], polygon: { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [10, 10], [0, 0]]] } }, tiles: 1, root: 'a'.repeat(32), parts: ['3:0:0', '14:100:255'] },
-      { _id: `manifest:osm@${T}:${run}:0`, type: 'manifest', layer: 'osm', time: T, run, part: 0, blocks: { '3:0:0': ['abcdefghijk-'], '30:16777215:0': ['abcdefghijk_', 'bbcdefghijkl'] } },
-      { _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, since: T, until: T, zooms: { min: 3, max: 3 }, area: { boxes: [[170, -10, -170, 10], [-180, -90, 180, 90]] } },
+      { _id: `manifest:osm@${T}:${run}`, type: 'manifest', layer: 'osm', time: T, run, complete: true, area: {
+        boxes: [], polygon: { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [10, 10], [0, 0]]] }
+      }, tiles: 1, root: 'a'.repeat(32), parts: ['3:0:0', '14:100:255'] },
+      { _id: `manifest:osm@${T}:${run}:0`, type: 'manifest', layer: 'osm', time: T, run, part: 0, blocks: {
+        '3:0:0': ['abcdefghijk-'], '30:16777215:0': ['abcdefghijk_', 'bbcdefghijkl']
+      } },
+      { _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, since: T, until: T, zooms: {
+        min: 3, max: 3
+      }, area: { boxes: [[170, -10, -170, 10], [-180, -90, 180, 90]] } },
       { _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, tiles: ['osm:3:1:1'], runs: [run], finished: T }
     ]) {
       assert.equal(faultOf(doc), undefined, brief(doc))
-      assert.equal(validate(JSON.parse(JSON.stringify(doc)), doc.type === 'manifest' ? null : doc, { name: 'w', roles: ['tilecouch-writer'] }, {}), undefined)
+      assert.equal(validate(JSON.parse(JSON.stringify(doc)), doc.type === 'manifest' ? null : doc,
+        { name: 'w', roles: ['tilecouch-writer'] }, {}), undefined)
     }
   })
 
   it('may be nested as deep as they like, and as long', () => {
     let value = /** @type {any} */ (1)
     for (let at = 0; at < 20_000; at++) value = [value]
-    for (const field of ['name', 'vector_layers', 'upstream', 'later']) assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }) ?? '', new RegExp(`bad ${field}`))
-    assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', attribution: 'x'.repeat(10_000_000) }) ?? '', /bad attribution/)
+    for (const field of ['name', 'vector_layers', 'upstream', 'later']) {
+      assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }) ?? '',
+        new RegExp(`bad ${field}`))
+    }
+    assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', attribution: 'x'.repeat(10_000_000) }) ?? '',
+      /bad attribution/)
   })
 
   it('leave the good ones beside them alone, and are named', () => {
     const [layer] = goodDocuments('osm')
     const layers = hostile.filter(({ type }) => type === 'layer')
     const told = []
-    assert.deepEqual(soundOf([...layers, layer, undefined, goodDocuments('osm')[1]], 'layer', doc => told.push(doc)), [layer])
+    assert.deepEqual(soundOf([...layers, layer, undefined, goodDocuments('osm')[1]], 'layer', doc => told.push(doc)),
+      [layer])
     assert.equal(told.length, layers.length + 1)
   })
 
   it('may name a prototype', () => {
     const [layer, , , manifest] = goodDocuments('osm')
-    assert.match(faultInRecord({ ...manifest, blocks: JSON.parse('{"__proto__":["abcdefghijkl"]}') }) ?? '', /bad blocks/)
-    const { faults, valid } = examine(JSON.parse('{"__proto__":{"ttl":5},"_id":"layer:osm","type":"layer","layer":"osm"}'))
+    assert.match(faultInRecord({ ...manifest, blocks: JSON.parse('{"__proto__":["abcdefghijkl"]}') }) ?? '',
+      /bad blocks/)
+    const { faults, valid } =
+      examine(JSON.parse('{"__proto__":{"ttl":5},"_id":"layer:osm","type":"layer","layer":"osm"}'))
     assert.deepEqual([faults, valid.ttl], [[], undefined])
-    assert.deepEqual(Object.keys(examine(layer).valid).sort(), Object.keys(layer).filter(field => !['_id', 'type', 'layer'].includes(field)).sort())
+    assert.deepEqual(Object.keys(examine(layer).valid).sort(),
+      Object.keys(layer).filter(field => !['_id', 'type', 'layer'].includes(field)).sort())
   })
 
   it('tell which of their fields are good', () => {
-    const { faults, valid } = examine({ _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 4e9, maxzoom: 3, ttl: -1, name: 'x' })
+    const { faults, valid } =
+      examine({ _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 4e9, maxzoom: 3, ttl: -1, name: 'x' })
     assert.deepEqual(faults, ['bad minzoom 4000000000', 'bad ttl -1'])
     assert.deepEqual(valid, { maxzoom: 3, name: 'x' })
   })
 
   it('of any other kind are none of these', () => {
-    for (const doc of [null, undefined, 5, 'layer', [], {}, { type: 'tile' }, { type: '__proto__' }, { type: 'constructor' }, { type: { toString: 5 } }, { type: 'layer' }]) assert.ok(faultIn(doc))
+    for (const doc of [null, undefined, 5, 'layer', [], {}, { type: 'tile' }, { type: '__proto__' },
+      { type: 'constructor' }, { type: { toString: 5 } }, { type: 'layer' }]) assert.ok(faultIn(doc))
   })
 })

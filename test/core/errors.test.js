@@ -11,16 +11,20 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** What a message may be given: enough for every text of the catalogue. */
 const details = {
-  value: 'v', ids: ['j'], what: 'W', why: 'w', field: 'f', option: 'o', type: 't', id: 'i', time: 'T', attempts: 3, reason: 'r', layer: 'l', db: 'd', view: 'n', url: 'u', where: 'h',
-  status: 500, dir: 'r', port: 1, file: 'p', host: 'o', most: 2, area: 'a', needed: 2, free: 1, size: 512, expected: 256, seconds: 5, address: 'a', who: ['w'],
-  path: 'p', place: 'p', other: 'o', grid: 'g', otherGrid: 'o', crs: 'c', length: 3, says: 's', profile: 'p', sizes: 's', name: 'n', count: 1, tile: '0/0/0', bytes: 1, format: 'f'
+  value: 'v', ids: ['j'], what: 'W', why: 'w', field: 'f', option: 'o',
+  type: 't', id: 'i', time: 'T', attempts: 3, reason: 'r', layer: 'l', db: 'd', view: 'n', url: 'u', where: 'h',
+  status: 500, dir: 'r', port: 1, file: 'p', host: 'o', most: 2,
+  area: 'a', needed: 2, free: 1, size: 512, expected: 256, seconds: 5, address: 'a', who: ['w'],
+  path: 'p', place: 'p', other: 'o', grid: 'g', otherGrid: 'o',
+  crs: 'c', length: 3, says: 's', profile: 'p', sizes: 's', name: 'n', count: 1, tile: '0/0/0', bytes: 1, format: 'f'
 }
 
 /** Every source file in which a code may be used. */
 function sources () {
   return ['core', 'loader', 'server', 'client', 'attachments', '_design', 'views']
     .filter(folder => existsSync(path.join(root, folder)))
-    .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true }).map(name => path.join(folder, String(name))))
+    .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true })
+      .map(name => path.join(folder, String(name))))
     .filter(file => /\.(js|html)$/.test(file) && !/^(core|loader).errors\.js$/.test(file))
     .map(file => ({ file, text: readFileSync(path.join(root, file), 'utf8') }))
 }
@@ -54,7 +58,8 @@ describe('the catalogue of errors', () => {
     const [a, b] = [new TilecouchError('BAD_LAYER', { value: 'X' }), new TilecouchError('BAD_LAYER', { value: 'X' })]
     assert.notEqual(a, b)
     assert.ok(a instanceof Error && a instanceof TilecouchError)
-    assert.deepEqual(JSON.parse(JSON.stringify(a)), { error: 'BAD_LAYER', reason: 'bad layer name "X"', advice: catalogue.BAD_LAYER.advice })
+    assert.deepEqual(JSON.parse(JSON.stringify(a)),
+      { error: 'BAD_LAYER', reason: 'bad layer name "X"', advice: catalogue.BAD_LAYER.advice })
     assert.equal(a.details.value, 'X')
   })
 
@@ -92,9 +97,13 @@ describe('passwords', () => {
   it('are in no error, however it is shown and whatever it was given', () => {
     fc.assert(fc.property(fc.constantFrom(...Object.keys(catalogue)), password, (code, secret) => {
       const url = `http://admin:${secret}@host:5984/Tiles`
-      const given = Object.fromEntries(Object.keys(details).map(name => [name, name === 'value' ? url : `it was ${url} that failed`]))
+      const given = Object.fromEntries(
+        Object.keys(details).map(name => [name, name === 'value' ? url : `it was ${url} that failed`])
+      )
       const error = new TilecouchError(code, given)
-      for (const shown of [error.message, error.stack, JSON.stringify(error), inspect(error), String(error.advice)]) assert.ok(!shown.includes(secret), shown)
+      for (const shown of [error.message, error.stack, JSON.stringify(error), inspect(error), String(error.advice)]) {
+        assert.ok(!shown.includes(secret), shown)
+      }
     }), { numRuns: 500 })
   })
 

@@ -27,12 +27,14 @@ describe('the bounds of a layer', () => {
   it('are those of the finest zoom where the coarse tiles are only above it', () => {
     assert.deepEqual(extentOf(...pyramid(14, 8532, 5765)).bounds, tileBounds(14, 8532, 5765))
     const far = extentOf(...pyramid(10, 10, 10), ...pyramid(10, 1000, 900))
-    assert.deepEqual(far.bounds, [tileBounds(10, 10, 10)[0], tileBounds(10, 1000, 900)[1], tileBounds(10, 1000, 900)[2], tileBounds(10, 10, 10)[3]])
+    assert.deepEqual(far.bounds, [tileBounds(10, 10, 10)[0], tileBounds(10, 1000, 900)[1],
+      tileBounds(10, 1000, 900)[2], tileBounds(10, 10, 10)[3]])
   })
 
   it('move only on the side where tiles lie outside', () => {
     const [west, south, , north] = tileBounds(6, 33, 22)
-    assert.deepEqual(extentOf([6, 33, 22], [5, 16, 11], [5, 20, 11]).bounds, [west, south, tileBounds(5, 20, 11)[2], north])
+    assert.deepEqual(extentOf([6, 33, 22], [5, 16, 11], [5, 20, 11]).bounds,
+      [west, south, tileBounds(5, 20, 11)[2], north])
   })
 
   it('stay as exact as they were given where the tiles touch them', () => {
@@ -50,11 +52,16 @@ describe('the bounds of a layer', () => {
   })
 
   it('touch every tile, and no tile that is all outside of the box of each zoom', () => {
-    const tile = fc.integer({ min: 0, max: 12 }).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
-    fc.assert(fc.property(fc.array(tile, { minLength: 1, maxLength: 12 }), fc.option(tile, { nil: undefined }), (tiles, before) => {
+    const tile = fc.integer({ min: 0, max: 12 })
+      .chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
+    fc.assert(fc.property(fc.array(tile, { minLength: 1, maxLength: 12 }), fc.option(tile, {
+      nil: undefined
+    }), (tiles, before) => {
       const bounds = extentOf(...tiles).widen(before && /** @type {any} */ (tileBounds(...before)))
       const touches = selector({ bbox: bounds })
-      for (const [z, x, y] of before ? [before, ...tiles] : tiles) assert.ok(touches(z, x, y), `${z}/${x}/${y} of ${bounds}`)
+      for (const [z, x, y] of before ? [before, ...tiles] : tiles) {
+        assert.ok(touches(z, x, y), `${z}/${x}/${y} of ${bounds}`)
+      }
       assert.deepEqual(extentOf(...tiles).widen(bounds), bounds, 'again changes nothing')
     }))
   })
@@ -63,7 +70,8 @@ describe('the bounds of a layer', () => {
     const grid = gridOf({ grid: 'WorldCRS84Quad' })
     for (const [bounds, box, isInside] of /** @type {[import('../../core/grid.js').Bbox, number[], boolean][]} */ ([
       [[-180, -90, 180, 90], [0, 0, 2 ** 24 - 1, 2 ** 23 - 1], true], [[7, 46, 9, 48], [0, 0, 2 ** 24 - 1, 9], false],
-      [[170, -20, -170, 10], [0, 2 ** 22, 9, 2 ** 22], true], [[170, -20, -170, 10], [0, 2 ** 22, 2 ** 24 - 1, 2 ** 22], false],
+      [[170, -20, -170, 10], [0, 2 ** 22, 9, 2 ** 22], true],
+      [[170, -20, -170, 10], [0, 2 ** 22, 2 ** 24 - 1, 2 ** 22], false],
       [[170, -20, -170, 10], [0, 0, 9, 2 ** 22], false]
     ])) {
       const extent = new Extent(grid)
@@ -79,6 +87,7 @@ describe('the bounds of a layer', () => {
   it('and zooms limit no upstream that had no limits', () => {
     const extent = extentOf([3, 1, 1])
     assert.deepEqual(widen({ upstream: {}, format: 'png' }, extent, { types: {} }), { upstream: {}, format: 'png' })
-    assert.deepEqual(widen({ upstream: {}, format: 'png', maxzoom: 2 }, extent, { types: {} }), { upstream: {}, format: 'png', maxzoom: 3 })
+    assert.deepEqual(widen({ upstream: {}, format: 'png', maxzoom: 2 }, extent, { types: {} }),
+      { upstream: {}, format: 'png', maxzoom: 3 })
   })
 })

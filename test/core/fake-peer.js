@@ -13,7 +13,10 @@ export class FakePeer {
   /** Ids in the order of their last change. @type {Map<string, number>} */
   order = new Map()
   seq = 0
-  /** Told of each call before it is answered: throws, waits, or answers what is answered instead. @type {(call: string, ...given: any[]) => any} */
+  /**
+   * Told of each call before it is answered: throws, waits, or answers what is answered instead.
+   * @type {(call: string, ...given: any[]) => any}
+   */
   hook = () => {}
   calls = /** @type {Record<string, number>} */ ({})
   #woken = () => {}
@@ -51,7 +54,8 @@ export class FakePeer {
     if (wait && !newer().length) await this.#change(wait, signal)
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     const all = newer()
-    const rows = all.slice(0, limit).map(([id, seq]) => ({ id, seq, revs: [...this.docs.get(id).keys()], deleted: false }))
+    const rows = all.slice(0, limit)
+      .map(([id, seq]) => ({ id, seq, revs: [...this.docs.get(id).keys()], deleted: false }))
     return { rows, last: rows.at(-1)?.seq ?? since, pending: all.length - rows.length }
   }
 
@@ -72,14 +76,19 @@ export class FakePeer {
     const other = await this.#enter('fetch', asked, options)
     if (other) return other
     const docs = asked.map(({ id, rev }) => this.docs.get(id)?.get(rev)).filter(Boolean)
-    const failed = asked.filter(({ id, rev }) => !this.docs.get(id)?.has(rev)).map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' }))
+    const failed = asked.filter(({ id, rev }) => !this.docs.get(id)?.has(rev))
+      .map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' }))
     return { docs: structuredClone(docs), bytes: docs.length * 100, failed }
   }
 
   async revsDiff (revs) {
     await this.#enter('revsDiff', revs)
-    const has = (id, rev) => [...this.docs.get(id)?.values() ?? []].some(({ _revisions: { start, ids } }) => ids.some((hash, at) => `${start - at}-${hash}` === rev))
-    return Object.fromEntries(Object.entries(revs).map(([id, asked]) => [id, { missing: asked.filter(rev => !has(id, rev)) }]).filter(([, { missing }]) => missing.length))
+    const has = (id, rev) => [...this.docs.get(id)?.values() ?? []].some(
+      ({ _revisions: { start, ids } }) => ids.some((hash, at) => `${start - at}-${hash}` === rev)
+    )
+    return Object.fromEntries(Object.entries(revs).map(
+      ([id, asked]) => [id, { missing: asked.filter(rev => !has(id, rev)) }]
+    ).filter(([, { missing }]) => missing.length))
   }
 
   async write (docs, signal) {

@@ -10,13 +10,16 @@ const [Z, X, Y, SIDE, EXTENT, MARGIN] = [4, 5, 6, 3, 64, 8]
 const WIDTH = SIDE * EXTENT
 const tiles = Array.from({ length: SIDE * SIDE }, (_, at) => ({ z: Z, x: X + at % SIDE, y: Y + Math.floor(at / SIDE) }))
 
-/** A feature of the model is one or two boxes in units of the view, all of one kind of geometry; both ends belong to it. */
+/**
+ * A feature of the model is one or two boxes in units of the view, all of one kind of geometry; both ends belong to it.
+ */
 function cut ({ id, boxes, type, kind }, { x, y }) {
   const [left, top] = [(x - X) * EXTENT, (y - Y) * EXTENT]
   const clip = (value, from) => Math.min(Math.max(value - from, -MARGIN), EXTENT + MARGIN)
   const lines = boxes.flatMap(([x1, y1, x2, y2]) => {
     const [a, b, c, d] = [clip(x1, left), clip(y1, top), clip(x2, left), clip(y2, top)]
-    const isOutside = x2 - left < -MARGIN || x1 - left >= EXTENT + MARGIN || y2 - top < -MARGIN || y1 - top >= EXTENT + MARGIN
+    const isOutside = x2 - left < -MARGIN || x1 - left >= EXTENT + MARGIN ||
+      y2 - top < -MARGIN || y1 - top >= EXTENT + MARGIN
     if (isOutside) return []
     return [type === 'Point' ? [[a, b]] : type === 'LineString' ? [[a, b], [c, d]] : [[a, b], [c, b], [c, d], [a, d]]]
   })
@@ -38,7 +41,8 @@ const features = fc.record({
 }).map(({ type, boxes, ...rest }) => ({
   ...rest,
   type,
-  boxes: boxes.map(([a, b, c, d]) => type === 'Point' ? [a, b, a, b] : [Math.min(a, c), Math.min(b, d), Math.max(a, c) + 1, Math.max(b, d) + 1])
+  boxes: boxes.map(([a, b, c, d]) => type === 'Point'
+    ? [a, b, a, b] : [Math.min(a, c), Math.min(b, d), Math.max(a, c) + 1, Math.max(b, d) + 1])
 }))
 const withIds = fc.uniqueArray(features, { selector: ({ id }) => id, maxLength: 10 })
 const mirrored = ([x1, y1, x2, y2]) => [x2, y2, x1, y1].map(value => WIDTH - value)
@@ -46,7 +50,9 @@ const mirrored = ([x1, y1, x2, y2]) => [x2, y2, x1, y1].map(value => WIDTH - val
 const fates = fc.array(fc.constantFrom('stay', 'part', 'kind', 'go'), { minLength: 12, maxLength: 12 })
 const twoTimes = fc.tuple(withIds, withIds, fates).map(([before, other, fate]) => {
   const kept = before.filter(({ id }) => fate[id - 1] !== 'go').map(one => {
-    if (fate[one.id - 1] === 'part') return { ...one, boxes: one.boxes.length > 1 ? one.boxes.slice(1) : [one.boxes[0], mirrored(one.boxes[0])] }
+    if (fate[one.id - 1] === 'part') {
+      return { ...one, boxes: one.boxes.length > 1 ? one.boxes.slice(1) : [one.boxes[0], mirrored(one.boxes[0])] }
+    }
     return fate[one.id - 1] === 'kind' ? { ...one, kind: 'd' } : one
   })
   return [before, [...kept, ...other.filter(({ id }) => !before.some(one => one.id === id))]]
@@ -60,7 +66,10 @@ describe('differences of features', () => {
       const expected = {}
       for (let id = 1; id <= 12; id++) {
         const [old, now] = [before, after].map(list => list.find(one => one.id === id))
-        if (text(old) !== text(now)) expected[id] = [!old ? 'added' : !now ? 'removed' : 'changed', (now ?? old).kind, old && now ? old.kind : undefined]
+        if (text(old) !== text(now)) {
+          expected[id] =
+            [!old ? 'added' : !now ? 'removed' : 'changed', (now ?? old).kind, old && now ? old.kind : undefined]
+        }
       }
       const differ = new FeatureDiff()
       for (const tile of tiles) {
@@ -68,22 +77,30 @@ describe('differences of features', () => {
         const isSame = text(before.map(each => cut(each, tile))) === text(after.map(each => cut(each, tile)))
         differ.add(tile, bytes, isSame ? bytes : encode(after, tile, true))
       }
-      const found = Object.fromEntries([...differ.features()].map(({ id, properties }) => [id, [properties.change, properties.kind, properties.before?.kind]]))
+      const found = Object.fromEntries([
+        ...differ.features()
+      ].map(({ id, properties }) => [id, [properties.change, properties.kind, properties.before?.kind]]))
       assert.deepEqual(found, expected)
     }), { seed: 21, numRuns: 400 })
   })
 
   it('agree with a model for features without ids, of which neighbouring tiles repeat those in the margin', () => {
-    const points = fc.array(fc.record({ at: fc.constantFrom([1, 1], [60, 60], [63, 70], [64, 64], [100, 3], [127, 127], [130, 64]), kind: kinds }), { maxLength: 12 })
+    const points = fc.array(fc.record(
+      { at: fc.constantFrom([1, 1], [60, 60], [63, 70], [64, 64], [100, 3], [127, 127], [130, 64]), kind: kinds }
+    ), { maxLength: 12 })
     fc.assert(fc.property(points, points, (before, after) => {
       const boxed = list => list.map(({ at: [x, y], kind }) => ({ boxes: [[x, y, x, y]], type: 'Point', kind }))
       // at each place: equal ones cancel out, of the others as many as can be are changed
       const expected = []
       for (const place of new Set([...before, ...after].map(({ at }) => text(at)))) {
-        const [olds, news] = [before, after].map(list => list.filter(({ at }) => text(at) === place).map(({ kind }) => kind))
-        for (const kind of [...olds]) if (news.includes(kind)) [olds, news].forEach(list => list.splice(list.indexOf(kind), 1))
+        const [olds, news] =
+          [before, after].map(list => list.filter(({ at }) => text(at) === place).map(({ kind }) => kind))
+        for (const kind of [...olds]) if (news.includes(kind)) {
+          [olds, news].forEach(list => list.splice(list.indexOf(kind), 1))
+        }
         const changed = Math.min(olds.length, news.length)
-        expected.push(...Array(changed).fill('changed'), ...Array(olds.length - changed).fill('removed'), ...Array(news.length - changed).fill('added'))
+        expected.push(...Array(changed).fill('changed'), ...Array(olds.length - changed).fill('removed'),
+          ...Array(news.length - changed).fill('added'))
       }
       const differ = new FeatureDiff()
       for (const tile of tiles) differ.add(tile, encode(boxed(before), tile), encode(boxed(after), tile, true))
@@ -91,7 +108,8 @@ describe('differences of features', () => {
     }), { seed: 22, numRuns: 400 })
   })
 
-  const point = (id, x, properties = {}) => ({ ...(id !== undefined && { id }), type: 'Point', lines: [[[x, 10]]], properties })
+  const point =
+    (id, x, properties = {}) => ({ ...(id !== undefined && { id }), type: 'Point', lines: [[[x, 10]]], properties })
   const compare = (before, after, options) => {
     const differ = new FeatureDiff(options)
     differ.add({ z: 0, x: 0, y: 0 }, before && encodeTile(before), after && encodeTile(after))
@@ -100,15 +118,20 @@ describe('differences of features', () => {
 
   it('are GeoJSON with the attributes of both times', () => {
     const line = { id: 7, type: 'LineString', lines: [[[0, 2048], [2048, 2048]]] }
-    const [found, ...others] = compare({ roads: [{ ...line, properties: { name: 'A1', lanes: 2 } }] }, { roads: [{ ...line, properties: { name: 'A1', lanes: 3, toll: true } }] })
+    const [found, ...others] = compare({ roads: [{ ...line, properties: { name: 'A1', lanes: 2 } }] },
+      { roads: [{ ...line, properties: { name: 'A1', lanes: 3, toll: true } }] })
     assert.deepEqual(found, {
       type: 'Feature', id: 7,
-      properties: { name: 'A1', lanes: 3, toll: true, change: 'changed', source_layer: 'roads', before: { name: 'A1', lanes: 2 } },
+      properties: {
+        name: 'A1', lanes: 3, toll: true, change: 'changed', source_layer: 'roads', before: { name: 'A1', lanes: 2 }
+      },
       geometry: { type: 'LineString', coordinates: [[-180, 0], [0, 0]] }
     })
     assert.deepEqual(others, [])
     const [named] = compare(undefined, { roads: [point(1, 5, { change: 'x', before: 'y', source_layer: 'z' })] })
-    assert.deepEqual(named.properties, { change: 'added', source_layer: 'roads', _change: 'x', _before: 'y', _source_layer: 'z' }, 'attributes of these names are kept')
+    assert.deepEqual(named.properties, {
+      change: 'added', source_layer: 'roads', _change: 'x', _before: 'y', _source_layer: 'z'
+    }, 'attributes of these names are kept')
   })
 
   it('have polygons with holes as RFC 7946 winds them, and one geometry for the parts in all tiles', () => {
@@ -120,7 +143,9 @@ describe('differences of features', () => {
     const [{ geometry }] = [...differ.features()]
     assert.equal(geometry.type, 'MultiPolygon')
     assert.equal(geometry.coordinates.length, 2)
-    const area = points => points.reduce((sum, [x, y], at) => sum + x * points[(at + 1) % points.length][1] - points[(at + 1) % points.length][0] * y, 0)
+    const area = points => points.reduce(
+      (sum, [x, y], at) => sum + x * points[(at + 1) % points.length][1] - points[(at + 1) % points.length][0] * y, 0
+    )
     for (const [outer, hole] of geometry.coordinates) assert.ok(area(outer) > 0 && area(hole) < 0)
     const [west, north] = [xToLon(0.25, 1), yToLat(0.25, 1)].map(degrees => +degrees.toFixed(9))
     assert.ok(geometry.coordinates[0][1].some(([lon, lat]) => lon === west && lat === north), 'where the hole begins')
@@ -128,7 +153,8 @@ describe('differences of features', () => {
 
   it('do not rely on ids that a layer repeats, or that only number the features', () => {
     const repeated = compare({ poi: [point(1, 5), point(1, 9)] }, { poi: [point(1, 9), point(1, 13)] })
-    assert.deepEqual(repeated.map(({ id, properties }) => [id, properties.change]), [[undefined, 'removed'], [undefined, 'added']])
+    assert.deepEqual(repeated.map(({ id, properties }) => [id, properties.change]),
+      [[undefined, 'removed'], [undefined, 'added']])
     const [before, after] = [{ poi: [point(1, 5), point(2, 9)] }, { poi: [point(1, 3), point(2, 5), point(3, 9)] }]
     assert.equal(compare(before, after).length, 3)
     assert.deepEqual(compare(before, after, { ids: false }).map(({ properties }) => properties.change), ['added'])
@@ -152,7 +178,9 @@ describe('differences of features', () => {
   })
 
   it('refuse a damaged tile', () => {
-    assert.throws(() => new FeatureDiff().add({ z: 0, x: 0, y: 0 }, new Uint8Array([0x1a, 0x05, 0x78, 0x02, 0x12, 0x09, 0x01])))
+    assert.throws(
+      () => new FeatureDiff().add({ z: 0, x: 0, y: 0 }, new Uint8Array([0x1a, 0x05, 0x78, 0x02, 0x12, 0x09, 0x01]))
+    )
   })
 })
 
@@ -160,14 +188,17 @@ describe('the canonical text of a vector tile', () => {
   const lists = fc.array(fc.record({
     id: fc.option(fc.integer({ min: 0, max: 2 ** 40 }), { nil: undefined }),
     type: fc.constantFrom('Point', 'LineString', 'Polygon'),
-    lines: fc.array(fc.array(fc.tuple(fc.integer({ min: -99, max: 4200 }), fc.integer({ min: -99, max: 4200 })), { minLength: 3, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
-    properties: fc.dictionary(fc.constantFrom('name', 'kind', '__proto__', 'n'), fc.oneof(fc.string(), fc.integer({ min: 0, max: 1e6 }), fc.boolean(), fc.constantFrom(0.5, -1.25)))
+    lines: fc.array(fc.array(fc.tuple(fc.integer({ min: -99, max: 4200 }), fc.integer({ min: -99, max: 4200 })),
+      { minLength: 3, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+    properties: fc.dictionary(fc.constantFrom('name', 'kind', '__proto__', 'n'),
+      fc.oneof(fc.string(), fc.integer({ min: 0, max: 1e6 }), fc.boolean(), fc.constantFrom(0.5, -1.25)))
   }), { maxLength: 5 })
 
   it('is the same however the features were encoded, and another for other features', () => {
     fc.assert(fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'c'), lists), fc.dictionary(fc.constantFrom('a', 'b'), lists), (one, other) => {
       assert.equal(canonicalText(encodeTile(one)), canonicalText(encodeTile(one, { other: true })))
-      assert.equal(canonicalText(encodeTile(one)) === canonicalText(encodeTile(other, { other: true })), meaning(one) === meaning(other))
+      assert.equal(canonicalText(encodeTile(one)) === canonicalText(encodeTile(other, { other: true })),
+        meaning(one) === meaning(other))
     }), { seed: 23, numRuns: 400 })
 
     // what the model takes for the same: of every layer that has features, the polygons in their order, and the others
@@ -186,12 +217,14 @@ describe('the canonical text of a vector tile', () => {
     const feature = (type, name) => ({ type, lines: [[[0, 0], [0, 9], [9, 9]]], properties: { name } })
     for (const [type, isSame] of [['Point', true], ['LineString', true], ['Polygon', false]]) {
       const [lake, wood] = ['lake', 'wood'].map(name => feature(type, name))
-      assert.equal(canonicalText(encodeTile({ a: [lake, wood] })) === canonicalText(encodeTile({ a: [wood, lake] })), isSame, type)
+      assert.equal(canonicalText(encodeTile({ a: [lake, wood] })) === canonicalText(encodeTile({ a: [wood, lake] })),
+        isSame, type)
     }
   })
 
   it('tells values of other types and another extent apart, and does not guess at numbers beyond 2^53', () => {
-    const tile = (value, extent, id) => canonicalText(encodeTile({ a: [{ id, type: 'Point', lines: [[[1, 1]]], properties: { value } }] }, { extent }))
+    const tile = (value, extent, id) =>
+      canonicalText(encodeTile({ a: [{ id, type: 'Point', lines: [[[1, 1]]], properties: { value } }] }, { extent }))
     assert.notEqual(tile(1), tile('1'))
     assert.notEqual(tile(true), tile('true'))
     assert.notEqual(tile(1), tile(1, 8192))

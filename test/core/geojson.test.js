@@ -16,17 +16,23 @@ describe('areas in GeoJSON', () => {
     'a feature': feature(BOX),
     'a multipolygon of one': { type: 'MultiPolygon', coordinates: [BOX.coordinates] },
     'a collection of features': collection(feature(BOX)),
-    'a collection with features that are nowhere': collection(feature(null), feature(BOX), feature({ type: 'MultiPolygon', coordinates: [] }), feature(polygon())),
+    'a collection with features that are nowhere': collection(feature(null),
+      feature(BOX), feature({ type: 'MultiPolygon', coordinates: [] }), feature(polygon())),
     'a collection of geometries': { type: 'GeometryCollection', geometries: [BOX] },
-    'a collection of collections': collection(feature({ type: 'GeometryCollection', geometries: [BOX] }), collection(feature(BOX))),
+    'a collection of collections': collection(feature({ type: 'GeometryCollection', geometries: [BOX] }),
+      collection(feature(BOX))),
     'two halves': collection(feature(polygon(square(0, 0, 5, 10))), feature(polygon(square(5, 0, 10, 10)))),
     'a ring the other way round': polygon([...BOX.coordinates[0]].reverse()),
     'positions with a height': polygon(square(0, 0, 10, 10).map(position => [...position, 431])),
     'points repeated': polygon(square(0, 0, 10, 10).flatMap(position => [position, position])),
-    'a collapsed island among others': { type: 'MultiPolygon', coordinates: [BOX.coordinates, [[[40, 40], [41, 41], [40, 40], [40, 40]]]] },
+    'a collapsed island among others': {
+      type: 'MultiPolygon', coordinates: [BOX.coordinates, [[[40, 40], [41, 41], [40, 40], [40, 40]]]]
+    },
     'a hole without an inside': polygon(square(0, 0, 10, 10), [[2, 2], [4, 4], [3, 3], [2, 2]]),
     'a hole without an inside, and elsewhere': polygon(square(0, 0, 10, 10), [[20, 20], [40, 40], [30, 30], [20, 20]]),
-    'the system named that GeoJSON has anyway': { ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:OGC:1.3:CRS84' } } },
+    'the system named that GeoJSON has anyway': {
+      ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:OGC:1.3:CRS84' } }
+    },
     'members nobody knows': { ...BOX, id: 7, bbox: [1, 2, 3, 4], foreign: { members: true } },
     'a box one world to the east': polygon(square(360, 0, 370, 10)),
     'a box one world to the west': polygon(square(-360, 0, -350, 10))
@@ -42,8 +48,10 @@ describe('areas in GeoJSON', () => {
     'no GeoJSON': [{ hello: 1 }, /of type undefined/],
     'TopoJSON': [{ type: 'Topology', objects: {} }, /of type "Topology"/],
     'a point': [{ type: 'Point', coordinates: [0, 0] }, /of type "Point", which has no inside/],
-    'a line': [feature({ type: 'LineString', coordinates: square(0, 0, 1, 1) }), /geometry of the GeoJSON is of type "LineString"/],
-    'a point among polygons': [collection(feature(BOX), feature({ type: 'Point', coordinates: [0, 0] })), /feature 2 of the GeoJSON/],
+    'a line': [feature({ type: 'LineString', coordinates: square(0, 0, 1, 1) }),
+      /geometry of the GeoJSON is of type "LineString"/],
+    'a point among polygons': [collection(feature(BOX), feature({ type: 'Point', coordinates: [0, 0] })),
+      /feature 2 of the GeoJSON/],
     'a feature without a geometry member': [{ type: 'Feature' }, /geometry of the GeoJSON is undefined/],
     'a collection without features': [{ type: 'FeatureCollection' }, /no list of features/],
     'an empty collection': [collection(), /has no polygon/],
@@ -55,25 +63,35 @@ describe('areas in GeoJSON', () => {
     'a ring that is none': [polygon('ring'), /ring 1 of the GeoJSON is "ring"/],
     'a ring of three': [polygon([[0, 0], [1, 1], [0, 0]]), /3 positions.*at least 4/],
     'an open ring': [polygon([[0, 0], [1, 0], [1, 1], [0, 1]]), /not closed: it starts at \[0,0\] and ends at \[0,1\]/],
-    'an open hole': [polygon(square(0, 0, 10, 10), [[1, 1], [2, 1], [2, 2], [1, 2]]), /ring 2 of the GeoJSON is not closed/],
-    'texts for numbers': [polygon([['0', '0'], ['1', '0'], ['1', '1'], ['0', '0']]), /position 1 of ring 1 .* not \[longitude, latitude\]/],
+    'an open hole': [polygon(square(0, 0, 10, 10), [[1, 1], [2, 1], [2, 2], [1, 2]]),
+      /ring 2 of the GeoJSON is not closed/],
+    'texts for numbers': [polygon([['0', '0'], ['1', '0'], ['1', '1'], ['0', '0']]),
+      /position 1 of ring 1 .* not \[longitude, latitude\]/],
     'one number': [polygon([[0], [1], [2], [0]]), /not \[longitude, latitude\]/],
     'no number': [polygon([[0, 0], [null, 0], [1, 1], [0, 0]]), /position 2 of ring 1/],
     'metres': [polygon(square(1113194, 5e6, 1113195, 6e6)), /latitude 5000000: .* in degrees/],
     'longitudes far out': [polygon(square(1000, 0, 1001, 1)), /longitude 1000/],
     'a latitude beyond the pole': [polygon(square(0, 80, 10, 90.5)), /latitude 90.5/],
-    'another system': [{ ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:EPSG::3857' } } }, /EPSG::3857/],
+    'another system': [{ ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:EPSG::3857' } } },
+      /EPSG::3857/],
     'another system of a member': [collection(feature({ ...BOX, crs: { type: 'link' } })), /coordinate system is/],
     'a line there and back': [polygon([[0, 0], [5, 5], [10, 10], [0, 0]]), /no inside: its points lie on one line/],
     'one point': [polygon([[3, 3], [3, 3], [3, 3], [3, 3]]), /no inside/],
     'a polygon its hole takes away': [polygon(square(0, 0, 1, 1), square(0, 0, 1, 1)), /it has no inside/],
-    'edges that are all walked there and back': [polygon([[0, 0], [10, 10], [0, 0], [10, 0], [0, 0]]), /it has no inside/],
+    'edges that are all walked there and back': [
+      polygon([[0, 0], [10, 10], [0, 0], [10, 0], [0, 0]]), /it has no inside/
+    ],
     'the pole alone': [polygon(square(0, 86, 10, 89)), /beyond latitude 85\.05/],
-    'a rectangle that may go either way round': [polygon(square(-170, -20, 170, 20)), /goes from -170 to 170: write -190 for 170 if it crosses the antimeridian, or add a point between/],
+    'a rectangle that may go either way round': [polygon(square(-170, -20, 170, 20)),
+      /goes from -170 to 170: write -190 for 170 if it crosses the antimeridian, or add a point between/],
     'its other direction': [polygon(square(170, -20, -170, 20)), /goes from 170 to -170: write 190 for -170/],
-    'more than the world': [polygon([[-190, 0], [-20, 0], [150, 0], [200, 0], [200, 10], [150, 10], [-20, 10], [-190, 10], [-190, 0]]), /wider than the world: -190 to 200/],
+    'more than the world': [
+      polygon([[-190, 0], [-20, 0], [150, 0], [200, 0], [200, 10], [150, 10], [-20, 10], [-190, 10], [-190, 0]]),
+      /wider than the world: -190 to 200/
+    ],
     'one step round the world and more': [polygon(square(-200, 0, 200, 10)), /goes from -200 to 200/],
-    'a step of more than half the world': [polygon([[-120, 0], [120, 0], [0, 50], [-120, 0]]), /goes from -120 to 120: write -240 for 120/]
+    'a step of more than half the world': [polygon([[-120, 0], [120, 0], [0, 50], [-120, 0]]),
+      /goes from -120 to 120: write -240 for 120/]
   }
   for (const [what, [object, message]] of Object.entries(refused)) {
     it(`is not ${what}`, () => {
@@ -93,7 +111,8 @@ describe('areas in GeoJSON', () => {
 
   it('is no pit of lists, which no message can show', () => {
     const deep = JSON.parse('['.repeat(1e5) + ']'.repeat(1e5))
-    for (const object of [deep, { type: deep }, { type: 'Polygon', coordinates: deep }, { type: 'Polygon', coordinates: [[deep, 1, 2, 3]] }, { ...BOX, crs: deep }]) {
+    for (const object of [deep, { type: deep }, { type: 'Polygon', coordinates: deep },
+      { type: 'Polygon', coordinates: [[deep, 1, 2, 3]] }, { ...BOX, crs: deep }]) {
       assert.equal(codeOf(() => parseArea({ polygon: object })), 'BAD_AREA')
     }
   })
@@ -113,7 +132,8 @@ describe('areas in GeoJSON', () => {
     const unwrapped = outline.map(([lon, lat]) => [lon < 0 ? lon + 360 : lon, lat])
     assert.deepEqual(columns(polygon(outline)), columns(polygon(unwrapped)))
     assert.deepEqual(columns(polygon([...outline].reverse())), columns(polygon(unwrapped)))
-    assert.deepEqual(columns(polygon([[178, -20], [180, -15], [-180, -15], [-178, -17], [-179, -21], [178, -20]])), columns(polygon([[178, -20], [180, -15], [182, -17], [181, -21], [178, -20]])))
+    assert.deepEqual(columns(polygon([[178, -20], [180, -15], [-180, -15], [-178, -17], [-179, -21], [178, -20]])),
+      columns(polygon([[178, -20], [180, -15], [182, -17], [181, -21], [178, -20]])))
     assert.deepEqual(parseArea({ polygon: polygon(outline) }).bbox, [178, -21, -178, -15])
   })
 
@@ -130,11 +150,15 @@ describe('areas in GeoJSON', () => {
   })
 
   it('reads the land of the world', () => {
-    const topology = JSON.parse(readFileSync(new URL('../../node_modules/world-atlas/land-110m.json', import.meta.url), 'utf8'))
+    const topology =
+      JSON.parse(readFileSync(new URL('../../node_modules/world-atlas/land-110m.json', import.meta.url), 'utf8'))
     const land = parseArea({ polygon: feature110(topology, topology.objects.land) })
     const at = (lon, lat) => { const { z, x, y } = tileAt(lon, lat, 7); return land.has(z, x, y) }
-    for (const [lon, lat] of [[10, 50], [-100, 40], [133, -25], [0, -80], [-170, -84], [100, -80], [175, 67], [-175, 66.5], [45, -70], [100, 60]]) assert.ok(at(lon, lat), `land at ${lon}, ${lat}`)
-    for (const [lon, lat] of [[-30, 40], [-150, 0], [80, -30], [170, 50], [-170, 20], [0, 75], [-120, -60]]) assert.ok(!at(lon, lat), `sea at ${lon}, ${lat}`)
+    for (const [lon, lat] of [[10, 50], [-100, 40], [133, -25], [0, -80], [-170, -84],
+      [100, -80], [175, 67], [-175, 66.5], [45, -70], [100, 60]]) assert.ok(at(lon, lat), `land at ${lon}, ${lat}`)
+    for (const [lon, lat] of [[-30, 40], [-150, 0], [80, -30], [170, 50], [-170, 20], [0, 75], [-120, -60]]) {
+      assert.ok(!at(lon, lat), `sea at ${lon}, ${lat}`)
+    }
   })
 
   it('reads a coast of a hundred thousand points', () => {

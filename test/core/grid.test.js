@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
-  MAX_LATITUDE, checkTile, countTiles, flipY, parseBbox, parseQuadkey, parseZooms, quadkey, selector, tileAt, tileBounds, tileRanges
+  MAX_LATITUDE, checkTile, countTiles, flipY, parseBbox, parseQuadkey,
+  parseZooms, quadkey, selector, tileAt, tileBounds, tileRanges
 } from '../../core/index.js'
 import { refusesAll, tile } from './helpers.js'
 
@@ -9,7 +10,8 @@ import { refusesAll, tile } from './helpers.js'
 const longitude = fc.integer({ min: -180e6, max: 180e6 }).map(value => value / 1e6)
 const latitude = fc.integer({ min: -90e6, max: 90e6 }).map(value => value / 1e6)
 /** Half of them cross the antimeridian. */
-const bbox = fc.tuple(longitude, latitude, longitude, latitude).map(([w, a, e, b]) => [w, Math.min(a, b), e, Math.max(a, b)])
+const bbox = fc.tuple(longitude, latitude, longitude, latitude)
+  .map(([w, a, e, b]) => [w, Math.min(a, b), e, Math.max(a, b)])
 /** Edges that lie exactly on edges of tiles, where rounding hurts. */
 const edgeBbox = fc.tuple(fc.nat(16), fc.nat(16), fc.nat(16), fc.nat(16)).map(([a, b, c, d]) => {
   const [, , , north] = tileBounds(4, 0, Math.min(b, d))
@@ -62,7 +64,8 @@ describe('the grid', () => {
   it('refuses tiles outside the pyramid', () => {
     assert.deepEqual(checkTile(30, 2 ** 30 - 1, 0), { z: 30, x: 2 ** 30 - 1, y: 0 })
     refusesAll(address => checkTile(...address), [
-      [-1, 0, 0], [31, 0, 0], [0, 1, 0], [0, 0, 1], [3, 8, 0], [3, 0, -1], [1.5, 0, 0], [3, 0.5, 0], ['3', 0, 0], [3, '0', 0], [NaN, 0, 0], [3, 0, undefined], [Infinity, 0, 0]
+      [-1, 0, 0], [31, 0, 0], [0, 1, 0], [0, 0, 1], [3, 8, 0], [3, 0, -1],
+      [1.5, 0, 0], [3, 0.5, 0], ['3', 0, 0], [3, '0', 0], [NaN, 0, 0], [3, 0, undefined], [Infinity, 0, 0]
     ], 'BAD_TILE')
   })
 
@@ -105,7 +108,8 @@ describe('quadkeys', () => {
 describe('areas', () => {
   it('hold exactly the tiles they touch, at every low zoom', () => {
     fc.assert(fc.property(bbox, fc.nat(4), (box, z) => {
-      fc.pre(box[1] < box[3] && box[0] !== box[2] && box[0] !== 180 && box[2] !== -180 && box[3] > -MAX_LATITUDE && box[1] < MAX_LATITUDE)
+      fc.pre(box[1] < box[3] && box[0] !== box[2] && box[0] !== 180 &&
+        box[2] !== -180 && box[3] > -MAX_LATITUDE && box[1] < MAX_LATITUDE)
       assert.deepEqual(enumerate(box, z).sort(), bruteForce(box, z))
     }), { numRuns: 300 })
   })
@@ -124,7 +128,8 @@ describe('areas', () => {
   })
 
   it('reach over the antimeridian when west is greater than east', () => {
-    assert.deepEqual(tileRanges([170, -10, -170, 10], 3), [{ x0: 0, x1: 0, y0: 3, y1: 4 }, { x0: 7, x1: 7, y0: 3, y1: 4 }])
+    assert.deepEqual(tileRanges([170, -10, -170, 10], 3),
+      [{ x0: 0, x1: 0, y0: 3, y1: 4 }, { x0: 7, x1: 7, y0: 3, y1: 4 }])
     assert.deepEqual(tileRanges([170, -10, -170, 10], 0), [{ x0: 0, x1: 0, y0: 0, y1: 0 }])
     assert.deepEqual(tileRanges([10, 0, 5, 10], 1), [{ x0: 0, x1: 1, y0: 0, y1: 0 }], 'nearly all the way round')
   })
@@ -162,7 +167,9 @@ describe('what a person types for an area', () => {
     assert.deepEqual(parseBbox('5.9,45.8,10.5,47.8'), [5.9, 45.8, 10.5, 47.8])
     assert.deepEqual(parseBbox(' 170, -10 ,-170,10'), [170, -10, -170, 10])
     assert.deepEqual(parseBbox([1, 2, 3, 4]), [1, 2, 3, 4])
-    refusesAll(parseBbox, ['', ',,,', '1,2,3', '1,2,3,4,5', '1,2,3,x', '1,2,,4', '-181,0,0,1', '0,0,181,1', '0,-91,0,0', '0,0,0,91', '0,2,0,1', '0,0,0,NaN', 'Infinity,0,0,0', [1, 2, 3], ['1', '2', '3', '4'], null, undefined, 5], 'BAD_BBOX')
+    refusesAll(parseBbox,
+      ['', ',,,', '1,2,3', '1,2,3,4,5', '1,2,3,x', '1,2,,4', '-181,0,0,1', '0,0,181,1', '0,-91,0,0', '0,0,0,91',
+        '0,2,0,1', '0,0,0,NaN', 'Infinity,0,0,0', [1, 2, 3], ['1', '2', '3', '4'], null, undefined, 5], 'BAD_BBOX')
   })
 
   it('is one zoom or a range of zooms', () => {
@@ -170,6 +177,7 @@ describe('what a person types for an area', () => {
     assert.deepEqual(parseZooms('0-14'), { min: 0, max: 14 })
     assert.deepEqual(parseZooms(30), { min: 30, max: 30 })
     assert.deepEqual(parseZooms({ min: 1, max: 2 }), { min: 1, max: 2 })
-    refusesAll(parseZooms, ['', '-1', '31', '3-2', '1-31', '1-', 'a', '1,2', '1.5', ' 1', '100', null, undefined, {}, -1, 1.5], 'BAD_ZOOM')
+    refusesAll(parseZooms,
+      ['', '-1', '31', '3-2', '1-31', '1-', 'a', '1,2', '1.5', ' 1', '100', null, undefined, {}, -1, 1.5], 'BAD_ZOOM')
   })
 })

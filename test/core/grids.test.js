@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import proj4 from 'proj4'
 import { checkGrid } from '../../core/grids/trial.js'
-import { gridNames, gridOf, isSameGrid, parseArea, areaFrom, registerProj4, soundLayers, tileRanges } from '../../core/index.js'
+import { gridNames, gridOf, isSameGrid, parseArea, areaFrom,
+  registerProj4, soundLayers, tileRanges } from '../../core/index.js'
 import { tileMatrixSets } from '../../core/grids/sets.js'
 import { Extent, widen } from '../../core/store/extent.js'
 
@@ -13,7 +14,8 @@ const town = {
   id: 'Town',
   crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
   tileMatrices: [[100, 3, 2], [40, 7, 5]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
-    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize, pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
+    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
+    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
   }))
 }
 const grids = [...gridNames().slice(1), town].map(grid => gridOf({ grid }))
@@ -30,7 +32,8 @@ describe('grids', () => {
   it('are Web Mercator where a layer names none', () => {
     const grid = gridOf()
     assert.equal(grid, gridOf({ grid: 'WebMercatorQuad' }))
-    assert.deepEqual([grid.isWebMercator, grid.crs, grid.firstZoom, grid.lastZoom, grid.tileSize], [true, 'EPSG:3857', 0, 30, 256])
+    assert.deepEqual([grid.isWebMercator, grid.crs, grid.firstZoom, grid.lastZoom, grid.tileSize],
+      [true, 'EPSG:3857', 0, 30, 256])
     assert.deepEqual(grid.ranges([5.9, 45.8, 10.5, 47.8], 9), tileRanges([5.9, 45.8, 10.5, 47.8], 9))
     assert.equal(grid.matrix(0).scaleDenominator, 559082264.0287178)
     assert.equal(gridOf({ tileSize: 512 }).matrix(0).scaleDenominator, 559082264.0287178 / 2)
@@ -38,11 +41,13 @@ describe('grids', () => {
 
   it('have the figures of their registers', () => {
     const set = name => tileMatrixSets[name]()
-    const [first, last] = [set('EuropeanETRS89_LAEAQuad').tileMatrices[0], set('EuropeanETRS89_LAEAQuad').tileMatrices[15]]
+    const [first, last] =
+      [set('EuropeanETRS89_LAEAQuad').tileMatrices[0], set('EuropeanETRS89_LAEAQuad').tileMatrices[15]]
     assert.deepEqual([first.cellSize, first.pointOfOrigin, last.matrixWidth], [17578.125, [5500000, 2000000], 32768])
     assert.ok(Math.abs(last.scaleDenominator - 1915.86358206612) < 1e-8)
     const degrees = set('WorldCRS84Quad').tileMatrices
-    assert.deepEqual([degrees[0].matrixWidth, degrees[0].matrixHeight, degrees[0].cellSize, degrees[3].matrixWidth], [2, 1, 0.703125, 16])
+    assert.deepEqual([degrees[0].matrixWidth, degrees[0].matrixHeight, degrees[0].cellSize, degrees[3].matrixWidth],
+      [2, 1, 0.703125, 16])
     assert.ok(Math.abs(degrees[0].scaleDenominator - 279541132.014358) < 1e-3)
     const swiss = set('LV95').tileMatrices
     assert.equal(swiss.length, 29)
@@ -58,8 +63,10 @@ describe('grids', () => {
 
   it('turn degrees into coordinates as PROJ does', () => {
     for (const [crs, lon, lat, east, north] of [
-      ['LV95', 9.5, 47.2, 2756178.4598, 1229724.2563], ['EuropeanETRS89_LAEAQuad', 9.5, 47.2, 4283084.6649, 2676397.6743],
-      ['DE_EPSG_25832_ADV', 9.5, 47.2, 537870.6711, 5227511.0190], ['UPSArcticWGS84Quad', 45, 80, 2786975.2961, 1213024.7039],
+      ['LV95', 9.5, 47.2, 2756178.4598, 1229724.2563],
+      ['EuropeanETRS89_LAEAQuad', 9.5, 47.2, 4283084.6649, 2676397.6743],
+      ['DE_EPSG_25832_ADV', 9.5, 47.2, 537870.6711, 5227511.0190],
+      ['UPSArcticWGS84Quad', 45, 80, 2786975.2961, 1213024.7039],
       ['UPSAntarcticWGS84Quad', -120, -80, 1036156.0422, 1443524.4315], [town, 5.3, 52.1, 149024.9378, 456865.1148]
     ]) {
       const grid = gridOf({ grid: crs })
@@ -73,13 +80,17 @@ describe('grids', () => {
   it('number their zooms so that 2^z columns and rows are enough', () => {
     assert.deepEqual(grids.map(({ firstZoom }) => firstZoom), [1, 0, 0, 0, 0, 0, 2])
     for (const grid of grids) {
-      for (const { z, columns, rows } of grid.matrices) assert.ok(columns <= 2 ** z && rows <= 2 ** z, `${grid.id} ${z}`)
+      for (const { z, columns, rows } of grid.matrices) {
+        assert.ok(columns <= 2 ** z && rows <= 2 ** z, `${grid.id} ${z}`)
+      }
     }
     const grid = gridOf({ grid: town })
     assert.equal(grid.zoomOf('t1'), 3)
     assert.equal(grid.zoomOf('3'), undefined)
     assert.deepEqual(grid.check(3, 6, 4), { z: 3, x: 6, y: 4 })
-    for (const [z, x, y] of [[3, 7, 4], [3, 6, 5], [1, 0, 0], [4, 0, 0], [3, -1, 0], [3, 0.5, 0]]) assert.throws(() => grid.check(z, x, y), { code: 'BAD_TILE' })
+    for (const [z, x, y] of [[3, 7, 4], [3, 6, 5], [1, 0, 0], [4, 0, 0], [3, -1, 0], [3, 0.5, 0]]) {
+      assert.throws(() => grid.check(z, x, y), { code: 'BAD_TILE' })
+    }
   })
 
   it('know whether each zoom halves the one before', () => {
@@ -88,7 +99,9 @@ describe('grids', () => {
 
   it('find the tile again from its middle, and from its bounds', () => {
     for (const grid of grids) {
-      for (const z of [grid.firstZoom, grid.firstZoom + 1, Math.min(grid.firstZoom + 9, grid.lastZoom), grid.lastZoom]) {
+      for (
+        const z of [grid.firstZoom, grid.firstZoom + 1, Math.min(grid.firstZoom + 9, grid.lastZoom), grid.lastZoom]
+      ) {
         const { columns, rows } = grid.matrix(z)
         const [x, y] = [Math.floor(columns * 0.4), Math.floor(rows * 0.45)]
         const [left, bottom, right, top] = grid.extent(z, x, y)
@@ -111,7 +124,13 @@ describe('grids', () => {
     const middle = gridOf({ grid: 'UPSArcticWGS84Quad' }).tileBounds(0, 0, 0)
     assert.deepEqual([middle[0], middle[2], middle[3]], [-180, 180, 90])
     // over the antimeridian
-    const fiji = gridOf({ grid: { id: 'Fiji', crs: 'EPSG:32760', tileMatrices: [{ ...town.tileMatrices[0], cellSize: 2000, pointOfOrigin: [500000, 8400000], matrixWidth: 1, matrixHeight: 1 }] } })
+    const fiji = gridOf(
+      {
+        grid: { id: 'Fiji', crs: 'EPSG:32760', tileMatrices: [
+          { ...town.tileMatrices[0], cellSize: 2000, pointOfOrigin: [500000, 8400000], matrixWidth: 1, matrixHeight: 1 }
+        ] }
+      }
+    )
     const [left, , right] = fiji.bounds
     assert.ok(left > 176 && left < 178 && right < -177 && right > -179, `${left} ${right}`)
     assert.deepEqual(fiji.ranges([179.9, -18, -179.9, -17], 0), [{ x0: 0, x1: 0, y0: 0, y1: 0 }])
@@ -132,20 +151,26 @@ describe('grids', () => {
     const [matrix] = town.tileMatrices
     const bad = fields => () => gridOf({ grid: { ...town, ...fields } })
     for (const [grid, why] of [
-      ['LV96', /there is no "LV96"/], [{ ...town, crs: 'EPSG:99999' }, /EPSG:99999 is not known/], [{ ...town, crs: undefined }, /no crs/], [{ id: 'x y' }, /id/],
-      [7, /name/], [{ ...town, tileMatrices: [] }, /tileMatrices/], [{ ...town, tileMatrices: [matrix, matrix] }, /same id/],
-      [{ ...town, tileMatrices: [...town.tileMatrices].reverse() }, /coarse to fine/], [{ ...town, description: 'x'.repeat(60_000) }, /50000 characters/],
+      ['LV96', /there is no "LV96"/], [{ ...town, crs: 'EPSG:99999' }, /EPSG:99999 is not known/],
+      [{ ...town, crs: undefined }, /no crs/], [{ id: 'x y' }, /id/],
+      [7, /name/], [{ ...town, tileMatrices: [] }, /tileMatrices/],
+      [{ ...town, tileMatrices: [matrix, matrix] }, /same id/],
+      [{ ...town, tileMatrices: [...town.tileMatrices].reverse() }, /coarse to fine/],
+      [{ ...town, description: 'x'.repeat(60_000) }, /50000 characters/],
       [JSON.parse('['.repeat(5000) + ']'.repeat(5000)), /nested too deep/], ['constructor', /there is no/]
     ]) assert.throws(() => gridOf({ grid }), error => error.code === 'BAD_GRID' && why.test(error.message), why.source)
-    for (const fields of [{ cellSize: 0 }, { matrixWidth: 0 }, { matrixWidth: 2 ** 40 }, { pointOfOrigin: [1] }, { tileHeight: 128 }, { cornerOfOrigin: 'bottomLeft' }, { variableMatrixWidths: [{}] }]) {
+    for (const fields of [{ cellSize: 0 }, { matrixWidth: 0 }, { matrixWidth: 2 ** 40 },
+      { pointOfOrigin: [1] }, { tileHeight: 128 }, { cornerOfOrigin: 'bottomLeft' }, { variableMatrixWidths: [{}] }]) {
       assert.throws(bad({ tileMatrices: [{ ...matrix, ...fields }] }), { code: 'BAD_GRID' }, JSON.stringify(fields))
     }
-    assert.ok(gridOf({ grid: { ...town, crs: 'EPSG:99999', proj4: '+proj=utm +zone=31 +datum=WGS84' } }).toCrs([3, 52])[0] > 4e5)
+    assert.ok(gridOf({ grid: { ...town, crs: 'EPSG:99999', proj4: '+proj=utm +zone=31 +datum=WGS84' } })
+      .toCrs([3, 52])[0] > 4e5)
   })
 
   it('whose projection gives no places are refused, each time, and those of its layer are left out', () => {
     const of = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
-    const odd = ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
+    const odd =
+      ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
       '+proj=merc +a=1e-300', '+proj=lcc +lat_1=0 +lat_2=0', '+proj=merc +NADGRIDS=x', '+proj=merc +nadgrids=@null,x',
       '+proj=moll +x_0=NaN', '+proj=ob_tran +o_proj=moll +o_lat_p=45 +o_lon_p=0 +x_0=NaN'] // Mollweide never ends
     for (const text of [...odd, ...odd]) assert.throws(() => checkGrid({ grid: of(text) }), { code: 'BAD_GRID' }, text)
@@ -172,13 +197,17 @@ describe('grids', () => {
     const [matrix] = town.tileMatrices
     const deep = { ...matrix, cellSize: matrix.cellSize / 2 ** 20, matrixWidth: 2 ** 20, matrixHeight: 2 ** 20 }
     const points = grid => gridOf({ grid }).outline([5, 52, 5.4, 52.3]).flat().length
-    assert.equal(points({ ...town, tileMatrices: [deep] }), points({ ...town, tileMatrices: [{ ...matrix, matrixWidth: 1, matrixHeight: 1 }] }))
+    assert.equal(points({ ...town, tileMatrices: [deep] }),
+      points({ ...town, tileMatrices: [{ ...matrix, matrixWidth: 1, matrixHeight: 1 }] }))
   })
 
   it('of a layer that cannot be read leave the layer out, and no other', () => {
-    const docs = [undefined, 'LV95', town, 'LV96', { id: 'x' }].map((grid, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, ...(grid && { grid }) }))
+    const docs = [undefined, 'LV95', town, 'LV96', { id: 'x' }].map(
+      (grid, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, ...(grid && { grid }) })
+    )
     const faults = []
-    assert.deepEqual(soundLayers(docs, ({ layer }, why) => faults.push(`${layer}: ${why}`)).map(({ layer }) => layer), ['l0', 'l1', 'l2'])
+    assert.deepEqual(soundLayers(docs, ({ layer }, why) => faults.push(`${layer}: ${why}`)).map(({ layer }) => layer),
+      ['l0', 'l1', 'l2'])
     assert.match(faults.join('\n'), /^l3: bad grid: there is no "LV96".*\nl4: bad grid: it has no crs$/)
   })
 
@@ -198,9 +227,16 @@ describe('grids', () => {
       const [range] = grid.ranges(bbox, z)
       assert.ok(range, `${grid.id} ${bbox} ${z}`)
       const tiles = [...parseArea({ bbox, grid }).columns(z)]
-      const around = { x0: Math.min(...tiles.map(({ x }) => x)), x1: Math.max(...tiles.map(({ x }) => x)), y0: Math.min(...tiles.map(({ y0 }) => y0)), y1: Math.max(...tiles.map(({ y1 }) => y1)) }
-      for (const side of ['x0', 'y0']) assert.ok(range[side] <= around[side] && range[side] >= around[side] - 1, `${grid.id} ${side}`)
-      for (const side of ['x1', 'y1']) assert.ok(range[side] >= around[side] && range[side] <= around[side] + 1, `${grid.id} ${side}`)
+      const around = {
+        x0: Math.min(...tiles.map(({ x }) => x)), x1: Math.max(...tiles.map(({ x }) => x)),
+        y0: Math.min(...tiles.map(({ y0 }) => y0)), y1: Math.max(...tiles.map(({ y1 }) => y1))
+      }
+      for (const side of ['x0', 'y0']) {
+        assert.ok(range[side] <= around[side] && range[side] >= around[side] - 1, `${grid.id} ${side}`)
+      }
+      for (const side of ['x1', 'y1']) {
+        assert.ok(range[side] >= around[side] && range[side] <= around[side] + 1, `${grid.id} ${side}`)
+      }
     }
   })
 
@@ -212,7 +248,13 @@ describe('grids', () => {
 })
 
 describe('areas in other grids', () => {
-  const boxes = { WorldCRS84Quad: [[7, 46, 9, 48], [170, -20, -170, 10]], EuropeanETRS89_LAEAQuad: [[-8, 36, 3, 44], [9.9, 51.9, 10.1, 52.1]], LV95: [[6, 46, 8, 47], [8.4, 46.2, 8.6, 46.9]], DE_EPSG_25832_ADV: [[6, 48, 13, 50]], UPSArcticWGS84Quad: [[-180, 60, 180, 90], [10, 70, 60, 80], [170, 65, -160, 75]], UPSAntarcticWGS84Quad: [[-60, -85, 120, -70]], Town: [[5, 52, 5.4, 52.3]] }
+  const boxes = {
+    WorldCRS84Quad: [[7, 46, 9, 48], [170, -20, -170, 10]],
+    EuropeanETRS89_LAEAQuad: [[-8, 36, 3, 44], [9.9, 51.9, 10.1, 52.1]],
+    LV95: [[6, 46, 8, 47], [8.4, 46.2, 8.6, 46.9]], DE_EPSG_25832_ADV: [[6, 48, 13, 50]],
+    UPSArcticWGS84Quad: [[-180, 60, 180, 90], [10, 70, 60, 80], [170, 65, -160, 75]],
+    UPSAntarcticWGS84Quad: [[-60, -85, 120, -70]], Town: [[5, 52, 5.4, 52.3]]
+  }
 
   it('hold exactly the tiles that boxes touch', () => {
     for (const grid of grids) {
@@ -220,10 +262,14 @@ describe('areas in other grids', () => {
       for (const bbox of boxes[grid.id]) {
         const area = parseArea({ bbox, grid })
         const [west, south, east, north] = bbox
-        const isIn = ([lon, lat]) => lat >= south && lat <= north && (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east)
+        const isIn = ([lon, lat]) => lat >= south && lat <= north &&
+          (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east)
         const width = (east - west + 360) % 360 || 360
-        const inside = Array.from({ length: 400 }, (_, at) => [west + width * (at % 20 + 0.5) / 20, south + (north - south) * (Math.floor(at / 20) + 0.5) / 20])
-        const meets = (z, x, y) => inside.some(([lon, lat]) => { const tile = grid.tileAt(lon > 180 ? lon - 360 : lon, lat, z); return tile.x === x && tile.y === y })
+        const inside = Array.from({ length: 400 },
+          (_, at) => [west + width * (at % 20 + 0.5) / 20, south + (north - south) * (Math.floor(at / 20) + 0.5) / 20])
+        const meets = (z, x, y) => inside.some(([lon, lat]) => {
+          const tile = grid.tileAt(lon > 180 ? lon - 360 : lon, lat, z); return tile.x === x && tile.y === y
+        })
         for (const z of zooms) {
           const { columns, rows } = grid.matrix(z)
           for (let x = 0; x < columns; x++) {
@@ -231,7 +277,10 @@ describe('areas in other grids', () => {
               const touched = placesIn(grid, z, x, y).some(isIn)
               // a tile of which only a sliver is touched has no place inside
               if (touched) assert.ok(area.has(z, x, y), `${grid.id} ${bbox} touches ${z}/${x}/${y}`)
-              else if (area.has(z, x, y)) assert.ok(meets(z, x, y) || placesIn(grid, z, x, y, 200).some(isIn), `${grid.id} ${bbox} does not touch ${z}/${x}/${y}`)
+              else if (area.has(z, x, y)) {
+                assert.ok(meets(z, x, y) || placesIn(grid, z, x, y, 200).some(isIn),
+                  `${grid.id} ${bbox} does not touch ${z}/${x}/${y}`)
+              }
             }
           }
         }
@@ -255,7 +304,8 @@ describe('areas in other grids', () => {
   it('may be polygons, and both', () => {
     const grid = gridOf({ grid: 'LV95' })
     const polygon = { type: 'Polygon', coordinates: [[[7, 46.5], [8, 46.2], [8.5, 47], [7.2, 47.3], [7, 46.5]]] }
-    const [all, box, both] = [parseArea({ polygon, grid }), parseArea({ bbox: [7.5, 46, 9, 46.8], grid }), parseArea({ polygon, bbox: [7.5, 46, 9, 46.8], grid })]
+    const [all, box, both] = [parseArea({ polygon, grid }), parseArea({ bbox: [7.5, 46, 9, 46.8], grid }),
+      parseArea({ polygon, bbox: [7.5, 46, 9, 46.8], grid })]
     const z = 18
     const { columns, rows } = grid.matrix(z)
     let count = 0
@@ -285,7 +335,15 @@ describe('areas in other grids', () => {
     assert.equal(parseArea({ bbox: [100, 0, 110, 10], grid }).count({ min: 0, max: 20 }), 0)
     const polygon = { type: 'Polygon', coordinates: [[[100, 0], [101, 0], [101, 1], [100, 0]]] }
     assert.throws(() => parseArea({ polygon, grid }), error => error.code === 'BAD_AREA' && /LV95/.test(error.message))
-    assert.ok(parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 86], [90, 86], [180, 86], [270, 86], [360, 86], [360, 90], [0, 90], [0, 86]]] }, grid: gridOf({ grid: 'UPSArcticWGS84Quad' }) }).count({ min: 0, max: 5 }) > 5)
+    assert.ok(
+      parseArea(
+        {
+          polygon: { type: 'Polygon', coordinates: [
+            [[0, 86], [90, 86], [180, 86], [270, 86], [360, 86], [360, 90], [0, 90], [0, 86]]
+          ] }, grid: gridOf({ grid: 'UPSArcticWGS84Quad' })
+        }
+      ).count({ min: 0, max: 5 }) > 5
+    )
   })
 })
 
@@ -296,7 +354,8 @@ describe('what is loaded into a layer in another grid', () => {
       const extent = new Extent() // as an edit on a device counts tiles, before the layer is known
       extent.add(z, 1, 0)
       const { bounds } = widen({ grid: grid.field }, extent, { types: { 'image/png': 1 } })
-      assert.deepEqual(bounds.map(degrees => +degrees.toFixed(6)), grid.tileBounds(z, 1, 0).map(degrees => +degrees.toFixed(6)), grid.id)
+      assert.deepEqual(bounds.map(degrees => +degrees.toFixed(6)),
+        grid.tileBounds(z, 1, 0).map(degrees => +degrees.toFixed(6)), grid.id)
     }
   })
 })

@@ -25,7 +25,9 @@ export const layer = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,8}$/).filter(name 
 
 /** [z, x, y] of some tile, all zooms alike. */
 export const tile = fc.integer({ min: 0, max: 30 })
-  .chain(z => fc.tuple(fc.constant(z), fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: 2 ** z - 1 })))
+  .chain(
+    z => fc.tuple(fc.constant(z), fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: 2 ** z - 1 }))
+  )
 
 /** Whole seconds from year 1 to 9998. */
 export const seconds = fc.integer({ min: Date.UTC(2000, 0) / 1000 - 62e9, max: Date.UTC(9998, 11) / 1000 })

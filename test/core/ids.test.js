@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
-  LAYER_KINDS, RESERVED, STORE_ID, blockId, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference,
-  idsOfLayers, isAdministrative, isLayer, isTileId, layerId, layerRange, limitsId, manifestId, parseDocumentId, parseReference,
+  LAYER_KINDS, RESERVED, STORE_ID, blockId, checkLayer, checkNewLayer,
+  compareIds, compareInner, compareRows, editionId, formatReference,
+  idsOfLayers, isAdministrative, isLayer, isTileId, layerId, layerRange,
+  limitsId, manifestId, parseDocumentId, parseReference,
   parseTileId, parseTilePath, pastRange, removedId, styleId, tileId, versionId, workId
 } from '../../core/index.js'
 import { catalogue } from '../../core/errors.js'
@@ -18,13 +20,19 @@ describe('ids', () => {
     assert.equal(layerId('osm'), 'layer:osm')
     assert.equal(editionId('osm', '2024-03-01T00:00:00Z'), 'edition:osm@2024-03-01T00:00:00Z')
     assert.equal(styleId('osm', '2024-03-01T00:00:00Z'), 'style:osm@2024-03-01T00:00:00Z')
-    assert.deepEqual(parseDocumentId('style:osm@2024-03-01T00:00:00Z'), { kind: 'style', layer: 'osm', time: '2024-03-01T00:00:00Z' })
-    for (const id of ['style:osm', 'style:osm@2024', 'style:1:0:0', 'style:layer@2024-03-01T00:00:00Z']) assert.equal(parseDocumentId(id), undefined, id)
+    assert.deepEqual(parseDocumentId('style:osm@2024-03-01T00:00:00Z'),
+      { kind: 'style', layer: 'osm', time: '2024-03-01T00:00:00Z' })
+    for (const id of ['style:osm', 'style:osm@2024', 'style:1:0:0', 'style:layer@2024-03-01T00:00:00Z']) {
+      assert.equal(parseDocumentId(id), undefined, id)
+    }
   })
 
   it('tell what is about the running of a store from tiles of a layer that is called so', () => {
-    for (const id of [workId('20240301T101500123-4f9k'), 'activity:20240301T101500123-4f9k', 'token:x_-5', 'work:']) assert.equal(isAdministrative(id), id !== 'work:', id)
-    for (const id of ['work:3:1:2', 'token:3:1:2@2024-03-01T00:00:00Z', 'layer:work', 'edition:work@2024-03-01T00:00:00Z', 'osm:3:1:2', 'tilecouch', 'workshop:5']) {
+    for (const id of [workId('20240301T101500123-4f9k'), 'activity:20240301T101500123-4f9k', 'token:x_-5', 'work:']) {
+      assert.equal(isAdministrative(id), id !== 'work:', id)
+    }
+    for (const id of ['work:3:1:2', 'token:3:1:2@2024-03-01T00:00:00Z',
+      'layer:work', 'edition:work@2024-03-01T00:00:00Z', 'osm:3:1:2', 'tilecouch', 'workshop:5']) {
       assert.equal(isAdministrative(id), false, id)
     }
     assert.equal(parseDocumentId(workId('20240301T101500123-4f9k')), undefined, 'it belongs to no layer')
@@ -47,8 +55,10 @@ describe('ids', () => {
 
   it('refuse what is no tile, whatever it looks like', () => {
     refusesAll(parseTileId, [
-      '', 'osm', 'osm:1:1', 'osm:1:1:1:1', 'osm:01:0:0', 'osm:1:00:0', 'osm:1:0:0x', ' osm:1:0:0', 'osm:1:0:0 ', 'osm:1:0:0\n', 'osm:1:-1:0',
-      'osm:1:2:0', 'osm:1:0:2', 'osm:31:0:0', 'osm:1:1e0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0', '_design/x:1:0:0',
+      '', 'osm', 'osm:1:1', 'osm:1:1:1:1', 'osm:01:0:0', 'osm:1:00:0',
+      'osm:1:0:0x', ' osm:1:0:0', 'osm:1:0:0 ', 'osm:1:0:0\n', 'osm:1:-1:0',
+      'osm:1:2:0', 'osm:1:0:2', 'osm:31:0:0', 'osm:1:1e0:0', 'OSM:1:0:0',
+      'layer:1:0:0', 'edition:1:0:0', '_design/x:1:0:0',
       'osm:1:0:0@', 'osm:1:0:0@2024', 'osm:1:0:0@2024-02-30T00:00:00Z', 'osm:1:0:0@2024-01-01T00:00:00z', 'layer:osm'
     ], 'BAD_ID')
     assert.equal(isTileId(undefined), false)
@@ -81,7 +91,9 @@ describe('ids', () => {
       assert.ok(!inside(versionId('osm', oz, ox, oy, t)) && !inside(tileId('osm', oz, ox, oy)))
     }))
     const { startkey, endkey } = pastRange('osm:10:3:4')
-    for (const id of ['osm:10:3:4', 'osm:10:3:40', 'osm:10:3:40@2024-01-01T00:00:00Z', 'osm:10:3:41']) assert.ok(id < startkey || id > endkey, id)
+    for (const id of ['osm:10:3:4', 'osm:10:3:40', 'osm:10:3:40@2024-01-01T00:00:00Z', 'osm:10:3:41']) {
+      assert.ok(id < startkey || id > endkey, id)
+    }
   })
 
   it('lie in the range of their layer, and in no other', () => {
@@ -92,7 +104,9 @@ describe('ids', () => {
       }
     }))
     const { startkey, endkey } = layerRange('osm')
-    for (const id of ['osm', 'osm-2:0:0:0', 'osm2:0:0:0', 'osm_:0:0:0', 'layer:osm']) assert.ok(id < startkey || id > endkey, id)
+    for (const id of ['osm', 'osm-2:0:0:0', 'osm2:0:0:0', 'osm_:0:0:0', 'layer:osm']) {
+      assert.ok(id < startkey || id > endkey, id)
+    }
   })
 
   it('compare by part as they compare whole', () => {
@@ -106,7 +120,8 @@ describe('ids', () => {
     const numbers = [...Array(130).keys(), 999, 1000, 1001]
     for (const a of numbers) {
       for (const b of numbers) {
-        assert.equal(sign(compareInner(a, b)), sign(compareIds(`osm:9:${a}:0`, `osm:9:${b}:0`)), `columns ${a} and ${b}`)
+        assert.equal(sign(compareInner(a, b)), sign(compareIds(`osm:9:${a}:0`, `osm:9:${b}:0`)),
+          `columns ${a} and ${b}`)
         assert.equal(sign(compareRows(a, b)), sign(compareIds(`osm:9:0:${a}`, `osm:9:0:${b}`)), `rows ${a} and ${b}`)
       }
     }
@@ -118,15 +133,21 @@ describe('ids', () => {
 describe('layer names', () => {
   it('are 1 to 63 of a-z, 0-9, _ and -, and not the beginning of other ids', () => {
     for (const name of ['a', '0', 'osm', 'osm-2024_v1', 'layers', 'a'.repeat(63)]) assert.equal(checkLayer(name), name)
-    refusesAll(checkLayer, ['', '_a', '-a', 'Osm', 'a b', 'a.b', 'a/b', 'ä', 'a\n', 'layer', 'edition', 'a'.repeat(64), null, 3, undefined], 'BAD_LAYER')
+    refusesAll(checkLayer, ['', '_a', '-a', 'Osm', 'a b', 'a.b',
+      'a/b', 'ä', 'a\n', 'layer', 'edition', 'a'.repeat(64), null, 3, undefined], 'BAD_LAYER')
     assert.equal(isLayer(['osm']), false, 'a list of one is not a name')
   })
 
   it('of new layers are not those of kinds of documents, nor db; a store may have one from before', () => {
-    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'limits', 'style', 'work', 'activity', 'token', 'db', 'Osm'], 'BAD_LAYER')
+    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest',
+      'block', 'removed', 'limits', 'style', 'work', 'activity', 'token', 'db', 'Osm'], 'BAD_LAYER')
     assert.equal(checkNewLayer('dbs'), 'dbs')
-    for (const name of ['tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db']) assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
-    for (const name of RESERVED) assert.match(catalogue.BAD_LAYER.advice ?? '', new RegExp(`\\b${name}\\b`), 'people are told')
+    for (const name of ['tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db']) {
+      assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
+    }
+    for (const name of RESERVED) {
+      assert.match(catalogue.BAD_LAYER.advice ?? '', new RegExp(`\\b${name}\\b`), 'people are told')
+    }
   })
 })
 
@@ -136,14 +157,17 @@ describe('ids of the documents of some layers', () => {
     const expression = new RegExp(idsOfLayers(layers))
     const run = '20240301T101500123-4f9k'
     const idsOf = name => [
-      layerId(name), editionId(name, T), styleId(name, T), manifestId(name, T, run), manifestId(name, T, run, 2), blockId(name, '3:1:0', 'a1_-b2c3d4e5'),
+      layerId(name), editionId(name, T), styleId(name, T), manifestId(name, T, run),
+      manifestId(name, T, run, 2), blockId(name, '3:1:0', 'a1_-b2c3d4e5'),
       removedId(name, run), limitsId(name), tileId(name, 3, 1, 0), versionId(name, 3, 1, 0, T)
     ]
     for (const name of ['osm', '3', 'block', 'osm2', 'os', 'manifest', '33', 'sm']) {
       for (const id of idsOf(name)) assert.equal(expression.test(id), layers.includes(name), id)
       assert.deepEqual(new Set(idsOf('osm').map(id => parseDocumentId(id)?.kind)), new Set([...LAYER_KINDS, undefined]))
     }
-    for (const id of [STORE_ID, workId(run), 'token:osm', '_design/osm', 'osm', 'x:osm:3:1:0']) assert.equal(expression.test(id), false, id)
+    for (const id of [STORE_ID, workId(run), 'token:osm', '_design/osm', 'osm', 'x:osm:3:1:0']) {
+      assert.equal(expression.test(id), false, id)
+    }
   })
 })
 
@@ -168,6 +192,7 @@ describe('references', () => {
 describe('tile paths', () => {
   it('are z/x/y, without leading zeros', () => {
     fc.assert(fc.property(tile, ([z, x, y]) => { assert.deepEqual(parseTilePath(`${z}/${x}/${y}`), { z, x, y }) }))
-    refusesAll(parseTilePath, ['', '1/0', '1/0/0/0', '1/2/0', '1/0/2', '31/0/0', '1/-1/0', '1/a/0', '1/0/0.png', '01/0/0', '1/00/0', '1/0/ 0', '1/0/0\n', null], 'BAD_TILE')
+    refusesAll(parseTilePath, ['', '1/0', '1/0/0/0', '1/2/0', '1/0/2',
+      '31/0/0', '1/-1/0', '1/a/0', '1/0/0.png', '01/0/0', '1/00/0', '1/0/ 0', '1/0/0\n', null], 'BAD_TILE')
   })
 })

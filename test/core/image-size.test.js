@@ -3,7 +3,8 @@ import sharp from 'sharp'
 import { imageSize, tileSizeOf } from '../../core/images.js'
 import { samples } from './helpers.js'
 
-const image = (width, height, channels = /** @type {3 | 4} */ (3)) => sharp({ create: { width, height, channels, background: channels === 4 ? '#0808' : '#080' } })
+const image = (width, height, channels = /** @type {3 | 4} */ (3)) =>
+  sharp({ create: { width, height, channels, background: channels === 4 ? '#0808' : '#080' } })
 
 describe('the size of an image', () => {
   const kinds = {
@@ -29,7 +30,8 @@ describe('the size of an image', () => {
   }
 
   it('of a tile is a square of 128, 256, 512 and so on: a blank pixel says nothing of the others', async () => {
-    const sizes = await Promise.all([[128, 128], [256, 256], [512, 512], [4096, 4096], [1, 1], [64, 64], [300, 300], [256, 512], [8192, 8192]]
+    const sizes =
+      await Promise.all([[128, 128], [256, 256], [512, 512], [4096, 4096], [1, 1], [64, 64], [300, 300], [256, 512], [8192, 8192]]
       .map(async ([width, height]) => tileSizeOf(await image(width, height).png().toBuffer())))
     assert.deepEqual(sizes, [128, 256, 512, 4096, undefined, undefined, undefined, undefined, undefined])
   })
@@ -37,7 +39,10 @@ describe('the size of an image', () => {
   it('is unknown of vector tiles, of what is cut off, and of anything else', async () => {
     const all = await samples()
     assert.equal(imageSize(all.mvt), undefined)
-    for (const bytes of Object.values(all)) for (let length = 0; length < Math.min(bytes.length, 400); length++) imageSize(bytes.subarray(0, length))
-    for (const bytes of [Buffer.alloc(0), Buffer.from('<html>'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]), Buffer.from('RIFF....WEBPVP8?')]) assert.equal(imageSize(bytes), undefined)
+    for (const bytes of Object.values(all)) for (let length = 0; length < Math.min(bytes.length, 400); length++) {
+      imageSize(bytes.subarray(0, length))
+    }
+    for (const bytes of [Buffer.alloc(0), Buffer.from('<html>'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]),
+      Buffer.from('RIFF....WEBPVP8?')]) assert.equal(imageSize(bytes), undefined)
   })
 })

@@ -31,7 +31,8 @@ describe('tile images', () => {
       const bytes = images[name]
       for (let length = 1; length < bytes.length; length++) {
         const code = codeOf(() => inspect(bytes.subarray(0, length)))
-        assert.ok(code === 'TRUNCATED_IMAGE' || (code === 'UNKNOWN_IMAGE' && length < 16), `${length} of ${bytes.length} bytes: ${code}`)
+        assert.ok(code === 'TRUNCATED_IMAGE' || (code === 'UNKNOWN_IMAGE' && length < 16),
+          `${length} of ${bytes.length} bytes: ${code}`)
       }
     })
   }
@@ -51,12 +52,16 @@ describe('tile images', () => {
   })
 
   it('may have padding behind their end', () => {
-    for (const name of ['png', 'jpeg', 'webp']) assert.equal(inspect(Buffer.concat([images[name], Buffer.alloc(3)])), formats[name], name)
+    for (const name of ['png', 'jpeg', 'webp']) {
+      assert.equal(inspect(Buffer.concat([images[name], Buffer.alloc(3)])), formats[name], name)
+    }
   })
 
   it('of JPEG end with their end marker, not with half of it', () => {
     const cut = images.jpeg.subarray(0, -2)
-    for (const end of [[0x12, 0xd9], [0xff, 0xd8], [0xff], [0xd9]]) assert.equal(codeOf(() => inspect(Buffer.concat([cut, Buffer.from(end)]))), 'TRUNCATED_IMAGE', String(end))
+    for (const end of [[0x12, 0xd9], [0xff, 0xd8], [0xff], [0xd9]]) {
+      assert.equal(codeOf(() => inspect(Buffer.concat([cut, Buffer.from(end)]))), 'TRUNCATED_IMAGE', String(end))
+    }
   })
 
   it('without the part that holds the picture are refused', () => {
@@ -64,12 +69,15 @@ describe('tile images', () => {
     const empty = Buffer.concat([png.subarray(0, 33), png.subarray(-12)])
     assert.throws(() => inspect(empty), { code: 'TRUNCATED_IMAGE', message: /no image data/ })
     assert.throws(() => inspect(Buffer.from([0xff, 0xd8, 0xff, 0xd9])), { code: 'TRUNCATED_IMAGE' })
-    assert.throws(() => inspect(Buffer.concat([png.subarray(0, 8), png.subarray(33)])), { code: 'TRUNCATED_IMAGE', message: /no IHDR/ })
+    assert.throws(() => inspect(Buffer.concat([png.subarray(0, 8), png.subarray(33)])),
+      { code: 'TRUNCATED_IMAGE', message: /no IHDR/ })
   })
 
   it('of AVIF need their description, whichever box comes first', () => {
     const boxes = []
-    for (let at = 0; at < images.avif.length; at += images.avif.readUInt32BE(at)) boxes.push(images.avif.subarray(at, at + images.avif.readUInt32BE(at)))
+    for (let at = 0; at < images.avif.length; at += images.avif.readUInt32BE(at)) {
+      boxes.push(images.avif.subarray(at, at + images.avif.readUInt32BE(at)))
+    }
     const [type, meta, pixels] = boxes
     assert.deepEqual(boxes.map(box => box.toString('latin1', 4, 8)), ['ftyp', 'meta', 'mdat'])
     assert.equal(inspect(Buffer.concat([type, pixels, meta])).ext, 'avif')
@@ -79,8 +87,11 @@ describe('tile images', () => {
 
   it('that are vector tiles hold layers, and nothing else that was gzipped', () => {
     assert.equal(inspect(gzipSync('')).ext, 'pbf', 'an empty tile is a tile')
-    for (const text of ['<html></html>', '{"error":"not found"}', '\x1a', '\x1a\x05abc', '\x1a\xff\xff\xff\xff\xff\x01']) {
-      assert.equal(codeOf(() => inspect(gzipSync(Buffer.from(text, 'latin1')))), 'TRUNCATED_IMAGE', JSON.stringify(text))
+    for (
+      const text of ['<html></html>', '{"error":"not found"}', '\x1a', '\x1a\x05abc', '\x1a\xff\xff\xff\xff\xff\x01']
+    ) {
+      assert.equal(codeOf(() => inspect(gzipSync(Buffer.from(text, 'latin1')))),
+        'TRUNCATED_IMAGE', JSON.stringify(text))
     }
   })
 
@@ -89,11 +100,13 @@ describe('tile images', () => {
     assert.throws(() => inspect(html), { code: 'UNKNOWN_IMAGE', message: /<!DOCTYPE html>/ })
     assert.throws(() => inspect(Buffer.from([0, 1, 2, 255])), { code: 'UNKNOWN_IMAGE', message: /00 01 02 ff/ })
     refusesAll(inspect, [Buffer.alloc(0), new Uint8Array(), null, undefined], 'EMPTY_IMAGE')
-    refusesAll(inspect, [Buffer.from('GIF89a..........'), Buffer.from('PK\x03\x04'), Buffer.from('{}'), Buffer.alloc(100), images.png.subarray(1)], 'UNKNOWN_IMAGE')
+    refusesAll(inspect, [Buffer.from('GIF89a..........'), Buffer.from('PK\x03\x04'),
+      Buffer.from('{}'), Buffer.alloc(100), images.png.subarray(1)], 'UNKNOWN_IMAGE')
   })
 
   it('that are garbage behind a right beginning are refused or known, and never crash', () => {
-    const garbage = fc.tuple(fc.constantFrom([], ...Object.values(signatures)), fc.uint8Array({ maxLength: 200 })).map(([start, rest]) => Uint8Array.from([...start, ...rest]))
+    const garbage = fc.tuple(fc.constantFrom([], ...Object.values(signatures)), fc.uint8Array({ maxLength: 200 }))
+      .map(([start, rest]) => Uint8Array.from([...start, ...rest]))
     fc.assert(fc.property(garbage, bytes => {
       const code = codeOf(() => inspect(bytes))
       assert.ok([undefined, 'EMPTY_IMAGE', 'UNKNOWN_IMAGE', 'TRUNCATED_IMAGE'].includes(code), code)

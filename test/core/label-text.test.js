@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { LetterCounter, drawnRanges, labelsOf, rangesOf, rangesOfLabels, stacksIn } from '../../core/label-text.js'
 import { encodeTile } from '../support/vector-tile.js'
 
-const point = properties => ({ type: /** @type {const} */ ('Point'), lines: [[/** @type {[number, number]} */ ([1, 2])]], properties })
+const point = properties => (
+  { type: /** @type {const} */ ('Point'), lines: [[/** @type {[number, number]} */ ([1, 2])]], properties }
+)
 const countIn = (...tiles) => {
   const counter = new LetterCounter()
   const isNew = tiles.map(layers => counter.add(encodeTile(layers)))
@@ -19,7 +21,9 @@ describe('the letters of vector tiles', () => {
   it('are counted by attribute, in ranges of 256, apart from the first', () => {
     const { isNew, letters } = countIn(
       { place: [point({ name: 'Zürich', height: 400, open: true })] },
-      { place: [point({ name: 'Łódź', 'name:el': 'Αθήνα' }), point({ class: 'town' })], water: [point({ 'name:ru': 'Москва' })] },
+      { place: [point({ name: 'Łódź', 'name:el': 'Αθήνα' }), point({ class: 'town' })], water: [
+        point({ 'name:ru': 'Москва' })
+      ] },
       { road: [point({ name: 'Ł', ref: 'A 1' })] },
       {}
     )
@@ -39,7 +43,8 @@ describe('the letters of vector tiles', () => {
     assert.equal(counter.add(encodeTile({ a: [point(many)] })), true)
     const letters = counter.toJSON()
     assert.ok(Object.keys(letters).length <= 501)
-    assert.deepEqual([...rangesOfLabels(letters, new Set(['name2999']))].sort(), [1, 3], 'those not told apart count for every label')
+    assert.deepEqual([...rangesOfLabels(letters, new Set(['name2999']))].sort(),
+      [1, 3], 'those not told apart count for every label')
   })
 
   it('are nothing of a damaged tile but an error', () => {
@@ -58,15 +63,22 @@ describe('the letters of vector tiles', () => {
 
 describe('the labels of a style', () => {
   it('have the first font of each stack, and attributes by their names', () => {
-    assert.deepEqual(labels({ 'text-field': '{name} ({ref})', 'text-font': ['A', 'B'] }), [['A'], ['name', 'ref', '{name} ({ref})']])
-    assert.deepEqual(labels({ 'text-field': ['coalesce', ['get', 'name:en'], ['get', 'name']], 'text-font': ['step', ['zoom'], ['literal', ['A']], 8, ['literal', ['B', 'C']]] }), [['A', 'B'], ['coalesce', 'get', 'name', 'name:en']])
-    assert.deepEqual(labels({ 'text-field': ['format', ['get', 'name'], { 'text-font': ['literal', ['Bold']] }] })[0], ['Open Sans Regular', 'Bold'])
+    assert.deepEqual(labels({ 'text-field': '{name} ({ref})', 'text-font': ['A', 'B'] }),
+      [['A'], ['name', 'ref', '{name} ({ref})']])
+    assert.deepEqual(
+      labels({ 'text-field': ['coalesce', ['get', 'name:en'], ['get', 'name']], 'text-font': [
+        'step', ['zoom'], ['literal', ['A']], 8, ['literal', ['B', 'C']]
+      ] }), [['A', 'B'], ['coalesce', 'get', 'name', 'name:en']]
+    )
+    assert.deepEqual(labels({ 'text-field': ['format', ['get', 'name'], { 'text-font': ['literal', ['Bold']] }] })[0],
+      ['Open Sans Regular', 'Bold'])
     assert.deepEqual(labels({ 'icon-image': 'dot' }), [[], []])
     assert.deepEqual(stacksIn(undefined), [])
   })
 
   it('may have any, where an expression finds them', () => {
-    assert.deepEqual(labels({ 'text-field': ['get', ['concat', 'name:', 'de']], 'text-font': ['A'] }), [['A'], undefined])
+    assert.deepEqual(labels({ 'text-field': ['get', ['concat', 'name:', 'de']], 'text-font': ['A'] }),
+      [['A'], undefined])
     assert.deepEqual(labels({ 'text-field': 'x', 'text-font': { stops: [[0, ['A']]] } }), [undefined, ['x']])
   })
 

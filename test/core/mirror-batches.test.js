@@ -18,7 +18,8 @@ describe('batches', () => {
   /**
    * Carries documents over a line, one batch at a time.
    * @param {number} count
-   * @param {(bytes: number) => number | undefined} pass milliseconds that so many bytes take; nothing when the line breaks before
+   * @param {(bytes: number) => number | undefined} pass milliseconds that so many bytes take; nothing when the line
+   *   breaks before
    * @param {Partial<typeof replicationDefaults>} [limits] unless given, batches do not grow with what was written
    * @returns {Promise<{batches: number[], lost: number}>} documents of each, bytes of those that broke off
    */
@@ -40,10 +41,17 @@ describe('batches', () => {
         return { docs: asked.map(({ id, rev }) => ({ _id: id, _rev: rev })), bytes }
       }
     }
-    const target = /** @type {any} */ ({ name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] } })
+    const target = /** @type {any} */ (
+      { name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] } }
+    )
     const tally = /** @type {any} */ ({ bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 })
-    const failures = new FailureStreak({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
-    const copier = new RevisionCopier({ source, target, tally, limits: { ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0, ...limits }, failures })
+    const failures =
+      new FailureStreak({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
+    const copier = new RevisionCopier(
+      { source, target, tally, limits: {
+        ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0, ...limits
+      }, failures }
+    )
     await copier.copy(Array.from({ length: count }, (_, at) => ({ id: `${1000 + at}`, rev: '1-a' })), signal)
     assert.equal(written.size, count)
     return { batches, lost }

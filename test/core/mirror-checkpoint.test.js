@@ -3,19 +3,25 @@ import { TilecouchError } from '../../core/index.js'
 import { Replication } from '../../core/mirror/index.js'
 import { FakePeer, filled } from './fake-peer.js'
 
-const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { retryDelay: 1, firstDelay: 1, page: 10, checkpoint: 0, ...options.limits } }).run()
+const copy = (source, target, options = {}) => new Replication(
+  { source, target, ...options, limits: { retryDelay: 1, firstDelay: 1, page: 10, checkpoint: 0, ...options.limits } }
+).run()
 const readOnly = peer => { peer.hook = call => { if (call === 'updateLocal') throw new TilecouchError('READ_ONLY') } }
-const add = (peer, from, count) => { for (let index = from; index < from + count; index++) peer.put({ _id: `doc${index}`, _rev: '1-a' }) }
+const add = (peer, from, count) => {
+  for (let index = from; index < from + count; index++) peer.put({ _id: `doc${index}`, _rev: '1-a' })
+}
 
 describe('core/mirror: checkpoints', () => {
   it('are the same on both sides, with CouchDB’s fields and some for people', async () => {
     const [source, target] = [filled(25), new FakePeer()]
     await copy(source, target, { about: { from: 'a', to: 'b' } })
     const { session_id: session, source_last_seq: since, history: [entry], from, to, bytes, state } = target.checkpoint
-    assert.deepEqual({ since, from, to, bytes, state }, { since: 25, from: 'a', to: 'b', bytes: 2500, state: 'completed' })
+    assert.deepEqual({ since, from, to, bytes, state },
+      { since: 25, from: 'a', to: 'b', bytes: 2500, state: 'completed' })
     const { start_time: start, end_time: end, ...counts } = entry
     assert.deepEqual(counts, {
-      session_id: session, start_last_seq: 0, end_last_seq: 25, recorded_seq: 25, missing_checked: 25, missing_found: 25, docs_read: 25, docs_written: 25, doc_write_failures: 0
+      session_id: session, start_last_seq: 0, end_last_seq: 25, recorded_seq: 25,
+      missing_checked: 25, missing_found: 25, docs_read: 25, docs_written: 25, doc_write_failures: 0
     })
     assert.ok(start <= end)
     assert.deepEqual(source.checkpoint.history, target.checkpoint.history)
@@ -99,7 +105,9 @@ describe('core/mirror: checkpoints', () => {
     const [source, target] = [filled(20), new FakePeer()]
     await copy(source, target)
     add(source, 20, 20)
-    target.hook = call => { if (call === 'updateLocal' && source.checkpoint.source_last_seq === 40) throw new TilecouchError('INTERNAL') }
+    target.hook = call => {
+      if (call === 'updateLocal' && source.checkpoint.source_last_seq === 40) throw new TilecouchError('INTERNAL')
+    }
     await assert.rejects(copy(source, target), { code: 'INTERNAL' })
     assert.deepEqual([source.checkpoint.source_last_seq, target.checkpoint.source_last_seq < 40], [40, true])
     target.hook = () => {}
@@ -117,7 +125,8 @@ describe('core/mirror: checkpoints', () => {
     }
     await copy(source, target)
     assert.equal((await copy(source, target)).changes, 0)
-    target.local.get([...target.local.keys()].find(id => id.startsWith('tilecouch-mirror-'))).history[0].recorded_seq = 'xc2'
+    target.local.get([...target.local.keys()].find(id => id.startsWith('tilecouch-mirror-')))
+      .history[0].recorded_seq = 'xc2'
     assert.equal((await copy(source, target)).changes, 20)
   })
 

@@ -5,17 +5,20 @@ import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'
 
 const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, lastWrite: 200, page: 10, batch: 3, smallBytes: 1 }
-const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { ...QUICK, ...options.limits } })
+const copy = (source, target, options = {}) =>
+  new Replication({ source, target, ...options, limits: { ...QUICK, ...options.limits } })
 
 describe('core/mirror: refusals', () => {
-  const forbids = refused => (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => refused.has(id)).map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
+  const forbids = refused => (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => refused.has(id))
+    .map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
 
   it('are kept beside the checkpoint, and tried again with every run', async () => {
     const [source, target, refused] = [filled(6), new FakePeer(), new Set(['doc1', 'doc2'])]
     target.hook = forbids(refused)
     for (let run = 0; run < 3; run++) {
       const { lacking, refusals, changes } = await copy(source, target).run()
-      assert.deepEqual([lacking, refusals.map(({ id, reason }) => `${id} ${reason}`), changes], [2, ['doc1 no', 'doc2 no'], run ? 0 : 6])
+      assert.deepEqual([lacking, refusals.map(({ id, reason }) => `${id} ${reason}`), changes],
+        [2, ['doc1 no', 'doc2 no'], run ? 0 : 6])
       assert.equal(target.checkpoint.lacking, 2)
     }
     assert.equal((await copy(source, target, { dryRun: true }).run()).lacking, 2)
@@ -45,7 +48,8 @@ describe('core/mirror: refusals', () => {
   })
 
   it('a checkpoint does not pass more refusals than it remembers', async () => {
-    const [source, target, refused] = [filled(500), new FakePeer(), new Set(Array.from({ length: 500 }, (_, at) => `doc${at}`))]
+    const [source, target, refused] =
+      [filled(500), new FakePeer(), new Set(Array.from({ length: 500 }, (_, at) => `doc${at}`))]
     target.hook = forbids(refused)
     const { lacking, refusals, since } = await copy(source, target).run()
     assert.deepEqual([lacking, refusals.length], [500, 200])

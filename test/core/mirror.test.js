@@ -7,7 +7,9 @@ import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'
 
 const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, lastWrite: 200 }
-const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { ...QUICK, page: 10, batch: 3, smallBytes: 1, ...options.limits } })
+const copy = (source, target, options = {}) => new Replication(
+  { source, target, ...options, limits: { ...QUICK, page: 10, batch: 3, smallBytes: 1, ...options.limits } }
+)
 const unreachable = url => new TilecouchError('UNREACHABLE', { url, why: 'cut' })
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
 
@@ -42,7 +44,9 @@ describe('core/mirror: order', () => {
   })
 
   it('a checkpoint never passes what the target lacks, in whatever order batches end', async () => {
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.array(fc.nat(6), { minLength: 1, maxLength: 40 }), fc.option(fc.nat(15)), async (count, delays, breaks) => {
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.array(fc.nat(6), {
+      minLength: 1, maxLength: 40
+    }), fc.option(fc.nat(15)), async (count, delays, breaks) => {
       const source = filled(count)
       const target = new FakePeer()
       let writes = 0
@@ -51,9 +55,12 @@ describe('core/mirror: order', () => {
         if (call === 'write' && writes++ === breaks) throw unreachable('target')
         if (call !== 'updateLocal' || !id.startsWith('tilecouch-mirror-')) return
         const since = target.checkpoint?.source_last_seq ?? 0
-        for (const [doc, seq] of source.order) if (seq <= since) assert.ok(target.docs.has(doc), `${doc} is not there, but ${since} is noted`)
+        for (const [doc, seq] of source.order) if (seq <= since) {
+          assert.ok(target.docs.has(doc), `${doc} is not there, but ${since} is noted`)
+        }
       }
-      await copy(source, target, { limits: { checkpoint: 0 } }).run().catch(error => assert.equal(error.code, 'UNREACHABLE'))
+      await copy(source, target, { limits: { checkpoint: 0 } }).run()
+        .catch(error => assert.equal(error.code, 'UNREACHABLE'))
       const noted = target.checkpoint?.source_last_seq ?? 0
       for (const [doc, seq] of source.order) if (seq <= noted) assert.ok(target.docs.has(doc))
       target.hook = () => {}
@@ -72,7 +79,11 @@ describe('core/mirror: trouble', () => {
     source.hook = async (call, options) => {
       if (call !== 'changes') return
       signals.push(options.signal)
-      if (options.since) await new Promise((resolve, reject) => options.signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))))
+      if (options.since) {
+        await new Promise(
+          (resolve, reject) => options.signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED')))
+        )
+      }
     }
     target.hook = call => { if (call === 'write') throw unreachable('target') }
     await assert.rejects(copy(source, target).run(), { code: 'UNREACHABLE' })
@@ -85,7 +96,8 @@ describe('core/mirror: trouble', () => {
     const target = new FakePeer()
     const stop = new AbortController()
     target.hook = call => { if (call === 'write' && target.docs.size >= 40) stop.abort() }
-    const error = await copy(source, target, { signal: stop.signal, limits: { pages: 1, concurrency: 1 } }).run().catch(reason => reason)
+    const error = await copy(source, target, { signal: stop.signal, limits: { pages: 1, concurrency: 1 } })
+      .run().catch(reason => reason)
     assert.equal(error.code, 'ABORTED')
     assert.equal(error.status.since, target.checkpoint.source_last_seq)
     assert.ok(error.status.since >= 30 && error.status.since < 100)
@@ -101,9 +113,12 @@ describe('core/mirror: trouble', () => {
     const stop = new AbortController()
     target.hook = async (call, id, signal) => {
       if (call === 'write') stop.abort()
-      if (stop.signal.aborted && call === 'updateLocal') await new Promise((resolve, reject) => signal.addEventListener('abort', reject))
+      if (stop.signal.aborted && call === 'updateLocal') {
+        await new Promise((resolve, reject) => signal.addEventListener('abort', reject))
+      }
     }
-    await assert.rejects(copy(source, target, { signal: stop.signal, limits: { lastWrite: 20, concurrency: 1 } }).run(), { code: 'ABORTED' })
+    await assert.rejects(copy(source, target, { signal: stop.signal, limits: { lastWrite: 20, concurrency: 1 } }).run(),
+      { code: 'ABORTED' })
   })
 
   it('a document that fails at the target is tried again, alone, until it is written', async () => {
@@ -113,7 +128,9 @@ describe('core/mirror: trouble', () => {
     target.hook = (call, docs) => {
       if (call !== 'write') return
       tries.push(docs.map(({ _id: id }) => id))
-      if (docs.some(({ _id: id }) => id === 'doc1') && tries.length < 4) return [{ id: 'doc1', rev: '1-a', error: 'internal_server_error', reason: 'busy' }]
+      if (docs.some(({ _id: id }) => id === 'doc1') && tries.length < 4) {
+        return [{ id: 'doc1', rev: '1-a', error: 'internal_server_error', reason: 'busy' }]
+      }
     }
     const { docs, refused } = await copy(source, target, { limits: { concurrency: 1 } }).run()
     assert.deepEqual([docs, refused], [6, 0])
@@ -123,7 +140,8 @@ describe('core/mirror: trouble', () => {
   it('a document that keeps failing fails the run', async () => {
     const source = filled(6)
     const target = new FakePeer()
-    target.hook = (call, docs) => call === 'write' && docs.some(({ _id: id }) => id === 'doc1') ? [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }] : undefined
+    target.hook = (call, docs) => call === 'write' && docs.some(({ _id: id }) => id === 'doc1')
+      ? [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }] : undefined
     await assert.rejects(copy(source, target).run(), { code: 'COUCHDB_ERROR', message: /doc1: busy/ })
     assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
   })
@@ -132,7 +150,8 @@ describe('core/mirror: trouble', () => {
     const source = filled(6)
     const target = new FakePeer()
     const told = []
-    target.hook = (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => id === 'doc1').map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
+    target.hook = (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => id === 'doc1')
+      .map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
     const status = await copy(source, target, { onRefused: refused => told.push(refused.id) }).run()
     assert.deepEqual([status.docs, status.refused, status.lacking, told], [5, 1, 1, ['doc1']])
     assert.equal(target.checkpoint.history[0].doc_write_failures, 1)
@@ -144,7 +163,9 @@ describe('core/mirror: trouble', () => {
       const target = new FakePeer()
       let writes = 0
       target.hook = (call, docs) => {
-        if (call === 'write' && ++writes && docs.some(({ _id: id }) => id === 'doc13')) throw new TilecouchError('COUCHDB_ERROR', { url: 'target', status, reason: 'doc13' })
+        if (call === 'write' && ++writes && docs.some(({ _id: id }) => id === 'doc13')) {
+          throw new TilecouchError('COUCHDB_ERROR', { url: 'target', status, reason: 'doc13' })
+        }
       }
       const { docs, refused } = await copy(source, target, { limits: { page: 20, batch: 20 } }).run()
       assert.deepEqual([docs, refused], [19, 1])
@@ -158,7 +179,9 @@ describe('core/mirror: trouble', () => {
     let fetches = 0
     source.hook = (call, asked) => {
       if (call !== 'fetch' || ++fetches > 2) return
-      return { docs: [], bytes: 10, failed: asked.map(({ id, rev }) => ({ id, rev, error: 'internal_fabric_error', reason: 'timeout' })) }
+      return { docs: [], bytes: 10, failed: asked.map(
+        ({ id, rev }) => ({ id, rev, error: 'internal_fabric_error', reason: 'timeout' })
+      ) }
     }
     const { docs, absent } = await copy(source, target, { limits: { concurrency: 1 } }).run()
     assert.deepEqual([docs, absent], [6, 0])
@@ -166,13 +189,17 @@ describe('core/mirror: trouble', () => {
 
   it('a source that keeps failing fails the run: 200 with errors is no answer', async () => {
     const source = filled(6)
-    source.hook = (call, asked) => call === 'fetch' ? { docs: [], bytes: 10, failed: [{ id: asked[0].id, error: 'internal_fabric_error', reason: 'timeout' }] } : undefined
+    source.hook = (call, asked) => call === 'fetch' ? {
+      docs: [], bytes: 10, failed: [{ id: asked[0].id, error: 'internal_fabric_error', reason: 'timeout' }]
+    } : undefined
     await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /timeout/ })
   })
 
   it('an answer that omits a document is no answer', async () => {
     const source = filled(6)
-    source.hook = (call, asked) => call === 'fetch' && asked.some(({ id }) => id === 'doc3') ? { docs: [], bytes: 10, failed: asked.filter(({ id }) => id !== 'doc3').map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) } : undefined
+    source.hook = (call, asked) => call === 'fetch' && asked.some(({ id }) => id === 'doc3')
+      ? { docs: [], bytes: 10, failed: asked.filter(({ id }) => id !== 'doc3')
+        .map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) } : undefined
     await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /doc3.*does not name it/ })
   })
 
@@ -190,7 +217,9 @@ describe('core/mirror: trouble', () => {
   it('an answer that is too large is requested in halves, and a document that is too large is left out', async () => {
     const source = filled(20)
     source.hook = (call, asked) => {
-      if (call === 'fetch' && asked.some(({ id }) => id === 'doc7')) throw new TilecouchError('ANSWER_TOO_LARGE', { host: 'source', most: 1 })
+      if (call === 'fetch' && asked.some(({ id }) => id === 'doc7')) {
+        throw new TilecouchError('ANSWER_TOO_LARGE', { host: 'source', most: 1 })
+      }
     }
     const target = new FakePeer()
     const { docs, refused } = await copy(source, target, { limits: { page: 20, batch: 20 } }).run()
@@ -205,7 +234,8 @@ describe('core/mirror: trouble', () => {
       sizes.push(asked.length)
       if (asked.length > 4) throw new TilecouchError('UNREACHABLE', { url: 'source', why: 'no answer', silent: true })
     }
-    const { docs } = await copy(source, new FakePeer(), { limits: { page: 200, batch: 16, smallBytes: 1600, concurrency: 1 } }).run()
+    const { docs } =
+      await copy(source, new FakePeer(), { limits: { page: 200, batch: 16, smallBytes: 1600, concurrency: 1 } }).run()
     assert.equal(docs, 200)
     assert.ok(sizes.filter(size => size > 4).length < sizes.length / 2, sizes.join(' '))
   })
@@ -225,7 +255,9 @@ describe('core/mirror: live', () => {
     const target = new FakePeer()
     const stop = new AbortController()
     const states = []
-    const replication = copy(source, target, { live: true, signal: stop.signal, onState: ({ state, error }) => states.push(error ?? state), limits: { poll: 50 } })
+    const replication = copy(source, target, {
+      live: true, signal: stop.signal, onState: ({ state, error }) => states.push(error ?? state), limits: { poll: 50 }
+    })
     const running = replication.run()
     await until(() => replication.status().state === 'following')
     assert.equal(replication.status().lag, 0)
@@ -276,7 +308,8 @@ describe('core/mirror: live', () => {
     const source = filled(10)
     const target = new FakePeer()
     const stop = new AbortController()
-    const replication = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 50, checkpoint: 0, heartbeat: 0 } })
+    const replication =
+      copy(source, target, { live: true, signal: stop.signal, limits: { poll: 50, checkpoint: 0, heartbeat: 0 } })
     const running = replication.run()
     await until(() => target.checkpoint?.source_last_seq === 10)
     Object.assign(target, new FakePeer().copy())

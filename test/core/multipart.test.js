@@ -5,7 +5,10 @@ import { parseBulkGet } from '../../core/couch/multipart.js'
 
 const lines = (...parts) => Buffer.concat(parts.map(part => Buffer.isBuffer(part) ? part : Buffer.from(part + '\r\n')))
 
-/** As CouchDB 3.5 answers POST _bulk_get?attachments=true to Accept: multipart/mixed. The picture ends with a line end of its own. */
+/**
+ * As CouchDB 3.5 answers POST _bulk_get?attachments=true to Accept: multipart/mixed. The picture ends with a line end
+ * of its own.
+ */
 const golden = lines(
   '',
   '----aa839909f61d8b43',
@@ -16,7 +19,8 @@ const golden = lines(
   '----fe721d8e5d6412d4',
   'Content-Type: application/json',
   '',
-  '{"_id":"osm:0:0:0","_rev":"1-be896a6b49c99d6e","_attachments":{"tile":{"content_type":"image/png","revpos":1,"digest":"md5-x","length":5,"follows":true}}}',
+  '{"_id":"osm:0:0:0","_rev":"1-be896a6b49c99d6e","_attachments":{"tile":{"content_type":"image/png","revpos":1,' +
+    '"digest":"md5-x","length":5,"follows":true}}}',
   '----fe721d8e5d6412d4',
   'Content-Disposition: attachment; filename="tile"',
   'Content-Type: image/png',
@@ -40,7 +44,11 @@ const golden = lines(
 const related = (attachments, declared = attachments.map(({ length }) => length)) => lines(
   '--outer', 'Content-Type: multipart/related; boundary="inner"', '',
   '--inner', 'Content-Type: application/json', '',
-  JSON.stringify({ _id: 'x', _attachments: Object.fromEntries(attachments.map((_, index) => [`a${index}`, { follows: true, length: declared[index] }])) }),
+  JSON.stringify(
+    { _id: 'x', _attachments: Object.fromEntries(
+      attachments.map((_, index) => [`a${index}`, { follows: true, length: declared[index] }])
+    ) }
+  ),
   ...attachments.flatMap(bytes => ['--inner', `Content-Length: ${bytes.length}`, '', bytes, '']),
   '--inner--', '--outer--'
 )
@@ -64,7 +72,8 @@ describe('a multipart answer of CouchDB', () => {
   it('that was cut off, at whatever length, is refused', () => {
     // the last line end may be missing: nothing is lost with it
     for (let length = 0; length < golden.length - 2; length++) {
-      assert.throws(() => parseBulkGet(golden.subarray(0, length)), { code: 'BAD_ANSWER' }, `${length} of ${golden.length} bytes`)
+      assert.throws(() => parseBulkGet(golden.subarray(0, length)),
+        { code: 'BAD_ANSWER' }, `${length} of ${golden.length} bytes`)
     }
     assert.equal(parseBulkGet(golden.subarray(0, -2)).length, 2)
   })
@@ -72,7 +81,8 @@ describe('a multipart answer of CouchDB', () => {
   it('may hold bytes that look like its own delimiters', () => {
     const inner = Buffer.from('\r\n--inner\r\nContent-Type: x\r\n\r\n--inner--', 'latin1')
     const [doc] = parseBulkGet(related([inner, Buffer.alloc(0), Buffer.from([0, 255, 13, 10])]))
-    assert.deepEqual(Object.values(doc._attachments).map(({ data }) => data), [inner, Buffer.alloc(0), Buffer.from([0, 255, 13, 10])])
+    assert.deepEqual(Object.values(doc._attachments).map(({ data }) => data),
+      [inner, Buffer.alloc(0), Buffer.from([0, 255, 13, 10])])
   })
 
   it('leaves out a document whose attachments are not as long as it says, and names it', () => {
@@ -87,7 +97,8 @@ describe('a multipart answer of CouchDB', () => {
   })
 
   it('knows the length of what travels compressed', () => {
-    const body = related([Buffer.from('zip')]).toString().replace('"length":3', '"length":90,"encoding":"gzip","encoded_length":3')
+    const body = related([Buffer.from('zip')]).toString()
+      .replace('"length":3', '"length":90,"encoding":"gzip","encoded_length":3')
     assert.equal(parseBulkGet(Buffer.from(body))[0]._attachments.a0.data.toString(), 'zip')
   })
 
@@ -109,7 +120,8 @@ describe('a multipart answer of CouchDB', () => {
   })
 
   it('that is something else is refused', () => {
-    for (const text of ['', '{"results": []}', '<html>--</html>', '--', '--x', '--x\r\n', '--x\r\n\r\n{}', '--x\r\n\r\n{\r\n--x--', '--x\r\nContent-Type: multipart/related; boundary="y"\r\n\r\n--x--']) {
+    for (const text of ['', '{"results": []}', '<html>--</html>', '--', '--x', '--x\r\n',
+      '--x\r\n\r\n{}', '--x\r\n\r\n{\r\n--x--', '--x\r\nContent-Type: multipart/related; boundary="y"\r\n\r\n--x--']) {
       assert.throws(() => parseBulkGet(Buffer.from(text)), { code: 'BAD_ANSWER' }, JSON.stringify(text))
     }
   })

@@ -10,10 +10,16 @@ const times = ['2019', '2020', '2021', '2022', '2023'].map(year => `${year}-01-0
 const EUROPE = [-11.3, 35.2, 30.7, 60.1]
 
 // rows of one to three digits, so that in the order of ids others stand between neighbours
-const place = fc.record({ layer: fc.constantFrom('osm', 'day'), z: fc.constantFrom(0, 4, 7), x: fc.constantFrom(0, 8, 65, 66), y: fc.constantFrom(0, 1, 2, 4, 10, 11, 12, 40, 41, 100, 101, 110) })
+const place = fc.record(
+  { layer: fc.constantFrom('osm', 'day'), z: fc.constantFrom(0,
+    4, 7), x: fc.constantFrom(0, 8, 65, 66), y: fc.constantFrom(0, 1, 2, 4, 10, 11, 12, 40, 41, 100, 101, 110) }
+)
   .filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z)
-const state = fc.record({ past: fc.subarray(times), head: fc.option(fc.constantFrom(...times)), rev: fc.constantFrom('1-a', '2-b') })
-const store = fc.uniqueArray(fc.tuple(place, state), { selector: ([{ layer, z, x, y }]) => tileId(layer, z, x, y), maxLength: 40 }).map(documentsOf)
+const state = fc.record(
+  { past: fc.subarray(times), head: fc.option(fc.constantFrom(...times)), rev: fc.constantFrom('1-a', '2-b') }
+)
+const store = fc.uniqueArray(fc.tuple(place, state),
+  { selector: ([{ layer, z, x, y }]) => tileId(layer, z, x, y), maxLength: 40 }).map(documentsOf)
 const wanted = fc.record({
   layers: fc.constantFrom(['osm'], ['day', 'osm'], ['none']),
   bbox: fc.constantFrom(EUROPE, [170.3, -60.2, 179.9, 20.1], [-179.9, -85, 179.9, 85]),
@@ -23,7 +29,11 @@ const wanted = fc.record({
 }, { requiredKeys: [] })
 
 function documentsOf (tiles) {
-  const docs = ['osm', 'day'].flatMap(layer => [{ _id: `layer:${layer}`, type: 'layer', layer }, { _id: `edition:${layer}@${times[0]}`, type: 'edition', layer, time: times[0] }, { _id: `style:${layer}@${times[1]}`, type: 'style', layer, time: times[1] }])
+  const docs = [
+    'osm', 'day'
+  ].flatMap(layer => [{ _id: `layer:${layer}`, type: 'layer', layer }, {
+    _id: `edition:${layer}@${times[0]}`, type: 'edition', layer, time: times[0]
+  }, { _id: `style:${layer}@${times[1]}`, type: 'style', layer, time: times[1] }])
   const tile = ([{ layer, z, x, y }, { past, head, rev }]) => {
     const fields = { type: 'tile', layer, z, x, y }
     const older = past.filter(time => !head || time <= head)
@@ -32,7 +42,8 @@ function documentsOf (tiles) {
       ...(head ? [{ _id: tileId(layer, z, x, y), _rev: rev, ...fields, time: head, current: true }] : [])
     ]
   }
-  return [{ _id: 'tilecouch', type: 'store' }, { _id: '_design/tiles' }, ...docs, ...tiles.flatMap(tile)].map(doc => ({ _rev: '1-a', ...doc }))
+  return [{ _id: 'tilecouch', type: 'store' }, { _id: '_design/tiles' },
+    ...docs, ...tiles.flatMap(tile)].map(doc => ({ _rev: '1-a', ...doc }))
 }
 
 const selectionOf = ({ bbox, ...rest }) => new Selection({ ...rest, ...(bbox && { area: parseArea({ bbox }) }) })
@@ -79,7 +90,8 @@ describe('A selection', () => {
   it('decides as one does who reads the documents', async () => {
     await fc.assert(fc.asyncProperty(store, wanted, async (docs, what) => {
       const { ids } = await taken(docs, selectionOf(what))
-      const expected = Object.keys(what).length ? belonging(docs, what) : new Set(docs.map(({ _id: id }) => id).filter(id => !id.startsWith('_')))
+      const expected = Object.keys(what).length ? belonging(docs, what)
+        : new Set(docs.map(({ _id: id }) => id).filter(id => !id.startsWith('_')))
       assert.deepEqual([...ids].sort(), [...expected].sort())
     }), { numRuns: 300 })
   })
@@ -98,15 +110,22 @@ describe('A selection', () => {
   })
 
   it('asks about a thousand neighbours in two requests, and not for each', async () => {
-    const docs = documentsOf(Array.from({ length: 1000 }, (_, index) => [{ layer: 'osm', z: 12, x: 2000 + Math.floor(index / 100), y: 1000 + index % 100 }, { past: times.slice(0, 2), head: times[4], rev: '2-b' }]))
+    const docs = documentsOf(
+      Array.from({ length: 1000 },
+        (_, index) => [{ layer: 'osm', z: 12, x: 2000 + Math.floor(index / 100), y: 1000 + index % 100 },
+          { past: times.slice(0, 2), head: times[4], rev: '2-b' }])
+    )
     const { ids, asked } = await taken(docs, new Selection({ since: '2022' }))
     assert.equal(ids.size, 7 + 2000)
     assert.deepEqual(asked, ['_all_docs/queries', '_bulk_get', '_bulk_get'])
   })
 
   it('is not misled by documents that are called almost like versions', async () => {
-    const strangers = ['osm:4:8:8@', 'osm:4:8:8@2020', 'osm:4:8:8@2021-13-01T00:00:00Z', 'osm:4:8:8@2021-06-01T00:00:00Z/../x', 'osm:4:8:8@2021-06-01T00:00:00Z@2021']
-    const docs = [...documentsOf([[{ layer: 'osm', z: 4, x: 8, y: 8 }, { past: times.slice(0, 2), head: times[4], rev: '2-b' }]]), ...strangers.map(id => ({ _id: id, _rev: '1-a' }))]
+    const strangers = ['osm:4:8:8@', 'osm:4:8:8@2020', 'osm:4:8:8@2021-13-01T00:00:00Z',
+      'osm:4:8:8@2021-06-01T00:00:00Z/../x', 'osm:4:8:8@2021-06-01T00:00:00Z@2021']
+    const docs = [...documentsOf(
+      [[{ layer: 'osm', z: 4, x: 8, y: 8 }, { past: times.slice(0, 2), head: times[4], rev: '2-b' }]]
+    ), ...strangers.map(id => ({ _id: id, _rev: '1-a' }))]
     const { ids } = await taken(docs, new Selection({ since: '2021-07-01', layers: ['osm'] }))
     assert.deepEqual([...ids].filter(id => id.includes('8:8@')), [`osm:4:8:8@${times[1]}`])
   })
@@ -127,10 +146,16 @@ describe('A selection', () => {
 
   it('takes nothing that is called strangely into a part', () => {
     const strange = [
-      '', ' ', 'osm', 'osm:', 'osm:1:0', 'osm:1:0:0:0', 'osm:01:0:0', 'osm:1:2:0', 'osm:1:0:-1', 'osm:1:0:1e0', 'osm:31:0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0',
-      'osm:1:0:0@', 'osm:1:0:0@2024', 'osm:1:0:0@2024-02-30T00:00:00Z', 'osm:1:0:0@2024-01-01T00:00:00Z ', 'osm:1:0:0\n', 'osm:1:0:0@2024-01-01T00:00:00Z\n',
-      'layer:', 'layer:OSM', 'layer:layer', 'layer:osm@2024', 'layer:osm\n', 'edition:osm', 'edition:osm@', 'edition:osm@2024', 'edition:@2024-01-01T00:00:00Z', 'edition:osm@2024-01-01T00:00:00Z\n', 'style:osm', 'style:osm@', 'style:osm@2024', 'style:Osm@2024-01-01T00:00:00Z',
-      '__proto__', 'constructor', 'tilecouch ', '_design/tiles', 'a'.repeat(1e6), `osm:1:0:0@${'2'.repeat(1e6)}`, 'ösm:1:0:0', '\u0000', '💣:1:0:0'
+      '', ' ', 'osm', 'osm:', 'osm:1:0', 'osm:1:0:0:0', 'osm:01:0:0',
+      'osm:1:2:0', 'osm:1:0:-1', 'osm:1:0:1e0', 'osm:31:0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0',
+      'osm:1:0:0@', 'osm:1:0:0@2024', 'osm:1:0:0@2024-02-30T00:00:00Z',
+      'osm:1:0:0@2024-01-01T00:00:00Z ', 'osm:1:0:0\n', 'osm:1:0:0@2024-01-01T00:00:00Z\n',
+      'layer:', 'layer:OSM', 'layer:layer', 'layer:osm@2024', 'layer:osm\n',
+      'edition:osm', 'edition:osm@', 'edition:osm@2024', 'edition:@2024-01-01T00:00:00Z',
+      'edition:osm@2024-01-01T00:00:00Z\n', 'style:osm', 'style:osm@',
+      'style:osm@2024', 'style:Osm@2024-01-01T00:00:00Z',
+      '__proto__', 'constructor', 'tilecouch ', '_design/tiles', 'a'.repeat(1e6),
+      `osm:1:0:0@${'2'.repeat(1e6)}`, 'ösm:1:0:0', '\u0000', '💣:1:0:0'
     ]
     for (const what of [{ zooms: { min: 0, max: 30 } }, { layers: ['osm'] }, { since: '2020' }, { current: true }]) {
       const selection = new Selection(what)
@@ -167,10 +192,18 @@ describe('A selection', () => {
   })
 
   it('takes a few microseconds an id', () => {
-    const round = { type: 'Polygon', coordinates: [Array.from({ length: 501 }, (_, index) => [10 + 5 * Math.cos(index * Math.PI / 250), 50 + 3 * Math.sin(index * Math.PI / 250)])] }
-    const selection = new Selection({ layers: ['osm'], area: parseArea({ polygon: round }), zooms: { min: 0, max: 16 }, since: '2021' })
+    const round = {
+      type: 'Polygon',
+      coordinates: [Array.from({ length: 501 },
+        (_, index) => [10 + 5 * Math.cos(index * Math.PI / 250), 50 + 3 * Math.sin(index * Math.PI / 250)])]
+    }
+    const selection =
+      new Selection({ layers: ['osm'], area: parseArea({ polygon: round }), zooms: { min: 0, max: 16 }, since: '2021' })
     const rounds = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(nth => {
-      const ids = Array.from({ length: 5000 }, (_, index) => `osm:14:${8410 + 10 * nth + Math.floor(index / 500)}:${5000 + index % 500}${index % 2 ? `@${times[index % 5]}` : ''}`)
+      const ids = Array.from({ length: 5000 },
+        (_,
+          index) =>
+            `osm:14:${8410 + 10 * nth + Math.floor(index / 500)}:${5000 + index % 500}${index % 2 ? `@${times[index % 5]}` : ''}`)
       const start = performance.now()
       const count = ids.filter(id => selection.has(id)).length
       return { each: (performance.now() - start) * 1000 / ids.length, count, of: ids.length }

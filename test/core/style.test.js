@@ -12,7 +12,8 @@ const vectorLayers = [
   { id: 'fires', fields: { label: 'String' } },
   { id: 'trees_2020', fields: {} }
 ]
-const town = layerDocument('town', { name: 'The town', format: 'pbf', center: [8.5, 47.4, 12], vector_layers: vectorLayers })
+const town =
+  layerDocument('town', { name: 'The town', format: 'pbf', center: [8.5, 47.4, 12], vector_layers: vectorLayers })
 const faults = style => validateStyleMin(style).map(({ message }) => message)
 const idsOf = ({ layers }, type) => layers.filter(one => one.type === type).map(({ id }) => id)
 const at = (style, id) => style.layers.find(one => one.id === id)
@@ -26,7 +27,9 @@ describe('the default style of a layer', () => {
       assert.equal(style.name, 'The town')
       assert.deepEqual([style.center, style.zoom], [[8.5, 47.4], 12])
       assert.equal(style.glyphs, undefined, 'MapLibre then writes with the fonts of the device')
-      for (const { paint } of style.layers) assert.ok(!JSON.stringify(paint ?? {}).includes('undefined') && !JSON.stringify(paint ?? {}).includes('null'))
+      for (const { paint } of style.layers) {
+        assert.ok(!JSON.stringify(paint ?? {}).includes('undefined') && !JSON.stringify(paint ?? {}).includes('null'))
+      }
     })
   }
 
@@ -43,17 +46,21 @@ describe('the default style of a layer', () => {
 
   it('puts land at the bottom, then water, buildings and roads, and labels above all', () => {
     const style = defaultStyle(town)
-    assert.deepEqual(idsOf(style, 'fill'), ['landcover/fill', 'water/fill', 'fires/fill', 'trees_2020/fill', 'buildings/fill', 'roads/fill', 'place/fill'])
+    assert.deepEqual(idsOf(style, 'fill'),
+      ['landcover/fill', 'water/fill', 'fires/fill', 'trees_2020/fill', 'buildings/fill', 'roads/fill', 'place/fill'])
     const types = style.layers.map(({ type }) => type)
     const order = ['background', 'fill', 'line', 'circle', 'symbol']
     assert.deepEqual(types, [...types].sort((a, b) => order.indexOf(a) - order.indexOf(b)))
-    assert.deepEqual(idsOf(style, 'symbol').slice(-1), ['place/name'], 'MapLibre gives room to the labels of the last layer first')
+    assert.deepEqual(idsOf(style, 'symbol').slice(-1), ['place/name'],
+      'MapLibre gives room to the labels of the last layer first')
   })
 
   it('writes a label where there is a name, in the language of the place first', () => {
     const style = defaultStyle(town)
-    assert.deepEqual(idsOf(style, 'symbol').sort(), ['fires', 'place', 'roads', 'water'].flatMap(id => [`${id}/line-name`, `${id}/name`]))
-    assert.deepEqual(at(style, 'place/name').layout['text-field'], ['to-string', ['coalesce', ['get', 'name'], ['get', 'name:en']]])
+    assert.deepEqual(idsOf(style, 'symbol').sort(),
+      ['fires', 'place', 'roads', 'water'].flatMap(id => [`${id}/line-name`, `${id}/name`]))
+    assert.deepEqual(at(style, 'place/name').layout['text-field'],
+      ['to-string', ['coalesce', ['get', 'name'], ['get', 'name:en']]])
     assert.deepEqual(at(style, 'fires/name').layout['text-field'], ['to-string', ['get', 'label']])
   })
 
@@ -62,7 +69,8 @@ describe('the default style of a layer', () => {
     const alone = coloursOf({ layer: 'x', vector_layers: [{ id: 'fires' }] })
     assert.deepEqual(alone, [{ id: 'fires', colour: own.fires }])
     assert.equal(new Set(Object.values(own)).size, vectorLayers.length)
-    const twelve = coloursOf({ layer: 'x', vector_layers: Array.from({ length: 12 }, (_, n) => ({ id: `survey ${n}` })) })
+    const twelve =
+      coloursOf({ layer: 'x', vector_layers: Array.from({ length: 12 }, (_, n) => ({ id: `survey ${n}` })) })
     const hues = twelve.map(({ colour }) => Number(/\d+/.exec(colour)?.[0])).sort((a, b) => a - b)
     for (const [n, hue] of hues.entries()) assert.ok(n === 0 || hue - hues[n - 1] >= 15, `hues ${hues}`)
   })
@@ -70,18 +78,24 @@ describe('the default style of a layer', () => {
   it('knows water, roads and woods by their names in common schemas', () => {
     const hue = (id, theme) => Number(/\d+/.exec(coloursOf({ vector_layers: [{ id }] }, theme)[0].colour)?.[0])
     for (const theme of /** @type {const} */ (['light', 'dark'])) {
-      for (const id of ['water', 'ocean', 'waterway', 'water_polygons', 'Lakes', 'sea']) assert.ok(Math.abs(hue(id, theme) - 210) < 10, id)
+      for (const id of ['water', 'ocean', 'waterway', 'water_polygons', 'Lakes', 'sea']) {
+        assert.ok(Math.abs(hue(id, theme) - 210) < 10, id)
+      }
       for (const id of ['park', 'forest', 'Wood']) assert.ok(Math.abs(hue(id, theme) - 115) < 25, id)
       for (const id of ['roads', 'transportation', 'streets']) assert.equal(hue(id, theme), 36, id)
     }
   })
 
   it('is nothing for vector tiles of which nobody said what is in them', () => {
-    for (const vector of [undefined, [], [{}], [{ id: 5 }], [null]]) assert.equal(defaultStyle({ layer: 'town', format: 'pbf', vector_layers: vector }), undefined)
+    for (const vector of [undefined, [], [{}], [{ id: 5 }], [null]]) {
+      assert.equal(defaultStyle({ layer: 'town', format: 'pbf', vector_layers: vector }), undefined)
+    }
   })
 
   it('takes whatever a document of another program may say', () => {
-    const odd = [{ id: 'a' }, { id: 'a' }, { id: '__proto__', fields: { name: '' } }, { id: 'toString', fields: 'name' }, { id: 'x/line' }, { id: 'x' }, { id: '', fields: {} }, { id: 'n', fields: null }]
+    const odd = [{ id: 'a' }, { id: 'a' }, { id: '__proto__', fields: { name: '' } }, {
+      id: 'toString', fields: 'name'
+    }, { id: 'x/line' }, { id: 'x' }, { id: '', fields: {} }, { id: 'n', fields: null }]
     const style = defaultStyle({ layer: 'town', format: 'pbf', vector_layers: odd })
     assert.deepEqual(faults(style), [])
     assert.equal(new Set(style.layers.map(({ id }) => id)).size, style.layers.length)
@@ -89,9 +103,11 @@ describe('the default style of a layer', () => {
   })
 
   it('of images is a raster, with tiles of their size', () => {
-    const style = defaultStyle(layerDocument('aerial', { format: 'jpg', tileSize: 512 }), { source: { tiles: ['https://a.example.org/{z}/{x}/{y}.jpg'], maxzoom: 19 } })
+    const style = defaultStyle(layerDocument('aerial', { format: 'jpg', tileSize: 512 }),
+      { source: { tiles: ['https://a.example.org/{z}/{x}/{y}.jpg'], maxzoom: 19 } })
     assert.deepEqual(faults(style), [])
-    assert.deepEqual(style.sources.aerial, { type: 'raster', tiles: ['https://a.example.org/{z}/{x}/{y}.jpg'], maxzoom: 19, tileSize: 512 })
+    assert.deepEqual(style.sources.aerial,
+      { type: 'raster', tiles: ['https://a.example.org/{z}/{x}/{y}.jpg'], maxzoom: 19, tileSize: 512 })
     assert.deepEqual(style.layers.map(({ id }) => id), ['background', 'raster'])
     assert.equal(defaultStyle(layerDocument('aerial')).sources.aerial.tileSize, 256)
   })

@@ -49,21 +49,28 @@ describe('times', () => {
   it('that no calendar or clock has are refused', () => {
     refusesAll(startOf, [
       '2024-02-30', '2023-02-29', '1900-02-29', '2024-00', '2024-13', '2024-01-00', '2024-01-32', '2024-04-31',
-      '2024-03-01T24:00', '2024-03-01T24:00:00Z', '2024-03-01T23:60', '2024-03-01T23:59:60Z', '2024-03-01T12:00+15:00', '2024-03-01T12:00+01:60',
+      '2024-03-01T24:00', '2024-03-01T24:00:00Z', '2024-03-01T23:60',
+      '2024-03-01T23:59:60Z', '2024-03-01T12:00+15:00', '2024-03-01T12:00+01:60',
       '9999-12-31T23:00-02:00', '0000-01-01T00:30+01:00'
     ], 'BAD_TIME')
   })
 
   it('that are not times are refused', () => {
     refusesAll(startOf, [
-      '', ' ', 'now', 'yesterday', '24', '202', '20240301', '2024-3-1', '2024/03/01', '2024-03-01T', '2024-03-01T1', '2024-03-01T12:3', '2024T12', '2024-03T12', '2024-03-01Z', '2024-03-01+02:00',
-      '2024-03-01T12:30:15.', '2024-', '2024 ', ' 2024', '2024\n', '../2024', '2024-03-01T12:30:15ZZ', '-2024', '+2024-01-01', '12024', null, undefined, 2024, {}, []
+      '', ' ', 'now', 'yesterday', '24', '202', '20240301', '2024-3-1', '2024/03/01',
+      '2024-03-01T', '2024-03-01T1', '2024-03-01T12:3', '2024T12', '2024-03T12', '2024-03-01Z', '2024-03-01+02:00',
+      '2024-03-01T12:30:15.', '2024-', '2024 ', ' 2024', '2024\n',
+      '../2024', '2024-03-01T12:30:15ZZ', '-2024', '+2024-01-01', '12024', null, undefined, 2024, {}, []
     ], 'BAD_TIME')
   })
 
   it('are exact only when complete, normal and on the calendar', () => {
     assert.ok(isExactTime('2024-02-29T23:59:59Z'))
-    for (const text of ['2024', '2024-02-30T00:00:00Z', '2024-01-01T24:00:00Z', '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T00:00:00.0Z', '2024-01-01T00:00:60Z', '+02024-01-01T00:00:00Z', null, 2024, new Date()]) {
+    for (
+      const text of ['2024', '2024-02-30T00:00:00Z', '2024-01-01T24:00:00Z',
+        '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T00:00:00.0Z',
+        '2024-01-01T00:00:60Z', '+02024-01-01T00:00:00Z', null, 2024, new Date()]
+    ) {
       assert.equal(isExactTime(text), false, String(text))
     }
   })
@@ -90,7 +97,8 @@ describe('times', () => {
   it('mean the same moment with an offset', () => {
     fc.assert(fc.property(seconds, fc.integer({ min: -14 * 60 + 1, max: 14 * 60 - 1 }), (at, offset) => {
       const pad = value => String(Math.abs(Math.trunc(value))).padStart(2, '0')
-      const written = iso(at + offset * 60).slice(0, 19) + `${offset < 0 ? '-' : '+'}${pad(offset / 60)}:${pad(offset % 60)}`
+      const written = iso(at + offset * 60).slice(0, 19) +
+        `${offset < 0 ? '-' : '+'}${pad(offset / 60)}:${pad(offset % 60)}`
       assert.equal(startOf(written), iso(at))
     }))
   })
@@ -104,14 +112,19 @@ describe('times', () => {
 
 describe('durations', () => {
   it('are a number and a unit', () => {
-    const golden = { '90s': 90, '15m': 900, '12h': 43200, '7d': 604800, '4w': 2419200, '1y': 31536000, '1.5h': 5400, ' 2 d ': 172800, 30: 30, '7D': 604800 }
+    const golden = {
+      '90s': 90, '15m': 900, '12h': 43200, '7d': 604800, '4w': 2419200,
+      '1y': 31536000, '1.5h': 5400, ' 2 d ': 172800, 30: 30, '7D': 604800
+    }
     for (const [text, wanted] of Object.entries(golden)) assert.equal(parseDuration(text), wanted, text)
     assert.equal(parseDuration(60), 60)
-    refusesAll(parseDuration, ['', 'd', '7x', '-7d', '7d2h', '1e9s', '7 days', 'Infinity', '.5h', null, undefined, NaN, -1], 'BAD_DURATION')
+    refusesAll(parseDuration,
+      ['', 'd', '7x', '-7d', '7d2h', '1e9s', '7 days', 'Infinity', '.5h', null, undefined, NaN, -1], 'BAD_DURATION')
   })
 
   it('decide when a tile expires: its own time, else the ttl of its layer, else never', () => {
-    assert.equal(expiryOf({ expires: '2025-01-01T00:00:00Z', stored: '2024-01-01T00:00:00Z' }, { ttl: 60 }), '2025-01-01T00:00:00Z')
+    assert.equal(expiryOf({ expires: '2025-01-01T00:00:00Z', stored: '2024-01-01T00:00:00Z' }, { ttl: 60 }),
+      '2025-01-01T00:00:00Z')
     assert.equal(expiryOf({ stored: '2024-01-01T00:00:00Z' }, { ttl: 60 }), '2024-01-01T00:01:00Z')
     assert.equal(expiryOf({ stored: '2024-01-01T00:00:00Z' }, {}), null)
     assert.equal(expiryOf({ stored: '2024-01-01T00:00:00Z' }), null)
@@ -121,9 +134,13 @@ describe('durations', () => {
   it('leave what other programs wrote out of it, unless it is a time', () => {
     const stored = '2024-01-01T00:00:00Z'
     const bad = /** @type {any[]} */ (['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, ''])
-    for (const expires of bad) assert.equal(expiryOf({ expires, stored }, { ttl: 60 }), '2024-01-01T00:01:00Z', `${expires}`)
+    for (const expires of bad) {
+      assert.equal(expiryOf({ expires, stored }, { ttl: 60 }), '2024-01-01T00:01:00Z', `${expires}`)
+    }
     for (const wrong of bad) assert.equal(expiryOf({ stored: wrong }, { ttl: 60 }), null, `${wrong}`)
-    for (const ttl of /** @type {any[]} */ (['60', 0, -1, NaN, Infinity, 1e15, null])) assert.equal(expiryOf({ stored }, { ttl }), null, `${ttl}`)
+    for (const ttl of /** @type {any[]} */ (['60', 0, -1, NaN, Infinity, 1e15, null])) {
+      assert.equal(expiryOf({ stored }, { ttl }), null, `${ttl}`)
+    }
     assert.equal(expiryOf({ stored: '9999-12-31T23:59:58Z' }, { ttl: 1 }), '9999-12-31T23:59:59Z')
     assert.equal(expiryOf({ stored: '9999-12-31T23:59:58Z' }, { ttl: 2 }), null)
   })

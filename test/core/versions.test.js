@@ -88,7 +88,8 @@ describe('the rules of the timeline', () => {
   })
 
   it('change nothing when an edition is loaded again after later ones', () => {
-    const ascending = fc.uniqueArray(version, { selector: ({ time }) => time, maxLength: 10 }).map(list => list.sort((a, b) => a.time < b.time ? -1 : 1))
+    const ascending = fc.uniqueArray(version, { selector: ({ time }) => time, maxLength: 10 })
+      .map(list => list.sort((a, b) => a.time < b.time ? -1 : 1))
     fc.assert(fc.property(ascending, added => {
       const tile = new Tile()
       for (const one of added) tile.write(one)
@@ -120,14 +121,16 @@ describe('the rules of the timeline', () => {
     ]
     const make = pair => pair && { digest: pair[0], time: at(pair[1]) }
     for (const [added, newest, before, action] of table) {
-      assert.equal(decide(make(added), newest, before === undefined ? undefined : make(before)), action, JSON.stringify([added, newest, before]))
+      assert.equal(decide(make(added), newest, before === undefined ? undefined : make(before)),
+        action, JSON.stringify([added, newest, before]))
     }
   })
 })
 
 describe('the version as of a time', () => {
   it('is the one with the greatest time not after it', () => {
-    const times = fc.uniqueArray(fc.constantFrom(...HOURS), { minLength: 0 }).map(list => list.sort().map(time => ({ time })))
+    const times = fc.uniqueArray(fc.constantFrom(...HOURS), { minLength: 0 })
+      .map(list => list.sort().map(time => ({ time })))
     fc.assert(fc.property(times, fc.constantFrom(...HOURS), (versions, time) => {
       assert.equal(asOf(versions, time), versions.filter(known => known.time <= time).at(-1))
     }))

@@ -3,7 +3,8 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
-import { adminBundles, besides, bundle, clientBundles, layersBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
+import { adminBundles, besides, bundle, clientBundles, layersBundles,
+  viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
@@ -20,7 +21,9 @@ describe('bundles', () => {
 
   it('hold a worker as a text, bundled itself, in the script that starts it', async () => {
     const { 'main.js': { bytes, inputs } } = await bundle(entry, folder.write({
-      'main.js': 'import code from "./part/worker.js?worker"\nglobalThis.code = code', 'part/worker.js': 'import { b } from "./b.js"\nglobalThis.result = b', 'part/b.js': 'export const b = "from the worker"'
+      'main.js': 'import code from "./part/worker.js?worker"\nglobalThis.code = code',
+      'part/worker.js': 'import { b } from "./b.js"\nglobalThis.result = b',
+      'part/b.js': 'export const b = "from the worker"'
     }))
     assert.deepEqual(inputs, ['main.js', 'part/b.js', 'part/worker.js'])
     const [page, worker] = [vm.createContext({ L: {} }), vm.createContext({})]
@@ -30,7 +33,8 @@ describe('bundles', () => {
   })
 
   it('find Leaflet as the global L, and say so when it is not there', async () => {
-    const { 'main.js': { bytes } } = await bundle(entry, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
+    const { 'main.js': { bytes } } =
+      await bundle(entry, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
     const context = { L: { found: false } }
     vm.runInNewContext(bytes.toString(), context)
     assert.equal(context.L.found, true)
@@ -38,7 +42,9 @@ describe('bundles', () => {
   })
 
   it('take one file from many, with images of styles inside', async () => {
-    const dir = folder.write({ 'main.css': '@import "./part.css";', 'part.css': '.a { background: url(x.svg) }', 'x.svg': '<svg/>' })
+    const dir = folder.write(
+      { 'main.css': '@import "./part.css";', 'part.css': '.a { background: url(x.svg) }', 'x.svg': '<svg/>' }
+    )
     const { 'main.css': { bytes, inputs } } = await bundle({ 'main.css': { entry: 'main.css' } }, dir)
     assert.match(bytes.toString(), /^\.a\{background:url\("?data:image\/svg\+xml/)
     assert.deepEqual(inputs, ['main.css', 'part.css', 'x.svg'])
@@ -46,14 +52,21 @@ describe('bundles', () => {
 
   it('do not depend on where the folder is, nor on a tsconfig.json above it', async () => {
     const text = 'import { a } from "./a.js"\nconsole.log(a, import.meta)'
-    const here = folder.write({ 'one/main.js': text, 'one/a.js': 'export const a = 1', 'deep/tsconfig.json': '{ nonsense', 'deep/two/main.js': text, 'deep/two/a.js': 'export const a = 1' })
+    const here = folder.write(
+      {
+        'one/main.js': text, 'one/a.js': 'export const a = 1', 'deep/tsconfig.json': '{ nonsense',
+        'deep/two/main.js': text, 'deep/two/a.js': 'export const a = 1'
+      }
+    )
     const esm = { 'main.js': { entry: 'main.js', format: 'esm' } }
     const [one, two] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(here, name))))
     assert.deepEqual(one, two)
   })
 
   it('are kept beside the packages of a clone, until a source changes or the copy is damaged', async () => {
-    const dir = folder.write({ 'main.js': 'import { a } from "./a.js"\nconsole.log(a)', 'a.js': 'export const a = 1', 'node_modules/x.json': '{}' })
+    const dir = folder.write({
+      'main.js': 'import { a } from "./a.js"\nconsole.log(a)', 'a.js': 'export const a = 1', 'node_modules/x.json': '{}'
+    })
     const text = async () => (await bundle(entry, dir))['main.js'].bytes.toString()
     const kept = path.join(dir, 'node_modules/.cache/tilecouch')
     const first = await text()
@@ -68,9 +81,12 @@ describe('bundles', () => {
 
   it('name the file and the line of what is wrong', async () => {
     await refuses({ 'main.js': '\nlet a = (' }, /main\.js: line 2: Unexpected end of file/)
-    await refuses({ 'main.js': 'import "./sub/part.js"', 'sub/part.js': 'import "./none.js"' }, /sub\/part\.js: line 1: Could not resolve "\.\/none\.js"/)
-    await refuses({ 'main.js': 'import { none } from "./part.js"\nnone()', 'part.js': 'export const some = 1' }, /main\.js: line 1: No matching export in "part\.js" for import "none"/)
-    await refuses({ 'main.js': 'import { readFileSync } from "node:fs"\nreadFileSync()' }, /main\.js: line 1: Could not resolve "node:fs"/)
+    await refuses({ 'main.js': 'import "./sub/part.js"', 'sub/part.js': 'import "./none.js"' },
+      /sub\/part\.js: line 1: Could not resolve "\.\/none\.js"/)
+    await refuses({ 'main.js': 'import { none } from "./part.js"\nnone()', 'part.js': 'export const some = 1' },
+      /main\.js: line 1: No matching export in "part\.js" for import "none"/)
+    await refuses({ 'main.js': 'import { readFileSync } from "node:fs"\nreadFileSync()' },
+      /main\.js: line 1: Could not resolve "node:fs"/)
   })
 
   it('refuse what esbuild only warns of', async () => {
@@ -95,16 +111,21 @@ describe('what browsers get of this project', () => {
     'tilecouch.js': reader,
     'tilecouch.esm.js': reader,
     'pouchdb.js': pouch,
-    'take.js': /(^|\/|^\(disabled\):)node_modules\/(preact|htm|gifenc|lean-qr|mediabunny)\//, // (disabled): left out for browsers, by the package.json of the package
+    // (disabled): left out for browsers, by the package.json of the package
+    'take.js': /(^|\/|^\(disabled\):)node_modules\/(preact|htm|gifenc|lean-qr|mediabunny)\//,
     'vector.js': /(^|\/)node_modules\/(preact|htm|maplibre-gl|pbf|@mapbox\/(vector-tile|point-geometry))\//
   }
 
   it('is attached to the design document "tiles", beside the files that are no modules', async () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
-    const plain = readdirSync(path.join(root, 'attachments'), { recursive: true }).map(String).filter(name => /\.(?!js$|css$)\w+$/.test(name))
-    assert.deepEqual(Object.keys(attached).sort(), [...Object.keys(names), ...plain, 'leaflet.css', 'leaflet.js'].sort())
+    const plain = readdirSync(path.join(root, 'attachments'), { recursive: true })
+      .map(String).filter(name => /\.(?!js$|css$)\w+$/.test(name))
+    assert.deepEqual(Object.keys(attached).sort(),
+      [...Object.keys(names), ...plain, 'leaflet.css', 'leaflet.js'].sort())
     const text = name => Buffer.from(attached[name].data, 'base64').toString()
-    for (const name of Object.keys(names)) assert.ok(!/sourceMappingURL|node_modules/.test(text(name)) && !text(name).includes(root), name)
+    for (const name of Object.keys(names)) {
+      assert.ok(!/sourceMappingURL|node_modules/.test(text(name)) && !text(name).includes(root), name)
+    }
   })
 
   it('has every module and every style of its folders in it: none was forgotten', async () => {
@@ -112,14 +133,18 @@ describe('what browsers get of this project', () => {
     const inside = new Set(Object.values(bundles).flatMap(({ inputs }) => inputs))
     for (const top of ['attachments', 'client']) {
       for (const name of readdirSync(path.join(root, top), { recursive: true }).map(String)) {
-        if (/(?<!\.d|^build)\.(js|css)$/.test(name)) assert.ok(inside.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
+        if (/(?<!\.d|^build)\.(js|css)$/.test(name)) {
+          assert.ok(inside.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
+        }
       }
     }
   })
 
-  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, Preact with htm, and what makes files of a map or draws and reads vector tiles', async () => {
+  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, Preact with htm, and ' +
+    'what makes files of a map or draws and reads vector tiles', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
-      const packages = inputs.filter(input => !/^(attachments\/|client\/|core\/|global:(leaflet|ol\/.*)$)|(^|\/)node_modules\/spark-md5\//.test(input))
+      const packages = inputs.filter(input =>
+        !/^(attachments\/|client\/|core\/|global:(leaflet|ol\/.*)$)|(^|\/)node_modules\/spark-md5\//.test(input))
       for (const input of packages) assert.ok(brought[name]?.test(input), `${name} holds ${input}`)
       assert.equal(packages.length > 0, Object.hasOwn(brought, name), name)
     }
@@ -134,8 +159,10 @@ describe('what browsers get of this project', () => {
 
   it('needs its map library and nothing else', async () => {
     for (const [name, { imports }] of Object.entries(await bundle(names))) {
-      const needed = imports.filter(address => !address.startsWith('data:') && address !== './tilecouch-grids.esm.js').map(address => address.replace(/\/.*/, ''))
-      assert.deepEqual([...new Set(needed)], !name.endsWith('.esm.js') || name.includes('grids') ? [] : name.includes('maplibre') ? ['maplibre-gl'] : name.includes('openlayers') ? ['ol'] : ['leaflet'], name)
+      const needed = imports.filter(address => !address.startsWith('data:') && address !== './tilecouch-grids.esm.js')
+        .map(address => address.replace(/\/.*/, ''))
+      assert.deepEqual([...new Set(needed)], !name.endsWith('.esm.js') || name.includes('grids')
+        ? [] : name.includes('maplibre') ? ['maplibre-gl'] : name.includes('openlayers') ? ['ol'] : ['leaflet'], name)
     }
   })
 
@@ -143,7 +170,8 @@ describe('what browsers get of this project', () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
     assert.ok(size('tilecouch.js') < 345_000 && size('tilecouch.esm.js') < 345_000, 'the client library')
-    for (const name of ['tilecouch-history.esm.js', 'tilecouch-maplibre-history.esm.js', 'tilecouch-openlayers-history.esm.js']) {
+    for (const name of ['tilecouch-history.esm.js', 'tilecouch-maplibre-history.esm.js',
+      'tilecouch-openlayers-history.esm.js']) {
       assert.ok(gzipSync(bundles[name].bytes).length <= 30_000, `a page with one history layer: ${name}`)
     }
     assert.ok(gzipSync(bundles['viewer.js'].bytes).length <= 90_000, 'the viewer')
@@ -151,7 +179,8 @@ describe('what browsers get of this project', () => {
     assert.ok(size('admin.js') < 400_000, 'the control room')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 470_000, 'what the viewer loads for areas on the device')
-    assert.ok(gzipSync(bundles['tilecouch-grids.esm.js'].bytes).length < 11_400, 'what a page loads for a layer in another grid')
+    assert.ok(gzipSync(bundles['tilecouch-grids.esm.js'].bytes).length < 11_400,
+      'what a page loads for a layer in another grid')
     assert.ok(size('take.js') < 300_000, 'what the viewer loads to take something away')
     assert.ok(size('vector.js') < 1_800_000, 'what the viewer loads for vector layers: MapLibre and its worker')
     assert.ok(size('sw.js') < 4000, 'the service worker')

@@ -66,9 +66,12 @@ withPeople('a store that couchdb-push deployed', start => {
     const signatures = signaturesOf(files)
     const cases = {
       'other bytes': [{ ...whole, _attachments: { ...files, 'index.html': page } }, 'changed'],
-      'another type': [{ ...whole, _attachments: { ...files, 'index.html': { ...files['index.html'], content_type: 'image/png' } } }, 'changed'],
+      'another type': [{
+        ...whole, _attachments: { ...files, 'index.html': { ...files['index.html'], content_type: 'image/png' } }
+      }, 'changed'],
       'another function': [{ ...whole, rewrites: '(function () {})' }, 'changed'],
-      'what couchapp writes besides': [{ ...whole, couchapp: { signatures, manifest: ['lists/'], objects: {} } }, 'unchanged']
+      'what couchapp writes besides': [{ ...whole, couchapp: { signatures, manifest: ['lists/'], objects: {} } },
+        'unchanged']
     }
     for (const [name, [doc, wanted]] of Object.entries(cases)) {
       const { _rev } = await json(`${url}/_design/tiles`)

@@ -7,7 +7,8 @@ import { useFolder } from './helpers.js'
 
 const md5 = bytes => createHash('md5').update(bytes).digest('hex')
 const MAP = '(function (doc) {\n  emit(doc._id, null)\n})'
-const small = { '_design/a/language': 'javascript\n', 'views/a/all/map.js': MAP + '\n', 'views/a/all/reduce.js': '_count\n' }
+const small =
+  { '_design/a/language': 'javascript\n', 'views/a/all/map.js': MAP + '\n', 'views/a/all/reduce.js': '_count\n' }
 
 describe('composing design documents', () => {
   const folder = useFolder()
@@ -22,9 +23,16 @@ describe('composing design documents', () => {
   }
 
   it('joins _design, views and attachments by name', async () => {
-    const dir = folder.write({ ...small, '_design/tiles/rewrites.json': '[]', '_design/tiles/lists/at.js': MAP, 'attachments/index.html': '<p>', 'attachments/icons/x.svg': '<svg/>' })
+    const dir = folder.write(
+      {
+        ...small, '_design/tiles/rewrites.json': '[]', '_design/tiles/lists/at.js': MAP,
+        'attachments/index.html': '<p>', 'attachments/icons/x.svg': '<svg/>'
+      }
+    )
     assert.deepEqual(await compose(dir), [
-      { _id: '_design/a', language: 'javascript', views: { all: { map: MAP, reduce: '_count' } }, couchapp: { signatures: {} } },
+      { _id: '_design/a', language: 'javascript', views: { all: { map: MAP, reduce: '_count' } }, couchapp: {
+        signatures: {}
+      } },
       {
         _id: '_design/tiles', language: 'javascript', rewrites: [], lists: { at: MAP },
         _attachments: {
@@ -65,25 +73,41 @@ describe('composing design documents', () => {
   })
 
   it('strips the comments before a function, which query servers would trip over, and a semicolon', async () => {
-    const dir = folder.write({ ...small, 'views/a/all/map.js': `// why\n\n/* how,\n   and how much */\n  // more\n${MAP};\n` })
+    const dir =
+      folder.write({ ...small, 'views/a/all/map.js': `// why\n\n/* how,\n   and how much */\n  // more\n${MAP};\n` })
     assert.equal((await compose(dir))[0].views.all.map, MAP)
   })
 
   it('puts the code of a module where a function names it', async () => {
     const module = 'export var one = 1\n\n/** Adds. */\nexport function add (a) { return a + one }\n'
-    const dir = folder.write({ ...small, 'core/sum.js': module, 'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n  emit(add(doc.n), null)\n})\n' })
-    assert.equal((await compose(dir))[0].views.all.map, '(function (doc) {\nvar one = 1\n\n/** Adds. */\nfunction add (a) { return a + one }\n  emit(add(doc.n), null)\n})')
-    await refuses({ ...small, 'views/a/all/map.js': '(function (doc) {\n  // !code core/none.js\n})' }, /no such file: core\/none\.js/)
-    await refuses({ ...small, 'core/sum.js': `import x from 'x'\n${module}`, 'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n})' }, /core\/sum\.js imports something/)
+    const dir = folder.write(
+      {
+        ...small, 'core/sum.js': module,
+        'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n  emit(add(doc.n), null)\n})\n'
+      }
+    )
+    assert.equal((await compose(dir))[0].views.all.map,
+      '(function (doc) {\nvar one = 1\n\n/** Adds. */\nfunction add (a) { return a + one }\n  emit(add(doc.n), ' +
+        'null)\n})')
+    await refuses({ ...small, 'views/a/all/map.js': '(function (doc) {\n  // !code core/none.js\n})' },
+      /no such file: core\/none\.js/)
+    await refuses(
+      {
+        ...small, 'core/sum.js': `import x from 'x'\n${module}`,
+        'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n})'
+      }, /core\/sum\.js imports something/
+    )
   })
 
   it('refuses two sources for one key', async () => {
-    await refuses({ ...small, '_design/a/rewrites.js': MAP, '_design/a/rewrites.json': '[]' }, /rewrites.*two sources for "rewrites"/)
+    await refuses({ ...small, '_design/a/rewrites.js': MAP, '_design/a/rewrites.json': '[]' },
+      /rewrites.*two sources for "rewrites"/)
     await refuses({ ...small, '_design/a/lists/at.js': MAP, '_design/a/lists.json': '{}' }, /two sources for "lists"/)
   })
 
   it('refuses views in two places', async () => {
-    await refuses({ ...small, '_design/a/views/other/map.js': MAP }, /there are views in _design\/a\/views and in views\/a/)
+    await refuses({ ...small, '_design/a/views/other/map.js': MAP },
+      /there are views in _design\/a\/views and in views\/a/)
   })
 
   it('refuses bad JSON, which couchapp pushes as an empty string', async () => {
@@ -110,11 +134,13 @@ describe('composing design documents', () => {
     'text': '_count'
   }
   for (const [what, text] of Object.entries(oddFunctions)) {
-    it(`refuses a function file with ${what}`, () => refuses({ ...small, 'views/a/all/map.js': text }, /views\/a\/all\/map\.js: /))
+    it(`refuses a function file with ${what}`,
+      () => refuses({ ...small, 'views/a/all/map.js': text }, /views\/a\/all\/map\.js: /))
   }
 
   it('does not run what it composes', async () => {
-    await refuses({ ...small, 'views/a/all/map.js': '(function () { throw new Error("run") }())' }, /one anonymous function/)
+    await refuses({ ...small, 'views/a/all/map.js': '(function () { throw new Error("run") }())' },
+      /one anonymous function/)
   })
 
   it('refuses stray files', async () => {
@@ -122,7 +148,8 @@ describe('composing design documents', () => {
   })
 
   it('passes over hidden files', async () => {
-    assert.equal((await compose(folder.write({ ...small, 'views/a/all/.DS_Store': 'x', '_design/.gitkeep': '' }))).length, 1)
+    assert.equal((await compose(folder.write({ ...small, 'views/a/all/.DS_Store': 'x', '_design/.gitkeep': '' })))
+      .length, 1)
   })
 
   it('refuses a file where a folder belongs', async () => {

@@ -11,8 +11,12 @@ describe('environments', () => {
   /** Resolves as if the command were run in a folder, with a home and an environment of its own. */
   const resolve = (target, { project, user, env = {}, cwd = 'project', data } = {}) => {
     mkdirSync(path.join(folder.dir, cwd), { recursive: true })
-    if (project !== undefined) folder.write({ 'project/.couchapprc': typeof project === 'string' ? project : JSON.stringify(project) })
-    if (user !== undefined) folder.write({ 'home/.couchapp.conf': typeof user === 'string' ? user : JSON.stringify(user) })
+    if (project !== undefined) {
+      folder.write({ 'project/.couchapprc': typeof project === 'string' ? project : JSON.stringify(project) })
+    }
+    if (user !== undefined) {
+      folder.write({ 'home/.couchapp.conf': typeof user === 'string' ? user : JSON.stringify(user) })
+    }
     return resolveDatabase(target, { cwd: path.join(folder.dir, cwd), home: path.join(folder.dir, 'home'), env, data })
   }
   const environments = env => ({ env })
@@ -23,25 +27,32 @@ describe('environments', () => {
   })
 
   it('are what .couchapprc calls default', async () => {
-    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }), 'http://localhost:5984/maps')
-    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: '' } }), 'http://localhost:5984/maps')
+    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }),
+      'http://localhost:5984/maps')
+    assert.equal(await resolve(
+      undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: '' } }
+    ), 'http://localhost:5984/maps')
   })
 
-  it('are the running store of the folder, where the default is its usual address and it has another port', async () => {
+  it('are the running store of the folder, where the default is its usual address ' +
+    'and it has another port', async () => {
     const data = path.join(folder.dir, 'data')
     const { adminUrl, close } = await startEmbedded({ dir: data })
     const usual = environments({ default: { db: 'http://localhost:5984/tiles' } })
     try {
       assert.equal(await resolve(undefined, { project: usual, data }), `${adminUrl}/tiles`)
       assert.equal(await resolve('default', { project: usual, data }), 'http://localhost:5984/tiles', 'it was typed')
-      for (const db of ['http://localhost:5984/maps', 'http://localhost:5985/tiles', 'http://maps.example.org:5984/tiles', 'https://localhost:5984/tiles']) {
+      for (const db of ['http://localhost:5984/maps', 'http://localhost:5985/tiles',
+        'http://maps.example.org:5984/tiles', 'https://localhost:5984/tiles']) {
         assert.equal(await resolve(undefined, { project: environments({ default: { db } }), data }), db)
       }
-      assert.equal(await resolve(undefined, { project: usual, data, env: { COUCHDB_URL: 'http://h:1/x' } }), 'http://h:1/x')
+      assert.equal(await resolve(undefined, { project: usual, data, env: { COUCHDB_URL: 'http://h:1/x' } }),
+        'http://h:1/x')
     } finally {
       await close()
     }
-    assert.equal(await resolve(undefined, { project: usual, data }), 'http://localhost:5984/tiles', 'it does not run any more')
+    assert.equal(await resolve(undefined, { project: usual, data }),
+      'http://localhost:5984/tiles', 'it does not run any more')
   })
 
   it('tell what named them, unless they were typed', async () => {
@@ -50,11 +61,13 @@ describe('environments', () => {
     assert.equal((await findDatabase('http://h/x', options)).namedBy, undefined)
     assert.equal((await findDatabase('default', options)).namedBy, undefined)
     assert.match(String((await findDatabase(undefined, options)).namedBy), /^"default" in .*\.couchapprc$/)
-    assert.equal((await findDatabase(undefined, { ...options, env: { COUCHDB_URL: 'http://h/x' } })).namedBy, 'COUCHDB_URL')
+    assert.equal((await findDatabase(undefined, { ...options, env: { COUCHDB_URL: 'http://h/x' } })).namedBy,
+      'COUCHDB_URL')
   })
 
   it('are named', async () => {
-    const project = environments({ default: { db: 'http://a/x' }, production: { db: 'https://maps.example.org/tiles' } })
+    const project =
+      environments({ default: { db: 'http://a/x' }, production: { db: 'https://maps.example.org/tiles' } })
     assert.equal(await resolve('production', { project }), 'https://maps.example.org/tiles')
   })
 
@@ -81,11 +94,13 @@ describe('environments', () => {
   it('name a database: a server alone is refused, with an address that would do', async () => {
     const server = environments({ default: { db: 'http://host:5984' } })
     for (const [target, options] of /** @type {[string | undefined, any][]} */ ([
-      ['http://host:5984', {}], ['http://u:secret@host:5984/', {}], [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }], [undefined, { project: server }]
+      ['http://host:5984', {}], ['http://u:secret@host:5984/', {}],
+      [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }], [undefined, { project: server }]
     ])) {
       await assert.rejects(resolve(target, options), error => {
         assert.equal(error.code, 'NO_DATABASE_NAMED')
-        assert.match(error.message, /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/)
+        assert.match(error.message,
+          /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/)
         return true
       })
     }
@@ -93,13 +108,15 @@ describe('environments', () => {
 
   it('are names of databases on this machine', async () => {
     assert.equal(await resolve('maps'), 'http://127.0.0.1:5984/maps')
-    assert.equal(await resolve('prod', { project: environments({ prod: { db: 'maps' } }) }), 'http://127.0.0.1:5984/maps', 'in .couchapprc too')
+    assert.equal(await resolve('prod', { project: environments({ prod: { db: 'maps' } }) }),
+      'http://127.0.0.1:5984/maps', 'in .couchapprc too')
     await assert.rejects(resolve('Maps'), { code: 'BAD_DATABASE' })
     await assert.rejects(resolve('constructor.x'), { code: 'BAD_DATABASE' })
   })
 
   it('are not a URL that lost its beginning: its password is not shown', async () => {
-    for (const target of ['admin:secret@host:5984/tiles', 'HTTP//admin:secret@host/tiles', 'ftp://admin:secret@host/tiles', 'tiles/../x']) {
+    for (const target of ['admin:secret@host:5984/tiles', 'HTTP//admin:secret@host/tiles',
+      'ftp://admin:secret@host/tiles', 'tiles/../x']) {
       await assert.rejects(resolve(target), error => {
         assert.equal(error.code, 'BAD_DATABASE', target)
         assert.ok(!JSON.stringify([error, error.message, error.details]).includes('secret'), error.message)
@@ -109,7 +126,8 @@ describe('environments', () => {
   })
 
   it('count less than COUCHDB_URL, and that less than what is typed', async () => {
-    const project = environments({ default: { db: 'http://localhost:5984/maps' }, own: { db: 'http://localhost:5984/own' } })
+    const project =
+      environments({ default: { db: 'http://localhost:5984/maps' }, own: { db: 'http://localhost:5984/own' } })
     const env = { COUCHDB_URL: 'http://other:1/x' }
     assert.equal(await resolve(undefined, { project, user: project, env }), 'http://other:1/x')
     assert.equal(await resolve('own', { project, env }), 'http://localhost:5984/own')
@@ -118,7 +136,11 @@ describe('environments', () => {
 
   describe('with a name and password of the environment', () => {
     const [COUCHDB_USER, COUCHDB_PASSWORD] = ['anna', 'hunter2-s3cret']
-    const project = environments({ default: { db: 'https://maps.example.org/tiles' }, here: { db: 'http://127.0.0.1:5984/tiles' }, name: { db: 'tiles' } })
+    const project = environments(
+      { default: { db: 'https://maps.example.org/tiles' }, here: {
+        db: 'http://127.0.0.1:5984/tiles'
+      }, name: { db: 'tiles' } }
+    )
     const refused = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
       assert.equal(error.code, 'PASSWORD_NOT_SENT', error.stack)
       assert.match(error.message, /https:\/\/maps\.example\.org, which only \S+\.couchapprc names/)
@@ -132,16 +154,22 @@ describe('environments', () => {
       await refused('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
       await refused('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
       await refused('default', { env: { ...env, COUCHDB_URL: 'nonsense' } })
-      assert.equal(await resolve('default', { project, env: { COUCHDB_USER } }), 'https://maps.example.org/tiles', 'a name is no secret')
-      assert.equal(await resolve(undefined, { user: project, project: {}, env }), 'https://maps.example.org/tiles', 'the file at home is his own')
+      assert.equal(await resolve('default', { project, env: { COUCHDB_USER } }),
+        'https://maps.example.org/tiles', 'a name is no secret')
+      assert.equal(await resolve(undefined, { user: project, project: {}, env }),
+        'https://maps.example.org/tiles', 'the file at home is his own')
     })
 
     it('get it for the server of COUCHDB_URL, and without that on this machine', async () => {
-      assert.equal(await resolve('default', { project, env: { ...env, COUCHDB_URL: 'https://u:p@maps.example.org:443/x' } }), 'https://maps.example.org/tiles')
+      assert.equal(await resolve(
+        'default', { project, env: { ...env, COUCHDB_URL: 'https://u:p@maps.example.org:443/x' } }
+      ), 'https://maps.example.org/tiles')
       for (const name of ['here', 'name']) {
         assert.equal(await resolve(name, { project, env }), 'http://127.0.0.1:5984/tiles')
-        assert.equal(await resolve(name, { project, env: { ...env, COUCHDB_URL: 'http://localhost:5984' } }), 'http://127.0.0.1:5984/tiles')
-        await assert.rejects(resolve(name, { project, env: { ...env, COUCHDB_URL: 'https://maps.example.org' } }), { code: 'PASSWORD_NOT_SENT' })
+        assert.equal(await resolve(name, { project, env: { ...env, COUCHDB_URL: 'http://localhost:5984' } }),
+          'http://127.0.0.1:5984/tiles')
+        await assert.rejects(resolve(name, { project, env: { ...env, COUCHDB_URL: 'https://maps.example.org' } }),
+          { code: 'PASSWORD_NOT_SENT' })
       }
     })
 
@@ -152,8 +180,10 @@ describe('environments', () => {
       const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir }
       assert.equal(await resolveDatabase('default', { ...options, env, side }), 'https://maps.example.org/tiles')
       assert.equal(await resolveDatabase('default', { ...options, env: from }), 'https://maps.example.org/tiles')
-      assert.equal(await resolveDatabase('https://maps.example.org/tiles', { ...options, env: from, side }), 'https://maps.example.org/tiles', 'typed')
-      await assert.rejects(resolveDatabase('default', { ...options, env: { ...from, COUCHDB_URL: 'https://maps.example.org' }, side }), { code: 'PASSWORD_NOT_SENT' })
+      assert.equal(await resolveDatabase('https://maps.example.org/tiles', { ...options, env: from, side }),
+        'https://maps.example.org/tiles', 'typed')
+      await assert.rejects(resolveDatabase('default',
+        { ...options, env: { ...from, COUCHDB_URL: 'https://maps.example.org' }, side }), { code: 'PASSWORD_NOT_SENT' })
       await assert.rejects(resolveDatabase('here', { ...options, env: from, side }), { code: 'PASSWORD_NOT_SENT' })
     })
   })
@@ -166,13 +196,18 @@ describe('environments', () => {
   it('of the user are in ~/.couchapp.conf, with passwords if they like; the project’s count more', async () => {
     const user = environments({ default: { db: 'http://me:pw@h/mine' }, own: { db: 'http://me:pw@h/own' } })
     assert.equal(await resolve(undefined, { user }), 'http://me:pw@h/mine')
-    assert.equal(await resolve('own', { user, project: environments({ default: { db: 'http://h/project' } }) }), 'http://me:pw@h/own')
-    assert.equal(await resolve(undefined, { user, project: environments({ default: { db: 'http://h/project' } }) }), 'http://h/project')
+    assert.equal(await resolve('own', { user, project: environments({ default: { db: 'http://h/project' } }) }),
+      'http://me:pw@h/own')
+    assert.equal(await resolve(undefined, { user, project: environments({ default: { db: 'http://h/project' } }) }),
+      'http://h/project')
   })
 
   it('of the project hold no password, in whichever environment', async () => {
-    for (const db of ['http://admin:secret@h/x', 'https://admin@h/x', 'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x', 'http://:secret@h/x']) {
-      await assert.rejects(resolve(undefined, { project: environments({ default: { db: 'http://h/x' }, other: { db } }) }), error => {
+    for (const db of ['http://admin:secret@h/x', 'https://admin@h/x',
+      'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x', 'http://:secret@h/x']) {
+      await assert.rejects(resolve(undefined, {
+        project: environments({ default: { db: 'http://h/x' }, other: { db } })
+      }), error => {
         assert.equal(error.code, 'PASSWORD_IN_FILE')
         assert.ok(!error.message.includes('secret'))
         return true
@@ -181,14 +216,17 @@ describe('environments', () => {
   })
 
   it('that cannot be read are said to be so', async () => {
-    for (const text of ['{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}', '{"env": {"default": "http://h/x"}}', '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}']) {
+    for (const text of ['{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}',
+      '{"env": {"default": "http://h/x"}}', '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}']) {
       await assert.rejects(resolve(undefined, { project: text }), error => {
         assert.equal(error.code, 'CONFIG_INVALID', `${text}: ${error.stack}`)
         assert.match(error.message, /\.couchapprc/)
         return true
       })
     }
-    await assert.rejects(resolve(undefined, { project: {}, user: '{"env": {"own": {"db": "http://me:pw@h/x", "password": hunter2}}}' }), error => {
+    await assert.rejects(resolve(undefined, {
+      project: {}, user: '{"env": {"own": {"db": "http://me:pw@h/x", "password": hunter2}}}'
+    }), error => {
       assert.doesNotMatch(JSON.stringify([error.message, error.details]), /hunter2/)
       return error.code === 'CONFIG_INVALID'
     })

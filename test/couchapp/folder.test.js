@@ -23,7 +23,9 @@ describe('couchapp folders', () => {
 
   it('writes everything that is composed', async () => {
     await composeFolder(folder.dir)
-    for (const { _id, views = {}, lists = {}, shows = {}, rewrites, validate_doc_update: validation, _attachments = {} } of await compose()) {
+    for (const {
+      _id, views = {}, lists = {}, shows = {}, rewrites, validate_doc_update: validation, _attachments = {}
+    } of await compose()) {
       const name = _id.slice('_design/'.length)
       for (const [view, { map, reduce }] of Object.entries(views)) {
         assert.equal(read(name, 'views', view, 'map.js'), map)
@@ -47,7 +49,9 @@ describe('couchapp folders', () => {
   })
 
   it('writes arrays and numbers as JSON', async () => {
-    const app = folder.write({ 'app/_design/a/rewrites.json': '[{"from": "/", "to": "index.html"}]', 'app/_design/a/options.json': '{"n": 1}' })
+    const app = folder.write(
+      { 'app/_design/a/rewrites.json': '[{"from": "/", "to": "index.html"}]', 'app/_design/a/options.json': '{"n": 1}' }
+    )
     await composeFolder(path.join(app, 'out'), path.join(app, 'app'))
     assert.deepEqual(JSON.parse(read('out', 'a', 'rewrites.json')), [{ from: '/', to: 'index.html' }])
     assert.equal(read('out', 'a', 'options', 'n.json'), '1')

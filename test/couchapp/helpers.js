@@ -22,7 +22,9 @@ export async function request (url, { body, ...options } = {}) {
   const { username, password, ...parts } = { ...splitAuth(url) }
   const answer = await fetch(parts.href, {
     ...options,
-    headers: { accept: 'application/json', 'content-type': 'application/json', ...(username && { authorization: `Basic ${btoa(`${username}:${password}`)}` }) },
+    headers: { accept: 'application/json', 'content-type': 'application/json', ...(
+      username && { authorization: `Basic ${btoa(`${username}:${password}`)}` }
+    ) },
     body: body && JSON.stringify(body)
   })
   return answer.json()

@@ -13,11 +13,13 @@ const read = name => JSON.parse(readFileSync(path.join(root, name), 'utf8'))
 describe('the npm package of the server', () => {
   it('holds what it names', () => {
     const { exports, files } = read('package.json')
-    for (const target of Object.values(exports).map(name => name.replace(/^\.\//, '')).filter(name => name !== 'package.json')) {
+    for (const target of Object.values(exports).map(name => name.replace(/^\.\//, ''))
+      .filter(name => name !== 'package.json')) {
       assert.ok(files.includes(target.split('/')[0]), `${target} is not in "files"`)
       assert.ok(existsSync(path.join(root, target)), target)
     }
-    assert.ok(['_design', 'views', 'attachments', 'client', 'core'].every(name => files.includes(name)), 'what the couchapp is composed from')
+    assert.ok(['_design', 'views', 'attachments', 'client', 'core'].every(name => files.includes(name)),
+      'what the couchapp is composed from')
   })
 
   it('is loaded in Node without a window, and without Leaflet', async () => {
@@ -53,7 +55,8 @@ describe('the npm package for pages', () => {
   it('holds what it names, in the version of the server, with nothing but optional peers', () => {
     const { exports, version, dependencies, peerDependenciesMeta } = read('client/package.json')
     const built = [...Object.keys(entries).map(name => `${name}.js`), ...Object.keys(clientBundles)]
-    for (const target of Object.values(exports).flatMap(value => typeof value === 'string' ? value : Object.values(value))) {
+    for (const target of Object.values(exports)
+      .flatMap(value => typeof value === 'string' ? value : Object.values(value))) {
       const [, file] = /^\.\/dist\/([\w.-]+)$/.exec(target) ?? []
       if (file) assert.ok(built.includes(file), target)
       const [, source] = /^\.\/dist\/types\/(.*)\.d\.ts$/.exec(target) ?? []
@@ -64,11 +67,14 @@ describe('the npm package for pages', () => {
     assert.ok(Object.values(peerDependenciesMeta).every(({ optional }) => optional))
   })
 
-  it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, mirrors or the timeline', async () => {
+  it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, mirrors or the ' +
+    'timeline', async () => {
     for (const name of ['history', 'maplibre-history', 'openlayers-history']) {
       const { bytes, inputs } = await loadedFor(name)
       assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
-      assert.deepEqual(inputs.filter(file => /client\/(offline|timeline)\/|client\/mirror\/(http|index|pouch)/.test(file)), [])
+      assert.deepEqual(
+        inputs.filter(file => /client\/(offline|timeline)\/|client\/mirror\/(http|index|pouch)/.test(file)), []
+      )
     }
   })
 
@@ -81,7 +87,8 @@ describe('the npm package for pages', () => {
     await buildModules(folder.dir)
     const sizeOf = async contents => {
       const { outputFiles, warnings } = await build({
-        stdin: { contents, resolveDir: folder.dir }, bundle: true, minify: true, write: false, format: 'esm', target: TARGETS, external: mapLibraries, logLevel: 'silent'
+        stdin: { contents, resolveDir: folder.dir }, bundle: true, minify: true,
+        write: false, format: 'esm', target: TARGETS, external: mapLibraries, logLevel: 'silent'
       })
       assert.deepEqual(warnings, [])
       return outputFiles[0].contents.length

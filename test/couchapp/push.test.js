@@ -7,14 +7,20 @@ import { Couch } from '../../loader/store/couch.js'
 import { request, useDatabase, useFolder } from './helpers.js'
 
 const view = body => `(function (doc) { ${body} })`
-const design = (map, more = {}) => ({ _id: '_design/app', language: 'javascript', views: { all: { map: view(map), reduce: '_count' } }, couchapp: { signatures: {} }, ...more })
+const design = (map, more = {}) => (
+  { _id: '_design/app', language: 'javascript', views: { all: { map: view(map), reduce: '_count' } }, couchapp: {
+    signatures: {}
+  }, ...more }
+)
 const actions = pushed => Object.fromEntries(pushed.map(({ id, action }) => [id, action]))
 
 describe('pushing design documents', function () {
   const database = useDatabase()
-  const fill = count => request(`${database.url}/_bulk_docs`, { method: 'POST', body: { docs: Array.from({ length: count }, (_, index) => ({ _id: `d${index}`, index })) } })
+  const fill = count => request(`${database.url}/_bulk_docs`,
+    { method: 'POST', body: { docs: Array.from({ length: count }, (_, index) => ({ _id: `d${index}`, index })) } })
   const couch = () => new Couch(database.url, { retries: 2 })
-  const ids = async () => (await request(`${database.url}/_all_docs`)).rows.map(({ id }) => id).filter(id => id.startsWith('_design/'))
+  const ids = async () => (await request(`${database.url}/_all_docs`))
+    .rows.map(({ id }) => id).filter(id => id.startsWith('_design/'))
 
   it('deploys what is new, and leaves no staging document', async () => {
     const docs = await compose()
@@ -31,7 +37,8 @@ describe('pushing design documents', function () {
   it('does not touch what is unchanged', async () => {
     const docs = await compose()
     await push(couch(), docs)
-    const revs = async () => (await request(`${database.url}/_all_docs`)).rows.map(({ id, value }) => `${id} ${value.rev}`)
+    const revs = async () => (await request(`${database.url}/_all_docs`))
+      .rows.map(({ id, value }) => `${id} ${value.rev}`)
     const before = await revs()
     assert.deepEqual([...new Set(Object.values(actions(await push(couch(), docs))))], ['unchanged'])
     assert.deepEqual(await revs(), before)
@@ -44,18 +51,25 @@ describe('pushing design documents', function () {
     const before = await revOf('_design/versions')
     const changed = docs.map(doc => doc._id === '_design/tiles' ? { ...doc, rewrites: [], lists: undefined } : doc)
     const pushed = await push(couch(), JSON.parse(JSON.stringify(changed)))
-    assert.deepEqual(pushed.filter(({ action }) => action !== 'unchanged').map(({ id, action, fields }) => ({ id, action, fields: fields.sort() })),
+    assert.deepEqual(pushed.filter(({ action }) => action !== 'unchanged').map(({
+      id, action, fields
+    }) => ({ id, action, fields: fields.sort() })),
       [{ id: '_design/tiles', action: 'changed', fields: ['lists', 'rewrites'] }])
     assert.equal(await revOf('_design/versions'), before)
     assert.equal((await request(`${database.url}/_design/tiles`)).lists, undefined)
   })
 
   it('notices an attachment whose bytes changed', async () => {
-    const app = (text, signature) => [{ _id: '_design/app', language: 'javascript', _attachments: { 'a.txt': { content_type: 'text/plain', data: btoa(text) } }, couchapp: { signatures: { 'a.txt': signature } } }]
+    const app = (text, signature) => [
+      { _id: '_design/app', language: 'javascript', _attachments: {
+        'a.txt': { content_type: 'text/plain', data: btoa(text) }
+      }, couchapp: { signatures: { 'a.txt': signature } } }
+    ]
     await push(couch(), app('one', '1'))
     assert.deepEqual(actions(await push(couch(), app('one', '1'))), { '_design/app': 'unchanged' })
     assert.deepEqual(actions(await push(couch(), app('two', '2'))), { '_design/app': 'changed' })
-    assert.equal((await request(`${database.url}/_design/app?attachments=true`))._attachments['a.txt'].data, btoa('two'))
+    assert.equal((await request(`${database.url}/_design/app?attachments=true`))._attachments['a.txt'].data,
+      btoa('two'))
   })
 
   it('changes nothing in a dry run', async () => {
@@ -91,14 +105,16 @@ describe('pushing design documents', function () {
 
   it('finishes what an earlier push left half done', async () => {
     await push(couch(), [design('emit(doc._id)')])
-    await request(`${database.url}/_design/app-staging`, { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(1)') } } } })
+    await request(`${database.url}/_design/app-staging`,
+      { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(1)') } } } })
     await push(couch(), [design('emit(doc.index)')])
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
   it('cleans up after a push that was killed between the swap and the end', async () => {
     await push(couch(), [design('emit(doc._id)')])
-    await request(`${database.url}/_design/app-staging`, { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(doc._id)') } } } })
+    await request(`${database.url}/_design/app-staging`,
+      { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(doc._id)') } } } })
     assert.deepEqual(actions(await push(couch(), [design('emit(doc._id)')])), { '_design/app': 'unchanged' })
     assert.deepEqual(await ids(), ['_design/app'])
   })
@@ -124,7 +140,8 @@ describe('pushing design documents', function () {
       const ask = slow.request.bind(slow)
       let isFirst = true
       slow.request = async asked => {
-        const meets = step === 'warm' ? /app-staging\/_view/.test(asked.path ?? '') : asked.method === 'DELETE' && /app-staging/.test(asked.path)
+        const meets = step === 'warm' ? /app-staging\/_view/.test(asked.path ?? '')
+          : asked.method === 'DELETE' && /app-staging/.test(asked.path)
         if (meets && isFirst) {
           isFirst = false
           await push(couch(), [design(body)])
@@ -157,7 +174,9 @@ describe('the classic couchapp folders', function () {
     const folders = await composeFolder(folder.dir)
     const docs = await compose()
     for (const source of folders) {
-      await new Promise((resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) })
+      await new Promise(
+        (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }
+      )
     }
     for (const { _id, couchapp, _attachments = {}, ...wanted } of docs) {
       const { _rev, _attachments: pushed = {}, ...stored } = await request(`${database.url}/${_id}?attachments=true`)
@@ -168,13 +187,18 @@ describe('the classic couchapp folders', function () {
 
   it('and what couchdb-push made of them answers as what tilecouch pushes does', async () => {
     for (const source of await composeFolder(folder.dir)) {
-      await new Promise((resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) })
+      await new Promise(
+        (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }
+      )
     }
     const { error } = await request(`${database.url}/_design/tiles/_rewrite/osm/1/5/0.png`)
     assert.equal(error, 'BAD_TILE')
     const pushed = await push(new Couch(database.url), await compose(), { dryRun: true })
-    assert.deepEqual(pushed.map(({ fields }) => fields.filter(field => field !== 'couchapp' && field !== '_attachments')).flat(), [], 'only signatures and content types differ')
+    assert.deepEqual(pushed.map(
+      ({ fields }) => fields.filter(field => field !== 'couchapp' && field !== '_attachments')
+    ).flat(), [], 'only signatures and content types differ')
   })
 })
 
-const bytesOf = attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data }]) => [name, data]).sort())
+const bytesOf =
+  attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data }]) => [name, data]).sort())

@@ -11,7 +11,9 @@ const isPart = name => name !== 'library.js'
 /** Files as they are composed, stamped. @param {Record<string, string>} [changed] */
 function stamped (changed = {}) {
   const texts = {
-    'index.html': '<link rel="icon" href="a.svg"><script src="main.js" defer></script><a href="https://example.org/main.js"></a><a href="#main.js"></a><img src="none.png"><script src="library.js"></script>',
+    'index.html': '<link rel="icon" href="a.svg"><script src="main.js" defer></script><a ' +
+      'href="https://example.org/main.js"></a><a href="#main.js"></a><img src="none.png"><script ' +
+      'src="library.js"></script>',
     'main.js': 'run()',
     'a.svg': '<svg/>',
     'later.js': 'more()',
@@ -19,7 +21,8 @@ function stamped (changed = {}) {
     'sw.js': 'keep()',
     ...changed
   }
-  const files = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { type: 'x', bytes: Buffer.from(text) }]))
+  const files =
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { type: 'x', bytes: Buffer.from(text) }]))
   stamp(files, isPart)
   return { text: name => files[name].bytes.toString(), shell: shellOf(files['sw.js'].bytes) }
 }
@@ -30,7 +33,8 @@ describe('the version of the viewer', () => {
   it('stands in every address that its page asks for, and in no other', () => {
     const { text, shell: { version } } = stamped()
     assert.match(version, /^[0-9a-f]{16}$/)
-    assert.equal(text('index.html'), `<link rel="icon" href="a.svg?v=${version}"><script src="main.js?v=${version}" defer></script><a href="https://example.org/main.js"></a><a href="#main.js"></a><img src="none.png"><script src="library.js"></script>`)
+    assert.equal(text('index.html'),
+      `<link rel="icon" href="a.svg?v=${version}"><script src="main.js?v=${version}" defer></script><a href="https://example.org/main.js"></a><a href="#main.js"></a><img src="none.png"><script src="library.js"></script>`)
   })
 
   it('names each file of it by its content, as it is served', () => {
@@ -44,7 +48,9 @@ describe('the version of the viewer', () => {
     const { shell: { version } } = stamped()
     assert.equal(stamped().shell.version, version)
     assert.equal(stamped({ 'library.js': 'other' }).shell.version, version, 'what is for other pages')
-    for (const name of ['index.html', 'main.js', 'a.svg', 'later.js', 'sw.js']) assert.notEqual(stamped({ [name]: 'other' }).shell.version, version, name)
+    for (const name of ['index.html', 'main.js', 'a.svg', 'later.js', 'sw.js']) {
+      assert.notEqual(stamped({ [name]: 'other' }).shell.version, version, name)
+    }
     assert.notEqual(stamped({ 'new.css': '' }).shell.version, version)
   })
 
@@ -52,10 +58,13 @@ describe('the version of the viewer', () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
     const bytes = name => Buffer.from(attached?.[name].data ?? '', 'base64')
     const { version, files } = shellOf(bytes('sw.js'))
-    const others = ['sw.js', 'layers.html', 'admin.html', 'words.admin.json', ...[clientBundles, besides, layersBundles, adminBundles].flatMap(Object.keys)]
+    const others = ['sw.js', 'layers.html', 'admin.html', 'words.admin.json',
+      ...[clientBundles, besides, layersBundles, adminBundles].flatMap(Object.keys)]
     assert.deepEqual(Object.keys(files), Object.keys(attached ?? {}).filter(name => !others.includes(name)).sort())
     for (const [name, found] of Object.entries(files)) assert.equal(found, digest(bytes(name)), name)
-    const links = [...bytes('index.html').toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address]) => address).filter(address => address !== 'admin') // another page
+    // another page
+    const links = [...bytes('index.html').toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address]) => address)
+      .filter(address => address !== 'admin')
     assert.ok(links.length > 6)
     for (const address of links) {
       assert.match(address, new RegExp(`^[\\w.-]+\\?v=${version}$`))

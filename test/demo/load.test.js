@@ -80,12 +80,15 @@ describe('loading the demo', () => {
 
     const again = []
     await loadDemo(store, { ...small, onProgress: ({ title }) => again.push(title) })
-    assert.deepEqual([...new Set(again)], ['01:00 UTC', '02:00 UTC', '03:00 UTC'], 'finished editions are not loaded again')
+    assert.deepEqual([...new Set(again)], ['01:00 UTC', '02:00 UTC', '03:00 UTC'],
+      'finished editions are not loaded again')
     assert.equal(await isDemoWanted(store), false)
 
     const whole = await Store.create(`${server.url}/demo_${++databases}`)
     await loadDemo(whole, small)
-    const outline = async of => (await of.couch.request({ path: '_all_docs', qs: { startkey: 'daylight:', endkey: 'land;' } })).rows.map(row => row.id)
+    const outline = async of => (
+      await of.couch.request({ path: '_all_docs', qs: { startkey: 'daylight:', endkey: 'land;' } })
+    ).rows.map(row => row.id)
     assert.deepEqual(await outline(store), await outline(whole))
   })
 

@@ -49,9 +49,15 @@ describe('the tiles of the demo', () => {
       return '#' + world.subarray((y * size + x) * 3, (y * size + x) * 3 + 3).toString('hex')
     }
     const { sea, land, ice } = colours
-    for (const [lon, lat] of [[-152, 5], [-32, 35], [80, -35], [-102, -15], [0.5, 72]]) assert.equal(colourAt(lon, lat), sea, `${lon} ${lat}`)
-    for (const [lon, lat] of [[100, 62], [-100, 40], [22, -2], [134, -25], [178.5, 67.5], [-177, 66.7]]) assert.equal(colourAt(lon, lat), land, `${lon} ${lat}`)
-    for (const [lon, lat] of [[-40, 75], [0, -80], [120, -75], [-179.5, -85]]) assert.equal(colourAt(lon, lat), ice, `${lon} ${lat}`)
+    for (const [lon, lat] of [[-152, 5], [-32, 35], [80, -35], [-102, -15], [0.5, 72]]) {
+      assert.equal(colourAt(lon, lat), sea, `${lon} ${lat}`)
+    }
+    for (const [lon, lat] of [[100, 62], [-100, 40], [22, -2], [134, -25], [178.5, 67.5], [-177, 66.7]]) {
+      assert.equal(colourAt(lon, lat), land, `${lon} ${lat}`)
+    }
+    for (const [lon, lat] of [[-40, 75], [0, -80], [120, -75], [-179.5, -85]]) {
+      assert.equal(colourAt(lon, lat), ice, `${lon} ${lat}`)
+    }
   })
 })
 
@@ -87,7 +93,8 @@ describe('daylight', () => {
   it('leaves more than half of the world alone from hour to hour', async () => {
     for (let number = 1; number < 24; number++) {
       const changed = await collect(daylightSource(hour(number), hour(number - 1), ALL))
-      assert.ok(changed.size > 341 * 0.2 && changed.size < 341 * 0.45, `${changed.size} of 341 tiles change at ${number}:00`)
+      assert.ok(changed.size > 341 * 0.2 && changed.size < 341 * 0.45,
+        `${changed.size} of 341 tiles change at ${number}:00`)
     }
   })
 
@@ -105,14 +112,19 @@ describe('daylight', () => {
     const light = new Light(hour(12), 3)
     const later = new Light(hour(13), 3)
     const land = await collect(landSource({ min: 3, max: 3 }))
-    const [noon, one] = await Promise.all([12, 13].map(number => collect(daylightSource(hour(number), undefined, { min: 3, max: 3 }))))
+    const [noon, one] =
+      await Promise.all([12, 13].map(number => collect(daylightSource(hour(number), undefined, { min: 3, max: 3 }))))
     let days = 0
     let nights = 0
     for (const { z, x, y } of pyramid({ min: 3, max: 3 })) {
       const tile = `${z}/${x}/${y}`
       const bytes = async tiles => Buffer.from(await tiles.get(tile)())
-      if (light.uniform(x, y) === 0 && ++days) assert.ok((await bytes(noon)).equals(await bytes(land)), `${tile} by day`)
-      if (light.uniform(x, y) === NIGHT && later.uniform(x, y) === NIGHT && ++nights) assert.ok((await bytes(noon)).equals(await bytes(one)), `${tile} by night`)
+      if (light.uniform(x, y) === 0 && ++days) {
+        assert.ok((await bytes(noon)).equals(await bytes(land)), `${tile} by day`)
+      }
+      if (light.uniform(x, y) === NIGHT && later.uniform(x, y) === NIGHT && ++nights) {
+        assert.ok((await bytes(noon)).equals(await bytes(one)), `${tile} by night`)
+      }
     }
     assert.ok(days > 8 && nights > 8, `${days} tiles by day, ${nights} by night`)
   })

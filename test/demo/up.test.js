@@ -31,7 +31,8 @@ describe('tilecouch up', () => {
 
   it('leads from nothing to a page, tiles, tiles as of a time, and CouchDB', async () => {
     const steps = []
-    const { viewer, tiles, asOf, url, demo, blocked } = await start({ port: 0, onProgress: ({ step }) => steps.push(step) })
+    const { viewer, tiles, asOf, url, demo, blocked } =
+      await start({ port: 0, onProgress: ({ step }) => steps.push(step) })
     assert.deepEqual([...new Set(steps)], ['server', 'demo', 'push', 'index', 'ready'])
     assert.equal(blocked, false)
     assert.equal(demo?.editions, 3)
@@ -82,7 +83,8 @@ describe('tilecouch up', () => {
       const { url, taken } = await start({ data: path.join(folder, name), demo: false })
       const own = +new URL(url).port
       ports.push(own)
-      assert.deepEqual([taken?.port, Boolean(taken?.by)], own === 5984 ? [undefined, false] : [5984, true], 'it says why')
+      assert.deepEqual([taken?.port, Boolean(taken?.by)], own === 5984 ? [undefined, false] : [5984, true],
+        'it says why')
     }
     // another program may take or give back one of these ports meanwhile
     assert.ok(ports[0] !== ports[1] && ports.every(each => each >= 5984 && each <= 6004), ports.join(' '))
@@ -90,7 +92,8 @@ describe('tilecouch up', () => {
 
   it('closes the server when it is stopped in the middle, and goes on the next time', async () => {
     const stop = new AbortController()
-    const stopped = start({ port: 0, signal: stop.signal, onProgress: ({ title }) => { if (title === '00:00 UTC') stop.abort() } })
+    const stopped =
+      start({ port: 0, signal: stop.signal, onProgress: ({ title }) => { if (title === '00:00 UTC') stop.abort() } })
     await assert.rejects(stopped, { code: 'ABORTED' })
     assert.equal(await findEmbedded(folder), null)
     const { demo } = await start({ port: 0 })
@@ -110,7 +113,13 @@ describe('tilecouch up', () => {
     const couch = process.env.COUCHDB_URL
     delete process.env.COUCHDB_URL
     try {
-      const { run } = createProgram({ openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addServerCommands, streams: { stdout, stderr } })
+      const {
+        run
+      } = createProgram(
+        { openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addServerCommands, streams: {
+          stdout, stderr
+        } }
+      )
       assert.equal(await run(['up', '--data', folder, '--port', '0', '--no-demo']), 0)
       assert.equal(await run(['up', '--data', folder, '--port', 'x']), 1)
     } finally {

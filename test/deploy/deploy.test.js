@@ -22,7 +22,8 @@ const seconds = text => Number(/^(\d+)s?$/.exec(text)?.[1])
 const longestStop = resolveOptions().grace + restartDefaults.kill / 1000
 
 describe('deploy/compose.yaml', () => {
-  const { services, volumes, networks } = yaml.load(read('deploy/compose.yaml'), { schema: yaml.CORE_SCHEMA.withTags(yaml.mergeTag) })
+  const { services, volumes, networks } =
+    yaml.load(read('deploy/compose.yaml'), { schema: yaml.CORE_SCHEMA.withTags(yaml.mergeTag) })
   const { couchdb, prepare, user, gateway, nginx } = services
 
   it('sets variables that the gateway has, to values that it takes', () => {
@@ -30,9 +31,14 @@ describe('deploy/compose.yaml', () => {
     const known = [...options.flatMap(option => [option.env, option.fallback]), 'COUCHDB_USER', 'COUCHDB_PASSWORD']
     for (const name of Object.keys(env)) assert.ok(known.includes(name), name)
     for (const [name, value] of Object.entries(env)) assert.equal(typeof value, 'string', `${name} is a text`)
-    const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, [1, 2].reduce(text => text.replace(/\$\{\w+:-([^{}]*)\}/, '$1'), value)]))
+    const filled = Object.fromEntries(Object.entries(env)
+      .map(([name, value]) => [name, [1, 2].reduce(text => text.replace(/\$\{\w+:-([^{}]*)\}/, '$1'), value)]))
     const { host, port, opsHost, opsPort, workers, trustProxy, publicUrl, db } = resolveOptions({ env: filled })
-    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl }, { host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090, workers: 2, trustProxy: true, publicUrl: 'http://localhost:8080/' })
+    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl },
+      {
+        host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090,
+        workers: 2, trustProxy: true, publicUrl: 'http://localhost:8080/'
+      })
     assert.equal(new URL(db).hostname, 'couchdb')
     assert.ok(services[new URL(db).hostname])
   })
@@ -60,14 +66,18 @@ describe('deploy/compose.yaml', () => {
       assert.match(environment.COUCHDB_PASSWORD, /^\$\{COUCHDB_PASSWORD:\?/)
     }
     for (const service of [gateway, nginx]) assert.doesNotMatch(JSON.stringify(service), /admin|\{COUCHDB_PASSWORD/)
-    assert.deepEqual([gateway.environment.COUCHDB_USER, gateway.environment.COUCHDB_PASSWORD], [user.environment.GATEWAY_USER, user.environment.GATEWAY_PASSWORD])
+    assert.deepEqual([gateway.environment.COUCHDB_USER, gateway.environment.COUCHDB_PASSWORD],
+      [user.environment.GATEWAY_USER, user.environment.GATEWAY_PASSWORD])
     assert.match(gateway.environment.COUCHDB_PASSWORD, /^\$\{GATEWAY_PASSWORD:\?/)
     assert.match(read('.gitignore'), /^\.env$/m)
   })
 
   it('waits for what each needs', () => {
-    assert.deepEqual([prepare, user, gateway, nginx].map(({ depends_on: on }) => Object.entries(on).map(([name, { condition }]) => [name, condition])),
-      [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']], [['user', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
+    assert.deepEqual([prepare, user, gateway, nginx].map(({
+      depends_on: on
+    }) => Object.entries(on).map(([name, { condition }]) => [name, condition])),
+      [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']],
+        [['user', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
     assert.ok(couchdb.healthcheck && gateway.healthcheck)
     for (const service of [prepare, user]) assert.equal(service.restart, undefined, 'it ends')
   })
@@ -82,9 +92,12 @@ describe('deploy/compose.yaml', () => {
       if (name !== 'nginx') assert.equal(service.cap_add, undefined, name)
     }
     assert.match(couchdb.user, /^[1-9]\d*:[1-9]\d*$/)
-    assert.deepEqual([couchdb.networks, nginx.networks, networks.store], [['store'], ['front'], { internal: true }], 'nobody but the gateway stands between')
+    assert.deepEqual([couchdb.networks, nginx.networks, networks.store],
+      [['store'], ['front'], { internal: true }], 'nobody but the gateway stands between')
     const cached = nginx.volumes.map(volume => volume.split(':')[1])
-    for (const folder of ['/etc/nginx/conf.d', '/run', '/tmp', '/var/cache/nginx']) assert.ok([...nginx.tmpfs, ...cached].includes(folder), `nginx writes ${folder}`)
+    for (const folder of ['/etc/nginx/conf.d', '/run', '/tmp', '/var/cache/nginx']) {
+      assert.ok([...nginx.tmpfs, ...cached].includes(folder), `nginx writes ${folder}`)
+    }
   })
 
   it('makes the gateway a user that may fill the store, and nothing else', async function () {
@@ -94,9 +107,11 @@ describe('deploy/compose.yaml', () => {
     try {
       const { origin, username, password } = new URL(server.url)
       const admin = { COUCHDB_URL: `${origin}/tiles`, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
-      const make = env => spawnSync(process.execPath, [file(user.entrypoint[1].replace('/app/', ''))], { encoding: 'utf8', env: { PATH: process.env.PATH, ...admin, ...env } })
+      const make = env => spawnSync(process.execPath, [file(user.entrypoint[1].replace('/app/', ''))],
+        { encoding: 'utf8', env: { PATH: process.env.PATH, ...admin, ...env } })
       const session = async word => {
-        const answer = await fetch(`${origin}/_session`, { headers: { authorization: `Basic ${btoa(`gateway:${word}`)}` } })
+        const answer =
+          await fetch(`${origin}/_session`, { headers: { authorization: `Basic ${btoa(`gateway:${word}`)}` } })
         return answer.ok ? (await answer.json()).userCtx : answer.status
       }
       const names = { GATEWAY_USER: user.environment.GATEWAY_USER, GATEWAY_ROLE: user.environment.GATEWAY_ROLE }
@@ -109,7 +124,9 @@ describe('deploy/compose.yaml', () => {
       assert.equal(make({ ...names, GATEWAY_ROLE: '', GATEWAY_PASSWORD: 'third-word' }).status, 0)
       assert.deepEqual(await session('third-word'), { name: 'gateway', roles: [] })
       assert.equal(await session('first-word'), 401)
-      for (const env of [names, { ...names, GATEWAY_USER: username, GATEWAY_PASSWORD: 'x' }]) assert.notEqual(make(env).status, 0)
+      for (const env of [names, { ...names, GATEWAY_USER: username, GATEWAY_PASSWORD: 'x' }]) {
+        assert.notEqual(make(env).status, 0)
+      }
     } finally {
       await server.close()
     }
@@ -130,7 +147,8 @@ describe('deploy/compose.yaml', () => {
       assert.ok(command, name)
       for (const flag of args) assert.ok(command.options.some(({ long }) => long === flag), flag)
     }
-    assert.ok(user.entrypoint[1].startsWith('/app/deploy/') && read('deploy/Dockerfile.dockerignore').includes(`\n!${user.entrypoint[1].slice('/app/'.length)}\n`))
+    assert.ok(user.entrypoint[1].startsWith('/app/deploy/') &&
+      read('deploy/Dockerfile.dockerignore').includes(`\n!${user.entrypoint[1].slice('/app/'.length)}\n`))
     const image = read(`deploy/${gateway.build.dockerfile.replace('deploy/', '')}`)
     const ignored = read('deploy/Dockerfile.dockerignore')
     const { files, engines } = JSON.parse(read('package.json'))
@@ -142,11 +160,14 @@ describe('deploy/compose.yaml', () => {
     assert.doesNotMatch(image, /couchapprc \./)
     assert.ok(Number(/^FROM node:(\d+)/m.exec(image)?.[1]) >= Number(/\d+/.exec(engines.node)?.[0]))
     assert.match(image, /^USER node$/m)
-    assert.ok(image.includes(`COPY ${user.entrypoint[1].slice('/app/'.length)} ${user.entrypoint[1].slice('/app/'.length)}\n`))
+    assert.ok(
+      image.includes(`COPY ${user.entrypoint[1].slice('/app/'.length)} ${user.entrypoint[1].slice('/app/'.length)}\n`)
+    )
   })
 
   it('names its volumes', () => {
-    const named = Object.values(services).flatMap(service => service.volumes ?? []).map(volume => volume.split(':')[0]).filter(name => !name.startsWith('.'))
+    const named = Object.values(services).flatMap(service => service.volumes ?? [])
+      .map(volume => volume.split(':')[0]).filter(name => !name.startsWith('.'))
     assert.deepEqual(named.sort(), Object.keys(volumes).sort())
   })
 })
@@ -168,7 +189,9 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
   it('runs a command with options that there are, and sets variables that there are', () => {
     const [, ...words] = / tilecouch (.*)$/.exec(service.ExecStart)?.[0].trim().split(' ') ?? []
     assert.equal(words[0], command)
-    for (const flag of words.filter(word => word.startsWith('--'))) assert.ok(table.some(option => longFlag(option) === flag), flag)
+    for (const flag of words.filter(word => word.startsWith('--'))) {
+      assert.ok(table.some(option => longFlag(option) === flag), flag)
+    }
     for (const variable of service.Environment.split(' ')) {
       const [name] = variable.split('=')
       assert.ok(name === 'NODE_ENV' || table.some(({ env }) => env === name), name)
@@ -190,7 +213,8 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
   })
 
   it('forbids what the gateway does not need, and nothing that Node does', () => {
-    for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome', 'ProtectKernelModules', 'RestrictNamespaces', 'LockPersonality']) assert.equal(service[name], 'yes', name)
+    for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome',
+      'ProtectKernelModules', 'RestrictNamespaces', 'LockPersonality']) assert.equal(service[name], 'yes', name)
     assert.equal(service.ProtectSystem, 'strict')
     assert.equal(service.CapabilityBoundingSet, '')
     assert.equal(service.MemoryDenyWriteExecute, undefined)
@@ -200,12 +224,15 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
     const verify = spawnSync('systemd-analyze', ['verify', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
     if (verify.error) skip(this, 'systemd-analyze is not installed')
     assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
-    const security = spawnSync('systemd-analyze', ['security', '--offline=true', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
+    const security =
+      spawnSync('systemd-analyze', ['security', '--offline=true', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
     assert.ok(Number(/exposure level for [\w-]+\.service: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
   })
 
   it('has lines that systemd reads', () => {
-    for (const name of ['Unit', 'Service', 'Install']) for (const pair of section(name)) assert.equal(pair.length, 2, String(pair))
+    for (const name of ['Unit', 'Service', 'Install']) for (const pair of section(name)) {
+      assert.equal(pair.length, 2, String(pair))
+    }
     for (const line of lines) assert.doesNotMatch(line, /\s#/, 'a comment has a line of its own')
   })
 })
@@ -225,7 +252,8 @@ describe('deploy/gateway.json', () => {
 describe('deploy/edge.json', () => {
   it('is a configuration that an edge takes', async () => {
     const resolved = resolveOptions({ table: mirrorOptions, file: JSON.parse(read('deploy/edge.json')) })
-    assert.deepEqual([resolved.from, resolved.layer, resolved.maxLag, resolved.upstream], ['https://maps.example.org/db', ['osm'], 3600, false])
+    assert.deepEqual([resolved.from, resolved.layer, resolved.maxLag, resolved.upstream],
+      ['https://maps.example.org/db', ['osm'], 3600, false])
     const { layers, zooms, area } = await wantedOf(resolved)
     assert.deepEqual([layers, zooms, area?.bbox], [['osm'], { min: 0, max: 14 }, [13, 52.3, 13.8, 52.7]])
   })

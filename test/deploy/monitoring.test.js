@@ -21,8 +21,11 @@ const SCRAPED = ['job', 'instance'] // labels that Prometheus itself adds
 const STEM = /_(bucket|sum|count)$/
 
 /** Metric -> its labels and, of each, the values there may be, where that is known. */
-const tables = [...Object.values(metricTable), ...Object.values(workerMetricTable), ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
-const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: ['seed', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers'] }
+const tables = [...Object.values(metricTable), ...Object.values(workerMetricTable),
+  ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
+const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: [
+  'seed', 'prune', 'check', 'backup'
+], area: ['database', 'indexes', 'disk', 'layers'] }
 
 /** Names and labels of what was really shown: in comments for those without a sample yet. */
 function shownIn (text) {
@@ -63,13 +66,18 @@ describe('deploy/monitoring: what is watched', () => {
         const text = await edge.metrics()
         return text.includes('tilecouch_requests_total{') && text.includes('tilecouch_mirror_lag_seconds ') && text
       }, { what: 'all metrics' }))
-      for (const { name } of Object.values(workerMetricTable)) shown.set(name, new Set()) // of the process that keeps workers: test/gateway/workers.test.js
-      const used = [...of('tilecouch_').filter(({ name }) => !/^tilecouch_(doctor|task)_/.test(name)), ...of('process_'), ...of('nodejs_')]
+      // of the process that keeps workers: test/gateway/workers.test.js
+      for (const { name } of Object.values(workerMetricTable)) shown.set(name, new Set())
+      const used = [...of('tilecouch_').filter(({ name }) => !/^tilecouch_(doctor|task)_/.test(name)),
+        ...of('process_'), ...of('nodejs_')]
       assert.ok(used.length > 30)
       for (const { where, name, labels } of used) {
         assert.ok(shown.has(name) || shown.has(stem(name)), `${where}: nobody shows ${name}`)
         const known = tables.find(table => table.name === stem(name))?.labels ?? []
-        for (const { name: label } of labels) assert.ok([...SCRAPED, 'le', ...known, ...shown.get(name) ?? []].includes(label), `${where}: ${name} has no label ${label}`)
+        for (const { name: label } of labels) {
+          assert.ok([...SCRAPED, 'le', ...known, ...shown.get(name) ?? []].includes(label),
+            `${where}: ${name} has no label ${label}`)
+        }
       }
       // what the tables say of labels is what is really there
       for (const [name, labels] of shown) {
@@ -86,16 +94,19 @@ describe('deploy/monitoring: what is watched', () => {
     const backend = backends.find(({ name }) => name === 'CouchDB')
     if (!backend) return this.skip()
     const server = await backend.url()
-    const { metrics_path: address, basic_auth: { username } } = yaml.load(read('prometheus.yml')).scrape_configs.find(({ job_name: job }) => job === 'couchdb')
+    const { metrics_path: address, basic_auth: { username } } = yaml.load(read('prometheus.yml'))
+      .scrape_configs.find(({ job_name: job }) => job === 'couchdb')
     const user = `${username}_${process.pid}`
-    await request(`${server}/_users/org.couchdb.user:${user}`, { method: 'PUT', body: JSON.stringify({ name: user, password: 'p', roles: ['_metrics'], type: 'user' }) })
+    await request(`${server}/_users/org.couchdb.user:${user}`,
+      { method: 'PUT', body: JSON.stringify({ name: user, password: 'p', roles: ['_metrics'], type: 'user' }) })
     const own = new URL(server)
     own.username = user
     own.password = 'p'
     const answer = await request(new URL(address, own).href)
     const text = await answer.text()
     const { headers } = await request(`${server}/_users/org.couchdb.user:${user}`, { method: 'HEAD' })
-    await request(`${server}/_users/org.couchdb.user:${user}?rev=${headers.get('etag')?.replaceAll('"', '')}`, { method: 'DELETE' })
+    await request(`${server}/_users/org.couchdb.user:${user}?rev=${headers.get('etag')?.replaceAll('"', '')}`,
+      { method: 'DELETE' })
     assert.equal(answer.status, 200, 'the role _metrics is enough')
     const shown = shownIn(text)
     const used = of('couchdb_')
@@ -106,7 +117,10 @@ describe('deploy/monitoring: what is watched', () => {
       for (const { name: label, value, operator } of labels) {
         if (SCRAPED.includes(label)) continue
         assert.ok(its.has(label), `${where}: ${name} has no label ${label}`)
-        for (const one of value.split('|')) assert.ok(operator === '=~' && one.includes('.') && label === 'code' ? true : text.includes(`${name}{${label}="${one}"`), `${where}: ${name} has no ${label} ${one}`)
+        for (const one of value.split('|')) {
+          assert.ok(operator === '=~' && one.includes('.') && label === 'code'
+            ? true : text.includes(`${name}{${label}="${one}"`), `${where}: ${name} has no ${label} ${one}`)
+        }
       }
     }
   })
@@ -140,15 +154,26 @@ describe('deploy/monitoring: what is watched', () => {
       for (const { name: label, value, operator } of labels) {
         const known = VALUES[label]
         if (!known || label === 'state') continue
-        for (const one of operator.endsWith('~') ? value.split('|') : [value]) assert.ok(known.includes(one), `${where}: ${name} has no ${label} ${one}`)
+        for (const one of operator.endsWith('~') ? value.split('|') : [value]) {
+          assert.ok(known.includes(one), `${where}: ${name} has no ${label} ${one}`)
+        }
       }
     }
-    for (const { where, labels } of of('tilecouch_mirror_state')) for (const { name, value } of labels) if (name === 'state') assert.ok(STATES.includes(value), where)
+    for (const { where, labels } of of('tilecouch_mirror_state')) {
+      for (const { name, value } of labels) if (name === 'state') assert.ok(STATES.includes(value), where)
+    }
   })
 
   it('is grouped by labels that it has', () => {
     for (const { where, expr } of PLACES) {
-      const own = new Set(selectorsOf(expr).flatMap(({ name }) => [...SCRAPED, 'le', 'quantile', 'memory_type', ...(tables.find(table => table.name === stem(name))?.labels ?? (name === 'couchdb_httpd_status_codes' ? ['code'] : []))]))
+      const own = new Set(
+        selectorsOf(expr)
+          .flatMap(
+            ({ name }) => [...SCRAPED, 'le', 'quantile', 'memory_type',
+              ...(tables.find(table => table.name === stem(name))?.labels ??
+                (name === 'couchdb_httpd_status_codes' ? ['code'] : []))]
+          )
+      )
       for (const label of groupingsOf(expr)) assert.ok(own.has(label), `${where}: ${label}`)
     }
   })
@@ -184,7 +209,9 @@ describe('deploy/monitoring/prometheus.yml', () => {
     assert.deepEqual(names, ['tilecouch', 'tilecouch-edge', 'couchdb', 'node'])
     const named = USED.flatMap(({ labels }) => labels).filter(({ name }) => name === 'job')
     assert.ok(named.length > 3)
-    for (const { value, operator } of named) assert.ok(names.some(name => operator === '=' ? name === value : new RegExp(`^(${value})$`).test(name)), value)
+    for (const { value, operator } of named) {
+      assert.ok(names.some(name => operator === '=' ? name === value : new RegExp(`^(${value})$`).test(name)), value)
+    }
   })
 
   it('holds no password', () => {
@@ -211,13 +238,19 @@ describe('deploy/monitoring/grafana.json', () => {
       if (type === 'row') continue
       assert.ok(['timeseries', 'stat', 'table'].includes(type), type)
       assert.deepEqual(datasource, { type: 'prometheus', uid: '${datasource}' })
-      assert.ok(['none', 'short', 's', 'bytes', 'Bps', 'ops', 'reqps', 'percentunit'].includes(fieldConfig.defaults.unit), title)
+      assert.ok(
+        ['none', 'short', 's', 'bytes', 'Bps', 'ops', 'reqps', 'percentunit'].includes(fieldConfig.defaults.unit), title
+      )
       assert.equal(fieldConfig.defaults.thresholds.steps[0].value, null, 'the first threshold is the base')
       assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length)
       for (const { expr, legendFormat } of targets) {
-        for (const [, name] of expr.matchAll(/\$(\w+)/g)) assert.ok([...variables, '__rate_interval'].includes(name), `${title}: ${name}`)
+        for (const [, name] of expr.matchAll(/\$(\w+)/g)) {
+          assert.ok([...variables, '__rate_interval'].includes(name), `${title}: ${name}`)
+        }
         const groups = groupingsOf(expr)
-        if (groups.length) for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) assert.ok(groups.includes(label), `${title}: the legend names ${label}`)
+        if (groups.length) for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
+          assert.ok(groups.includes(label), `${title}: the legend names ${label}`)
+        }
       }
     }
   })

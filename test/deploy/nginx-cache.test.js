@@ -11,14 +11,18 @@ import { T1, T2, mvt, useStage } from './stage.js'
 onEachStore('nginx with a cache of its own', backend => {
   const stage = useStage(backend)
   const { get } = stage
-  const startAt = port => stage.start({ file: 'proxy-cache.conf', gateways: [port], changes: [['/var/cache/nginx/tilecouch', path.join(stage.dir, 'cache')]] })
+  const startAt = port => stage.start({
+    file: 'proxy-cache.conf', gateways: [port], changes: [['/var/cache/nginx/tilecouch', path.join(stage.dir, 'cache')]]
+  })
   const start = async (...args) => startAt(await stage.gateway(...args))
   const state = ({ headers }) => headers.get('x-cache')
-  const asked = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-').map(([, , , upstream]) => upstream)
+  const asked = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-')
+    .map(([, , , upstream]) => upstream)
 
   it('keeps tiles, now and at a time, whatever the query or the host', async () => {
     await start()
-    for (const [address, seed] of [['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10], ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]]) {
+    for (const [address, seed] of [['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10],
+      ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]]) {
       const first = await get(address)
       assert.equal(state(first), 'MISS', address)
       if (seed) assert.deepEqual(first.bytes, png(seed))
@@ -26,9 +30,12 @@ onEachStore('nginx with a cache of its own', backend => {
       assert.equal(again.status, first.status)
       assert.equal(state(again), 'HIT', address)
       assert.deepEqual(again.bytes, first.bytes)
-      for (const name of ['etag', 'cache-control', 'last-modified', 'content-type', 'access-control-allow-origin']) assert.equal(again.headers.get(name), first.headers.get(name), name)
+      for (const name of ['etag', 'cache-control', 'last-modified', 'content-type', 'access-control-allow-origin']) {
+        assert.equal(again.headers.get(name), first.headers.get(name), name)
+      }
     }
-    assert.match((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'), /^public, max-age=300,/)
+    assert.match((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'),
+      /^public, max-age=300,/)
   })
 
   it('answers 304 by itself', async () => {
@@ -42,7 +49,8 @@ onEachStore('nginx with a cache of its own', backend => {
     await start()
     const answers = await Promise.all(Array.from({ length: 40 }, () => get('/osm/4/2/5.png')))
     for (const answer of answers) assert.deepEqual(answer.bytes, png(22))
-    await until(() => stage.nginx.requests().filter(([, uri]) => uri === '/osm/4/2/5.png').length === 40) // logged after the answer
+    // logged after the answer
+    await until(() => stage.nginx.requests().filter(([, uri]) => uri === '/osm/4/2/5.png').length === 40)
     assert.equal(asked('/osm/4/2/5.png').length, 1)
   })
 
@@ -112,7 +120,8 @@ onEachStore('nginx with a cache of its own', backend => {
     let count
     beforeEach(async () => {
       count = 0
-      liar = createServer((req, res) => res.writeHead(503, { 'cache-control': 'public, max-age=3600' }).end(String(count++)))
+      liar =
+        createServer((req, res) => res.writeHead(503, { 'cache-control': 'public, max-age=3600' }).end(String(count++)))
       await new Promise(resolve => { liar.listen(0, '127.0.0.1', () => resolve(undefined)) })
     })
     afterEach(() => new Promise(resolve => {
@@ -128,7 +137,8 @@ onEachStore('nginx with a cache of its own', backend => {
 
   it('keeps nothing of what depends on who asks: descriptions, the viewer, the store', async () => {
     await start()
-    for (const address of ['/', '/osm.json', '/osm/4/0/5.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/db/osm:4:0:5', '/db/osm:4:0:5/tile']) {
+    for (const address of ['/', '/osm.json', '/osm/4/0/5.json', '/wmts/1.0.0/WMTSCapabilities.xml',
+      '/db/osm:4:0:5', '/db/osm:4:0:5/tile']) {
       await get(address)
       const again = await get(address)
       assert.equal(again.status, 200, address)
@@ -139,16 +149,26 @@ onEachStore('nginx with a cache of its own', backend => {
 
   it('keeps no links that a client made up, also where everything is kept', async () => {
     const everything = ['location / {', 'location / { proxy_cache tilecouch; proxy_cache_key $uri;']
-    const evil = { 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example', 'x-forwarded-uri': '//evil.example/osm.json', forwarded: 'host=evil.example', host: 'evil.example' }
+    const evil = {
+      'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example',
+      'x-forwarded-uri': '//evil.example/osm.json', forwarded: 'host=evil.example', host: 'evil.example'
+    }
     const ends = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
     for (const args of [[], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {
-      await stage.start({ file: 'proxy-cache.conf', gateways: [await stage.gateway(...args)], changes: [everything, ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]] })
+      await stage.start(
+        { file: 'proxy-cache.conf', gateways: [await stage.gateway(...args)], changes: [
+          everything, ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]
+        ] }
+      )
       for (const address of ends) {
         await ask(stage.nginx.base, address, { headers: evil })
         const { status, text } = await ask(stage.nginx.base, address)
         assert.equal(status, 200)
         assert.ok(!text.includes('evil'), `${args} ${address}`)
-        if (args.length) assert.ok(!(await ask(stage.nginx.base, address, { headers: evil })).text.includes('evil'), `${args} ${address}`)
+        if (args.length) {
+          assert.ok(!(await ask(stage.nginx.base, address, { headers: evil })).text.includes('evil'),
+            `${args} ${address}`)
+        }
       }
       await stage.nginx.close()
       await stage.endOwn()
@@ -166,6 +186,9 @@ onEachStore('nginx with a cache of its own', backend => {
 
   it('compresses no image', async () => {
     await start()
-    for (let i = 0; i < 2; i++) assert.equal((await get('/osm/4/0/5.png', { headers: { 'accept-encoding': 'gzip, br' } })).headers.get('content-encoding'), null)
+    for (let i = 0; i < 2; i++) {
+      assert.equal((await get('/osm/4/0/5.png', { headers: { 'accept-encoding': 'gzip, br' } }))
+        .headers.get('content-encoding'), null)
+    }
   })
 })

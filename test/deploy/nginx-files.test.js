@@ -40,8 +40,10 @@ onEachStore('nginx with files of an exported tree', backend => {
   it('serves what is in the tree from it and the rest from the gateway, now and at a time', async () => {
     await start()
     for (const [address, seed, source] of [
-      ['/osm/4/0/5.png', 20, /^file$/], ['/osm/4/1/5.png', 21, GATEWAY], ['/osm@2023-01-01T00:00:00Z/4/0/5.png', 10, /^file$/],
-      ['/osm@2023-01-01T00%3A00%3A00Z/4/0/5.png?v=1', 10, /^file$/], ['/osm@2023/4/1/5.png', 11, GATEWAY], ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11, GATEWAY], ['/tms/1.0.0/osm/4/2/10.png', 22, GATEWAY]
+      ['/osm/4/0/5.png', 20, /^file$/], ['/osm/4/1/5.png', 21, GATEWAY],
+      ['/osm@2023-01-01T00:00:00Z/4/0/5.png', 10, /^file$/],
+      ['/osm@2023-01-01T00%3A00%3A00Z/4/0/5.png?v=1', 10, /^file$/], ['/osm@2023/4/1/5.png', 11, GATEWAY],
+      ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11, GATEWAY], ['/tms/1.0.0/osm/4/2/10.png', 22, GATEWAY]
     ]) {
       const answer = await get(address)
       assert.equal(answer.status, 200, address)
@@ -53,11 +55,15 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('gives files the headers that the gateway gives', async () => {
     await start()
-    for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'], [`/osm@${T1}/4/0/5.png`, `/osm@${T1}/4/1/5.png`], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
+    for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'],
+      [`/osm@${T1}/4/0/5.png`, `/osm@${T1}/4/1/5.png`], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
       const [one, two] = [await get(file), await get(other)]
       assert.equal(from(one), 'file')
       assert.match(from(two), GATEWAY)
-      for (const name of ['cache-control', 'content-type', 'access-control-allow-origin', 'access-control-expose-headers', 'x-content-type-options', 'content-security-policy', 'content-encoding', 'vary']) {
+      for (
+        const name of ['cache-control', 'content-type', 'access-control-allow-origin', 'access-control-expose-headers',
+          'x-content-type-options', 'content-security-policy', 'content-encoding', 'vary']
+      ) {
         assert.equal(one.headers.get(name), two.headers.get(name), `${name} of ${file}`)
       }
       assert.ok(one.headers.get('last-modified'))
@@ -93,15 +99,23 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('serves nothing of the tree that is no tile', async () => {
     await start()
-    for (const name of ['osm/secret.txt', 'secret.png', 'osm/4/0/5.png.bak', 'osm/4/0/.5.png', '.git/config', 'osm/4/x/5.png']) put(name, 'hunter2')
+    for (const name of ['osm/secret.txt', 'secret.png', 'osm/4/0/5.png.bak',
+      'osm/4/0/.5.png', '.git/config', 'osm/4/x/5.png']) put(name, 'hunter2')
     writeFileSync(path.join(stage.dir, 'outside.png'), 'hunter2')
         const raw = target => new Promise((resolve, reject) => {
       const chunks = []
       const { hostname, port } = new URL(stage.nginx.base)
-      new Socket().on('data', part => chunks.push(part)).on('end', () => resolve(Buffer.concat(chunks).toString('latin1'))).on('error', reject)
-        .connect(+port, hostname, function () { this.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`) })
+      new Socket().on('data', part => chunks.push(part))
+        .on('end', () => resolve(Buffer.concat(chunks).toString('latin1'))).on('error', reject)
+        .connect(+port, hostname,
+          function () { this.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`) })
     })
-    for (const target of ['/osm/secret.txt', '/secret.png', '/osm/4/0/5.png.bak', '/osm/4/0/.5.png', '/.git/config', '/osm/4/x/5.png', '/osm/4/0/../../../../outside.png', '/osm/4/0/..%2f..%2f..%2f..%2foutside.png', '/..%2foutside.png', '/osm/4/0/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside.png']) {
+    for (
+      const target of ['/osm/secret.txt', '/secret.png', '/osm/4/0/5.png.bak',
+        '/osm/4/0/.5.png', '/.git/config', '/osm/4/x/5.png', '/osm/4/0/../../../../outside.png',
+        '/osm/4/0/..%2f..%2f..%2f..%2foutside.png', '/..%2foutside.png',
+        '/osm/4/0/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside.png']
+    ) {
       const answer = await raw(target)
       assert.match(answer, /^HTTP\/1\.1 4\d\d /, target)
       assert.ok(!answer.includes('hunter2'), target)
@@ -110,7 +124,14 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('leaves what is no GET to the gateway', async () => {
     await start()
-    const preflight = await get('/osm/4/0/5.png', { method: 'OPTIONS', headers: { origin: 'https://a.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'if-none-match' } })
+    const preflight = await get('/osm/4/0/5.png',
+      {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://a.example', 'access-control-request-method': 'GET',
+          'access-control-request-headers': 'if-none-match'
+        }
+      })
     assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, '*'])
     for (const method of ['PUT', 'POST', 'DELETE']) {
       const answer = await get('/osm/4/0/5.png', { method })
@@ -118,7 +139,8 @@ onEachStore('nginx with files of an exported tree', backend => {
       assert.equal(JSON.parse(answer.bytes.toString()).error, 'READ_ONLY')
     }
     const head = await get('/osm/4/0/5.png', { method: 'HEAD' })
-    assert.deepEqual([head.status, head.headers.get('content-length'), head.bytes.length], [200, String(png(20).length), 0])
+    assert.deepEqual([head.status, head.headers.get('content-length'), head.bytes.length],
+      [200, String(png(20).length), 0])
   })
 
   it('gives vector tiles gzipped, and plain to who takes nothing else', async () => {
@@ -134,9 +156,12 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('compresses descriptions and no image, and hides the metrics', async () => {
     await start()
-    const encoding = async address => (await get(address, { headers: { 'accept-encoding': 'gzip' } })).headers.get('content-encoding')
-    assert.deepEqual([await encoding('/osm.json'), await encoding('/wmts/1.0.0/WMTSCapabilities.xml')], ['gzip', 'gzip'])
-    assert.deepEqual([await encoding('/osm/4/0/5.png'), await encoding('/osm/4/1/5.png'), await encoding('/tms/1.0.0/osm/4/1/10.png')], [null, null, null])
+    const encoding = async address => (await get(address, { headers: { 'accept-encoding': 'gzip' } }))
+      .headers.get('content-encoding')
+    assert.deepEqual([await encoding('/osm.json'), await encoding('/wmts/1.0.0/WMTSCapabilities.xml')],
+      ['gzip', 'gzip'])
+    assert.deepEqual([await encoding('/osm/4/0/5.png'), await encoding('/osm/4/1/5.png'),
+      await encoding('/tms/1.0.0/osm/4/1/10.png')], [null, null, null])
     assert.equal((await get('/metrics')).status, 404)
   })
 
@@ -150,7 +175,8 @@ onEachStore('nginx with files of an exported tree', backend => {
     await start()
     const stop = new AbortController()
     const late = setTimeout(() => stop.abort(), 10000)
-    const answer = await fetch(`${stage.nginx.base}/db/_changes?feed=continuous&since=now&heartbeat=1000`, { signal: stop.signal })
+    const answer =
+      await fetch(`${stage.nginx.base}/db/_changes?feed=continuous&since=now&heartbeat=1000`, { signal: stop.signal })
     try {
       const heard = hear(answer.body, 'roads:4:9:9')
       await stage.store.write([{ layer: 'roads', z: 4, x: 9, y: 9, time: T1, bytes: mvt }])

@@ -1,4 +1,5 @@
-// Debian's nginx on a configuration of deploy/, adapted as an operator would, with everything it writes in a folder of its own.
+// Debian's nginx on a configuration of deploy/, adapted as an operator would, with everything it writes in a folder of
+// its own.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -32,11 +33,13 @@ export async function startNginx ({ dir, file, text, gateways, changes = [] }) {
   const at = name => path.join(dir, name)
   for (const name of ['temp', 'cache']) mkdirSync(at(name), { recursive: true })
   writeFileSync(at('tilecouch.conf'), adapt(text ?? nginxFile(file), [
-    ...(gateways ? [(['server 127.0.0.1:8080;', gateways.map(gateway => `server 127.0.0.1:${gateway};`).join(' ')])] : []),
+    ...(gateways ? [(['server 127.0.0.1:8080;', gateways.map(gateway => `server 127.0.0.1:${gateway};`).join(' ')])]
+      : []),
     ['listen 80;', `listen 127.0.0.1:${port};`],
     ...changes
   ]))
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${at('temp')}/${name};`).join('\n')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi',
+    'scgi'].map(name => `${name}_temp_path ${at('temp')}/${name};`).join('\n')
   writeFileSync(at('nginx.conf'), `daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
@@ -52,7 +55,8 @@ include ${at('tilecouch.conf')};
 }
 `)
   writeFileSync(at('access.log'), '')
-  const child = spawn(findNginx(), ['-p', dir, '-c', at('nginx.conf'), '-e', at('error.log')], { stdio: ['ignore', 'inherit', 'pipe'] })
+  const child = spawn(findNginx(), ['-p', dir, '-c', at('nginx.conf'), '-e', at('error.log')],
+    { stdio: ['ignore', 'inherit', 'pipe'] })
   let complaints = ''
   child.stderr.on('data', part => { complaints += part })
   const base = `http://127.0.0.1:${port}`
@@ -62,7 +66,10 @@ include ${at('tilecouch.conf')};
   }, { what: 'nginx to answer' })
   return {
     base,
-    /** Requests it answered, and those it made by itself: method, path, status, status of the gateway, state of the cache. */
+    /**
+     * Requests it answered, and those it made by itself: method, path, status, status of the gateway, state of the
+     * cache.
+     */
     requests: () => readFileSync(at('access.log'), 'utf8').split('\n').filter(Boolean).map(line => line.split(' ')),
     errors: () => readFileSync(at('error.log'), 'utf8'),
     close: () => end(child, 'SIGTERM')

@@ -1,17 +1,20 @@
-// Expressions of Prometheus, taken apart as far as a test has to know: which metrics they name, with which labels, and whether
-// they are put together at all.
+// Expressions of Prometheus, taken apart as far as a test has to know: which metrics they name, with which labels, and
+// whether they are put together at all.
 import assert from 'node:assert/strict'
 
-const FUNCTIONS = new Set(['rate', 'increase', 'histogram_quantile', 'absent', 'time', 'sum', 'min', 'max', 'count', 'avg', 'topk'])
+const FUNCTIONS =
+  new Set(['rate', 'increase', 'histogram_quantile', 'absent', 'time', 'sum', 'min', 'max', 'count', 'avg', 'topk'])
 const AGGREGATIONS = new Set(['sum', 'min', 'max', 'count', 'avg', 'topk'])
 const GROUPING = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right'])
 const OPERATORS = new Set(['and', 'or', 'unless', 'bool'])
 const RANGED = new Set(['rate', 'increase'])
-const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|(\[(?:\d+[smhd]|\$__rate_interval)\])|(\d+(?:\.\d+)?(?:e\d+)?)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|==|>=|<=|[-+*/%^(){}=<>,]))/y
+const TOKEN =
+  /\s*(?:("(?:[^"\\]|\\.)*")|(\[(?:\d+[smhd]|\$__rate_interval)\])|(\d+(?:\.\d+)?(?:e\d+)?)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|==|>=|<=|[-+*/%^(){}=<>,]))/y
 
 /**
  * @param {string} text
- * @returns {{name: string, labels: {name: string, operator: string, value: string}[], ranged: boolean}[]} grouping labels are told in `grouped`
+ * @returns {{name: string, labels: {name: string, operator: string, value: string}[], ranged: boolean}[]} grouping
+ *   labels are told in `grouped`
  */
 export function selectorsOf (text) {
   const tokens = tokenize(text)
@@ -24,7 +27,8 @@ export function selectorsOf (text) {
     else if (value === ')') assert.ok(open.pop(), `too many brackets: ${text}`)
     else if (kind !== 'word') continue
     else if (GROUPING.has(value)) at = skipList(tokens, at, text)
-    else if (FUNCTIONS.has(value)) assert.ok(next === '(' || (AGGREGATIONS.has(value) && GROUPING.has(next ?? '')), `${value} without its brackets: ${text}`)
+    else if (FUNCTIONS.has(value)) assert.ok(next === '(' || (AGGREGATIONS.has(value) && GROUPING.has(next ?? '')),
+      `${value} without its brackets: ${text}`)
     else if (!OPERATORS.has(value)) {
       const selector = { name: value, labels: [], ranged: false }
       if (next === '{') at = readLabels(tokens, at + 2, selector.labels, text)
@@ -38,7 +42,9 @@ export function selectorsOf (text) {
 }
 
 /** Labels by which an expression groups. */
-export const groupingsOf = text => [...text.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)].flatMap(([, list]) => list.split(',').map(label => label.trim()).filter(Boolean))
+export const groupingsOf = text => [
+  ...text.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)
+].flatMap(([, list]) => list.split(',').map(label => label.trim()).filter(Boolean))
 
 function tokenize (text) {
   const tokens = []
@@ -48,7 +54,8 @@ function tokenize (text) {
     const match = TOKEN.exec(text)
     assert.ok(match, `not understood from ${JSON.stringify(text.slice(at, at + 20))} on: ${text}`)
     const [, string, range, number, word, sign] = match
-    tokens.push({ kind: string ? 'string' : range ? 'range' : number ? 'number' : word ? 'word' : 'sign', value: string ?? range ?? number ?? word ?? sign })
+    tokens.push({ kind: string ? 'string' : range ? 'range' : number
+      ? 'number' : word ? 'word' : 'sign', value: string ?? range ?? number ?? word ?? sign })
   }
   return tokens
 }
@@ -64,7 +71,8 @@ function skipList (tokens, at, text) {
 function readLabels (tokens, at, labels, text) {
   for (; tokens[at]?.value !== '}'; at += tokens[at + 3]?.value === ',' ? 4 : 3) {
     const [name, operator, value] = tokens.slice(at, at + 3)
-    assert.ok(name?.kind === 'word' && ['=', '!=', '=~', '!~'].includes(operator?.value) && value?.kind === 'string', `labels: ${text}`)
+    assert.ok(name?.kind === 'word' && ['=', '!=', '=~', '!~'].includes(operator?.value) && value?.kind === 'string',
+      `labels: ${text}`)
     labels.push({ name: name.value, operator: operator.value, value: JSON.parse(value.value) })
   }
   return at

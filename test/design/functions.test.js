@@ -6,7 +6,8 @@ import { Linter } from 'eslint'
 import { root, source } from './helpers.js'
 
 const files = ['_design', 'views']
-  .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true }).map(name => path.join(folder, String(name))))
+  .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true })
+    .map(name => path.join(folder, String(name))))
   .filter(file => file.endsWith('.js'))
   .sort()
 
@@ -32,7 +33,8 @@ describe('design functions', () => {
   }
 
   it('are not allowed to be newer than ES5', () => {
-    const problems = new Linter().verify('(function (a) { return a?.b })', { languageOptions: { ecmaVersion: 5, sourceType: 'script' } })
+    const problems = new Linter()
+      .verify('(function (a) { return a?.b })', { languageOptions: { ecmaVersion: 5, sourceType: 'script' } })
     assert.equal(problems.length, 1)
   })
 })

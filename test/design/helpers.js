@@ -1,4 +1,5 @@
-// Design functions as CouchDB runs them: the text of one function expression, evaluated with nothing but its own globals.
+// Design functions as CouchDB runs them: the text of one function expression, evaluated with nothing but its own
+// globals.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +8,10 @@ import { withModules } from '../../loader/store/design-source.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A design function, with the modules inside as the composer puts them there. @param {string} file from the root of the project */
+/**
+ * A design function, with the modules inside as the composer puts them there.
+ * @param {string} file from the root of the project
+ */
 export const source = file => withModules(readFileSync(path.join(root, file), 'utf8'), file)
 
 // what comes out of another realm has other prototypes, which deepEqual tells apart
@@ -24,7 +28,8 @@ const rewrite = loadDesign('_design/tiles/rewrites.js')
 /** What becomes of a URL below _rewrite, as CouchDB calls the function. */
 export function rewritten (url, { method = 'GET', headers = {}, raw = `/tiles/_design/tiles/_rewrite${url}` } = {}) {
   const [pathname, search = ''] = url.split('?')
-  const path_ = ['tiles', '_design', 'tiles', '_rewrite', ...pathname.split('/').filter(part => part !== '').map(decodeURIComponent)]
+  const path_ = ['tiles', '_design', 'tiles', '_rewrite',
+    ...pathname.split('/').filter(part => part !== '').map(decodeURIComponent)]
   const query = Object.fromEntries(new URLSearchParams(search))
   return rewrite({ method, path: path_, raw_path: raw, query, headers })
 }

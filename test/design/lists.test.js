@@ -20,7 +20,8 @@ describe('the list that redirects to the version as of a time', () => {
   })
 
   it('names a head with its revision: it may change before the client comes back', () => {
-    assert.equal(runList('at', [head], { db: '../../../db/' }).headers.Location, '../../../db/osm:10:300:412/tile?as=tile&rev=3-abc')
+    assert.equal(runList('at', [head], { db: '../../../db/' }).headers.Location,
+      '../../../db/osm:10:300:412/tile?as=tile&rev=3-abc')
   })
 
   it('finds the database by itself when it is asked directly', () => {
@@ -31,15 +32,20 @@ describe('the list that redirects to the version as of a time', () => {
 
   it('is a whole address where the rewrite knows it', () => {
     const headers = { 'X-Tilecouch-Base': 'https://maps.example.org:8443/a%20b/_rewrite/' }
-    assert.equal(runList('at', [past], { db: '../../../db/' }, headers).headers.Location, `https://maps.example.org:8443/a%20b/_rewrite/db/osm:10:300:412@${T1}/tile`)
+    assert.equal(runList('at', [past], { db: '../../../db/' }, headers).headers.Location,
+      `https://maps.example.org:8443/a%20b/_rewrite/db/osm:10:300:412@${T1}/tile`)
     for (const bad of ['', 'x', 'javascript:x/', 'http://h', 'http://h/\n/', 'ftp://h/', 'http://h/"/']) {
-      assert.equal(runList('at', [past], { db: '../../../db/' }, { 'X-Tilecouch-Base': bad }).headers.Location, `../../../db/osm:10:300:412@${T1}/tile`, bad)
+      assert.equal(runList('at', [past], { db: '../../../db/' }, { 'X-Tilecouch-Base': bad }).headers.Location,
+        `../../../db/osm:10:300:412@${T1}/tile`, bad)
     }
   })
 
   it('never leads anywhere else, whatever ?db= says', () => {
-    const evil = ['https://evil.example/', '//evil.example/', '/\\evil.example/', '/', 'evil/', '../x/', '../../db/../../evil/', '..//evil/', '../\n//evil/', '\t//evil', 'javascript:', '.../', '../db', '../db//', '../db/\n']
-    const built = fc.array(fc.constantFrom('../', 'db/', '/', '.', '..', 'https:', '\\', '\n', ' ', 'evil.example', '?', '#', '%2f'), { maxLength: 6 }).map(parts => parts.join(''))
+    const evil = ['https://evil.example/', '//evil.example/', '/\\evil.example/',
+      '/', 'evil/', '../x/', '../../db/../../evil/', '..//evil/', '../\n//evil/',
+      '\t//evil', 'javascript:', '.../', '../db', '../db//', '../db/\n']
+    const built = fc.array(fc.constantFrom('../', 'db/', '/', '.',
+      '..', 'https:', '\\', '\n', ' ', 'evil.example', '?', '#', '%2f'), { maxLength: 6 }).map(parts => parts.join(''))
     fc.assert(fc.property(fc.oneof(fc.constantFrom(...evil), built, fc.string()), db => {
       const { Location } = runList('at', [past], { db }).headers
       assert.match(Location, /^(\.\.\/)+(db\/)?osm:10:300:412@/, JSON.stringify(db))
@@ -58,13 +64,21 @@ describe('the list that redirects to the version as of a time', () => {
 })
 
 describe('the list that makes a style', () => {
-  const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm', format: 'pbf', vector_layers: [{ id: 'water', fields: { name: 'String' } }] }
+  const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm', format: 'pbf', vector_layers: [
+    { id: 'water', fields: { name: 'String' } }
+  ] }
   const stored = {
     _id: `style:osm@${T1}`, type: 'style', layer: 'osm', time: T1,
-    style: { version: 8, sources: { osm: { type: 'vector', url: 'couch://osm' }, old: { type: 'raster', tiles: ['couch://relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}'] } }, layers: [] },
+    style: {
+      version: 8,
+      sources: { osm: { type: 'vector', url: 'couch://osm' }, old: {
+        type: 'raster', tiles: ['couch://relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}']
+      } }, layers: []
+    },
     _attachments: { 'sprite.json': {}, 'sprite.png': {}, 'glyphs/Noto Sans/0-255.pbf': {} }
   }
-  const style = (doc, query, base = '') => runList('style', doc ? [{ id: doc._id, key: [], value: null, doc }] : [], query, { 'X-Tilecouch-Base': base })
+  const style = (doc, query, base = '') => runList('style', doc ? [{ id: doc._id, key: [], value: null, doc }] : [],
+    query, { 'X-Tilecouch-Base': base })
 
   it('says the same as core', () => {
     for (const doc of [layer, stored]) {
@@ -80,8 +94,12 @@ describe('the list that makes a style', () => {
 
   it('names the tiles, the sprite and the glyphs of that time', () => {
     const { json } = style(stored, { reference: 'osm@2024' }, 'http://h/')
-    assert.deepEqual(json.sources, { osm: { type: 'vector', url: 'http://h/osm@2024.json' }, old: { type: 'raster', tiles: ['http://h/relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}'] } })
-    assert.deepEqual([json.sprite, json.glyphs], [`http://h/styles/osm@${T1}/sprite`, `http://h/styles/osm@${T1}/glyphs/{fontstack}/{range}.pbf`])
+    assert.deepEqual(json.sources,
+      { osm: { type: 'vector', url: 'http://h/osm@2024.json' }, old: {
+        type: 'raster', tiles: ['http://h/relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}']
+      } })
+    assert.deepEqual([json.sprite, json.glyphs],
+      [`http://h/styles/osm@${T1}/sprite`, `http://h/styles/osm@${T1}/glyphs/{fontstack}/{range}.pbf`])
     assert.equal(style(layer, { reference: 'osm' }).json.sources.osm.url, '../osm.json', 'relative to the style')
   })
 

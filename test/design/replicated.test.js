@@ -33,7 +33,8 @@ withPeople('documents that a writer replicates', start => {
     assert.equal((await read('tilecouch'))._rev, _rev)
     const [user] = people.writer
     const activity = {
-      _id: 'activity:20240301T000000000-abcd', type: 'activity', user, at: '2024-03-01T00:00:00Z', what: 'layer', done: 'removed'
+      _id: 'activity:20240301T000000000-abcd', type: 'activity', user,
+      at: '2024-03-01T00:00:00Z', what: 'layer', done: 'removed'
     }
     await put(`${as(url, ...people.writer)}/${encodeURIComponent(activity._id)}`, activity)
     const [mine] = people.other

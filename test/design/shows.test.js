@@ -12,11 +12,16 @@ const [south, north] = [fc.integer({ min: -90, max: 0 }), fc.integer({ min: 0, m
 /** Any layer document: every field there or not. */
 const layerDoc = fc.record({
   name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
-  minzoom: fc.nat(15), maxzoom: fc.integer({ min: 15, max: 30 }), fillzoom: fc.nat(30), bounds: fc.tuple(number, south, number, north), center: fc.tuple(number, north, fc.nat(30)),
-  vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'), tileSize: fc.integer({ min: 64, max: 4096 }),
-  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: fc.record({ daily: fc.integer({ min: 1, max: 99 }) }), pruned: fc.constant('2024-03-01T00:00:00Z'), offline: fc.boolean(), same: fc.constant('features'), encoding: fc.constantFrom('terrarium', 'mapbox', 'mvt'),
+  minzoom: fc.nat(15), maxzoom: fc.integer({ min: 15, max: 30 }),
+  fillzoom: fc.nat(30), bounds: fc.tuple(number, south, number, north), center: fc.tuple(number, north, fc.nat(30)),
+  vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'),
+  tileSize: fc.integer({ min: 64, max: 4096 }),
+  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object,
+  retention: fc.record({ daily: fc.integer({ min: 1, max: 99 }) }), pruned: fc.constant('2024-03-01T00:00:00Z'),
+  offline: fc.boolean(), same: fc.constant('features'), encoding: fc.constantFrom('terrarium', 'mapbox', 'mvt'),
   grid: fc.constantFrom('WebMercatorQuad', 'LV95')
-}, { requiredKeys: [] }).map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))
+}, { requiredKeys: [] })
+  .map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))
 
 describe('the show of TileJSON', () => {
   it('says the same as core, for any layer, now and at any time', () => {
@@ -27,7 +32,8 @@ describe('the show of TileJSON', () => {
 
   it('has whole addresses where the rewrite knows them', () => {
     const base = 'http://h:5984/tiles/_design/tiles/_rewrite/'
-    const answer = show(layerDocument('osm'), { query: { reference: 'osm@2024' }, headers: { 'X-Tilecouch-Base': base } })
+    const answer =
+      show(layerDocument('osm'), { query: { reference: 'osm@2024' }, headers: { 'X-Tilecouch-Base': base } })
     assert.deepEqual(JSON.parse(answer.body).tiles, tileJson(layerDocument('osm'), { time: '2024', base }).tiles)
   })
 
@@ -36,8 +42,14 @@ describe('the show of TileJSON', () => {
   })
 
   it('does not show what is the store’s own business', () => {
-    const text = show({ ...layerDocument('osm', { retention: { last: 1 }, pruned: '2024-03-01T00:00:00Z', ttl: 5 }), upstream: { url: 'http://a:b@h/' }, _rev: '1-a' }, { query: {} }).body
-    for (const word of ['upstream', 'retention', 'pruned', 'ttl', '_rev', '_id', 'http']) assert.ok(!text.includes(word), word)
+    const text = show(
+      { ...layerDocument('osm', { retention: { last: 1 }, pruned: '2024-03-01T00:00:00Z', ttl: 5 }), upstream: {
+        url: 'http://a:b@h/'
+      }, _rev: '1-a' }, { query: {} }
+    ).body
+    for (const word of ['upstream', 'retention', 'pruned', 'ttl', '_rev', '_id', 'http']) {
+      assert.ok(!text.includes(word), word)
+    }
   })
 
   it('answers 404 for what is no layer', () => {

@@ -20,7 +20,10 @@ function verdict (doc, { old = null, user = WRITER, security = {} } = {}) {
   }
 }
 
-const head = { _id: 'osm:10:300:412', type: 'tile', layer: 'osm', z: 10, x: 300, y: 412, current: true, time: T, stored: T, _attachments: image('image/png') }
+const head = {
+  _id: 'osm:10:300:412', type: 'tile', layer: 'osm', z: 10, x: 300,
+  y: 412, current: true, time: T, stored: T, _attachments: image('image/png')
+}
 const past = { ...head, _id: `osm:10:300:412@${T}`, current: false }
 const gone = { ...head, _attachments: undefined, gone: true }
 
@@ -29,26 +32,39 @@ const forbids = (doc, reason, options) => {
   assert.match(forbidden ?? 'allowed', reason, JSON.stringify(doc))
 }
 
-/** A tile, or anything that was deleted, as DESIGN has it; the other documents have no fields here that make them good. */
+/**
+ * A tile, or anything that was deleted, as DESIGN has it; the other documents have no fields here that make them good.
+ */
 function isGood (doc) {
   const { layer, z, x, y, time, current, gone: isGone, _attachments = {} } = doc
   const images = Object.entries(_attachments ?? {})
   if (doc._deleted) return images.length === 0
-  if (images.some(([name, { content_type: type }]) => name !== 'tile' || !/^(image\/(png|jpeg|webp|avif)|application\/vnd\.mapbox-vector-tile)$/.test(String(type)))) return false
-  if (doc.type !== 'tile' || !isLayer(layer) || RESERVED.has(layer) || !isExactTime(time) || typeof current !== 'boolean') return false
+  if (images.some(([name, { content_type: type }]) => name !== 'tile' ||
+    !/^(image\/(png|jpeg|webp|avif)|application\/vnd\.mapbox-vector-tile)$/.test(String(type)))) return false
+  if (doc.type !== 'tile' || !isLayer(layer) || RESERVED.has(layer) ||
+    !isExactTime(time) || typeof current !== 'boolean') return false
   if (![z, x, y].every(Number.isInteger) || !isTileId(tileId(layer, z, x, y))) return false
   if (['stored', 'expires'].some(field => doc[field] !== undefined && !isExactTime(doc[field]))) return false
-  return doc._id === (current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)) && (isGone === true) === (images.length === 0)
+  return doc._id === (current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)) &&
+    (isGone === true) === (images.length === 0)
 }
 
 describe('validate_doc_update', () => {
   it('lets valid documents in', () => {
     const allowed = [
-      head, past, gone, { ...gone, _id: past._id, current: false }, { ...head, expires: T, origin: { url: 'http://h/' } }, { ...head, stored: undefined },
-      ...['image/jpeg', 'image/webp', 'image/avif', 'application/vnd.mapbox-vector-tile'].map(type => ({ ...head, _attachments: image(type) })),
-      { ...head, _id: 'osm:0:0:0', z: 0, x: 0, y: 0 }, { ...head, _id: 'osm:30:1073741823:0', z: 30, x: 2 ** 30 - 1, y: 0 },
-      { ...head, _attachments: { tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 } } },
-      { _id: 'layer:osm', type: 'layer', layer: 'osm' }, { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store', schema: 1 },
+      head, past, gone, { ...gone, _id: past._id, current: false },
+      { ...head, expires: T, origin: { url: 'http://h/' } }, { ...head, stored: undefined },
+      ...['image/jpeg', 'image/webp', 'image/avif', 'application/vnd.mapbox-vector-tile'].map(
+        type => ({ ...head, _attachments: image(type) })
+      ),
+      { ...head, _id: 'osm:0:0:0', z: 0, x: 0, y: 0 },
+      { ...head, _id: 'osm:30:1073741823:0', z: 30, x: 2 ** 30 - 1, y: 0 },
+      { ...head, _attachments: {
+        tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 }
+      } },
+      { _id: 'layer:osm', type: 'layer', layer: 'osm' },
+      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T },
+      { _id: 'tilecouch', type: 'store', schema: 1 },
       { _id: 'osm:10:300:412', _deleted: true }, { _id: 'anything', _deleted: true }
     ]
     for (const doc of allowed) assert.equal(verdict(doc), undefined, JSON.stringify(doc))
@@ -59,11 +75,13 @@ describe('validate_doc_update', () => {
     z: [/z must be/, undefined, -1, 31, 1.5, '10', null, NaN, Infinity, [10]],
     x: [/x and y must be/, undefined, -1, 1024, 0.5, '300', null, NaN],
     y: [/x and y must be/, undefined, -1, 1024, 0.5, '412', null, Infinity],
-    time: [/time must be/, undefined, '2024', '2024-02-30T00:00:00Z', '2024-03-01T24:00:00Z', '2024-03-01T00:00:00.000Z', '2024-03-01T00:00:00', 0, null, `${T} `],
+    time: [/time must be/, undefined, '2024', '2024-02-30T00:00:00Z',
+      '2024-03-01T24:00:00Z', '2024-03-01T00:00:00.000Z', '2024-03-01T00:00:00', 0, null, `${T} `],
     stored: [/stored must be/, '2024', null, 5, ''],
     expires: [/expires must be/, '2024', null, 5, 'never', ''],
     current: [/current must be/, undefined, null, 'true', 1],
-    _id: [/the id must be osm:10:300:412$/, 'osm:10:300:413', 'osm:10:300:412@', `osm:10:300:412@${T}`, 'osm:10:0300:412', 'x'],
+    _id: [/the id must be osm:10:300:412$/, 'osm:10:300:413', 'osm:10:300:412@',
+      `osm:10:300:412@${T}`, 'osm:10:0300:412', 'x'],
     type: [/not a document of a tile store/, undefined, 'Tile', 'user', null],
     gone: [/gone: true and none/, true],
     _attachments: [/gone: true and none/, undefined, {}, null]
@@ -75,12 +93,16 @@ describe('validate_doc_update', () => {
   }
 
   it('refuses a past version under a wrong id', () => {
-    for (const _id of ['osm:10:300:412', 'osm:10:300:412@2024-03-02T00:00:00Z', 'osm:10:300:412@2024']) forbids({ ...past, _id }, /the id must be osm:10:300:412@2024-03-01T00:00:00Z/)
+    for (const _id of ['osm:10:300:412', 'osm:10:300:412@2024-03-02T00:00:00Z', 'osm:10:300:412@2024']) {
+      forbids({ ...past, _id }, /the id must be osm:10:300:412@2024-03-01T00:00:00Z/)
+    }
   })
 
   it('refuses images of other types and attachments of other names', () => {
-    for (const type of ['text/html', 'image/gif', 'image/svg+xml', 'application/octet-stream', '', undefined, 'toString', 'image/png; x']) forbids({ ...head, _attachments: image(type) }, /a tile is PNG/)
-    forbids({ ...head, _attachments: { ...image('image/png'), evil: { content_type: 'text/html' } } }, /the one attachment is called tile/)
+    for (const type of ['text/html', 'image/gif', 'image/svg+xml', 'application/octet-stream',
+      '', undefined, 'toString', 'image/png; x']) forbids({ ...head, _attachments: image(type) }, /a tile is PNG/)
+    forbids({ ...head, _attachments: { ...image('image/png'), evil: { content_type: 'text/html' } } },
+      /the one attachment is called tile/)
     forbids({ ...gone, _attachments: { evil: { content_type: 'text/html' } } }, /the one attachment is called tile/)
     forbids({ ...gone, gone: 'yes' }, /gone: true and none/)
   })
@@ -91,10 +113,13 @@ describe('validate_doc_update', () => {
     assert.equal(verdict(head, { old: head }), undefined, 'a head may')
   })
 
-  it('takes from a replicator a past version that was removed and loaded again, though it never saw the deletion', () => {
+  it('takes from a replicator a past version that was removed and loaded again, though ' +
+    'it never saw the deletion', () => {
     const stored = { ...past, _rev: '1-a', _revisions: { start: 1, ids: ['a'] } }
     const brought = ids => ({ ...past, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
-    for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) assert.equal(verdict(brought(ids), { old: stored }), undefined)
+    for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) {
+      assert.equal(verdict(brought(ids), { old: stored }), undefined)
+    }
     forbids(brought(['b', 'a']), /a past version never changes/, { old: stored })
     forbids({ ...stored, stored: T }, /a past version never changes/, { old: stored })
     forbids({ ...brought(['c', 'b', 'a']), z: 31 }, /z must be/, { old: stored })
@@ -103,7 +128,9 @@ describe('validate_doc_update', () => {
   it('lets a head hold longer: another expiry and origin, the same bytes as a stub', () => {
     const stub = { tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 } }
     const stored = { ...head, _rev: '1-a', expires: T, _attachments: stub }
-    const longer = { ...stored, expires: '2025-03-01T00:00:00Z', origin: { url: 'http://h/', etag: '"b"', checked: '2024-09-01T00:00:00Z' } }
+    const longer = { ...stored, expires: '2025-03-01T00:00:00Z', origin: {
+      url: 'http://h/', etag: '"b"', checked: '2024-09-01T00:00:00Z'
+    } }
     assert.equal(verdict(longer, { old: stored }), undefined)
     const { expires, ...never } = longer
     assert.equal(verdict(never, { old: stored }), undefined)
@@ -114,7 +141,8 @@ describe('validate_doc_update', () => {
   it('refuses new documents of layers with reserved names, and lets those that are there be changed and end', () => {
     for (const layer of RESERVED) {
       const docs = [
-        { ...head, layer, _id: `${layer}:10:300:412` }, { _id: `layer:${layer}`, type: 'layer', layer }, { _id: `edition:${layer}@${T}`, type: 'edition', layer, time: T }
+        { ...head, layer, _id: `${layer}:10:300:412` }, { _id: `layer:${layer}`, type: 'layer', layer },
+        { _id: `edition:${layer}@${T}`, type: 'edition', layer, time: T }
       ]
       for (const doc of docs) {
         forbids(doc, new RegExp(`\\b${layer}\\b`))
@@ -126,11 +154,16 @@ describe('validate_doc_update', () => {
   })
 
   it('lets each writer say what his own commands do, and server admins what any do', () => {
-    const work = { _id: 'work:20240301T101500123-4f9k', type: 'work', command: 'load', state: 'running', started: T, seen: T, user: 'w' }
-    const ended = { ...work, state: 'done', finished: T, layer: 'osm', edition: T, done: 5, rate: 2.5, about: { bytes: 5 } }
+    const work = {
+      _id: 'work:20240301T101500123-4f9k', type: 'work', command: 'load',
+      state: 'running', started: T, seen: T, user: 'w'
+    }
+    const ended =
+      { ...work, state: 'done', finished: T, layer: 'osm', edition: T, done: 5, rate: 2.5, about: { bytes: 5 } }
     assert.equal(verdict(work), undefined)
     assert.equal(verdict(ended, { old: work }), undefined)
-    assert.equal(verdict({ _id: work._id, _deleted: true }, { old: { ...work, user: 'other' } }), undefined, 'old work is removed by the next command')
+    assert.equal(verdict({ _id: work._id, _deleted: true }, { old: { ...work, user: 'other' } }),
+      undefined, 'old work is removed by the next command')
     const { user: _, ...nameless } = work
     for (const doc of [{ ...work, user: 'other' }, nameless]) {
       forbids(doc, /the user of a work/)
@@ -138,9 +171,13 @@ describe('validate_doc_update', () => {
     }
     forbids(work, /the user of a work/, { old: { ...work, user: 'other' } })
     assert.equal(verdict(work, { old: { ...work, user: 'other', _deleted: true } }), undefined)
-    for (const layer of ['work', 'db']) assert.equal(verdict({ ...work, layer }), undefined, 'of a layer from before its name was reserved')
+    for (const layer of ['work', 'db']) {
+      assert.equal(verdict({ ...work, layer }), undefined, 'of a layer from before its name was reserved')
+    }
     for (const layer of ['layer', 'Osm', 5, null]) forbids({ ...work, layer }, /the layer of a work/)
-    for (const _id of ['work:', 'work:x', 'work:osm:3:1:2', 'job:20240301T101500123-4f9k', '20240301T101500123-4f9k']) forbids({ ...work, _id }, /the id must be work:RUN/)
+    for (const _id of ['work:', 'work:x', 'work:osm:3:1:2', 'job:20240301T101500123-4f9k', '20240301T101500123-4f9k']) {
+      forbids({ ...work, _id }, /the id must be work:RUN/)
+    }
     forbids({ ...work, about: { long: 'x'.repeat(17_000) } }, /at most 16384/)
     forbids({ ...work, _attachments: image('image/png') }, /attachment/)
   })
@@ -148,8 +185,10 @@ describe('validate_doc_update', () => {
   it('refuses layers, editions and markers under wrong ids', () => {
     forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm2' }, /the id must be layer:osm2/)
     forbids({ _id: 'layer:Osm', type: 'layer', layer: 'Osm' }, /the layer of a layer must be a name/)
-    forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: '2024' }, /time of this edition must be: time/)
-    forbids({ _id: 'edition:osm@2024', type: 'edition', layer: 'osm', time: '2024' }, /time of this edition must be: time/)
+    forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: '2024' },
+      /time of this edition must be: time/)
+    forbids({ _id: 'edition:osm@2024', type: 'edition', layer: 'osm', time: '2024' },
+      /time of this edition must be: time/)
     forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'osm' }, /time must be like/)
     forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'relief', time: T }, /the id must be edition:relief@/)
     forbids({ _id: 'tilecouch2', type: 'store' }, /not a document of a tile store/)
@@ -159,8 +198,10 @@ describe('validate_doc_update', () => {
   it('lets admins, the writer role and the admins of the database write, and nobody else', () => {
     const security = { admins: { names: ['boss'], roles: ['keepers'] }, members: { names: [], roles: [] } }
     const users = [
-      [{ name: 'a', roles: ['_admin'] }, true], [{ name: null, roles: ['_admin'] }, true], [WRITER, true], [{ name: 'boss', roles: [] }, true], [{ name: 'k', roles: ['keepers'] }, true],
-      [{ name: 'bob', roles: [] }, 'forbidden'], [{ name: 'bob', roles: ['tilecouch'] }, 'forbidden'], [{ name: 'tilecouch-writer', roles: [] }, 'forbidden'],
+      [{ name: 'a', roles: ['_admin'] }, true], [{ name: null, roles: ['_admin'] }, true],
+      [WRITER, true], [{ name: 'boss', roles: [] }, true], [{ name: 'k', roles: ['keepers'] }, true],
+      [{ name: 'bob', roles: [] }, 'forbidden'], [{ name: 'bob', roles: ['tilecouch'] }, 'forbidden'],
+      [{ name: 'tilecouch-writer', roles: [] }, 'forbidden'],
       [{ name: null, roles: [] }, 'unauthorized']
     ]
     for (const [user, wanted] of users) {
@@ -169,7 +210,9 @@ describe('validate_doc_update', () => {
         assert.deepEqual(found ? Object.keys(found)[0] : true, wanted, JSON.stringify(user))
       }
     }
-    for (const none of [undefined, null, {}, { admins: {} }]) assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: none }))[0], 'unauthorized')
+    for (const none of [undefined, null, {}, { admins: {} }]) {
+      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: none }))[0], 'unauthorized')
+    }
   })
 
   it('lets the writers that a store names write, instead of the role', () => {
@@ -177,26 +220,36 @@ describe('validate_doc_update', () => {
     const may = (user, writers) => verdict(head, { user, security: named(writers) }) === undefined
     const [anna, ben] = [{ name: 'anna', roles: [] }, { name: 'ben', roles: ['survey'] }]
     for (const [writers, wanted] of [
-      [{ names: ['anna'], roles: [] }, [true, false, false]], [{ names: [], roles: ['survey'] }, [false, true, false]], [{ roles: ['tilecouch-writer'] }, [false, false, true]],
+      [{ names: ['anna'], roles: [] }, [true, false, false]], [{ names: [], roles: ['survey'] }, [false, true, false]],
+      [{ roles: ['tilecouch-writer'] }, [false, false, true]],
       [{ names: [], roles: [] }, [false, false, false]], [undefined, [false, false, true]],
       // what is none of ours lets nobody in: a text that contains a name, null, a list
-      ...[{ names: 'anna', roles: 'survey' }, null, [], ['anna'], 'anna', 5, true, { names: { anna: 1 } }].map(bad => [bad, [false, false, false]])
+      ...[{ names: 'anna', roles: 'survey' }, null, [], ['anna'], 'anna',
+        5, true, { names: { anna: 1 } }].map(bad => [bad, [false, false, false]])
     ]) {
       assert.deepEqual([anna, ben, WRITER].map(user => may(user, writers)), wanted, JSON.stringify(writers))
       assert.ok(may({ name: 'boss', roles: [] }, writers) && may({ name: 'a', roles: ['_admin'] }, writers))
-      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: named(writers) }))[0], 'unauthorized')
+      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: named(writers) }))[0],
+        'unauthorized')
     }
     assert.ok(!may({ name: null, roles: [] }, { names: [null], roles: [null] }))
-    for (const ours of [null, 5, 'writers', [], {}]) assert.equal(verdict(head, { security: { tilecouch: ours } }), undefined, 'nothing was said')
+    for (const ours of [null, 5, 'writers', [], {}]) {
+      assert.equal(verdict(head, { security: { tilecouch: ours } }), undefined, 'nothing was said')
+    }
   })
 
   it('refuses attachments anywhere but on tiles, tombstones included: they can be read by revision', () => {
     const html = { 'a.html': { content_type: 'text/html' } }
-    for (const doc of [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }]) {
-      for (const _attachments of [html, image('image/png')]) forbids({ ...doc, _attachments }, /only tiles have an attachment/)
+    for (const doc of [{ _id: 'layer:osm', type: 'layer', layer: 'osm' },
+      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }]) {
+      for (const _attachments of [html, image('image/png')]) {
+        forbids({ ...doc, _attachments }, /only tiles have an attachment/)
+      }
       assert.equal(verdict({ ...doc, _attachments: {} }), undefined)
     }
-    for (const _attachments of [html, image('text/html'), image('image/png')]) forbids({ _id: head._id, _deleted: true, _attachments }, /a deleted document has no attachment/)
+    for (const _attachments of [html, image('text/html'), image('image/png')]) {
+      forbids({ _id: head._id, _deleted: true, _attachments }, /a deleted document has no attachment/)
+    }
     assert.equal(verdict({ ...gone, _deleted: true }), undefined, 'who deletes a tile may leave its fields')
     assert.equal(verdict({ ...gone, _attachments: {}, _deleted: true }), undefined)
   })
@@ -205,11 +258,19 @@ describe('validate_doc_update', () => {
     const long = 'x'.repeat(17000)
     forbids({ ...head, note: long }, /at most 16384/)
     forbids({ ...head, origin: { url: { deep: [long] } } }, /at most 16384/)
-    forbids({ ...head, ...Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`field${at}`, 1])) }, /at most 16384/)
+    forbids({ ...head, ...Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`field${at}`, 1])) },
+      /at most 16384/)
     forbids({ ...gone, _deleted: true, note: 'x'.repeat(1000) }, /at most 1024/)
     forbids({ _id: 'x', _deleted: true, note: long.repeat(70) }, /at most 1024/)
-    forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', description: long.repeat(5), legend: long.repeat(5), attribution: long.repeat(5), vector_layers: [{ id: long }] }, /at most 262144/)
-    assert.equal(verdict({ ...head, _revisions: { start: 1000, ids: Array.from({ length: 1000 }, () => 'f'.repeat(32)) } }), undefined)
+    forbids(
+      {
+        _id: 'layer:osm', type: 'layer', layer: 'osm', description: long.repeat(5),
+        legend: long.repeat(5), attribution: long.repeat(5), vector_layers: [{ id: long }]
+      }, /at most 262144/
+    )
+    assert.equal(verdict(
+      { ...head, _revisions: { start: 1000, ids: Array.from({ length: 1000 }, () => 'f'.repeat(32)) } }
+    ), undefined)
     assert.equal(verdict({ _id: 'layer:osm', type: 'layer', layer: 'osm', vector_layers: [{ id: long }] }), undefined)
   })
 
@@ -222,12 +283,16 @@ describe('validate_doc_update', () => {
         assert.equal(allowed, isValue(value, layerRules[field]), `${field} ${JSON.stringify(value)}`)
       }
     }
-    for (const field of Object.keys(layerRules)) forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true }, new RegExp(`^${field} of this layer must be`))
+    for (const field of Object.keys(layerRules)) {
+      forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true },
+        new RegExp(`^${field} of this layer must be`))
+    }
     forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema of this store must be/)
   })
 
   it('lets a writer mark a store for a load, and only an admin alter or remove what is set', () => {
-    const [store, set] = [more => ({ _id: 'tilecouch', type: 'store', ...more }), { schema: 1, uuid: 'u', created: T, published: T }]
+    const [store, set] =
+      [more => ({ _id: 'tilecouch', type: 'store', ...more }), { schema: 1, uuid: 'u', created: T, published: T }]
     const other = { schema: 2, uuid: 'v', created: '2024-05-01T00:00:00Z', published: '2024-05-01T00:00:00Z' }
     assert.equal(verdict(store({ schema: 1, uuid: 'u', created: T })), undefined)
     assert.equal(verdict(store(set), { old: store({ schema: 1 }) }), undefined, 'what is missing')
@@ -238,10 +303,12 @@ describe('validate_doc_update', () => {
       for (const changed of [{ ...set, [field]: value }, { ...set, [field]: undefined }]) {
         const doc = JSON.parse(JSON.stringify(store(changed)))
         forbids(doc, /only an admin changes/, { old: store(set) })
-        assert.equal(verdict(doc, { user: { name: 'boss', roles: ['_admin'] }, old: store(set) }), undefined, `an admin changes ${field}`)
+        assert.equal(verdict(doc, { user: { name: 'boss', roles: ['_admin'] }, old: store(set) }),
+          undefined, `an admin changes ${field}`)
       }
     }
-    const odd = { schema: [0, 1001, '1', null], uuid: [{}, 5, 'x'.repeat(101)], created: ['2024', {}], published: [true, 5] }
+    const odd =
+      { schema: [0, 1001, '1', null], uuid: [{}, 5, 'x'.repeat(101)], created: ['2024', {}], published: [true, 5] }
     const tried = Object.entries(odd).flatMap(([field, values]) => values.map(value => [field, value]))
     for (const [field, value] of tried) forbids(store({ [field]: value }), new RegExp(`^${field} of this store must`))
   })
@@ -249,20 +316,31 @@ describe('validate_doc_update', () => {
   it('agrees with core on what the operator of a store may say of the viewer', () => {
     const marker = { _id: 'tilecouch', type: 'store', schema: 1 }
     const values = {
-      title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null], description: ['A map', '', 'x'.repeat(300), 'x'.repeat(301), 3, null],
-      logo: ['logo.png', '/brand/logo.png?x=1', '//evil.example/x', 'https://evil.example/x', 'javascript:alert(1)', 'a b', '', 3],
-      colours: [{}, { light: '#0f6674' }, { light: '#0f6674', dark: '#5cc3d2' }, { light: '#5cc3d2' }, { dark: '#0f6674' }, { light: '#777777' }, { light: 'red' }, { light: '#fff' }, { other: '#0f6674' }, { constructor: '#0f6674' }, [], 'red', null],
+      title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null],
+      description: ['A map', '', 'x'.repeat(300), 'x'.repeat(301), 3, null],
+      logo: ['logo.png', '/brand/logo.png?x=1', '//evil.example/x',
+        'https://evil.example/x', 'javascript:alert(1)', 'a b', '', 3],
+      colours: [{}, { light: '#0f6674' }, { light: '#0f6674', dark: '#5cc3d2' },
+        { light: '#5cc3d2' }, { dark: '#0f6674' }, { light: '#777777' },
+        { light: 'red' }, { light: '#fff' }, { other: '#0f6674' }, { constructor: '#0f6674' }, [], 'red', null],
       opens: ['osm', 'Osm', '', 3],
-      base: ['osm', 'layer', { url: '/b/{z}/{x}/{y}.png' }, { url: 'https://b.example/{z}/{x}/{y}.png', name: 'B', attribution: 'C', maxzoom: 19 }, { url: '/b.png' }, { name: 'B' }, { url: 'ftp://b/{z}/{x}/{y}' }, { url: '/b/{z}/{x}/{y}.png', maxzoom: 31 }, { url: '/b/{z}/{x}/{y}.png', more: 1 }, 3],
-      gazetteer: ['/search', 'https://n.example/search?key=1', 'http://n.example/', '//n.example', 'file:///etc', '<x>', '', 3],
-      places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [['Bern', '7.4', 46.9, 10]], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])],
+      base: ['osm', 'layer', { url: '/b/{z}/{x}/{y}.png' },
+        { url: 'https://b.example/{z}/{x}/{y}.png', name: 'B', attribution: 'C', maxzoom: 19 },
+        { url: '/b.png' }, { name: 'B' }, { url: 'ftp://b/{z}/{x}/{y}' },
+        { url: '/b/{z}/{x}/{y}.png', maxzoom: 31 }, { url: '/b/{z}/{x}/{y}.png', more: 1 }, 3],
+      gazetteer: ['/search', 'https://n.example/search?key=1', 'http://n.example/',
+        '//n.example', 'file:///etc', '<x>', '', 3],
+      places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [
+        ['Bern', '7.4', 46.9, 10]
+      ], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])],
       activityDays: [30, 365, 36500, 29, 0, -1, 30.5, 36501, '365', null, true, [], {}]
     }
     assert.deepEqual(Object.keys(values).sort(), [...settingNames].sort(), 'every field is tried here')
     for (const [field, some] of Object.entries(values)) {
       for (const value of some) {
         const doc = { ...marker, [field]: value }
-        assert.equal(verdict(doc) === undefined, isSetting(field, value), `${field} ${JSON.stringify(value).slice(0, 80)}`)
+        assert.equal(verdict(doc) === undefined, isSetting(field, value),
+          `${field} ${JSON.stringify(value).slice(0, 80)}`)
         assert.deepEqual(settingsOf(doc), isSetting(field, value) ? { [field]: value } : {})
       }
     }
@@ -274,18 +352,31 @@ describe('validate_doc_update', () => {
   it('takes an image as the logo of a store, and nothing else', () => {
     const marker = { _id: 'tilecouch', type: 'store' }
     const logo = (type, length) => ({ ...marker, _attachments: { logo: { content_type: type, length, stub: true } } })
-    for (const type of ['image/png', 'image/jpeg', 'image/webp', 'image/avif']) assert.equal(verdict(logo(type, 262144)), undefined)
-    for (const type of ['image/svg+xml', 'text/html', 'application/vnd.mapbox-vector-tile', undefined]) forbids(logo(type, 100), /only tiles have an attachment, and the store a logo/)
+    for (const type of ['image/png', 'image/jpeg', 'image/webp', 'image/avif']) {
+      assert.equal(verdict(logo(type, 262144)), undefined)
+    }
+    for (const type of ['image/svg+xml', 'text/html', 'application/vnd.mapbox-vector-tile', undefined]) {
+      forbids(logo(type, 100), /only tiles have an attachment, and the store a logo/)
+    }
     forbids(logo('image/png', 262145), /at most 262144 bytes/)
-    forbids({ ...marker, _attachments: { other: { content_type: 'image/png', length: 5 } } }, /only tiles have an attachment/)
-    forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', _attachments: { logo: { content_type: 'image/png', length: 5 } } }, /only tiles have an attachment/)
+    forbids({ ...marker, _attachments: { other: { content_type: 'image/png', length: 5 } } },
+      /only tiles have an attachment/)
+    forbids({
+      _id: 'layer:osm', type: 'layer', layer: 'osm', _attachments: { logo: { content_type: 'image/png', length: 5 } }
+    }, /only tiles have an attachment/)
   })
 
   it('agrees with a naive reading of any document at all', () => {
-    const odd = fc.constantFrom(undefined, null, '', 'x', '__proto__', 'constructor', 'toString', 0, -0, 1, 0.5, -1, 2 ** 31, 1e308, true, false, T, '2024', `${T}\n`, 'osm\u0000', {}, [], ['osm'], { tile: 1 }, 'tile', 'layer')
-    const types = fc.constantFrom('image/png', 'text/html', 'constructor', '__proto__', 'image/PNG', ' image/png', 'image/svg+xml', null)
-    const attachments = fc.dictionary(fc.constantFrom('tile', 'Tile', '__proto__', 'constructor', 'a.html', ''), fc.record({ content_type: types }), { maxKeys: 2 })
-    const change = fc.oneof(fc.tuple(fc.constantFrom('layer', 'z', 'x', 'y', 'time', 'stored', 'expires', 'current', 'gone', 'type', '_id', '_deleted'), odd), fc.tuple(fc.constant('_attachments'), attachments))
+    const odd = fc.constantFrom(undefined, null, '', 'x', '__proto__', 'constructor', 'toString', 0, -0, 1, 0.5,
+      -1, 2 ** 31, 1e308, true, false, T, '2024', `${T}\n`, 'osm\u0000', {}, [], ['osm'], { tile: 1 }, 'tile', 'layer')
+    const types = fc.constantFrom('image/png', 'text/html', 'constructor',
+      '__proto__', 'image/PNG', ' image/png', 'image/svg+xml', null)
+    const attachments = fc.dictionary(fc.constantFrom('tile', 'Tile', '__proto__', 'constructor', 'a.html', ''),
+      fc.record({ content_type: types }), { maxKeys: 2 })
+    const change = fc.oneof(
+      fc.tuple(fc.constantFrom('layer', 'z', 'x', 'y', 'time', 'stored', 'expires',
+        'current', 'gone', 'type', '_id', '_deleted'), odd), fc.tuple(fc.constant('_attachments'), attachments)
+    )
     fc.assert(fc.property(fc.constantFrom(head, past, gone), fc.array(change, { maxLength: 2 }), (base, changes) => {
       const doc = JSON.parse(JSON.stringify({ ...base, ...Object.fromEntries(changes) }))
       assert.equal(verdict(doc) === undefined, isGood(doc), JSON.stringify(doc))

@@ -2,15 +2,31 @@ import assert from 'node:assert/strict'
 import { emitted } from './helpers.js'
 
 const T = '2024-03-01T00:00:00Z'
-const head = { _id: 'osm:10:300:412', _rev: '3-a', type: 'tile', layer: 'osm', z: 10, x: 300, y: 412, current: true, time: T, stored: T, _attachments: { tile: { content_type: 'image/png', digest: 'md5-1B2M2Y8AsgTpgAmY7PhCfg==', length: 1234, stub: true } } }
+const head = {
+  _id: 'osm:10:300:412', _rev: '3-a', type: 'tile', layer: 'osm',
+  z: 10, x: 300, y: 412, current: true, time: T, stored: T,
+  _attachments: {
+    tile: { content_type: 'image/png', digest: 'md5-1B2M2Y8AsgTpgAmY7PhCfg==', length: 1234, stub: true }
+  }
+}
 const past = { ...head, _id: `${head._id}@${T}`, current: false }
 const gone = { ...head, _attachments: undefined, gone: true }
-const others = [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }, { _id: 'x' }]
+const others = [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, {
+  _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T
+}, { _id: 'tilecouch', type: 'store' }, { _id: 'x' }]
 
 const golden = {
   'versions/by_tile': [
-    [head, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 1234, expires: null, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg==' } }],
-    [{ ...past, expires: T }, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 1234, expires: T, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg==' } }],
+    [
+      head,
+      { key: ['osm', 10, 300, 412, T], value: {
+        rev: '3-a', bytes: 1234, expires: null, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg=='
+      } }
+    ],
+    [{ ...past, expires: T },
+      { key: ['osm', 10, 300, 412, T], value: {
+        rev: '3-a', bytes: 1234, expires: T, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg=='
+      } }],
     [gone, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 0, expires: null, gone: true, digest: null } }]
   ],
   'versions/by_time': [

@@ -15,8 +15,11 @@ const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 // 20 tiles of zoom 3 stay, 4 change, 2 go, 1 comes; one of zoom 2 changes
 const steps = [
-  ...Array.from({ length: 26 }, (_, index) => ({ z: 3, x: index % 8, y: Math.floor(index / 8), time: T1, seed: index })), { z: 2, x: 0, y: 0, time: T1, seed: 1 },
-  ...[0, 1, 2, 3].map(x => ({ z: 3, x, y: 0, time: T2, seed: 100 + x })), { z: 3, x: 4, y: 0, time: T2, seed: null }, { z: 3, x: 5, y: 0, time: T2, seed: null },
+  ...Array.from(
+    { length: 26 }, (_, index) => ({ z: 3, x: index % 8, y: Math.floor(index / 8), time: T1, seed: index })
+  ), { z: 2, x: 0, y: 0, time: T1, seed: 1 },
+  ...[0, 1, 2, 3].map(x => ({ z: 3, x, y: 0, time: T2, seed: 100 + x })),
+  { z: 3, x: 4, y: 0, time: T2, seed: null }, { z: 3, x: 5, y: 0, time: T2, seed: null },
   { z: 3, x: 7, y: 7, time: T2, seed: 9 }, { z: 2, x: 0, y: 0, time: T2, seed: 2 }
 ]
 
@@ -57,7 +60,8 @@ onEachStore('tilecouch diff', backend => {
   })
 
   it('ends with 1 when anything differs, with --exit-code', async () => {
-    for (const [from, to, wanted] of [['osm@2021', 'osm@2022', 1], ['osm@2022', 'osm', 0], ['osm', 'copy', 0], ['osm@2021', 'copy', 1]]) {
+    for (const [from, to, wanted] of [['osm@2021', 'osm@2022', 1],
+      ['osm@2022', 'osm', 0], ['osm', 'copy', 0], ['osm@2021', 'copy', 1]]) {
       const { code, out } = await tilecouch('diff', from, to, '--exit-code')
       assert.equal(code, wanted, out)
       if (!wanted) assert.match(out, /none of 26 tiles differ/)
@@ -65,7 +69,8 @@ onEachStore('tilecouch diff', backend => {
   })
 
   it('writes lists and polygons in one go', async () => {
-    const { code, out } = await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'))
+    const { code, out } =
+      await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'))
     assert.equal(code, 0)
     assert.match(out, /g\.geojson: 7 polygons of zoom 3\n/)
     assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 8)
@@ -87,10 +92,13 @@ onEachStore('tilecouch diff', backend => {
 
   it('refuses bad options before anything is written', async () => {
     for (const [line, wanted] of Object.entries({
-      'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'BAD_LAYER', 'osm@2021 ./nothing': 'BAD_LAYER', 'osm http://127.0.0.1:1/x': 'BAD_LAYER', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
-      'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX', 'osm osm --polygon /no/where.json': 'SOURCE_NOT_FOUND',
+      'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'BAD_LAYER', 'osm@2021 ./nothing': 'BAD_LAYER',
+      'osm http://127.0.0.1:1/x': 'BAD_LAYER', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
+      'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX',
+      'osm osm --polygon /no/where.json': 'SOURCE_NOT_FOUND',
       'osm osm --every-zoom': 'BAD_OPTION', 'osm osm --geojson -': 'BAD_OPTION',
-      'osm osm --report - --json': 'BAD_OPTION', 'osm osm --report DIR/x --geojson DIR/x': 'BAD_OPTION', 'osm osm --report DIR/no/where': 'TARGET_UNWRITABLE', 'osm nowhere --report DIR/x': 'LAYER_NOT_FOUND'
+      'osm osm --report - --json': 'BAD_OPTION', 'osm osm --report DIR/x --geojson DIR/x': 'BAD_OPTION',
+      'osm osm --report DIR/no/where': 'TARGET_UNWRITABLE', 'osm nowhere --report DIR/x': 'LAYER_NOT_FOUND'
     })) {
       const { code, out, err } = await tilecouch('diff', ...line.replaceAll('DIR', folder.dir).split(' '))
       assert.equal(code, 1, line)
@@ -108,7 +116,8 @@ onEachStore('tilecouch diff', backend => {
     child.stderr.on('data', chunk => { stderr += chunk })
     const ended = new Promise(resolve => { child.once('close', (code, by) => resolve(by ?? code)) })
     const lock = file('l.jsonl.part-lock')
-    await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) && existsSync(file('l.jsonl.part')), { what: 'the files it works on' })
+    await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) &&
+      existsSync(file('l.jsonl.part')), { what: 'the files it works on' })
     child.kill(signal)
     return { ended: await ended, stderr }
   }
@@ -116,7 +125,9 @@ onEachStore('tilecouch diff', backend => {
   it('stops on Ctrl-C with 130, leaves no incomplete file even when it is killed, and is run again', async function () {
     this.timeout(90000)
     const many = []
-    for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
+    for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) {
+      many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
+    }
     await remember(store, 'many', many)
     const names = ['g.geojson', 'l.jsonl']
     const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson')]

@@ -27,8 +27,11 @@ onEachStore('a diff', backend => {
     await fc.assert(fc.asyncProperty(histories, async steps => {
       const layer = `model${run++}`
       await remember(store, layer, steps)
-      for (const [from, to] of [[T1, T2], [T2, T4], [T4, T1], [T3, T3], ['2020', T3], [T1, undefined], [undefined, T2]]) {
-        const { lines, summary } = await compare(store, from ? `${layer}@${from}` : layer, to ? `${layer}@${to}` : layer)
+      for (
+        const [from, to] of [[T1, T2], [T2, T4], [T4, T1], [T3, T3], ['2020', T3], [T1, undefined], [undefined, T2]]
+      ) {
+        const { lines, summary } =
+          await compare(store, from ? `${layer}@${from}` : layer, to ? `${layer}@${to}` : layer)
         const model = modelDiff(shownAt(steps, from), shownAt(steps, to))
         assert.deepEqual(lines, model.lines, `${from} to ${to}`)
         assert.equal(summary.tiles.same, model.same)
@@ -67,8 +70,10 @@ onEachStore('a diff', backend => {
 
   it('counts tiles and bytes by zoom: of changed tiles those of the later side', async () => {
     await remember(store, 'count', [
-      { z: 2, x: 0, y: 0, time: T1, seed: 11 }, { z: 2, x: 0, y: 1, time: T1, seed: 12 }, { z: 11, x: 0, y: 0, time: T1, seed: 13 },
-      { z: 2, x: 0, y: 0, time: T2, seed: 14 }, { z: 2, x: 0, y: 1, time: T2, seed: null }, { z: 11, x: 5, y: 0, time: T2, seed: 15 }
+      { z: 2, x: 0, y: 0, time: T1, seed: 11 }, { z: 2, x: 0, y: 1, time: T1, seed: 12 },
+      { z: 11, x: 0, y: 0, time: T1, seed: 13 },
+      { z: 2, x: 0, y: 0, time: T2, seed: 14 }, { z: 2, x: 0, y: 1, time: T2, seed: null },
+      { z: 11, x: 5, y: 0, time: T2, seed: 15 }
     ])
     const { summary } = await compare(store, 'count@2021', 'count@2022')
     assert.deepEqual(summary, {
@@ -78,8 +83,12 @@ onEachStore('a diff', backend => {
       bytes: { added: png(15).length, removed: png(12).length, changed: png(14).length },
       missing: 0,
       zooms: [
-        { z: 2, tiles: { added: 0, removed: 1, changed: 1, same: 0 }, bytes: { added: 0, removed: png(12).length, changed: png(14).length } },
-        { z: 11, tiles: { added: 1, removed: 0, changed: 0, same: 1 }, bytes: { added: png(15).length, removed: 0, changed: 0 } }
+        { z: 2, tiles: { added: 0, removed: 1, changed: 1, same: 0 }, bytes: {
+          added: 0, removed: png(12).length, changed: png(14).length
+        } },
+        { z: 11, tiles: { added: 1, removed: 0, changed: 0, same: 1 }, bytes: {
+          added: png(15).length, removed: 0, changed: 0
+        } }
       ]
     })
   })
@@ -87,20 +96,24 @@ onEachStore('a diff', backend => {
   it('has the times of both versions, and when a tile became gone', async () => {
     const { changes } = await compare(store, 'count@2021', 'count')
     const [, , gone] = changes
-    assert.deepEqual(changes.map(({ from, to }) => [from?.time, to?.time]), [[undefined, T2], [T1, T2], [T1, undefined]])
+    assert.deepEqual(changes.map(({ from, to }) => [from?.time, to?.time]),
+      [[undefined, T2], [T1, T2], [T1, undefined]])
     assert.deepEqual([gone.change, gone.since], ['removed', T2])
   })
 
   it('keeps to an area and to zooms', async () => {
     const steps = []
-    for (let x = 0; x < 16; x++) for (let y = 0; y < 16; y++) steps.push({ z: 4, x, y, time: T1, seed: 1 }, { z: 4, x, y, time: T2, seed: 2 })
+    for (let x = 0; x < 16; x++) for (let y = 0; y < 16; y++) {
+      steps.push({ z: 4, x, y, time: T1, seed: 1 }, { z: 4, x, y, time: T2, seed: 2 })
+    }
     steps.push({ z: 5, x: 0, y: 0, time: T2, seed: 1 })
     await remember(store, 'area', steps)
     const area = parseArea({ bbox: [-10, -10, 40, 30] })
     const { lines } = await compare(store, 'area@2021', 'area@2022', { area })
     assert.equal(lines.length, area.count({ min: 4, max: 4 }))
     assert.ok(lines.every(line => { const [z, x, y] = line.split(/[: ]/); return area.has(+z, +x, +y) }))
-    assert.deepEqual((await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 } })).lines, ['5:0:0 added'])
+    assert.deepEqual((await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 } })).lines,
+      ['5:0:0 added'])
     const nowhere = await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 }, area })
     assert.deepEqual([nowhere.lines, nowhere.summary.zooms], [[], []])
   })
@@ -108,8 +121,10 @@ onEachStore('a diff', backend => {
   it('finds nothing between a reference and itself, and everything after a time before all others', async () => {
     assert.equal(sum((await compare(store, 'area', 'area')).summary.tiles), 0)
     assert.equal(sum((await compare(store, 'area@2022', 'area@2022')).summary.tiles), 0)
-    assert.deepEqual((await compare(store, 'area@1066', 'area')).summary.tiles, { added: 257, removed: 0, changed: 0, same: 0 })
-    assert.deepEqual((await compare(store, 'area', 'area@1066')).summary.tiles, { added: 0, removed: 257, changed: 0, same: 0 })
+    assert.deepEqual((await compare(store, 'area@1066', 'area')).summary.tiles,
+      { added: 257, removed: 0, changed: 0, same: 0 })
+    assert.deepEqual((await compare(store, 'area', 'area@1066')).summary.tiles,
+      { added: 0, removed: 257, changed: 0, same: 0 })
     assert.deepEqual((await compare(store, 'area@1066', 'area@1067')).summary.zooms, [])
   })
 
@@ -124,7 +139,8 @@ onEachStore('a diff', backend => {
   it('stops at once on a signal, and reports so far', async () => {
     const stop = new AbortController()
     let seen = 0
-    const error = await diff(store, 'area@2021', 'area@2022', { signal: stop.signal, onTile: () => { if (++seen === 10) stop.abort() } }).catch(reason => reason)
+    const error = await diff(store, 'area@2021', 'area@2022',
+      { signal: stop.signal, onTile: () => { if (++seen === 10) stop.abort() } }).catch(reason => reason)
     assert.equal(error.code, 'ABORTED')
     assert.equal(seen, 10)
     assert.equal(sum(error.summary.tiles), 10)
@@ -134,19 +150,23 @@ onEachStore('a diff', backend => {
 
   it('awaits onTile, and fails with it', async () => {
     let inside = 0
-    await diff(store, 'area@2021', 'area@2022', { onTile: async () => { assert.equal(++inside, 1); await null; inside-- } })
+    await diff(store, 'area@2021', 'area@2022',
+      { onTile: async () => { assert.equal(++inside, 1); await null; inside-- } })
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { onTile: () => { throw new Error('full') } }), /full/)
   })
 
   it('of two times is right while a later one is being loaded', async function () {
     this.timeout(60000)
     const steps = []
-    for (let x = 0; x < 20; x++) for (let y = 0; y < 20; y++) steps.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: (x + y) % 3 ? 1 : 2 })
+    for (let x = 0; x < 20; x++) for (let y = 0; y < 20; y++) {
+      steps.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: (x + y) % 3 ? 1 : 2 })
+    }
     steps.push(...steps.filter(({ time }) => time === T2).map(step => ({ ...step, time: T3, seed: 3 })))
     await remember(store, 'busy', steps)
     // between versions of the same size, so that every digest is looked up, of heads that are moving on as well
     const model = modelDiff(shownAt(steps, T1), shownAt(steps, T3))
-    const loading = remember(store, 'busy', steps.filter(({ time }) => time === T3).map(step => ({ ...step, time: T4, seed: 4 })))
+    const loading =
+      remember(store, 'busy', steps.filter(({ time }) => time === T3).map(step => ({ ...step, time: T4, seed: 4 })))
     const runs = []
     while (runs.length < 3) runs.push((await compare(store, `busy@${T1}`, `busy@${T3}`)))
     await loading
@@ -160,7 +180,9 @@ onEachStore('a diff', backend => {
     const asked = []
     const counting = new Proxy(store, {
       get (target, name) {
-        if (name !== 'versionsById') return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
+        if (name !== 'versionsById') {
+          return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
+        }
         return (ids, options) => { asked.push(ids.length); return target.versionsById(ids, options) }
       }
     })

@@ -20,10 +20,12 @@ const places = [[2, 1, 1], ...[[4, 6], [4, 7], [5, 6], [5, 7], [10, 10]].map(([x
 function contentOf (index, time) {
   const isLater = time === T2
   if (index === 4 && isLater) return undefined
-  const road = (id, length, properties) => ({ id, type: 'LineString', lines: [[[0, 100 * id], [length, 100 * id]]], properties })
+  const road =
+    (id, length, properties) => ({ id, type: 'LineString', lines: [[[0, 100 * id], [length, 100 * id]]], properties })
   const shop = (x, name) => ({ type: 'Point', lines: [[[x, 50]]], properties: { name } })
   return {
-    roads: [road(1, 4096, { name: 'Main' }), road(10 + index, 900, { lanes: isLater && index === 2 ? 4 : 2 }), ...(isLater ? [road(7, 300)] : [])],
+    roads: [road(1, 4096, { name: 'Main' }), road(10 + index, 900, { lanes: isLater && index === 2 ? 4 : 2 }),
+      ...(isLater ? [road(7, 300)] : [])],
     shops: [shop(20, 'Baker'), shop(30, isLater && index === 1 ? 'Bank' : 'Bar')]
   }
 }
@@ -48,7 +50,8 @@ onEachStore('differences of features in a store', backend => {
     const differ = new FeatureDiff()
     for (const index of indexes) {
       const [z, x, y] = places[index]
-      const [before, after] = [T1, T2].map(time => contentOf(index, time)).map(content => content && encodeTile(content))
+      const [before, after] = [T1, T2].map(time => contentOf(index, time))
+        .map(content => content && encodeTile(content))
       differ.add({ z, x, y }, before, after)
     }
     return [...differ.features()]
@@ -76,7 +79,8 @@ onEachStore('differences of features in a store', backend => {
   it('are limited to zooms and an area', async () => {
     const { zoom } = await diffFeatures(store, 'roads@2021', 'roads', { zooms: { min: 0, max: 3 } })
     assert.equal(zoom, 2)
-    const { features } = await diffFeatures(store, 'roads@2021', 'roads', { area: parseArea({ bbox: [50, -60, 60, -50] }) })
+    const { features } =
+      await diffFeatures(store, 'roads@2021', 'roads', { area: parseArea({ bbox: [50, -60, 60, -50] }) })
     assert.deepEqual([...features], expected([5]))
     const none = await diffFeatures(store, 'roads@2021', 'roads@2021')
     assert.deepEqual([none.zoom, none.layers, [...none.features]], [undefined, {}, []])
@@ -89,7 +93,8 @@ onEachStore('differences of features in a store', backend => {
     await store.defineLayer('damaged')
     const damaged = gzipSync(Buffer.from('1a057802120901', 'hex'))
     await store.write([
-      { layer: 'damaged', z: 4, x: 1, y: 1, time: T1, bytes: damaged }, { layer: 'damaged', z: 4, x: 2, y: 1, time: T1, bytes: packTile(contentOf(0, T1)) }
+      { layer: 'damaged', z: 4, x: 1, y: 1, time: T1, bytes: damaged },
+      { layer: 'damaged', z: 4, x: 2, y: 1, time: T1, bytes: packTile(contentOf(0, T1)) }
     ])
     const { features, unreadable } = await diffFeatures(store, 'damaged@2020', 'damaged')
     assert.deepEqual([unreadable, [...features].length], [['4/1/1'], 4])
@@ -111,16 +116,20 @@ onEachStore('differences of features in a store', backend => {
     const file = path.join(folder.dir, 'changed.geojson')
     const { code, out } = await tilecouch('diff', 'roads@2021', 'roads', '--features', file)
     assert.equal(code, 0)
-    assert.match(out, /changed\.geojson: features of 5 tiles of zoom 4\nsource layer +added +removed +changed\nroads +1 +1 +2\nshops +0 +2 +1\n/)
+    assert.match(out,
+      /changed\.geojson: features of 5 tiles of zoom 4\nsource layer +added +removed +changed\nroads +1 +1 +2\nshops +0 +2 +1\n/)
     const { type, name, features } = JSON.parse(readFileSync(file, 'utf8'))
-    assert.deepEqual([type, name, features], ['FeatureCollection', 'roads@2021 -> roads', JSON.parse(JSON.stringify(expected()))])
+    assert.deepEqual([type, name, features],
+      ['FeatureCollection', 'roads@2021 -> roads', JSON.parse(JSON.stringify(expected()))])
 
     const piped = await tilecouch('diff', 'roads@2021', 'roads', '--features', '-')
     assert.equal(JSON.parse(piped.out).features.length, features.length)
     assert.match(piped.err, /5 tiles of zoom 4/)
-    const { features: said } = JSON.parse((await tilecouch('diff', 'roads@2021', 'roads', '--features', file, '--without-ids', '--json')).out)
+    const { features: said } =
+      JSON.parse((await tilecouch('diff', 'roads@2021', 'roads', '--features', file, '--without-ids', '--json')).out)
     assert.equal(said.layers.roads.added, 4, 'one in each later tile')
-    assert.match((await tilecouch('diff', 'roads', 'roads', '--features', file)).out, /changed\.geojson: features: none differ/)
+    assert.match((await tilecouch('diff', 'roads', 'roads', '--features', file)).out,
+      /changed\.geojson: features: none differ/)
   })
 
   it('leave no file behind where the command ends with an error', async () => {
@@ -128,7 +137,8 @@ onEachStore('differences of features in a store', backend => {
     const { code, err } = await tilecouch('diff', 'images@2020', 'images', '--features', file)
     assert.deepEqual([code, existsSync(file), existsSync(`${file}.part`)], [1, false, false])
     assert.match(err, /NOT_VECTOR_TILES/)
-    for (const argv of [['--without-ids'], ['--features', '-', '--json'], ['--features', '-', '--report', '-'], ['--features', file, '--report', file]]) {
+    for (const argv of [['--without-ids'], ['--features', '-', '--json'],
+      ['--features', '-', '--report', '-'], ['--features', file, '--report', file]]) {
       assert.match((await tilecouch('diff', 'roads@2021', 'roads', ...argv)).err, /BAD_OPTION/)
     }
   })

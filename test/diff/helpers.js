@@ -7,9 +7,12 @@ import { png } from '../support/tiles.js'
 
 export const TIMES = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-/** @typedef {{z: number, x: number, y: number, time: string, seed: number | null}} Step seed: of the image; null: gone */
+/**
+ * @typedef {{z: number, x: number, y: number, time: string, seed: number | null}} Step seed: of the image; null: gone
+ */
 
-const places = fc.constantFrom([0, 0, 0], [1, 0, 1], [1, 1, 0], [4, 1, 9], [4, 10, 2], [4, 10, 10], [4, 2, 1], [4, 15, 15], [10, 1, 1], [10, 100, 12])
+const places = fc.constantFrom([0, 0, 0], [1, 0, 1], [1, 1, 0],
+  [4, 1, 9], [4, 10, 2], [4, 10, 10], [4, 2, 1], [4, 15, 15], [10, 1, 1], [10, 100, 12])
 /** Of a few tiles, whose ids sort otherwise than their numbers. @type {fc.Arbitrary<Step[]>} */
 export const histories = fc.uniqueArray(fc.record({
   place: places, time: fc.constantFrom(...TIMES), seed: fc.option(fc.integer({ min: 1, max: 3 }), { freq: 4 })
@@ -66,9 +69,16 @@ export function modelDiff (before, after, select = id => Boolean(id)) {
 
 export const lineOf = ({ z, x, y, change }) => `${z}:${x}:${y} ${change}`
 
-/** Everything a layer shows as of a time, with the bytes. @param {Store} store @param {string} layer @param {string} [time] */
+/**
+ * Everything a layer shows as of a time, with the bytes.
+ * @param {Store} store
+ * @param {string} layer
+ * @param {string} [time]
+ */
 export async function contents (store, layer, time) {
   const shown = new Map()
-  for await (const { z, x, y, bytes } of store.fetch(store.list(layer, { time }))) shown.set(`${z}/${x}/${y}`, bytes.toString('base64'))
+  for await (const { z, x, y, bytes } of store.fetch(store.list(layer, { time }))) {
+    shown.set(`${z}/${x}/${y}`, bytes.toString('base64'))
+  }
   return shown
 }

@@ -10,13 +10,22 @@ import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { TIMES, openStore } from './helpers.js'
 
-const PLACES = ['0/0/0', '4/1/9', '4/10/2', '4/10/10', '4/2/1', '10/1/1', '10/100/12', '10/100/2', '10/63/63', '10/64/63']
-const tiles = fc.dictionary(fc.constantFrom(...PLACES), fc.option(fc.integer({ min: 1, max: 3 }), { freq: 5 }), { minKeys: 1 })
-const edition = fc.record({ time: fc.constantFrom(...TIMES), tiles, complete: fc.boolean(), zooms: fc.option(fc.constant({ min: 0, max: 4 })) })
+const PLACES =
+  ['0/0/0', '4/1/9', '4/10/2', '4/10/10', '4/2/1', '10/1/1', '10/100/12', '10/100/2', '10/63/63', '10/64/63']
+const tiles =
+  fc.dictionary(fc.constantFrom(...PLACES), fc.option(fc.integer({ min: 1, max: 3 }), { freq: 5 }), { minKeys: 1 })
+const edition = fc.record(
+  { time: fc.constantFrom(...TIMES), tiles, complete: fc.boolean(), zooms: fc.option(fc.constant({ min: 0, max: 4 })) }
+)
 /** Loads in any order, what else may happen to a layer, and what is compared then. */
 const lives = fc.record({
   editions: fc.uniqueArray(edition, { selector: ({ time }) => time, minLength: 2, maxLength: 4 }),
-  write: fc.option(fc.record({ place: fc.constantFrom(...PLACES), time: fc.constantFrom(...TIMES, '2022-06-01T00:00:00Z'), seed: fc.integer({ min: 1, max: 3 }) }), { freq: 3 }),
+  write: fc.option(
+    fc.record(
+      { place: fc.constantFrom(...PLACES), time: fc.constantFrom(...TIMES,
+        '2022-06-01T00:00:00Z'), seed: fc.integer({ min: 1, max: 3 }) }
+    ), { freq: 3 }
+  ),
   remove: fc.option(fc.constantFrom(...TIMES), { freq: 2 })
 })
 const [T1, T2, T3, T4] = TIMES
@@ -35,7 +44,8 @@ onEachStore('a diff by manifests', backend => {
     store.listTiles = (...of) => { isWalk = true; return listTiles.apply(store, of) }
     try {
       const changes = []
-      const summary = await diff(store, from, to, { ...options, onTile: ({ versions: _, ...change }) => { changes.push(change) } })
+      const summary =
+        await diff(store, from, to, { ...options, onTile: ({ versions: _, ...change }) => { changes.push(change) } })
       return { isWalk, said: { changes, summary } }
     } finally {
       delete store.listTiles
@@ -81,7 +91,8 @@ onEachStore('a diff by manifests', backend => {
     await load(store, memorySource({ ...all, '4/2/1': 3 }), { layer: 'plain', time: T1 })
     await load(store, memorySource(all), { layer: 'plain', time: T2 })
     await load(store, memorySource({ ...all, '10/100/2': 2 }), { layer: 'plain', time: T3 })
-    await load(store, memorySource({ '0/0/0': 1, '4/2/1': 1, '10/1/1': 3 }), { layer: 'plain', time: T4, complete: true })
+    await load(store, memorySource({ '0/0/0': 1, '4/2/1': 1, '10/1/1': 3 }),
+      { layer: 'plain', time: T4, complete: true })
     await bothWays('plain', true)
     await removeTiles(store, 'plain', { zooms: { min: 10, max: 10 }, since: T3, until: T3 })
     await bothWays('plain')

@@ -1,5 +1,5 @@
-// Millions of tiles must not need more memory than thousands. With a store that only counts, so that the test is about the
-// comparison itself.
+// Millions of tiles must not need more memory than thousands. With a store that only counts, so that the test is about
+// the comparison itself.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import path from 'node:path'
@@ -12,10 +12,14 @@ import { measureHeap } from '../support/heap.js'
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const COLUMNS = 500
 
-/** Layers of which every fourth tile is another version of the same size later, half of those with the same bytes; some go. */
+/**
+ * Layers of which every fourth tile is another version of the same size later, half of those with the same bytes; some
+ * go.
+ */
 function fakeStore () {
   const version = (layer, z, x, y, time, current, gone = false) =>
-    ({ id: `${layer}:${z}:${x}:${y}${current ? '' : `@${time}`}`, layer, z, x, y, time, current, gone, size: gone ? 0 : 1000 })
+    ({ id: `${layer}:${z}:${x}:${y}${current ? '' : `@${time}`}`, layer, z, x, y, time, current, gone, size: gone
+      ? 0 : 1000 })
   const isChanging = (x, y) => (x + y) % 4 === 0
   const store = {
     peeked: 0,
@@ -26,7 +30,8 @@ function fakeStore () {
       for (let x = 1000; x < 1000 + COLUMNS; x++) {
         for (let y = 1000; y < 1500; y++) {
           const versions = isChanging(x, y)
-            ? [version(layer, 11, x, y, T1, false), version(layer, 11, x, y, T2, true, (x + y) % 8 === 0 && y % 16 === 0)]
+            ? [version(layer, 11, x, y, T1, false),
+              version(layer, 11, x, y, T2, true, (x + y) % 8 === 0 && y % 16 === 0)]
             : [version(layer, 11, x, y, T1, true)]
           yield { z: 11, x, y, versions }
         }

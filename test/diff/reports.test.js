@@ -10,7 +10,9 @@ import { useFolder } from '../support/folder.js'
 import { ogrinfo, skip } from '../support/tools.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
-const change = (z, x, y, fields = {}) => ({ z, x, y, change: 'changed', from: { z, x, y, time: T1, size: 10 }, to: { z, x, y, time: T2, size: 20 }, ...fields })
+const change = (z, x, y, fields = {}) => (
+  { z, x, y, change: 'changed', from: { z, x, y, time: T1, size: 10 }, to: { z, x, y, time: T2, size: 20 }, ...fields }
+)
 const corners = [change(3, 0, 0), change(3, 7, 7), change(3, 4, 2)]
 
 // of a ring in degrees, seen from its first corner; positive when it goes counterclockwise
@@ -41,7 +43,8 @@ describe('the tiles that differ', () => {
 
   it('are JSON lines with both times, and bytes of what there is', async () => {
     const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
-    for (const each of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }), change(3, 1, 4, { change: 'removed', to: undefined, since: T2 })]) await report.add(each)
+    for (const each of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }),
+      change(3, 1, 4, { change: 'removed', to: undefined, since: T2 })]) await report.add(each)
     assert.ok(!existsSync(path.join(folder.dir, 'list.jsonl')), 'not before it is whole')
     await report.finish()
     assert.deepEqual(read('list.jsonl').trimEnd().split('\n').map(line => JSON.parse(line)), [
@@ -56,7 +59,8 @@ describe('the tiles that differ', () => {
     const stdout = new PassThrough({ highWaterMark: 100 })
     const report = await ListReport.open('-', stdout)
     const written = []
-    const writing = (async () => { for (let y = 0; y < 8; y++) { await report.add(change(3, 0, y)); written.push(y) } })()
+    const writing =
+      (async () => { for (let y = 0; y < 8; y++) { await report.add(change(3, 0, y)); written.push(y) } })()
     await new Promise(resolve => { setImmediate(resolve) })
     assert.equal(written.length, 0, 'the first line fills it')
     let text = ''
@@ -103,11 +107,13 @@ describe('the tiles that differ', () => {
   })
 
   it('are those of the deepest zoom, in any order of zooms; or of every zoom', async () => {
-    const changes = [change(1, 0, 0), change(10, 5, 5), change(11, 1, 1), change(11, 1, 2), change(2, 0, 0), change(9, 9, 9)]
+    const changes =
+      [change(1, 0, 0), change(10, 5, 5), change(11, 1, 1), change(11, 1, 2), change(2, 0, 0), change(9, 9, 9)]
     const { collection, report } = await geojson(changes)
     assert.deepEqual(collection.features.map(({ properties: { z, x, y } }) => [z, x, y]), [[11, 1, 1], [11, 1, 2]])
     assert.deepEqual([report.tiles, report.zoom], [2, 11])
-    assert.deepEqual(collection.bbox, [tileBounds(11, 1, 1), tileBounds(11, 1, 2)].reduce((a, b) => [a[0], b[1], a[2], a[3]]).map(value => +value.toFixed(10)))
+    assert.deepEqual(collection.bbox, [tileBounds(11, 1, 1),
+      tileBounds(11, 1, 2)].reduce((a, b) => [a[0], b[1], a[2], a[3]]).map(value => +value.toFixed(10)))
     const every = await geojson(changes, { everyZoom: true })
     assert.deepEqual([every.collection.features.length, every.report.tiles, every.report.zoom], [6, 6, undefined])
   })
@@ -127,13 +133,18 @@ describe('the tiles that differ', () => {
     const tool = ogrinfo()
     if (!tool) return skip(this, 'GDAL (ogrinfo) is not here')
     await geojson([...corners, change(3, 2, 2, { change: 'removed', to: undefined })])
-    const { status, stdout, stderr } = spawnSync(tool, ['-so', '-al', path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
+    const { status, stdout, stderr } =
+      spawnSync(tool, ['-so', '-al', path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
-    assert.match(stdout, /Layer name: osm@2023 -> osm\nGeometry: Polygon\nFeature Count: 4\nExtent: \(-180\.0+, -85\.05\d*\) - \(180\.0+, 85\.05\d*\)/)
+    assert.match(stdout,
+      /Layer name: osm@2023 -> osm\nGeometry: Polygon\nFeature Count: 4\nExtent: \(-180\.0+, -85\.05\d*\) - \(180\.0+, 85\.05\d*\)/)
     assert.match(stdout, /z: Integer/)
     assert.match(stdout, /from: DateTime/)
     assert.equal(stderr, '')
-    const valid = spawnSync(tool, ['-q', '-dialect', 'SQLite', '-sql', 'SELECT count(*) AS bad FROM "osm@2023 -> osm" WHERE NOT ST_IsValid(geometry)', path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
+    const valid = spawnSync(tool,
+      ['-q', '-dialect', 'SQLite', '-sql',
+        'SELECT count(*) AS bad FROM "osm@2023 -> osm" WHERE NOT ST_IsValid(geometry)',
+        path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
     if (valid.status === 0 && /bad/.test(valid.stdout)) assert.match(valid.stdout, /bad \(Integer\) = 0/)
   })
 
@@ -150,10 +161,12 @@ describe('the tiles that differ', () => {
   it('are written by one program at a time', async () => {
     const file = path.join(folder.dir, 'list.jsonl')
     const report = await ListReport.open(file, process.stdout)
-    await assert.rejects(ListReport.open(file, process.stdout), { code: 'TARGET_UNWRITABLE', message: /writes it already/ })
+    await assert.rejects(ListReport.open(file, process.stdout),
+      { code: 'TARGET_UNWRITABLE', message: /writes it already/ })
     await report.finish()
     await (await ListReport.open(file, process.stdout)).finish()
-    await assert.rejects(ListReport.open(path.join(folder.dir, 'no/where'), process.stdout), { code: 'TARGET_UNWRITABLE' })
+    await assert.rejects(ListReport.open(path.join(folder.dir, 'no/where'), process.stdout),
+      { code: 'TARGET_UNWRITABLE' })
     await assert.rejects(ListReport.open(folder.dir, process.stdout), { code: 'TARGET_EXISTS', message: /folder/ })
     assert.deepEqual(readdirSync(folder.dir), ['list.jsonl'])
   })

@@ -12,16 +12,25 @@ import { png } from '../support/tiles.js'
 import { TIMES, openStore, remember, shownAt } from './helpers.js'
 
 // as martin's `mbtiles diff` makes them, by kind of file
-const FLAT = 'CREATE TABLE tiles (zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT NULL, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row))'
-const WITH_HASH = `CREATE TABLE tiles_with_hash (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, tile_hash TEXT);
+const FLAT = 'CREATE TABLE tiles (zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT ' +
+  'NULL, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row))'
+const WITH_HASH =
+  `CREATE TABLE tiles_with_hash (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, tile_hash TEXT);
   CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles_with_hash`
-const NORMALISED = `CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT); CREATE TABLE images (tile_id TEXT PRIMARY KEY, tile_data BLOB);
+const NORMALISED =
+  `CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT); CREATE TABLE images (tile_id TEXT PRIMARY KEY, tile_data BLOB);
   CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images ON map.tile_id = images.tile_id`
-const HASHES = { agg_tiles_hash_before_apply: '84792BF4EE9AEDDC5B1A60E707011FEE', agg_tiles_hash_after_apply: '578FB5BD64746C39E3D344662947FD0D', agg_tiles_hash: '6A51FC6A9048BE033C08CDDEC0D028AC', description: null }
+const HASHES = {
+  agg_tiles_hash_before_apply: '84792BF4EE9AEDDC5B1A60E707011FEE',
+  agg_tiles_hash_after_apply: '578FB5BD64746C39E3D344662947FD0D',
+  agg_tiles_hash: '6A51FC6A9048BE033C08CDDEC0D028AC', description: null
+}
 
 const kinds = {
-  flat: { schema: FLAT, insert: (db, z, x, row, bytes) => db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)').run(z, x, row, bytes) },
-  'flat with hashes': { schema: WITH_HASH, insert: (db, z, x, row, bytes) => db.prepare('INSERT INTO tiles_with_hash VALUES (?, ?, ?, ?, ?)').run(z, x, row, bytes, '') },
+  flat: { schema: FLAT, insert: (db, z, x, row, bytes) => db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
+    .run(z, x, row, bytes) },
+  'flat with hashes': { schema: WITH_HASH, insert: (db, z, x, row, bytes) =>
+    db.prepare('INSERT INTO tiles_with_hash VALUES (?, ?, ?, ?, ?)').run(z, x, row, bytes, '') },
   normalised: {
     schema: NORMALISED,
     insert (db, z, x, row, bytes) {
@@ -32,7 +41,8 @@ const kinds = {
 }
 
 const CHANGES = { '4/1/9': png(7), '4/10/2': null, '4/2/1': png(8), '4/10/10': null, '10/1/1': null }
-const sorted = Object.keys(CHANGES).sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
+const sorted = Object.keys(CHANGES)
+  .sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 async function use (file, options, action) {
   const source = await openSource(file, options)
@@ -52,11 +62,15 @@ async function listOf (source) {
 describe('a diff as a source', () => {
   const folder = useFolder()
 
-  function mbtiles ({ kind = 'flat', metadata = /** @type {Record<string, string | null>} */ (HASHES), changes = CHANGES } = {}) {
+  function mbtiles (
+    { kind = 'flat', metadata = /** @type {Record<string, string | null>} */ (HASHES), changes = CHANGES } = {}
+  ) {
     const file = path.join(folder.dir, 'changes.mbtiles')
     const db = new Database(file)
     db.exec(`${kinds[kind].schema}; CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT)`)
-    for (const [name, value] of Object.entries(metadata)) db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+    for (const [name, value] of Object.entries(metadata)) {
+      db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+    }
     for (const [tile, bytes] of Object.entries(changes)) {
       const [z, x, y] = tile.split('/').map(Number)
       kinds[kind].insert(db, z, x, flipY(z, y), bytes)
@@ -79,16 +93,21 @@ describe('a diff as a source', () => {
     }
   })
 
-  it('is not every file with rows without bytes: those tiles are damaged', () => use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
+  it('is not every file with rows without bytes: those ' +
+    'tiles are damaged', () => use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
     assert.ok(!source.diff)
     const found = await listOf(source)
-    assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes?.length]), sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
+    assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes?.length]),
+      sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
   }))
 
   it('within tiles is refused: it needs the earlier tiles', async () => {
     const file = mbtiles()
     const db = new Database(file)
-    db.exec('CREATE TABLE bsdiffraw (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, patch_data BLOB, tile_xxh3_64_hash INTEGER)')
+    db.exec(
+      'CREATE TABLE bsdiffraw (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, patch_data BLOB, ' +
+        'tile_xxh3_64_hash INTEGER)'
+    )
     db.close()
     await assert.rejects(openSource(file), { code: 'ARCHIVE_INVALID', message: /bsdiffraw.*--patch-type whole/ })
   })
@@ -98,7 +117,8 @@ describe('a diff as a source', () => {
     folder.write({ 'gone.txt': list, '4/1/9.png': png(7), '4/2/1.png': png(8), ...more })
 
   it('in a folder has a list of what is gone, in any order and with any ends of lines', async () => {
-    for (const list of ['4/10/2\n4/10/10\n10/1/1\n', '10/1/1\r\n\r\n4/10/10\r\n4/10/2', '  4/10/10 \n10/1/1\n4/10/2\n4/10/10\n']) {
+    for (const list of ['4/10/2\n4/10/10\n10/1/1\n', '10/1/1\r\n\r\n4/10/10\r\n4/10/2',
+      '  4/10/10 \n10/1/1\n4/10/2\n4/10/10\n']) {
       await use(tree(list), {}, async source => {
         assert.equal(source.diff, true)
         assert.deepEqual(await listOf(source), sorted.map(tile => [tile, CHANGES[tile]]))
@@ -108,22 +128,30 @@ describe('a diff as a source', () => {
   })
 
   it('may have only that list, or an empty one', async () => {
-    await use(folder.write({ 'gone.txt': '1/0/1\n' }), {}, async source => assert.deepEqual(await listOf(source), [['1/0/1', null]]))
-    await use(folder.write({ 'gone.txt': '' }), {}, async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
+    await use(folder.write({ 'gone.txt': '1/0/1\n' }), {},
+      async source => assert.deepEqual(await listOf(source), [['1/0/1', null]]))
+    await use(folder.write({ 'gone.txt': '' }), {},
+      async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
   })
 
   it('has only tiles of the given zooms and box, gone or not', async () => {
-    await use(tree(), { zooms: { min: 10, max: 10 } }, async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['10/1/1']))
-    await use(tree(), { bbox: [45, 60, 67, 80] }, async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['4/10/2']))
+    await use(tree(), { zooms: { min: 10, max: 10 } },
+      async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['10/1/1']))
+    await use(tree(), { bbox: [45, 60, 67, 80] },
+      async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['4/10/2']))
   })
 
-  it('uses the scheme of the files for the list', () => use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, async source => {
-    assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes === null]), [['4/10/12', false], ['4/10/13', true]])
+  it('uses the scheme of the files for ' +
+    'the list',
+    () => use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, async source => {
+    assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes === null]),
+      [['4/10/12', false], ['4/10/13', true]])
   }))
 
   it('with a bad list is refused, with the line', async () => {
     for (const [list, why] of [
-      ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/], ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
+      ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/],
+      ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
     ]) await assert.rejects(openSource(tree(list)), { code: 'ARCHIVE_INVALID', message: why })
   })
 
@@ -132,20 +160,23 @@ describe('a diff as a source', () => {
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
   })
 
-  it('that lists an existing image as gone fails for that tile only', () => use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
+  it('that lists an existing image as gone fails for ' +
+    'that tile only', () => use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
     const found = []
     for await (const { z, x, y, gone, read } of source.tiles()) {
       const failure = gone ? 'gone' : await Promise.resolve().then(read).then(() => 'read', error => error.code)
       found.push([`${z}/${x}/${y}`, failure])
     }
-    assert.deepEqual(found, [['10/1/1', 'gone'], ['4/1/9', 'read'], ['4/2/1', 'ARCHIVE_INVALID'], ['4/2/1', 'ARCHIVE_INVALID']])
+    assert.deepEqual(found,
+      [['10/1/1', 'gone'], ['4/1/9', 'read'], ['4/2/1', 'ARCHIVE_INVALID'], ['4/2/1', 'ARCHIVE_INVALID']])
   }))
 })
 
 onEachStore('loading a diff of another program', backend => {
   const folder = useFolder()
   const [T1, T2] = TIMES
-  const steps = Object.keys(CHANGES).concat('0/0/0').map(tile => { const [z, x, y] = tile.split('/').map(Number); return { z, x, y, time: T1, seed: 1 } })
+  const steps = Object.keys(CHANGES).concat('0/0/0')
+    .map(tile => { const [z, x, y] = tile.split('/').map(Number); return { z, x, y, time: T1, seed: 1 } })
 
   it('writes changed tiles, marks gone ones, and leaves the others', async () => {
     const store = await openStore(backend)
@@ -158,8 +189,10 @@ onEachStore('loading a diff of another program', backend => {
     assert.deepEqual(shown, new Map([['0:0:0', png(1)], ['4:1:9', png(7)], ['4:2:1', png(8)]]))
     assert.equal(shownAt(steps).size, 6)
 
-    await assert.rejects(use(dir, {}, source => load(store, source, { layer: 'osm', time: '2025', complete: true })), { code: 'BAD_OPTION', message: /it is a diff/ })
-    const nothing = await use(folder.write({ 'empty/gone.txt': '' }) + '/empty', {}, source => load(store, source, { layer: 'osm', time: '2025' }))
+    await assert.rejects(use(dir, {}, source => load(store, source, { layer: 'osm', time: '2025', complete: true })),
+      { code: 'BAD_OPTION', message: /it is a diff/ })
+    const nothing = await use(folder.write({ 'empty/gone.txt': '' }) + '/empty',
+      {}, source => load(store, source, { layer: 'osm', time: '2025' }))
     assert.deepEqual([nothing.tiles, nothing.failed], [0, 0])
   })
 

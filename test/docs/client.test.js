@@ -5,7 +5,8 @@ import { loadGlobal } from '../types/leaflet.js'
 
 describe('the reference of the client library', () => {
   const paths = {
-    Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch', HistoryLayer: 'TileLayer.Couch.History', CoverageLayer: 'TileLayer.Couch.Coverage',
+    Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch',
+    HistoryLayer: 'TileLayer.Couch.History', CoverageLayer: 'TileLayer.Couch.Coverage',
     TimelineControl: 'Control.Timeline', CompareControl: 'Control.Compare'
   }
   let L
@@ -24,11 +25,14 @@ describe('the reference of the client library', () => {
 
     it(`has the defaults that ${name} has when it runs`, () => {
       const written = Object.fromEntries(options.map(option => [option.name, vm.runInNewContext(`(${option.value})`)]))
-      assert.equal(JSON.stringify({ ...written }), JSON.stringify({ ...(made[name]?.() ?? Object.getPrototypeOf(find().prototype)).options }))
+      assert.equal(JSON.stringify({ ...written }),
+        JSON.stringify({ ...(made[name]?.() ?? Object.getPrototypeOf(find().prototype)).options }))
     })
 
     it(`says what each option, method, property and event of ${name} means`, () => {
-      for (const told of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) assert.ok(told.meaning, `${name}: ${told.name}`)
+      for (const told of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) {
+        assert.ok(told.meaning, `${name}: ${told.name}`)
+      }
     })
 
     it(`has every public method of ${name}`, () => {

@@ -10,7 +10,8 @@ const CODE = ['_design', 'core', 'client', 'loader', 'server', 'deploy', 'exampl
 const PAST = /^(CHANGELOG\.md|docs\/(decisions|benchmarks))/ // what is told there may be over
 
 /** @param {string} page @param {string} anchor `#…` or nothing */
-const isThere = (page, anchor) => existsSync(path.join(root, page)) && (!anchor || anchorsOf(textOf(page)).has(anchor.slice(1)))
+const isThere = (page, anchor) => existsSync(path.join(root, page)) &&
+  (!anchor || anchorsOf(textOf(page)).has(anchor.slice(1)))
 
 const COMMAND = /(?<![\w./-])tilecouch (?!help\b)([a-z]+)\b([^|;&>#`\n]*)/g
 
@@ -41,7 +42,8 @@ describe('the documentation', () => {
       for (const name of readdirSync(path.join(root, folder), { recursive: true }).map(String)) {
         const file = path.join(root, folder, name)
         if (/(^|[\\/])(dist|node_modules)[\\/]/.test(name) || !statSync(file).isFile()) continue
-        for (const [found, page, anchor = ''] of readFileSync(file, 'utf8').matchAll(/\b(docs\/[\w/-]+\.md)(#[\w-]+)?/g)) {
+        for (const [found, page, anchor = ''] of readFileSync(file, 'utf8')
+          .matchAll(/\b(docs\/[\w/-]+\.md)(#[\w-]+)?/g)) {
           assert.ok(isThere(page, anchor), `${folder}/${name} names ${found}`)
         }
       }
@@ -50,16 +52,22 @@ describe('the documentation', () => {
 
   it('is reached from the README, page by page', () => {
     const text = textOf('README.md')
-    for (const page of pages.filter(name => /^docs\/[^/]*\.md$|^docs\/tasks\//.test(name))) assert.ok(text.includes(`](${page}`), page)
+    for (const page of pages.filter(name => /^docs\/[^/]*\.md$|^docs\/tasks\//.test(name))) {
+      assert.ok(text.includes(`](${page}`), page)
+    }
   })
 
   it('shows commands and options that there are', () => {
-    const commands = new Map(allCommands().map(command => [command.name(), command.options.flatMap(({ short, long }) => [short, long]).concat('-h', '--help')]))
+    const commands = new Map(allCommands().map(
+      command => [command.name(), command.options.flatMap(({ short, long }) => [short, long]).concat('-h', '--help')]
+    ))
     for (const page of pages.filter(name => !PAST.test(name))) {
       for (const [line, name, rest] of commandsIn(page)) {
         const flags = commands.get(name)
         assert.ok(flags, `${page}: ${line}`)
-        for (const [flag] of rest.matchAll(/(?<= )--?[a-z][a-z-]*(?![\w…-])/g)) assert.ok(flags.includes(flag), `${page}: ${line}: ${flag}`)
+        for (const [flag] of rest.matchAll(/(?<= )--?[a-z][a-z-]*(?![\w…-])/g)) {
+          assert.ok(flags.includes(flag), `${page}: ${line}: ${flag}`)
+        }
       }
     }
   })
@@ -70,15 +78,21 @@ describe('the documentation', () => {
       assert.ok(blocks.some(({ reason }) => !reason), `${page} has a command that is run`)
       for (const { line, commands } of blocks) assert.ok(commands.length, `${page}:${line} has no command`)
       assert.doesNotMatch(textOf(page), /^ *```(bash|shell|console|zsh)$/m, `${page}: commands stand in blocks of sh`)
-      for (const [mark] of textOf(page).matchAll(/<!-- (?!table: |end )[^]*?-->/g)) assert.match(mark, /^<!-- (not run: \S.{9,}|on CouchDB|exit code \d+) -->$/, page)
+      for (const [mark] of textOf(page).matchAll(/<!-- (?!table: |end )[^]*?-->/g)) {
+        assert.match(mark, /^<!-- (not run: \S.{9,}|on CouchDB|exit code \d+) -->$/, page)
+      }
     }
   })
 
   it('names every view, and no other', async () => {
     const text = textOf('docs/reference.md')
     for (const ddoc of await readdir(path.join(root, 'views'))) {
-      for (const view of await readdir(path.join(root, 'views', ddoc))) assert.ok(text.includes(`\`${ddoc}/${view}\``), `${ddoc}/${view}`)
+      for (const view of await readdir(path.join(root, 'views', ddoc))) {
+        assert.ok(text.includes(`\`${ddoc}/${view}\``), `${ddoc}/${view}`)
+      }
     }
-    for (const [, name] of text.matchAll(/^\| `((?:versions|sizes|lifecycle)\/\w+)` \|/gm)) assert.ok(existsSync(path.join(root, 'views', name)), name)
+    for (const [, name] of text.matchAll(/^\| `((?:versions|sizes|lifecycle)\/\w+)` \|/gm)) {
+      assert.ok(existsSync(path.join(root, 'views', name)), name)
+    }
   })
 })

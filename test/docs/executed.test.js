@@ -13,7 +13,8 @@ import { blocksOf, root, taskPages, textOf } from './pages.js'
 import { install, openShell } from './shell.js'
 
 const DATABASES = ['tiles', 'restored'] // that the pages name on a CouchDB
-const OF_OTHERS = /origin:5984|maps\.example\.org\/db/ // a page with the store of somebody else has its own in its folder
+// a page with the store of somebody else has its own in its folder
+const OF_OTHERS = /origin:5984|maps\.example\.org\/db/
 const WRITE = process.env.TILECOUCH_DOCS === 'write'
 
 /** Addresses as the pages have them, and as they are here. */
@@ -66,9 +67,11 @@ onEachStore('the commands of the documentation', backend => {
       const text = textOf(page)
       const addresses = new Addresses()
       const env = await startOthers(text, addresses)
-      const { password, ...own } = backend.name === 'embedded' || OF_OTHERS.test(text) ? {} : await useCouchDb(addresses)
+      const { password, ...own } = backend.name === 'embedded' || OF_OTHERS.test(text)
+        ? {} : await useCouchDb(addresses)
       const shell = await openShell(site, `${index}`, { ...env, ...own }, password)
-      const blocks = blocksOf(page).filter(({ reason, couchDb }) => !reason && (!couchDb || backend.name !== 'embedded'))
+      const blocks = blocksOf(page)
+        .filter(({ reason, couchDb }) => !reason && (!couchDb || backend.name !== 'embedded'))
       await writeFixtures(shell.folder, blocks.flatMap(({ commands }) => commands).join('\n'))
       const printed = []
       try {
@@ -87,7 +90,8 @@ onEachStore('the commands of the documentation', backend => {
     const env = { TILECOUCH_PORT: port }
     if (OF_OTHERS.test(text)) {
       const { host, pathname } = new URL(await originStore())
-      const written = ['http://origin:5984/tiles', 'https://maps.example.org/db'].filter(address => text.includes(address))
+      const written =
+        ['http://origin:5984/tiles', 'https://maps.example.org/db'].filter(address => text.includes(address))
       addresses.add(`http://${host}${pathname}`, ...written)
     }
     if (!/tiles\.example\.org|maps\.example\.org\/wms/.test(text)) return env
@@ -114,10 +118,16 @@ onEachStore('the commands of the documentation', backend => {
     return url
   }
 
-  /** The store of the page is on the CouchDB. @returns {Promise<Record<string, string>>} environment of its commands, and the password */
+  /**
+   * The store of the page is on the CouchDB.
+   * @returns {Promise<Record<string, string>>} environment of its commands, and the password
+   */
   async function useCouchDb (addresses) {
     const { host, username, password } = new URL(await backend.url())
-    for (const name of DATABASES) addresses.add(`${host}${new URL(await backend.database()).pathname}`, `127.0.0.1:5984/${name}`, `localhost:5984/${name}`)
+    for (const name of DATABASES) {
+      addresses.add(`${host}${new URL(await backend.database()).pathname}`,
+        `127.0.0.1:5984/${name}`, `localhost:5984/${name}`)
+    }
     addresses.add(host, '127.0.0.1:5984', 'localhost:5984')
     if (username !== 'admin') {
       addresses.add(`//${username}@`, '//admin@')
@@ -140,7 +150,8 @@ onEachStore('the commands of the documentation', backend => {
         if (host) addresses.add(host, '127.0.0.1:5984', 'localhost:5984')
       }
       output += addresses.there(said).replaceAll(shell.folder, '.')
-      assert.equal(code, at === commands.length - 1 ? wanted : 0, `${page}:${line}: the exit code of ${command}\n${output}`)
+      assert.equal(code, at === commands.length - 1 ? wanted : 0,
+        `${page}:${line}: the exit code of ${command}\n${output}`)
     }
     if (prints && !WRITE) {
       const lines = new Set(output.split('\n').map(shape))

@@ -30,7 +30,9 @@ function draw (place, year, day = 0) {
   const pixels = new Uint8Array(SIZE * SIZE).fill(LAND)
   const left = 16 + (place.x + day) % 8 * 24
   const top = 16 + place.y % 8 * 24
-  for (let row = top; row < top + 40; row++) pixels.fill(builtIn(place) <= year ? HOUSE : FIELD, row * SIZE + left, row * SIZE + left + 40)
+  for (let row = top; row < top + 40; row++) {
+    pixels.fill(builtIn(place) <= year ? HOUSE : FIELD, row * SIZE + left, row * SIZE + left + 40)
+  }
   return drawPixels(pixels, SIZE, PALETTE, { palette: true, dither: 0 })
 }
 
@@ -46,13 +48,17 @@ async function writeFolder (folder, { year, day = 0, isThere = () => true, tms =
 
 async function writeArchive (file, year) {
   const tiles = await Promise.all(places().map(async place => ({ ...place, bytes: await draw(place, year) })))
-  writeMbtiles(file, tiles, { name: 'Bern', format: 'png', minzoom: '10', maxzoom: '14', bounds: '7.3828,46.9203,7.5586,47.0402' })
+  writeMbtiles(file, tiles,
+    { name: 'Bern', format: 'png', minzoom: '10', maxzoom: '14', bounds: '7.3828,46.9203,7.5586,47.0402' })
 }
 
 const isInTown = ({ z, x }) => z < 14 || x < DEEPEST.x + 7 // without its eastern edge
 const isCoarse = ({ z }) => z < 13
 
-/** By name; `survey-` stands for the folders of four years. @type {Record<string, (at: (name: string) => string) => Promise<void>>} */
+/**
+ * By name; `survey-` stands for the folders of four years.
+ * @type {Record<string, (at: (name: string) => string) => Promise<void>>}
+ */
 const fixtures = {
   'tiles/': at => writeFolder(at('tiles'), { year: 2023 }),
   'newer.mbtiles': async at => writeArchive(at('newer.mbtiles'), 2024),
@@ -60,10 +66,14 @@ const fixtures = {
   'tiles-2023/': at => writeFolder(at('tiles-2023'), { year: 2023 }),
   'tiles-2024/': at => writeFolder(at('tiles-2024'), { year: 2024, isThere: isInTown }),
   'survey-': async at => {
-    for (const date of ['2021-05-01', '2022-06-15', '2023-04-20', '2024-03-01']) await writeFolder(at(`survey-${date}`), { year: +date.slice(0, 4) })
+    for (const date of ['2021-05-01', '2022-06-15', '2023-04-20', '2024-03-01']) {
+      await writeFolder(at(`survey-${date}`), { year: +date.slice(0, 4) })
+    }
   },
   'radar/': async at => {
-    for (let day = 1; day < 10; day++) await writeFolder(at(`radar/radar-2024-03-0${day}`), { year: 2024, day, isThere: isCoarse })
+    for (let day = 1; day < 10; day++) {
+      await writeFolder(at(`radar/radar-2024-03-0${day}`), { year: 2024, day, isThere: isCoarse })
+    }
   },
   'cache_data/': at => writeFolder(at('cache_data/osm_cache_EPSG3857'), { year: 2024, tms: true })
 }

@@ -27,7 +27,9 @@ describe('the imports', () => {
   const imports = readImports(FOLDERS)
 
   it('are found in every folder', () => {
-    for (const folder of FOLDERS) assert.ok([...imports.keys()].filter(file => file.startsWith(`${folder}/`)).length > 20, folder)
+    for (const folder of FOLDERS) {
+      assert.ok([...imports.keys()].filter(file => file.startsWith(`${folder}/`)).length > 20, folder)
+    }
     assert.ok(imports.get('loader/load/set.js').includes('loader/load/index.js'))
   })
 

@@ -38,8 +38,10 @@ onEachStore('the page "With nano"', backend => {
       await next
       tiles.changesReader.stop()
       console.log(JSON.stringify({ bytes: bytes.length, time, type, image: image.length, changes }))`
-      .replaceAll(SHOWN, host).replace('tile.png', path.join(folder, 'tile.png')).replaceAll("use('tiles')", `use('${pathname.slice(1)}')`)
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: root, env })
+      .replaceAll(SHOWN, host).replace('tile.png', path.join(folder, 'tile.png'))
+        .replaceAll("use('tiles')", `use('${pathname.slice(1)}')`)
+    const { stdout } =
+      await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: root, env })
     const lines = stdout.trim().split('\n')
     const result = JSON.parse(String(lines.at(-1)))
     assert.deepEqual(lines.slice(0, -1), [

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const inside = folder => readdirSync(path.join(root, folder), { recursive: true }).map(name => path.posix.join(folder, `${name}`.replaceAll(path.sep, '/')))
+const inside = folder => readdirSync(path.join(root, folder), { recursive: true })
+  .map(name => path.posix.join(folder, `${name}`.replaceAll(path.sep, '/')))
   .filter(name => name.endsWith('.md')).sort()
 
 /** Every page that people read. */
-export const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...['client', 'deploy', 'test', 'bench'].map(name => `${name}/README.md`), ...inside('docs')]
+export const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
+  'SECURITY.md', ...['client', 'deploy', 'test', 'bench'].map(name => `${name}/README.md`), ...inside('docs')]
 
 /** Pages whose commands are run. */
 export const taskPages = ['README.md', 'docs/tutorial.md', ...inside('docs/tasks')]
@@ -25,7 +27,8 @@ export const textOf = page => readFileSync(path.join(root, page), 'utf8')
  * @property {string} [reason] why it is not run: `<!-- not run: … -->` before it
  * @property {boolean} couchDb only run on a CouchDB: `<!-- on CouchDB -->`
  * @property {number} code exit code of the last command: 0, or `<!-- exit code 1 -->`
- * @property {{line: number, lines: string[]}} [prints] the ```text block after it: what it prints. `…` is a line that is left out
+ * @property {{line: number, lines: string[]}} [prints] the ```text block after it: what it prints. `…` is a line that
+ *   is left out
  */
 
 const MARK = /^\s*<!-- (?:not run: (?<reason>\S.*)|(?<couchDb>on CouchDB)|exit code (?<code>\d+)) -->$/
@@ -49,7 +52,9 @@ export function blocksOf (page, text = textOf(page)) {
     assert.ok(end > 0, `${page}:${at + 1}: this block does not end`)
     const body = lines.slice(at + 1, end).map(line => line.slice(indent.length))
     const { reason, couchDb, code = 0 } = marks
-    if (language === 'sh') blocks.push({ page, line: at + 1, commands: commandsOf(body), reason, couchDb: Boolean(couchDb), code: +code })
+    if (language === 'sh') {
+      blocks.push({ page, line: at + 1, commands: commandsOf(body), reason, couchDb: Boolean(couchDb), code: +code })
+    }
     if (language === 'text' && blocks.length) blocks[blocks.length - 1].prints ??= { line: at + 1, lines: body }
     marks = {}
     at = end
@@ -76,7 +81,8 @@ export function anchorsOf (text) {
   const counts = new Map()
   const withoutBlocks = text.replace(/^( *)```\w*\n[^]*?^\1```$/gm, '')
   return new Set([...withoutBlocks.matchAll(/^#{1,6} (.*)$/gm)].map(([, heading]) => {
-    const slug = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-')
+    const slug = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-')
     const before = counts.get(slug) ?? 0
     counts.set(slug, before + 1)
     return before ? `${slug}-${before}` : slug

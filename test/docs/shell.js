@@ -13,7 +13,8 @@ const KEEPS_RUNNING = /^tilecouch (up|serve)\b|^tilecouch .* --live\b/
 const FIRST_LINE = 180000 // milliseconds: `up` loads the demo before it
 
 /** npm stays offline, and writes nothing outside of the folder. @param {string} dir */
-const npmIn = dir => ({ npm_config_offline: 'true', npm_config_update_notifier: 'false', npm_config_cache: path.join(dir, '.npm') })
+const npmIn =
+  dir => ({ npm_config_offline: 'true', npm_config_update_notifier: 'false', npm_config_cache: path.join(dir, '.npm') })
 
 /**
  * Installs the package that npm would publish, as npm does. Only the dependencies that it declares are there; they are
@@ -22,7 +23,8 @@ const npmIn = dir => ({ npm_config_offline: 'true', npm_config_update_notifier: 
  */
 export async function install () {
   const dir = await realpath(await mkdtemp(path.join(tmpdir(), 'tilecouch-docs-')))
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', dir], { cwd: root, env: { ...process.env, ...npmIn(dir) } })
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', dir],
+    { cwd: root, env: { ...process.env, ...npmIn(dir) } })
   const [archive] = (await readdir(dir)).filter(name => name.endsWith('.tgz'))
   const modules = path.join(dir, 'node_modules')
   const own = path.join(modules, 'tilecouch')
@@ -84,7 +86,9 @@ export async function openShell (site, name, env, password) {
      */
     async type (command) {
       if (!KEEPS_RUNNING.test(command)) {
-        const { said, ended } = begin(`. "$STATE"\n${command}\nstatus=$?; export -p > "$STATE"; printf 'cd %q\\n' "$PWD" >> "$STATE"; exit $status`)
+        const { said, ended } = begin(
+          `. "$STATE"\n${command}\nstatus=$?; export -p > "$STATE"; printf 'cd %q\\n' "$PWD" >> "$STATE"; exit $status`
+        )
         return { code: await ended, output: said.all }
       }
       const { child, said, ended } = begin(`. "$STATE"\nexec ${command}`)

@@ -11,7 +11,9 @@ import { fill, look } from './stage.js'
 
 const report = (findings, more) => ({
   url: 'http://a/tiles', server: 'CouchDB 3.5.2', time: '2026-01-01T00:00:00Z', state: 'bad', seconds: 0.4,
-  counts: Object.fromEntries(['bad', 'warning', 'unknown', 'ok'].map(state => [state, findings.filter(one => one.state === state).length])), findings, ...more
+  counts: Object.fromEntries(
+    ['bad', 'warning', 'unknown', 'ok'].map(state => [state, findings.filter(one => one.state === state).length])
+  ), findings, ...more
 })
 
 describe('tilecouch doctor', () => {
@@ -19,16 +21,25 @@ describe('tilecouch doctor', () => {
 
   it('prints problems first and in full, what is right in a line per area, in eighty columns', () => {
     const lines = linesOf(report([
-      { area: 'access', check: 'access', state: 'bad', found: 'everybody may write', why: 'Anybody may replace or delete every tile, and there is nothing that would keep him from it.', advice: 'tilecouch push' },
-      { area: 'disk', check: 'room', state: 'warning', found: `12 GB of 1 TB free in /${'x'.repeat(100)}`, why: 'a', advice: 'b' },
+      {
+        area: 'access', check: 'access', state: 'bad', found: 'everybody may write',
+        why: 'Anybody may replace or delete every tile, and there is nothing that would keep him from it.',
+        advice: 'tilecouch push'
+      },
+      {
+        area: 'disk', check: 'room', state: 'warning', found: `12 GB of 1 TB free in /${'x'.repeat(100)}`,
+        why: 'a', advice: 'b'
+      },
       { area: 'settings', check: 'settings', state: 'unknown', found: 'only a server admin sees it' },
       { area: 'disk', check: 'room', state: 'unknown', found: 'only a server admin sees it' },
-      { area: 'server', check: 'version', state: 'ok', found: '3.5.2' }, { area: 'server', check: 'nodes', state: 'ok', found: '1 node' }
+      { area: 'server', check: 'version', state: 'ok', found: '3.5.2' },
+      { area: 'server', check: 'nodes', state: 'ok', found: '1 node' }
     ]))
     assert.deepEqual(lines.slice(0, 8), [
       'http://a/tiles', 'CouchDB 3.5.2: 1 bad, 1 warning, 2 unknown, 2 ok, in 0.4 s', '',
       'BAD      access: everybody may write',
-      '         Anybody may replace or delete every tile, and there is nothing that', '         would keep him from it.', '         -> tilecouch push', ''
+      '         Anybody may replace or delete every tile, and there is nothing that',
+      '         would keep him from it.', '         -> tilecouch push', ''
     ])
     assert.ok(lines.includes('UNKNOWN  settings, disk room: only a server admin sees it'))
     assert.ok(lines.includes('ok       server: version 3.5.2; nodes 1 node'))
@@ -53,7 +64,8 @@ describe('tilecouch doctor', () => {
       const metrics = parseMetrics(readFileSync(file, 'utf8'))
       assert.deepEqual([...metrics.keys()].sort(), Object.values(doctorMetricTable).map(({ name }) => name).sort())
       assert.deepEqual(readdirSync(folder.dir).filter(name => name.endsWith('.part')), [])
-      assert.match((await runCommand(['doctor', '--db', url, '--metrics', path.join(folder.dir, 'no/such.prom')])).err, /TARGET_UNWRITABLE/)
+      assert.match((await runCommand(['doctor', '--db', url, '--metrics', path.join(folder.dir, 'no/such.prom')])).err,
+        /TARGET_UNWRITABLE/)
       assert.equal((await runCommand(['doctor', '--db', `${server.url.replace(/\/$/, '')}/nothing`])).code, 1)
     } finally {
       await server.close()
@@ -79,7 +91,8 @@ describe('tilecouch doctor', () => {
   it('writes metrics that Prometheus reads, whatever a store is called, each once', async () => {
     const one = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
     const written = await metricsOf(report([
-      { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' }, { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }
+      { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' },
+      { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }
     ]))
     const { samples } = parseMetrics(written).get('tilecouch_doctor_state') ?? { samples: [] }
     assert.deepEqual(samples.map(({ value }) => value).sort(), [0, 3])

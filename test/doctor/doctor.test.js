@@ -30,8 +30,10 @@ onEachStore('the doctor', backend => {
   it('finds nothing wrong with a store that is well', async () => {
     const report = await look(url)
     assert.equal(report.counts.bad, 0, JSON.stringify(report.findings, null, 1))
-    const warnings = report.findings.filter(({ state }) => state === 'warning').map(({ area, check }) => `${area} ${check}`)
-    assert.deepEqual(warnings.filter(name => !['server version', 'settings browsers'].includes(name)), []) // of the tests' server
+    const warnings = report.findings.filter(({ state }) => state === 'warning')
+      .map(({ area, check }) => `${area} ${check}`)
+    // of the tests' server
+    assert.deepEqual(warnings.filter(name => !['server version', 'settings browsers'].includes(name)), [])
     for (const name of ['access', 'database documents', 'database conflicts', 'indexes deployed', 'indexes up to date',
       'layers expired', 'layers osm: editions']) {
       const [area, ...check] = name.split(' ')
@@ -52,7 +54,8 @@ onEachStore('the doctor', backend => {
     assert.ok(queries.length >= 5)
     for (const query of queries) assert.equal(query.update, false, JSON.stringify(query))
     assert.deepEqual(proxy.asked.filter(line => line.includes('/_view/') && !line.includes('/queries')), [])
-    const writes = proxy.asked.filter(line => !/^(GET|HEAD) /.test(line) && !/^POST \S+\/(queries|_bulk_get|_all_docs)/.test(line))
+    const writes =
+      proxy.asked.filter(line => !/^(GET|HEAD) /.test(line) && !/^POST \S+\/(queries|_bulk_get|_all_docs)/.test(line))
     assert.deepEqual(writes, [])
   })
 
@@ -97,17 +100,23 @@ onEachStore('the doctor', backend => {
 
   it('finds conflicts', async () => {
     const doc = { _id: 'layer:apart', type: 'layer', layer: 'apart' }
-    const leaves = ['a', 'b'].map(letter => ({ ...doc, name: letter, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
+    const leaves =
+      ['a', 'b'].map(letter => ({ ...doc, name: letter, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
     await couch().bulk(leaves, { newEdits: false })
     await couch().view('_design/versions/_view/conflicts', {})
     const { state, found, advice } = finding(await look(url), 'database', 'conflicts')
-    for (const letter of ['a', 'b']) await request(`${url}/layer:apart?rev=1-${letter.repeat(32)}`, { method: 'DELETE' })
+    for (const letter of ['a', 'b']) {
+      await request(`${url}/layer:apart?rev=1-${letter.repeat(32)}`, { method: 'DELETE' })
+    }
     await couch().view('_design/versions/_view/conflicts', {})
-    assert.deepEqual([state, found, advice], ['warning', '1 document (apart 1)', 'tilecouch check --only conflicts --fix'])
+    assert.deepEqual([state, found, advice],
+      ['warning', '1 document (apart 1)', 'tilecouch check --only conflicts --fix'])
   })
 
   it('finds tiles that have expired and stay, as the gateway takes them for expired', async () => {
-    const tile = x => ({ layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) })
+    const tile = x => (
+      { layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) }
+    )
     await store.write([0, 1, 2].map(tile))
     await couch().view('_design/versions/_view/expiring', {})
     const few = finding(await look(url), 'layers', 'expired')

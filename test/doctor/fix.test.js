@@ -1,4 +1,5 @@
-// `doctor --fix` at a stock CouchDB of the test's own, since it changes settings of the whole server; and at the embedded store.
+// `doctor --fix` at a stock CouchDB of the test's own, since it changes settings of the whole server; and at the
+// embedded store.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { couchPolicy } from '../../loader/couchapp/policy.js'
@@ -28,7 +29,9 @@ describe('the doctor at a stock CouchDB', () => {
   after(() => server?.close())
 
   const viewer = () => request(`${as(url)}/_design/tiles/_rewrite/`, { headers: { origin: ORIGIN } })
-  const headersOf = ({ status, headers }) => [status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')]
+  const headersOf = ({ status, headers }) => [
+    status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')
+  ]
 
   it('says that the database is missing, and changes nothing', async () => {
     const report = await doctor(url)
@@ -47,7 +50,8 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual([fixed(report), fixable(report)], [['database'], []])
     assert.equal(finding(report, 'indexes', 'deployed').found, 'not yet: the first load deploys them')
     assert.equal((await json(url)).cluster.q, 4)
-    await (await Store.open(url)).write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
+    await (await Store.open(url))
+      .write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
     assert.deepEqual(fixable(await doctor(url)), ['deployed', 'published'])
     assert.deepEqual(fixed(await doctor(url, { fix: true })), ['deployed'])
     const { cors, csp, chttpd } = await json(`${server.url}/_node/_local/_config`)
@@ -66,7 +70,8 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
   })
 
-  it('lets pages of named origins show the viewer in a frame, and keeps that until it is told otherwise', async function () {
+  it('lets pages of named origins show the viewer in a frame, and keeps that ' +
+    'until it is told otherwise', async function () {
     this.timeout(60000)
     const page = 'https://www.example.org'
     const policy = () => json(`${server.url}/_node/_local/_config/csp/attachments_header_value`)
@@ -76,15 +81,18 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await policy(), await couchPolicy({ embed: [page], stores }))
     assert.match(await policy(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
     assert.deepEqual(fixed(await doctor(url, { fix: true, allowViewer: true })), [])
-    const older = (await couchPolicy({ embed: [page], stores })).replace(/sha256-\w/, 'sha256-x').replace(' blob:; manifest-src', '; manifest-src')
-    await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`, { method: 'PUT', body: JSON.stringify(older) })
+    const older = (await couchPolicy({ embed: [page], stores }))
+      .replace(/sha256-\w/, 'sha256-x').replace(' blob:; manifest-src', '; manifest-src')
+    await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`,
+      { method: 'PUT', body: JSON.stringify(older) })
     assert.deepEqual(fixed(await doctor(url, { fix: true })), ['csp/attachments_header_value'], 'of another version')
     assert.equal(await policy(), await couchPolicy({ embed: [page], stores }))
     await doctor(url, { fix: true, allowViewer: true, embed: 'none' })
     assert.equal(await policy(), await couchPolicy({ stores }))
   })
 
-  it('lets the viewer read from the origins that the documents of the stores name, and tells of what it does not', async function () {
+  it('lets the viewer read from the origins that the documents of the stores name, and ' +
+    'tells of what it does not', async function () {
     this.timeout(60000)
     const key = 'csp/attachments_header_value'
     const policy = () => json(`${server.url}/_node/_local/_config/${key}`)
@@ -110,7 +118,8 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await state({}), undefined)
   })
 
-  it('takes origins as browsers write them, and lets no page of every origin read with the rights of its visitor', async () => {
+  it('takes origins as browsers write them, and lets no page of every origin read with ' +
+    'the rights of its visitor', async () => {
     for (const cors of ['maps.example.org', `${ORIGIN}/`, `*, ${ORIGIN}`, 'https://*.example.org', '', 'null']) {
       await assert.rejects(doctor(url, { cors }), { code: 'BAD_OPTION' }, cors)
     }
@@ -131,7 +140,8 @@ describe('the doctor at a stock CouchDB', () => {
     const report = await doctor(other, { fix: true })
     assert.equal(finding(report, 'access', 'published'), undefined)
     assert.equal((await request(as(other))).status, 200)
-    const security = JSON.stringify({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['family'] } })
+    const security =
+      JSON.stringify({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['family'] } })
     await request(`${url}/_security`, { method: 'PUT', body: security })
     assert.deepEqual(fixed(await doctor(url, { fix: true })), [])
     assert.equal((await request(as(url))).status, 401)
@@ -150,7 +160,8 @@ describe('the doctor at the embedded store', () => {
     const url = await backends[0].database()
     const report = await doctor(url, { fix: true })
     assert.deepEqual([fixed(report), report.counts.bad], [['database'], 0])
-    await (await Store.open(url)).write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
+    await (await Store.open(url))
+      .write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
     const later = await doctor(url, { fix: true })
     assert.ok(fixed(later).includes('deployed'))
     assert.match(finding(later, 'access').found, /^everybody may read/)

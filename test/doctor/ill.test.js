@@ -37,7 +37,9 @@ describe('the doctor at a server in trouble', () => {
     assert.match(old.why, /#5437/)
     assert.match(old.advice, /3\.4\.3 or later/)
     assert.deepEqual(state(await lookAt({}, '3.5.2'), 'server', 'version'), ['ok', '3.5.2'])
-    for (const version of ['2.3.1', '4.0.0']) assert.equal(finding(await lookAt({}, version), 'server', 'version').state, 'bad', version)
+    for (const version of ['2.3.1', '4.0.0']) {
+      assert.equal(finding(await lookAt({}, version), 'server', 'version').state, 'bad', version)
+    }
   })
 
   it('finds nodes that are away, and a node that is taken out', async () => {
@@ -53,7 +55,8 @@ describe('the doctor at a server in trouble', () => {
     const info = sizes => ({ '/tiles': said => ({ ...said, sizes: { external: 0, ...sizes }, ...sizes.more }) })
     const compaction = async sizes => finding(await lookAt(info(sizes)), 'database', 'compaction')
     for (const [file, active, expected, more] of [
-      [1.2 * GB, GB, 'ok'], [50e6, 1e6, 'ok'], [2.5 * GB, GB, 'warning'], [9 * GB, GB, 'bad'], [9 * GB, GB, 'ok', { compact_running: true }]
+      [1.2 * GB, GB, 'ok'], [50e6, 1e6, 'ok'], [2.5 * GB, GB, 'warning'],
+      [9 * GB, GB, 'bad'], [9 * GB, GB, 'ok', { compact_running: true }]
     ]) assert.equal((await compaction({ file, active, more })).state, expected, `${file} of ${active}`)
     assert.match((await compaction({ file: 9 * GB, active: GB })).advice, /\/tiles\/_compact/)
   })
@@ -87,7 +90,9 @@ describe('the doctor at a server in trouble', () => {
     const rows = more => ({
       '/tiles/_design/versions/_view/by_tile/queries': ({ results }) =>
         ({ results: results.map(one => ({ ...one, total_rows: one.total_rows + more })) }),
-      '/tiles/_design/versions/_info': said => ({ ...said, view_index: { ...said.view_index, updates_pending: { total: 0 } } })
+      '/tiles/_design/versions/_info': said => (
+        { ...said, view_index: { ...said.view_index, updates_pending: { total: 0 } } }
+      )
     })
     assert.equal(finding(await lookAt(rows(0)), 'indexes', 'rows').state, 'ok')
     const { state: how, advice } = finding(await lookAt(rows(100)), 'indexes', 'rows')
@@ -114,7 +119,8 @@ describe('the doctor at a server in trouble', () => {
       return undefined
     }
     await assert.rejects(look(proxy.url, { signal: stop.signal }), { code: 'ABORTED' })
-    for (const nonsense of ['<html>', '[]', '{}', 'null', '{"rows": 7, "view_index": null, "all_nodes": {}, "members": 3, "results": "x"}']) {
+    for (const nonsense of ['<html>', '[]', '{}', 'null',
+      '{"rows": 7, "view_index": null, "all_nodes": {}, "members": 3, "results": "x"}']) {
       proxy.change = asked => asked === '/' ? { couchdb: 'Welcome', version: '3.5.2' } : nonsense
       const report = await look(proxy.url)
       assert.ok(report.findings.length > 0, nonsense)
@@ -133,7 +139,8 @@ describe('the doctor at a server in trouble', () => {
     const address = `http://127.0.0.1:${gateway.address().port}`
     const seen = async () => {
       const report = await look(url, { gateway: address })
-      return report.findings.filter(({ area }) => area === 'gateway').map(({ check, state: how, found }) => `${check} ${how} ${found}`)
+      return report.findings.filter(({ area }) => area === 'gateway')
+        .map(({ check, state: how, found }) => `${check} ${how} ${found}`)
     }
     try {
       assert.deepEqual(await seen(), ['health ok ok, tilecouch 1'])

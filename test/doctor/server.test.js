@@ -55,10 +55,12 @@ describe('the doctor at a CouchDB of its own', () => {
       assert.deepEqual([found?.state, found?.found], [state, value], key)
       assert.ok(found.why && found.advice.includes(key), key)
     }
-    const named = report.findings.filter(({ area, state }) => area === 'settings' && state !== 'ok').map(({ check }) => check)
+    const named = report.findings.filter(({ area, state }) => area === 'settings' && state !== 'ok')
+      .map(({ check }) => check)
     assert.deepEqual(named.filter(key => !ILL[key]), [])
     assert.equal(report.state, 'bad')
-    assert.ok(!JSON.stringify(report).includes('pbkdf2') && !JSON.stringify(report).includes('admin:test'), 'no secret of the configuration')
+    assert.ok(!JSON.stringify(report).includes('pbkdf2') && !JSON.stringify(report).includes('admin:test'),
+      'no secret of the configuration')
   })
 
   it('finds settings that would keep the tests out, and names a node that it cannot ask', async () => {
@@ -86,18 +88,24 @@ describe('the doctor at a CouchDB of its own', () => {
   })
 
   it('says what pages in browsers may do, and what none should', async () => {
-    const set = (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
+    const set =
+      (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
     const browsers = async () => finding(await look(url), 'settings', 'browsers').found
-    assert.equal(await browsers(), 'CouchDB does not serve the viewer, a gateway does (--fix --allow-viewer allows it here too); pages of no other origin read')
+    assert.equal(await browsers(),
+      'CouchDB does not serve the viewer, a gateway does (--fix --allow-viewer allows it here too); pages of no ' +
+        'other origin read')
     await doctor(url, { fix: true, cors: '*', allowViewer: true })
     assert.equal(await browsers(), 'the viewer runs; pages of every origin read')
     await set('cors/credentials', 'true')
     await set('csp/attachments_header_value', VIEWER_CSP)
     const report = await look(url)
-    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(report, 'settings', key)?.state), ['warning', 'bad'])
+    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(
+      key => finding(report, 'settings', key)?.state
+    ), ['warning', 'bad'])
     await doctor(url, { fix: true, cors: '*' })
     const mended = await look(url)
-    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(mended, 'settings', key)), [undefined, undefined])
+    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(mended, 'settings', key)),
+      [undefined, undefined])
   })
 
   it('tells a reader and nobody what they cannot see, and of everything else as much as an admin', async () => {
@@ -113,7 +121,8 @@ describe('the doctor at a CouchDB of its own', () => {
       assert.equal(report.counts.bad, 0)
     }
     const security = await json(`${url}/_security`)
-    await request(`${url}/_security`, { method: 'PUT', body: JSON.stringify({ ...security, members: { names: [], roles: ['staff'] } }) })
+    await request(`${url}/_security`,
+      { method: 'PUT', body: JSON.stringify({ ...security, members: { names: [], roles: ['staff'] } }) })
     const shut = await look(as(url))
     await request(`${url}/_security`, { method: 'PUT', body: JSON.stringify(security) })
     assert.equal(shut.state, 'bad')
@@ -129,7 +138,8 @@ describe('the doctor at a CouchDB of its own', () => {
   })
 
   it('does not take the disk of this machine for that of a container', async () => {
-    proxy.change = (asked, said) => /_config\/couchdb$/.test(asked) ? { ...said, database_dir: '/opt/couchdb/data' } : undefined
+    proxy.change = (asked, said) => /_config\/couchdb$/.test(asked)
+      ? { ...said, database_dir: '/opt/couchdb/data' } : undefined
     const { state, found } = finding(await look(proxy.url), 'disk', 'room')
     assert.equal(state, 'unknown')
     assert.match(found, /container/)
@@ -139,7 +149,8 @@ describe('the doctor at a CouchDB of its own', () => {
 
 describe('the known faults of CouchDB', () => {
   it('compare versions by their numbers', () => {
-    for (const [one, other] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'], ['3.4.9', '3.4.10'], ['3.4', '3.4.1'], ['3.5.0-RC1', '3.5.2']]) {
+    for (const [one, other] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'],
+      ['3.4.9', '3.4.10'], ['3.4', '3.4.1'], ['3.5.0-RC1', '3.5.2']]) {
       assert.ok(isBefore(one, other), `${one} < ${other}`)
       assert.ok(!isBefore(other, one), `${other} < ${one}`)
     }
@@ -171,7 +182,9 @@ describe('the settings that the doctor knows', () => {
   it('let through what tilecouch sends', async () => {
     const [, isHarmful] = settings['chttpd/max_http_request_size']
     const viewer = JSON.stringify((await ownDesigns()).find(({ _id }) => _id === '_design/tiles')).length
-    for (const bytes of [viewer, tunerDefaults.maxBatchBytes * 4 / 3]) assert.ok(isHarmful(`${Math.ceil(bytes * 1.2)}`, about), `${bytes}`)
+    for (const bytes of [viewer, tunerDefaults.maxBatchBytes * 4 / 3]) {
+      assert.ok(isHarmful(`${Math.ceil(bytes * 1.2)}`, about), `${bytes}`)
+    }
   })
 
   it('do no harm at any value that is more than enough', () => {

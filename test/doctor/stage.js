@@ -9,7 +9,11 @@ import { square } from '../support/tiles.js'
 
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-/** A published store: a small layer with a past. @param {string} url @param {Record<string, any>} [fields] of the layer */
+/**
+ * A published store: a small layer with a past.
+ * @param {string} url
+ * @param {Record<string, any>} [fields] of the layer
+ */
 export async function fill (url, fields = {}) {
   const store = await Store.create(url, { public: false })
   await store.defineLayer('osm', { name: 'OSM', format: 'png', ...fields })
@@ -43,7 +47,8 @@ export function useFilled (open) {
 }
 
 /** What was found of one check, of several the worst. */
-export const finding = (report, area, check = area) => report.findings.find(one => one.area === area && one.check === check)
+export const finding =
+  (report, area, check = area) => report.findings.find(one => one.area === area && one.check === check)
 
 let docs
 
@@ -53,7 +58,9 @@ export async function look (url, options) {
   return doctor(url, { docs, ...options })
 }
 
-/** A proxy before a server. It sends what `change` returns for a path instead of the answer; "hang": it sends nothing. */
+/**
+ * A proxy before a server. It sends what `change` returns for a path instead of the answer; "hang": it sends nothing.
+ */
 export async function startProxy (url) {
   const target = new URL(url)
   const proxy = {
@@ -79,7 +86,9 @@ export async function startProxy (url) {
     proxy.asked.push(`${req.method} ${path}`)
     const changed = proxy.change(path, parse(answer.body), answer)
     if (changed === 'hang') return
-    if (changed !== undefined) answer.body = Buffer.from(typeof changed === 'string' ? changed : JSON.stringify(changed))
+    if (changed !== undefined) {
+      answer.body = Buffer.from(typeof changed === 'string' ? changed : JSON.stringify(changed))
+    }
     delete answer.headers['transfer-encoding']
     res.sendDate = false
     res.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length })

@@ -32,11 +32,14 @@ onEachStore('tilecouch serve --from', backend => {
   it('prints working addresses, what is mirrored and where to, and no password', async () => {
     const edge = start(['--from', from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
     const text = await edge.ready()
-    for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m, /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
+    for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m,
+      /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
     assert.ok(text.includes(`  Origin    ${origin.url}\n`))
     const [template] = /\S+\{z\}\S+/.exec(text) ?? []
-    await until(async () => (await fetch(String(template).replace('{z}/{x}/{y}', '5/0/0'))).status === 200, { what: 'a tile' })
-    await until(() => edge.log().some(({ msg }) => msg === 'the mirror is up to date'), { what: 'a word of it in the log' })
+    await until(async () => (await fetch(String(template).replace('{z}/{x}/{y}', '5/0/0'))).status === 200,
+      { what: 'a tile' })
+    await until(() => edge.log().some(({ msg }) => msg === 'the mirror is up to date'),
+      { what: 'a word of it in the log' })
     assert.equal(await edge.stop('SIGINT'), 0)
     for (const said of [edge.out, edge.err]) assert.doesNotMatch(said, /:test@|"test"/)
   }).timeout(SLOW)
@@ -47,7 +50,8 @@ onEachStore('tilecouch serve --from', backend => {
     const up = await edge.ready()
     assert.deepEqual([up.event, up.workers, up.embedded, up.from], ['up', 2, true, origin.url])
     const events = () => edge.out.split('\n').filter(Boolean).map(line => JSON.parse(line))
-    const following = await until(() => events().find(({ event }) => event === 'following'), { timeout: 20000, what: 'to be up to date' })
+    const following = await until(() => events().find(({ event }) => event === 'following'),
+      { timeout: 20000, what: 'to be up to date' })
     assert.deepEqual([following.mirror.state, following.mirror.lag < 60], ['following', true])
     const workers = edge.log().filter(({ worker }) => worker).map(({ pid }) => pid)
     assert.equal(new Set(workers).size, 2)
@@ -78,18 +82,25 @@ describe('tilecouch serve --from a wrong origin', () => {
   it('reports what is wrong, and does not start', async () => {
     await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })
     for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
-      await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'), from)
+      await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'),
+        from)
     }
-    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { polygon: 'berlin' }, BAD_BBOX: { bbox: '1,2' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
-    for (const [code, flags] of Object.entries(wrong)) await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
+    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: {
+      polygon: 'berlin'
+    }, BAD_BBOX: { bbox: '1,2' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
+    for (const [code, flags] of Object.entries(wrong)) {
+      await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
+    }
     assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
   })
 
   it('distinguishes a web page from a store', async () => {
     const pages = await listen((req, res) => res.setHeader('content-type', 'text/html').end('<html>Welcome</html>'))
-    const others = await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))
+    const others =
+      await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))
     for (const from of [pages, others]) await assert.rejects(open(from), { code: 'BAD_ANSWER' }, from)
-    const nothing = await listen((req, res) => res.writeHead(404, { 'content-type': 'application/json' }).end('{"error": "not_found", "reason": "Database does not exist."}'))
+    const nothing = await listen((req, res) => res.writeHead(404, { 'content-type': 'application/json' })
+      .end('{"error": "not_found", "reason": "Database does not exist."}'))
     await assert.rejects(open(nothing), { code: 'SOURCE_NOT_FOUND' })
   })
 

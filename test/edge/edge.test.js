@@ -24,9 +24,12 @@ onEachStore('tilecouch serve --from, in this process', backend => {
 
   let made = 0
   /** The store of an edge is of the same kind as its origin. */
-  const storage = async () => backend.name === 'embedded' ? { data: path.join(folder.dir, `edge${made++}`) } : { db: await backend.database() }
+  const storage = async () => backend.name === 'embedded'
+    ? { data: path.join(folder.dir, `edge${made++}`) } : { db: await backend.database() }
   const start = async flags => edges.start(from, { ...await storage(), ...flags })
-  const version = (x, y, time, seed, layer = 'osm') => ({ layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
+  const version = (x, y, time, seed, layer = 'osm') => (
+    { layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
+  )
 
   it('serves what its origin has, now and at any time, and soon what changes there', async () => {
     const edge = await start()
@@ -40,8 +43,10 @@ onEachStore('tilecouch serve --from, in this process', backend => {
 
     await origin.write([version(0, 0, T3, 77), version(0, 1, T3, null)])
     const started = performance.now()
-    await until(async () => (await edge.get('osm/5/0/0.png')).body.equals(png(77)), { timeout: WITHIN, what: 'a new version at the edge' })
-    await until(async () => (await edge.get('osm/5/0/1.png')).status === 404, { timeout: WITHIN, what: 'a tile that is gone at the edge' })
+    await until(async () => (await edge.get('osm/5/0/0.png')).body.equals(png(77)),
+      { timeout: WITHIN, what: 'a new version at the edge' })
+    await until(async () => (await edge.get('osm/5/0/1.png')).status === 404,
+      { timeout: WITHIN, what: 'a tile that is gone at the edge' })
     assert.ok(performance.now() - started < WITHIN)
     assert.deepEqual((await edge.get('osm@2022/5/0/0.png')).body, png(0))
   })
@@ -53,7 +58,8 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     const { rows } = await json(`${store.store ?? edge.running.store}/_all_docs`)
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_design/'))
     const { rows: all } = await json(`${from}/_all_docs`)
-    const isWanted = id => ['tilecouch', 'layer:osm'].includes(id) || /^edition:osm@/.test(id) || /^osm:5:[01]:[0-9]$/.test(id)
+    const isWanted = id => ['tilecouch', 'layer:osm'].includes(id) ||
+      /^edition:osm@/.test(id) || /^osm:5:[01]:[0-9]$/.test(id)
     assert.deepEqual(ids.sort(), ['limits:osm', ...all.map(({ id }) => id).filter(isWanted)].sort())
     assert.ok(ids.some(id => id.startsWith('osm:')) && ids.length < all.length / 2)
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
@@ -67,25 +73,33 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     const edge = await edges.start(bad, { ...await storage(), public: true })
     await edge.until()
     assert.equal((await edge.json('health')).mirror.refused, 1)
-    const lacking = async () => parseMetrics(await edge.metrics()).get('tilecouch_mirror_lacking_revisions').samples[0].value
+    const lacking = async () => parseMetrics(await edge.metrics())
+      .get('tilecouch_mirror_lacking_revisions').samples[0].value
     assert.equal(await lacking(), 1)
     const { _rev: rev } = await json(`${bad}/page`)
     await put(`${bad}/page`, { _rev: rev, _deleted: true })
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
-  it('reports its state in /health and /metrics, also with several workers; a gateway without a mirror does not', async () => {
+  it('reports its state in /health and /metrics, also with several workers; a gateway ' +
+    'without a mirror does not', async () => {
     const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {
       const edge = await start({ workers, layer: 'sea' })
       await edge.until()
       const { status, mirror } = await edge.json('health')
-      assert.deepEqual([status, mirror.state, mirror.lag, mirror.pending, mirror.error], ['ok', 'following', 0, 0, undefined])
+      assert.deepEqual([status, mirror.state, mirror.lag, mirror.pending, mirror.error],
+        ['ok', 'following', 0, 0, undefined])
       assert.equal(mirror.from, origin.url)
       assert.ok(Date.now() - Date.parse(mirror.upToDate) < 5000)
       const metrics = parseMetrics(await edge.metrics())
-      for (const name of names) assert.equal(metrics.get(name)?.type, Object.values(mirrorMetricTable).find(row => row.name === name)?.type, name)
-      const value = (name, labels = {}) => metrics.get(name).samples.filter(sample => Object.entries(labels).every(([key, label]) => sample.labels[key] === label)).map(sample => sample.value)
+      for (const name of names) {
+        assert.equal(metrics.get(name)?.type, Object.values(mirrorMetricTable).find(row => row.name === name)?.type,
+          name)
+      }
+      const value = (name, labels = {}) => metrics.get(name)
+        .samples.filter(sample => Object.entries(labels).every(([key, label]) => sample.labels[key] === label))
+          .map(sample => sample.value)
       assert.deepEqual(value('tilecouch_mirror_state', { state: 'following' }), [1])
       assert.deepEqual(value('tilecouch_mirror_lag_seconds'), [0])
       assert.deepEqual(value('tilecouch_mirror_documents_total'), [edge.report.counts.documents])
@@ -109,7 +123,8 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     edges.with(() => link.close())
     link.cut()
     const edge = await edges.start(link.url, { ...await storage(), workers: backend.name === 'embedded' ? 1 : 2 })
-    const asked = ['osm/5/1/0.png', 'osm@2022/5/1/0.png', 'osm.json', 'osm/5/1/0.json', 'osm/times.json?bbox=-180,-85,180,85&z=5']
+    const asked =
+      ['osm/5/1/0.png', 'osm@2022/5/1/0.png', 'osm.json', 'osm/5/1/0.json', 'osm/times.json?bbox=-180,-85,180,85&z=5']
     for (const address of asked) {
       const { status, headers, body } = await edge.get(address)
       assert.deepEqual([status, JSON.parse(body.toString()).error], [503, 'FILLING'], address)
@@ -120,7 +135,8 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await link.restore()
     await edge.until()
     assert.equal((await edge.get(view)).status, 200)
-    await until(async () => (await Promise.all(asked.map(address => edge.get(address)))).every(({ status }) => status === 200), { what: 'everything that was asked for' })
+    await until(async () => (await Promise.all(asked.map(address => edge.get(address))))
+      .every(({ status }) => status === 200), { what: 'everything that was asked for' })
     assert.equal((await edge.get('osm/5/9/9.png')).status, 404, 'now it knows')
   }).timeout(60000)
 
@@ -136,8 +152,10 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await origin.write([version(2, 2, T3, 55)])
     const second = await edges.start(link.url, flags)
     await second.until()
-    await until(async () => (await second.get('osm/5/2/2.png')).body.equals(png(55)), { timeout: WITHIN, what: 'what changed meanwhile' })
-    assert.ok(documents > 30 && second.report.counts.documents <= 3, `${second.report.counts.documents} of ${documents} documents`)
+    await until(async () => (await second.get('osm/5/2/2.png')).body.equals(png(55)),
+      { timeout: WITHIN, what: 'what changed meanwhile' })
+    assert.ok(documents > 30 && second.report.counts.documents <= 3,
+      `${second.report.counts.documents} of ${documents} documents`)
     assert.ok(link.bytes.down - whole < whole / 3, `${link.bytes.down - whole} bytes after ${whole}`)
     assert.ok(second.turns.every(({ state }) => state !== 'away'))
   })

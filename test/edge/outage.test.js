@@ -63,13 +63,16 @@ for (const { name, start } of kinds) {
       const { mirror, status } = await edge.json('health')
       // how far behind it is counts from when the origin was last heard of
       assert.deepEqual([mirror.state, status], ['away', mirror.lag > 2 ? 'behind' : 'ok'])
-      assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(mirror.error), mirror.error) // an answer that was under way is cut off first
+      // an answer that was under way is cut off first
+      assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(mirror.error), mirror.error)
       const behind = await until(async () => {
         const answer = await edge.get('health')
         return answer.status === 503 && JSON.parse(answer.body.toString())
       }, { what: 'an edge that is further behind than it may be' })
       assert.equal(behind.status, 'behind')
-      assert.ok(behind.mirror.lag >= 2 && Math.abs(behind.mirror.lag - (Date.now() - Date.parse(behind.mirror.upToDate)) / 1000) < 1, JSON.stringify(behind.mirror))
+      assert.ok(behind.mirror.lag >= 2 && Math.abs(
+        behind.mirror.lag - (Date.now() - Date.parse(behind.mirror.upToDate)) / 1000
+      ) < 1, JSON.stringify(behind.mirror))
       assert.match(await edge.metrics(), /^tilecouch_mirror_state\{state="away"\} 1$/m)
       assert.match(await edge.metrics(), /^tilecouch_mirror_lag_seconds ([2-9]|\d\d)/m)
       assert.match(await edge.metrics(), /^tilecouch_mirror_errors_total\{code="UNREACHABLE"\} [1-9]/m)
@@ -79,7 +82,8 @@ for (const { name, start } of kinds) {
       await server.start()
       await write(3, 91)
       await edge.until()
-      await until(async () => (await edge.get('osm/5/3/3.png')).body.equals(png(91)), { what: 'what was written when it was back' })
+      await until(async () => (await edge.get('osm/5/3/3.png')).body.equals(png(91)),
+        { what: 'what was written when it was back' })
       const after = await edge.json('health')
       assert.deepEqual([after.status, after.mirror.lag, after.mirror.error], ['ok', 0, undefined])
       assert.deepEqual(await clients.end(), [])
@@ -98,11 +102,13 @@ for (const { name, start } of kinds) {
       assert.equal((await second.get('osm/5/9/9.png')).status, 404)
       const { status, mirror } = await second.json('health')
       assert.equal(status, 'ok')
-      assert.ok(Math.abs(Date.parse(mirror.upToDate) - closed) < 2000, `${mirror.upToDate}, closed at ${new Date(closed).toISOString()}`)
+      assert.ok(Math.abs(Date.parse(mirror.upToDate) - closed) < 2000,
+        `${mirror.upToDate}, closed at ${new Date(closed).toISOString()}`)
       await server.start()
       await write(2, 92)
       await second.until()
-      await until(async () => (await second.get('osm/5/2/3.png')).body.equals(png(92)), { what: 'what was written meanwhile' })
+      await until(async () => (await second.get('osm/5/2/3.png')).body.equals(png(92)),
+        { what: 'what was written meanwhile' })
     }).timeout(SLOW)
 
     it('starts empty without its origin, and is filled later', async () => {
@@ -129,7 +135,8 @@ for (const { name, start } of kinds) {
       assert.equal((await edge.get('osm/5/0/0.png')).status, 200, 'what is in memory is served')
       await write(1, 93)
       await store.start()
-      await until(async () => (await edge.get('osm/5/1/3.png').catch(() => ({ body: Buffer.of() }))).body.equals(png(93)), { timeout: 30000, what: 'what was written while the store was away' })
+      await until(async () => (await edge.get('osm/5/1/3.png').catch(() => ({ body: Buffer.of() })))
+        .body.equals(png(93)), { timeout: 30000, what: 'what was written while the store was away' })
       await until(async () => (await edge.json('health')).status === 'ok', { what: 'health' })
       assert.deepEqual(await clients.end(), [])
     }).timeout(SLOW)

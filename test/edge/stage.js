@@ -19,7 +19,9 @@ export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
     await store.write(square({ layer, time: T1, side, seed: (x, y) => 100 * at + 10 * x + y }))
     await store.putEdition(layer, T1, { title: 'First' })
   }
-  await store.write(square({ layer: 'osm', time: T2, side, seed: (x, y) => (x + y) % 2 ? 1000 + 10 * x + y : undefined }))
+  await store.write(
+    square({ layer: 'osm', time: T2, side, seed: (x, y) => (x + y) % 2 ? 1000 + 10 * x + y : undefined })
+  )
   await publish(store)
   return store
 }
@@ -37,8 +39,12 @@ export function useEdges () {
      */
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
-      const options = resolveOptions({ table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', opsPort: 0, ...flags } })
-      const running = /** @type {import('../../server/serve.js').Edge} */ (await serve(options, { onStateChange: turn => turns.push(turn) }))
+      const options = resolveOptions(
+        { table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', opsPort: 0, ...flags } }
+      )
+      const running = /** @type {import('../../server/serve.js').Edge} */ (
+        await serve(options, { onStateChange: turn => turns.push(turn) })
+      )
       const close = () => (open.delete(close), running.close())
       open.add(close)
       return new TestEdge(running, turns, close)
@@ -49,7 +55,11 @@ export function useEdges () {
 }
 
 export class TestEdge {
-  /** @param {import('../../server/serve.js').Edge} running @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns @param {() => Promise<void>} close */
+  /**
+   * @param {import('../../server/serve.js').Edge} running
+   * @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns
+   * @param {() => Promise<void>} close
+   */
   constructor (running, turns, close) {
     this.running = running
     this.turns = turns
@@ -81,6 +91,7 @@ export class TestEdge {
 
   /** @param {string} [state] @param {number} [timeout] */
   until (state = 'following', timeout = 30000) {
-    return until(() => this.report.state === state, { timeout, what: `the mirror to be ${state}: it is ${JSON.stringify(this.report)}` })
+    return until(() => this.report.state === state,
+      { timeout, what: `the mirror to be ${state}: it is ${JSON.stringify(this.report)}` })
   }
 }

@@ -19,6 +19,7 @@ for (const { name, start } of targets) {
     let target
     before(async () => { target = await start() })
     after(() => target.stop())
-    for (const suite of [databases, documents, attachments, bulk, replication, views, changes, designs, rewrites, validation, security]) suite(() => target)
+    for (const suite of [databases, documents, attachments, bulk,
+      replication, views, changes, designs, rewrites, validation, security]) suite(() => target)
   })
 }

@@ -8,14 +8,19 @@ describe('the embedded server and pages of other origins', () => {
     async fill (ask) {
       await ask('PUT', '/tiles')
       await ask('PUT', '/tiles/doc', { a: 1 })
-      await ask('PUT', '/tiles/_design/tiles', { rewrites: '(function (req) { return { path: "../../" + req.path.slice(5).join("/") } })', views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
+      await ask('PUT', '/tiles/_design/tiles',
+        { rewrites: '(function (req) { return { path: "../../" + req.path.slice(5).join("/") } })', views: {
+          v: { map: '(function (doc) { emit(doc.a) })' }
+        } })
     }
   })
 
-  const preflight = (method, path) => client('OPTIONS', path, undefined, { Origin, 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': 'content-type' })
+  const preflight = (method, path) => client('OPTIONS', path, undefined,
+    { Origin, 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': 'content-type' })
 
   it('lets them read', async () => {
-    for (const path of ['/tiles/doc', '/tiles/_all_docs', '/tiles/_design/tiles/_view/v', '/tiles/_design/tiles/_rewrite/db/doc']) {
+    for (const path of ['/tiles/doc', '/tiles/_all_docs', '/tiles/_design/tiles/_view/v',
+      '/tiles/_design/tiles/_rewrite/db/doc']) {
       const { status, headers } = await client('GET', path, undefined, { Origin })
       assert.deepEqual([status, headers['access-control-allow-origin']], [200, '*'], path)
     }
@@ -27,13 +32,15 @@ describe('the embedded server and pages of other origins', () => {
   })
 
   it('lets them ask by POST, after a preflight', async () => {
-    for (const path of ['_all_docs', '_bulk_get', '_changes?filter=_selector', '_design/tiles/_view/v/queries', '_design/tiles/_rewrite/db/_all_docs']) {
+    for (const path of ['_all_docs', '_bulk_get', '_changes?filter=_selector',
+      '_design/tiles/_view/v/queries', '_design/tiles/_rewrite/db/_all_docs']) {
       const { status, headers } = await preflight('POST', `/tiles/${path}`)
       assert.equal(status, 204, path)
       assert.match(String(headers['access-control-allow-methods']), /POST/)
       assert.match(String(headers['access-control-allow-headers']), /Content-Type/)
     }
-    assert.equal((await client('POST', '/tiles/_design/tiles/_view/v/queries', { queries: [{}] }, { Origin })).headers['access-control-allow-origin'], '*')
+    assert.equal((await client('POST', '/tiles/_design/tiles/_view/v/queries', { queries: [{}] }, { Origin }))
+      .headers['access-control-allow-origin'], '*')
   })
 
   it('does not let them write', async () => {
@@ -57,8 +64,11 @@ describe('the embedded server and pages of other origins', () => {
 
   it('takes no writing that browsers send unasked', async () => {
     const plain = { Origin, 'Content-Type': 'text/plain' }
-    for (const path of ['/tiles', '/tiles/_bulk_docs', '/tiles/_compact', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']) {
-      const { status } = await client('POST', path, { _id: 'hurt', docs: [{ _id: 'hurt' }], index: { fields: ['a'] } }, plain)
+    for (
+      const path of ['/tiles', '/tiles/_bulk_docs', '/tiles/_compact', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']
+    ) {
+      const { status } =
+        await client('POST', path, { _id: 'hurt', docs: [{ _id: 'hurt' }], index: { fields: ['a'] } }, plain)
       assert.ok(status >= 400, `${path}: ${status}`)
     }
     assert.equal((await client('GET', '/tiles/hurt')).status, 404)
@@ -82,14 +92,19 @@ describe('a session of the embedded server', () => {
     assert.match(cookie, /; SameSite=Strict$/)
     Cookie = cookie.split(';')[0]
   })
-  const nameOf = async headers => (await client('GET', '/_session', undefined, { Cookie, ...headers })).json.userCtx.name
+  const nameOf = async headers => (await client('GET', '/_session', undefined, { Cookie, ...headers }))
+    .json.userCtx.name
 
   it('counts in requests of its own pages, and of programs', async () => {
-    for (const headers of [{}, { Origin: own() }, sites('same-origin'), sites('none'), { Origin: own(), ...sites('same-origin') }]) assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
+    for (const headers of [{}, { Origin: own() }, sites('same-origin'), sites('none'),
+      { Origin: own(), ...sites('same-origin') }]) assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
   })
 
   it('does not count in requests of other pages, those on other ports of this machine among them', async () => {
-    const others = [{ Origin: withAnotherPort() }, { Origin: withAnotherPort(), ...sites('same-site') }, sites('same-site'), sites('cross-site'), { Origin: own(), ...sites('cross-site') }, { Origin: 'null' }, { Origin: 'https://maps.example.org' }, { Origin: own().replace('127.0.0.1', 'localhost') }, { Origin: own().replace('http', 'https').replace(/:\d+$/, '') }]
+    const others = [{ Origin: withAnotherPort() }, { Origin: withAnotherPort(), ...sites('same-site') },
+      sites('same-site'), sites('cross-site'), { Origin: own(), ...sites('cross-site') },
+      { Origin: 'null' }, { Origin: 'https://maps.example.org' }, { Origin: own().replace('127.0.0.1', 'localhost') },
+      { Origin: own().replace('http', 'https').replace(/:\d+$/, '') }]
     for (const headers of others) {
       assert.equal(await nameOf(headers), null, JSON.stringify(headers))
       assert.equal((await client('PUT', '/stolen', undefined, { Cookie, ...headers })).status, 401)
@@ -98,23 +113,37 @@ describe('a session of the embedded server', () => {
 
   it('is neither opened nor ended by other pages', async () => {
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
-    for (const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'), { Origin: 'null' }]) {
-      const answers = [await client('POST', '/_session', 'name=admin&password=secret', { ...form, ...headers }), await client('DELETE', '/_session', undefined, { Cookie, ...headers })]
-      for (const { status, headers: { 'set-cookie': cookie } } of answers) assert.deepEqual([status, cookie], [403, undefined])
+    for (
+      const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'), { Origin: 'null' }]
+    ) {
+      const answers = [await client('POST', '/_session', 'name=admin&password=secret', { ...form, ...headers }),
+        await client('DELETE', '/_session', undefined, { Cookie, ...headers })]
+      for (const { status, headers: { 'set-cookie': cookie } } of answers) {
+        assert.deepEqual([status, cookie], [403, undefined])
+      }
     }
     for (const method of ['POST', 'DELETE']) {
-      const { status } = await client('OPTIONS', '/_session', undefined, { Origin: withAnotherPort(), 'Access-Control-Request-Method': method })
+      const { status } = await client('OPTIONS', '/_session', undefined,
+        { Origin: withAnotherPort(), 'Access-Control-Request-Method': method })
       assert.equal(status, 405)
     }
   })
 
   it('is not a way around the lock of a name: guesses of other pages are not even counted', async () => {
-    for (let i = 0; i < 8; i++) assert.equal((await client('POST', '/_session', { name: 'admin', password: `${i}` }, { Origin: withAnotherPort() })).status, 403)
+    for (let i = 0; i < 8; i++) {
+      assert.equal((
+        await client('POST', '/_session', { name: 'admin', password: `${i}` }, { Origin: withAnotherPort() })
+      ).status, 403)
+    }
     assert.equal((await client('POST', '/_session', { name: 'admin', password: 'secret' })).status, 200)
   })
 
   it('finds none of the databases and settings that only a CouchDB has', async () => {
-    for (const path of ['/_users', '/_users/_all_docs', '/_users/org.couchdb.user:a', '/_replicator', '/_replicator/_all_docs', '/_scheduler/jobs', '/_scheduler/docs', '/_node/_local/_config', '/_node/_local/_config/chttpd', '/_node/_local/_system', '/_node/_local/_stats']) {
+    for (
+      const path of ['/_users', '/_users/_all_docs', '/_users/org.couchdb.user:a',
+        '/_replicator', '/_replicator/_all_docs', '/_scheduler/jobs', '/_scheduler/docs',
+        '/_node/_local/_config', '/_node/_local/_config/chttpd', '/_node/_local/_system', '/_node/_local/_stats']
+    ) {
       const { status, json } = await client('GET', path, undefined, { Cookie })
       assert.deepEqual([status, json.error], [404, 'not_found'], path)
     }

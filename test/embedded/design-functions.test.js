@@ -1,5 +1,5 @@
-// Design functions are whoever's who may write a design document: they reach neither the machine nor each other, and what they
-// take too much of ends their own call.
+// Design functions are whoever's who may write a design document: they reach neither the machine nor each other, and
+// what they take too much of ends their own call.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
@@ -9,39 +9,81 @@ import { answered, clientFor, startInTmp, useServer } from './harness.js'
 
 const SECRET = 'a-secret-of-the-environment'
 
-// Each gives what it got hold of to `take`, which looks whether it leads out. Ways that were found out of node's vm, and others.
+// Each gives what it got hold of to `take`, which looks whether it leads out. Ways that were found out of node's vm,
+// and others.
 const escapes = {
   'the constructor of this': 'take(this.constructor && this.constructor.constructor)',
-  'the constructor of an argument': 'take(arguments[0] && arguments[0].constructor.constructor); take(arguments[1] && arguments[1].constructor.constructor)',
-  'the constructor of a helper': 'take(send.constructor); take(emit.constructor); take(getRow.constructor); take(JSON.parse.constructor)',
-  'the constructor of a literal': 'take([].constructor.constructor); take("".constructor.constructor); take((function () {}).constructor)',
+  'the constructor of an argument': 'take(arguments[0] && arguments[0].constructor.constructor); take(arguments[1] ' +
+    '&& arguments[1].constructor.constructor)',
+  'the constructor of a helper': 'take(send.constructor); take(emit.constructor); take(getRow.constructor); ' +
+    'take(JSON.parse.constructor)',
+  'the constructor of a literal': 'take([].constructor.constructor); take("".constructor.constructor); ' +
+    'take((function () {}).constructor)',
   'an import that fails': 'import("x").catch(function (e) { take(e.constructor.constructor) })',
-  'an import that succeeds': 'import("node:fs").then(function (fs) { fs.writeFileSync(FILE, "x") }); import("node:process").then(function (p) { take(p.default.constructor.constructor) })',
-  'an import of a data URL': 'import("data:text/javascript,export default Function").then(function (m) { take(m.default) })',
+  'an import that succeeds': 'import("node:fs").then(function (fs) { fs.writeFileSync(FILE, "x") }); ' +
+    'import("node:process").then(function (p) { take(p.default.constructor.constructor) })',
+  'an import of a data URL': 'import("data:text/javascript,export default Function").then(function (m) { ' +
+    'take(m.default) })',
   'the error of a promise': 'Promise.reject(new Error("x")).catch(function (e) { take(e.constructor.constructor) })',
-  'the species of a promise': 'var p = Promise.resolve(); p.constructor = {}; p.constructor[Symbol.species] = function (run) { take(run.constructor); run(function () {}, function () {}) }; p.then(function () {})',
+  'the species of a promise': 'var p = Promise.resolve(); p.constructor = {}; p.constructor[Symbol.species] = ' +
+    'function (run) { take(run.constructor); run(function () {}, function () {}) }; ' +
+    'p.then(function () {})',
   'a thenable': '({ then: null }); Promise.resolve({ then: function (a) { take(a.constructor) } })',
-  'the hook for stacks': 'Error.prepareStackTrace = function (e, frames) { frames.forEach(function (f) { take(f.constructor.constructor); take(f.getThis && f.getThis()); take(f.getFunction && f.getFunction()) }); return "" }; try { null.x } catch (e) { e.stack }; try { (function f () { f() })() } catch (e) { take(e.constructor.constructor); e.stack }; new Error().stack',
-  'the limit of stacks': 'Object.defineProperty(Error, "stackTraceLimit", { get: function () { take(arguments.callee.caller); return 9 } }); new Error().stack',
-  'the error of too deep a recursion': 'function deep () { try { deep() } catch (e) { take(e.constructor.constructor) } } deep()',
-  'the error of too long a string': 'try { "x".repeat(Math.pow(2, 29) + 1) } catch (e) { take(e.constructor.constructor) }; try { new Array(-1) } catch (e) { take(e.constructor.constructor) }',
-  'a proxy that is asked': 'throw new Proxy({}, { get: function (t, name, r) { take(r && r.constructor); take(arguments.callee.caller); return undefined }, getPrototypeOf: function () { take(arguments.callee.caller); return null } })',
-  'a proxy that is answered': 'return new Proxy({}, { get: function (t, name) { take(arguments.callee.caller); return undefined }, ownKeys: function () { take(arguments.callee.caller); return [] } })',
-  'toJSON': 'return { toJSON: function () { take(this.constructor.constructor); take(arguments.callee.caller); return "x" } }',
+  'the hook for stacks': 'Error.prepareStackTrace = function (e, frames) { frames.forEach(function (f) { ' +
+    'take(f.constructor.constructor); take(f.getThis && f.getThis()); take(f.getFunction && ' +
+    'f.getFunction()) }); return "" }; try { null.x } catch (e) { e.stack }; try { (function ' +
+    'f () { f() })() } catch (e) { take(e.constructor.constructor); e.stack }; new ' +
+    'Error().stack',
+  'the limit of stacks': 'Object.defineProperty(Error, "stackTraceLimit", { get: function () { ' +
+    'take(arguments.callee.caller); return 9 } }); new Error().stack',
+  'the error of too deep a recursion': 'function deep () { try { deep() } catch (e) { ' +
+    'take(e.constructor.constructor) } } deep()',
+  'the error of too long a string': 'try { "x".repeat(Math.pow(2, 29) + 1) } catch (e) { ' +
+    'take(e.constructor.constructor) }; try { new Array(-1) } catch (e) { ' +
+    'take(e.constructor.constructor) }',
+  'a proxy that is asked': 'throw new Proxy({}, { get: function (t, name, r) { take(r && r.constructor); ' +
+    'take(arguments.callee.caller); return undefined }, getPrototypeOf: function () { ' +
+    'take(arguments.callee.caller); return null } })',
+  'a proxy that is answered': 'return new Proxy({}, { get: function (t, name) { take(arguments.callee.caller); ' +
+    'return undefined }, ownKeys: function () { take(arguments.callee.caller); return [] ' +
+    '} })',
+  'toJSON': 'return { toJSON: function () { take(this.constructor.constructor); take(arguments.callee.caller); ' +
+    'return "x" } }',
   'toString of what is thrown': 'throw { toString: function () { take(arguments.callee.caller); return "x" } }',
-  'Symbol.toPrimitive and hasInstance': 'var o = {}; o[Symbol.toPrimitive] = function () { take(arguments.callee.caller); return "x" }; Object.defineProperty(Array, Symbol.hasInstance, { value: function () { take(arguments.callee.caller); return true } }); throw o',
-  'Symbol.for of Node': 'take(this[Symbol.for("nodejs.util.inspect.custom")]); var o = {}; o[Symbol.for("nodejs.util.inspect.custom")] = function (d, options, inspect) { take(inspect.constructor) }; throw o',
-  'an async function': '(async function () { try { await import("x") } catch (e) { take(e.constructor.constructor) } })(); take((async function () {}).constructor)',
+  'Symbol.toPrimitive and hasInstance': 'var o = {}; o[Symbol.toPrimitive] = function () { ' +
+    'take(arguments.callee.caller); return "x" }; Object.defineProperty(Array, ' +
+    'Symbol.hasInstance, { value: function () { take(arguments.callee.caller); ' +
+    'return true } }); throw o',
+  'Symbol.for of Node': 'take(this[Symbol.for("nodejs.util.inspect.custom")]); var o = {}; ' +
+    'o[Symbol.for("nodejs.util.inspect.custom")] = function (d, options, inspect) { ' +
+    'take(inspect.constructor) }; throw o',
+  'an async function': '(async function () { try { await import("x") } catch (e) { take(e.constructor.constructor) ' +
+    '} })(); take((async function () {}).constructor)',
   'a generator': 'take((function * () {}).constructor); var g = (function * () {})(); take(g.constructor.constructor)',
-  'an async generator': 'take((async function * () {}).constructor); (async function () { for await (var x of (async function * () { yield import("x") })()) take(x) })().catch(function (e) { take(e.constructor.constructor) })',
+  'an async generator': 'take((async function * () {}).constructor); (async function () { for await (var x of ' +
+    '(async function * () { yield import("x") })()) take(x) })().catch(function (e) { ' +
+    'take(e.constructor.constructor) })',
   'the caller': 'take((function f () { return f.caller })()); take(arguments.callee && arguments.callee.caller)',
-  'prototypes changed for the server': 'Object.prototype.then = function (a) { take(a) }; Array.prototype.map = function () { take(arguments[0].constructor) }; JSON.stringify = function () { return "{\\"ok\\":{\\"code\\":200,\\"body\\":\\"x\\",\\"__proto__\\":{\\"code\\":500}}}" }; Function.prototype.call = function () { take(this); take(arguments[0]) }',
+  'prototypes changed for the server': 'Object.prototype.then = function (a) { take(a) }; Array.prototype.map = ' +
+    'function () { take(arguments[0].constructor) }; JSON.stringify = function ' +
+    '() { return "{\\"ok\\":{\\"code\\":200,\\"body\\":\\"x\\",' +
+    '\\"__proto__\\":{\\"code\\":500}}}" }; Function.prototype.call = function ' +
+    '() { take(this); take(arguments[0]) }',
   'WebAssembly': 'take(WebAssembly.constructor.constructor); new WebAssembly.Memory({ initial: 1 })',
-  'shared memory': 'var s = new SharedArrayBuffer(64); take(s.constructor.constructor); Atomics.wait(new Int32Array(s), 0, 0)',
-  'weak references': 'new FinalizationRegistry(function (x) { take(x) }).register({}, 1); take(new WeakRef({}).constructor.constructor)',
-  'globals of Node and of QuickJS': 'take(globalThis.process); take(globalThis.require); take(globalThis.module); take(globalThis.std); take(globalThis.os); take(globalThis.scriptArgs); take(globalThis.Worker); take(globalThis.fetch); take(globalThis.Deno); take(globalThis.bjson)',
-  'direct and indirect eval': 'take(eval("Function")); take((0, eval)("Function")); take(new Function("return Function")())',
-  'require of CommonJS': '["fs", "node:fs", "net", "child_process", "process", "../../../../etc/passwd", "/etc/passwd", "__proto__/constructor", "constructor/constructor"].forEach(function (name) { try { var m = require(name); take(m); if (m && m.writeFileSync) m.writeFileSync(FILE, "x") } catch (e) { take(e.constructor.constructor) } })'
+  'shared memory': 'var s = new SharedArrayBuffer(64); take(s.constructor.constructor); Atomics.wait(new ' +
+    'Int32Array(s), 0, 0)',
+  'weak references': 'new FinalizationRegistry(function (x) { take(x) }).register({}, 1); take(new ' +
+    'WeakRef({}).constructor.constructor)',
+  'globals of Node and of QuickJS': 'take(globalThis.process); take(globalThis.require); take(globalThis.module); ' +
+    'take(globalThis.std); take(globalThis.os); take(globalThis.scriptArgs); ' +
+    'take(globalThis.Worker); take(globalThis.fetch); take(globalThis.Deno); ' +
+    'take(globalThis.bjson)',
+  'direct and indirect eval': 'take(eval("Function")); take((0, eval)("Function")); take(new Function("return ' +
+    'Function")())',
+  'require of CommonJS': '["fs", "node:fs", "net", "child_process", "process", "../../../../etc/passwd", ' +
+    '"/etc/passwd", "__proto__/constructor", "constructor/constructor"].forEach(function ' +
+    '(name) { try { var m = require(name); take(m); if (m && m.writeFileSync) ' +
+    'm.writeFileSync(FILE, "x") } catch (e) { take(e.constructor.constructor) } })'
 }
 
 const take = port => `
@@ -100,10 +142,16 @@ describe('design functions of the embedded store', function () {
 
   for (const [name, code] of Object.entries(escapes)) it(`do not get out by ${name}`, async () => {
     const file = join(dir, `out${count}`)
-    const body = `${take(listening.address().port).replace('%FILE%', file)}\n;(function () { ${code} }).apply(this, arguments)`
+    const body =
+      `${take(listening.address().port).replace('%FILE%', file)}\n;(function () { ${code} }).apply(this, arguments)`
     const show = `(function (doc, req) { ${body}; return JSON.stringify(loot) })`
-    const returned = `(function (doc, req) { ${body.replace(/\(function \(\) \{ (?=[^]*apply)/, 'return (function () { ')} })`
-    const path = await design({ shows: { s: show, returned }, rewrites: show, views: { v: { map: `(function (doc) { ${body}; emit(null, loot) })` } } })
+    const returned =
+      `(function (doc, req) { ${body.replace(/\(function \(\) \{ (?=[^]*apply)/, 'return (function () { ')} })`
+    const path = await design(
+      { shows: { s: show, returned }, rewrites: show, views: {
+        v: { map: `(function (doc) { ${body}; emit(null, loot) })` }
+      } }
+    )
     for (const part of ['_show/s/doc', '_show/returned/doc', '_view/v', '_rewrite/x']) {
       const { text } = await client('GET', `${path}/${part}`)
       assert.ok(!text.includes(SECRET), part)
@@ -120,19 +168,22 @@ describe('design functions of the embedded store', function () {
     'an endless loop that catches': 'for (;;) try { for (;;) {} } catch (e) {} finally { for (;;) {} }',
     'endless microtasks': '(function again () { Promise.resolve().then(again) })(); return "x"',
     'an endless promise': 'Promise.resolve().then(function () { for (;;) {} }); return "x"',
-    'an endless async generator': '(async function () { for await (var x of (async function * () { for (;;) yield 1 })()); })(); return "x"',
+    'an endless async generator': '(async function () { for await (var x of (async function * () { for (;;) yield ' +
+      '1 })()); })(); return "x"',
     'a catastrophic regular expression': 'return String(/^(a+)+$/.test(new Array(60).join("a") + "!"))',
     'a search through nothing': 'var a = []; a.length = 4294967295; return String(a.indexOf(1))',
     'joining nothing': 'return String(new Array(1e9) + "").length',
     'an array that grows': 'var all = []; for (;;) all.push(new Array(1000).fill("x" + all.length))',
     'buffers that grow': 'var all = []; for (;;) all.push(new ArrayBuffer(1e6))',
-    'a huge result': 'var text = new Array(1 << 20).join("xxxxxxxxxxxxxxxx"), all = []; for (var i = 0; i < 12; i++) all.push(text + i); return all.join("")',
+    'a huge result': 'var text = new Array(1 << 20).join("xxxxxxxxxxxxxxxx"), all = []; for (var i = 0; i < 12; ' +
+      'i++) all.push(text + i); return all.join("")',
     'a long string': 'return "x".repeat(Math.pow(2, 29))',
     'a longer string': 'var text = "x"; for (;;) text += text',
     'deep recursion': 'return (function f (n) { return f(n + 1) + 1 })(0)',
     'deep recursion in source': 'return String(eval(new Array(100001).join("[")))',
     'a deep result': 'var deep = []; for (var i = 0; i < 1e5; i++) deep = [deep]; return JSON.stringify(deep)',
-    'a deep regular expression': 'return String(new RegExp(new Array(1e5).join("(?:a|") + new Array(1e5).join(")")).test("a"))'
+    'a deep regular expression': 'return String(new RegExp(new Array(1e5).join("(?:a|") + new ' +
+      'Array(1e5).join(")")).test("a"))'
   }
 
   for (const [name, code] of Object.entries(excesses)) it(`end alone after ${name}`, async () => {
@@ -146,12 +197,21 @@ describe('design functions of the embedded store', function () {
   it('stop no other request while they run, be it one that calls functions of another database', async () => {
     const patient = await startInTmp() // five seconds are time enough for the others on a busy machine
     const ask = clientFor(patient.url)
-    for (const [db, ddoc] of Object.entries({ one: { shows: { endless: '(function () { for (;;) {} })' } }, other: { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: "bad" } })' } })) {
+    for (
+      const [
+        db, ddoc
+      ] of Object.entries(
+        { one: { shows: { endless: '(function () { for (;;) {} })' } }, other: {
+          validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: "bad" } })'
+        } }
+      )
+    ) {
       await ask('PUT', `/${db}`)
       await ask('PUT', `/${db}/_design/d`, ddoc)
     }
     let ended = 0
-    const endless = Array.from({ length: 2 }, () => ask('GET', '/one/_design/d/_show/endless').then(({ status }) => { ended++; return status }))
+    const endless = Array.from({ length: 2 },
+      () => ask('GET', '/one/_design/d/_show/endless').then(({ status }) => { ended++; return status }))
     assert.equal((await ask('GET', '/one')).status, 200)
     assert.equal((await ask('PUT', '/other/good', {})).status, 201)
     assert.equal((await ask('PUT', '/other/bad', { bad: true })).status, 403)
@@ -171,8 +231,12 @@ describe('design functions of the embedded store', function () {
 
   it('are given documents of any size, some at a time', async () => {
     await client('PUT', '/large')
-    await client('PUT', '/large/_design/d', { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: doc._id } })', views: { v: { map: '(function (doc) { emit(doc._id, doc.text.length) })' } } })
-    const docs = Array.from({ length: 30 }, (_, i) => ({ _id: `d${i}`, text: 'é'.repeat(1e6), ...(i === 20 && { bad: true }) }))
+    await client('PUT', '/large/_design/d',
+      { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: doc._id } })', views: {
+        v: { map: '(function (doc) { emit(doc._id, doc.text.length) })' }
+      } })
+    const docs =
+      Array.from({ length: 30 }, (_, i) => ({ _id: `d${i}`, text: 'é'.repeat(1e6), ...(i === 20 && { bad: true }) }))
     const { json: answers } = await client('POST', '/large/_bulk_docs', { docs })
     assert.ok(Array.isArray(answers), JSON.stringify(answers))
     assert.deepEqual(answers.filter(({ error }) => error).map(({ id, reason }) => [id, reason]), [['d20', 'd20']])

@@ -43,7 +43,13 @@ describe('the embedded server on a full disk', function () {
   let batch = 0
   const load = () => {
     const n = batch++
-    const docs = Array.from({ length: 50 }, (_, i) => ({ _id: `b${n}:${i}`, n, _attachments: { tile: { content_type: 'image/png', data: randomBytes(10000).toString('base64') } } }))
+    const docs = Array.from({ length: 50 },
+      (_,
+        i) => (
+          { _id: `b${n}:${i}`, n, _attachments: {
+            tile: { content_type: 'image/png', data: randomBytes(10000).toString('base64') }
+          } }
+        ))
     return client('POST', '/db/_bulk_docs', { docs })
   }
   const hog = () => join(dir, 'hog')
@@ -67,7 +73,9 @@ describe('the embedded server on a full disk', function () {
     }
     assert.equal(full.status, 507)
     assert.equal(full.json.error, 'insufficient_storage')
-    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], ['PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }], ['PUT', '/full', undefined]]) {
+    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], [
+      'PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }
+    ], ['PUT', '/full', undefined]]) {
       const { status, text } = await client(method, path, body)
       assert.ok([201, 507].includes(status), `${method} ${path} ${status} ${text}`)
     }

@@ -45,20 +45,25 @@ export function useServer ({ options = {}, fill = async () => {} } = {}) {
 export function clientFor (base) {
   const { hostname, port, username, password } = new URL(base)
   const agent = new http.Agent({ keepAlive: true })
-  const authorization = username ? { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` } : {}
+  const authorization = username
+    ? { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` } : {}
   const request = (method, path, body, headers = {}) => new Promise((resolve, reject) => {
     const isText = typeof body === 'string' || Buffer.isBuffer(body)
     const bytes = body === undefined ? undefined : isText ? body : JSON.stringify(body)
     const type = body === undefined && method !== 'POST' ? {} : { 'Content-Type': 'application/json' }
     const length = bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) }
-    const req = http.request({ agent, hostname, port, method, path, headers: { ...authorization, Accept: 'application/json', ...type, ...length, ...headers } }, res => {
+    const req = http.request({ agent, hostname, port, method, path, headers: {
+      ...authorization, Accept: 'application/json', ...type, ...length, ...headers
+    } }, res => {
       const chunks = []
       res.on('data', chunk => chunks.push(chunk))
       res.on('error', reject)
       res.on('end', () => {
         const all = Buffer.concat(chunks)
         const text = all.toString()
-        resolve({ status: res.statusCode, headers: res.headers, bytes: all, text, get json () { return JSON.parse(text) } })
+        resolve(
+          { status: res.statusCode, headers: res.headers, bytes: all, text, get json () { return JSON.parse(text) } }
+        )
       })
     })
     req.on('error', reject)
@@ -76,17 +81,28 @@ const withUser = (url, name, password) => Object.assign(new URL(url), { username
 /** What a suite needs to know of a server: admin, anonymous and writer clients, and names of its own. */
 async function embeddedTarget () {
   const writer = unique()
-  const server = await startInTmp({ admins: { admin: 'secret' }, users: { [writer]: { password: 'w', roles: ['tilecouch-writer'] } } })
-  const clients = { admin: clientFor(withUser(server.url, 'admin', 'secret')), anonymous: clientFor(server.url), writer: clientFor(withUser(server.url, writer, 'w')), wrong: clientFor(withUser(server.url, 'admin', 'nope')) }
-  return { embedded: true, unique, writerName: writer, ...clients, async stop () { for (const client of Object.values(clients)) client.end(); await server.stop() } }
+  const server = await startInTmp(
+    { admins: { admin: 'secret' }, users: { [writer]: { password: 'w', roles: ['tilecouch-writer'] } } }
+  )
+  const clients = {
+    admin: clientFor(withUser(server.url, 'admin', 'secret')), anonymous: clientFor(server.url),
+    writer: clientFor(withUser(server.url, writer, 'w')), wrong: clientFor(withUser(server.url, 'admin', 'nope'))
+  }
+  return { embedded: true, unique, writerName: writer, ...clients, async stop () {
+    for (const client of Object.values(clients)) client.end(); await server.stop()
+  } }
 }
 
 async function couchTarget (url) {
   const writer = unique()
   const user = `/_users/org.couchdb.user:${writer}`
   const { origin } = new URL(url)
-  const clients = { admin: clientFor(url), anonymous: clientFor(origin), writer: clientFor(withUser(origin, writer, 'w')), wrong: clientFor(withUser(origin, 'admin', 'nope')) }
-  const made = await clients.admin('PUT', user, { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' })
+  const clients = {
+    admin: clientFor(url), anonymous: clientFor(origin), writer: clientFor(withUser(origin, writer, 'w')),
+    wrong: clientFor(withUser(origin, 'admin', 'nope'))
+  }
+  const made =
+    await clients.admin('PUT', user, { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' })
   return {
     embedded: false,
     unique,

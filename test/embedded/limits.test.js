@@ -28,14 +28,24 @@ describe('the embedded store, sent too much', function () {
     })
   } })
 
-  it('takes JSON of so many levels, and refuses more wherever any is read: nothing of it ends the process or hangs', async () => {
+  it('takes JSON of so many levels, and refuses more wherever any is read: nothing of it ' +
+    'ends the process or hangs', async () => {
     for (const deep of [within(5000), within(5000, '{"a":', '}', '1'), within(100000)]) {
       const doc = `{"a":${deep}}`
       const wholly = /** @type {[string, string, string, Record<string, string>?][]} */ ([
-        ['PUT', '/db/_local/z', doc], ['PUT', '/db/x', doc], ['POST', '/db', doc], ['POST', '/db/_bulk_docs', `{"docs":[${doc}]}`], ['PUT', '/db/_security', doc],
-        ['POST', '/db/_changes?filter=_selector', `{"selector":${doc}}`], ['POST', '/db/_changes?filter=_doc_ids', `{"doc_ids":${deep}}`], ['POST', '/db/_all_docs', `{"startkey":${deep}}`], ['POST', '/db/_all_docs/queries', `{"queries":[{"key":${deep}}]}`],
-        ['POST', '/db/_design/d/_view/v', `{"startkey":${deep}}`], ['POST', '/db/_design/d/_view/v/queries', `{"queries":${deep}}`], ['POST', '/db/_bulk_get', `{"docs":${deep}}`], ['POST', '/db/_revs_diff', doc], ['POST', '/db/_design/d/_list/l/v', `{"keys":${deep}}`], ['POST', '/db/_design/d/_rewrite/docs', `{"keys":${deep}}`],
-        ['PUT', '/db/m', `--x\r\nContent-Type: application/json\r\n\r\n${doc}\r\n--x--`, { 'Content-Type': 'multipart/related; boundary=x' }]
+        ['PUT', '/db/_local/z', doc], ['PUT', '/db/x', doc], ['POST', '/db', doc],
+        ['POST', '/db/_bulk_docs', `{"docs":[${doc}]}`], ['PUT', '/db/_security', doc],
+        ['POST', '/db/_changes?filter=_selector', `{"selector":${doc}}`],
+        ['POST', '/db/_changes?filter=_doc_ids', `{"doc_ids":${deep}}`],
+        ['POST', '/db/_all_docs', `{"startkey":${deep}}`],
+        ['POST', '/db/_all_docs/queries', `{"queries":[{"key":${deep}}]}`],
+        ['POST', '/db/_design/d/_view/v', `{"startkey":${deep}}`],
+        ['POST', '/db/_design/d/_view/v/queries', `{"queries":${deep}}`],
+        ['POST', '/db/_bulk_get', `{"docs":${deep}}`], ['POST', '/db/_revs_diff', doc],
+        ['POST', '/db/_design/d/_list/l/v', `{"keys":${deep}}`],
+        ['POST', '/db/_design/d/_rewrite/docs', `{"keys":${deep}}`],
+        ['PUT', '/db/m', `--x\r\nContent-Type: application/json\r\n\r\n${doc}\r\n--x--`,
+          { 'Content-Type': 'multipart/related; boundary=x' }]
       ])
       for (const [method, path, body, headers] of wholly) {
         const { status, text } = await client(method, path, body, headers)
@@ -43,11 +53,15 @@ describe('the embedded store, sent too much', function () {
       }
     }
     const key = within(5000)
-    for (const path of [`_all_docs?key=${key}`, `_all_docs?keys=${key}`, `_design/d/_view/v?startkey=${key}`, `_changes?filter=_doc_ids&doc_ids=${key}`, `_design/d?open_revs=${key}`, `_design/d/_list/l/v?key=${key}`]) {
-      const { status, text } = await client('GET', `/db/${encodeURI(path).replaceAll('%5B', '[').replaceAll('%5D', ']')}`)
+    for (const path of [`_all_docs?key=${key}`, `_all_docs?keys=${key}`, `_design/d/_view/v?startkey=${key}`,
+      `_changes?filter=_doc_ids&doc_ids=${key}`, `_design/d?open_revs=${key}`, `_design/d/_list/l/v?key=${key}`]) {
+      const { status, text } =
+        await client('GET', `/db/${encodeURI(path).replaceAll('%5B', '[').replaceAll('%5D', ']')}`)
       assert.equal(status, 400, `${path.slice(0, 40)}: ${text}`)
     }
-    assert.equal((await client('PUT', '/db/fine', `{"a":${within(199)},"text":"${within(5000).replaceAll('[', '[\\\\\\"')}"}`)).status, 201, 'what is in texts does not count')
+    assert.equal((
+      await client('PUT', '/db/fine', `{"a":${within(199)},"text":"${within(5000).replaceAll('[', '[\\\\\\"')}"}`)
+    ).status, 201, 'what is in texts does not count')
     assert.equal((await client('GET', '/db/fine')).json.text.length, 20000)
     assert.equal((await client('GET', '/db/_all_docs?include_docs=true')).status, 200)
     assert.deepEqual(stray, [])
@@ -55,23 +69,27 @@ describe('the embedded store, sent too much', function () {
 
   it('takes questions of 16 MB, and what is written of 256 MB', async () => {
     const large = JSON.stringify({ keys: Array.from({ length: 170 }, () => 'x'.repeat(100000)) })
-    for (const path of ['_all_docs', '_revs_diff', '_bulk_get', '_changes', '_all_docs/queries', '_design/d/_view/v', '_design/d/_rewrite/docs']) {
+    for (const path of ['_all_docs', '_revs_diff', '_bulk_get', '_changes',
+      '_all_docs/queries', '_design/d/_view/v', '_design/d/_rewrite/docs']) {
       const { status } = await client('POST', `/db/${path}`, large)
       assert.equal(status, 413, path)
     }
     assert.equal((await client('PUT', '/db/large', { text: 'x'.repeat(17e6) })).status, 201)
-    assert.equal((await client('PUT', '/db/none', 'x', { 'Content-Length': '300000000' }).catch(error => error)).status, 413)
+    assert.equal((await client('PUT', '/db/none', 'x', { 'Content-Length': '300000000' }).catch(error => error)).status,
+      413)
   })
 
   it('takes so many documents and values at once', async () => {
     const bulk = count => client('POST', '/db/_bulk_docs', `{"docs":[${Array(count).fill('{"_id":"_bad"}')}]}`)
     assert.deepEqual([(await bulk(20001)).status, (await bulk(100)).status], [413, 400])
-    const { status, json } = await client('POST', '/db/_changes?filter=_selector', `{"selector":{"$and":[${Array(1000002).fill(1)}]}}`)
+    const { status, json } =
+      await client('POST', '/db/_changes?filter=_selector', `{"selector":{"$and":[${Array(1000002).fill(1)}]}}`)
     assert.deepEqual([status, json], [413, { error: 'too_large', reason: 'JSON may have 1000000 values' }])
   })
 
   it('serves others while a replicator compares 20,000 documents', async () => {
-    const asked = Object.fromEntries(Array.from({ length: 20000 }, (_, at) => [`layer:10:${at}:412@2024-03-01T00:00:00Z`, ['1-0123456789abcdef0123456789abcdef']]))
+    const asked = Object.fromEntries(Array.from({ length: 20000 },
+      (_, at) => [`layer:10:${at}:412@2024-03-01T00:00:00Z`, ['1-0123456789abcdef0123456789abcdef']]))
     let isOver = false
     const waits = []
     const compared = client('POST', '/db/_revs_diff', asked).finally(() => { isOver = true })
@@ -96,7 +114,8 @@ describe('the embedded store, sent too much', function () {
     const { hostname, port } = new URL(server().url)
     const ask = count => new Promise(resolve => {
       let text = ''
-      const socket = connect(+port, hostname, () => socket.write('GET /db HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(count)))
+      const socket =
+        connect(+port, hostname, () => socket.write('GET /db HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(count)))
       socket.on('error', () => {}).on('close', () => resolve(undefined)).on('data', data => {
         text += data
         if (text.match(/doc_count/g)?.length === count) resolve(socket.destroy() && count)
@@ -108,15 +127,25 @@ describe('the embedded store, sent too much', function () {
 
   it('unpacks what a replicator packed, and not more than a body may have', async () => {
     const put = (id, ...files) => {
-      const attachments = Object.fromEntries(files.map(([name]) => [name, { follows: true, content_type: 'text/plain', encoding: 'gzip' }]))
-      const parts = [Buffer.from(`--x\r\nContent-Type: application/json\r\n\r\n${JSON.stringify({ _attachments: attachments })}`), ...files.map(([name, bytes]) => Buffer.concat([Buffer.from(`\r\n--x\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n`), bytes]))]
-      return client('PUT', `/db/${id}`, Buffer.concat([...parts, Buffer.from('\r\n--x--')]), { 'Content-Type': 'multipart/related; boundary=x' })
+      const attachments = Object.fromEntries(
+        files.map(([name]) => [name, { follows: true, content_type: 'text/plain', encoding: 'gzip' }])
+      )
+      const parts = [
+        Buffer.from(`--x\r\nContent-Type: application/json\r\n\r\n${JSON.stringify({ _attachments: attachments })}`),
+        ...files.map(([name, bytes]) =>
+          Buffer.concat([Buffer.from(`\r\n--x\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n`), bytes]))
+      ]
+      return client('PUT', `/db/${id}`, Buffer.concat([...parts, Buffer.from('\r\n--x--')]),
+        { 'Content-Type': 'multipart/related; boundary=x' })
     }
     assert.equal((await put('packed', ['one', gzipSync('hello')], ['two', gzipSync('world')])).status, 201)
-    assert.deepEqual([(await client('GET', '/db/packed/one')).text, (await client('GET', '/db/packed/two')).text], ['hello', 'world'])
+    assert.deepEqual([(await client('GET', '/db/packed/one')).text, (await client('GET', '/db/packed/two')).text],
+      ['hello', 'world'])
     const bomb = gzipSync(Buffer.alloc(260 * 1024 * 1024))
     assert.equal((await put('bomb', ['one', bomb])).status, 400)
-    assert.equal((await client('POST', '/db/_changes?filter=_selector', gzipSync('{"selector":{}}'), { 'Content-Encoding': 'gzip' })).status, 415)
+    assert.equal((
+      await client('POST', '/db/_changes?filter=_selector', gzipSync('{"selector":{}}'), { 'Content-Encoding': 'gzip' })
+    ).status, 415)
     assert.equal((await client('PUT', '/db/gz', gzipSync('{}'), { 'Content-Encoding': 'gzip' })).status, 415)
   })
 })
@@ -141,12 +170,19 @@ describe('the embedded store with little memory', function () {
     const script = `import { startEmbedded } from ${JSON.stringify(module)}
       const server = await startEmbedded({ dir: ${JSON.stringify(dir)}, admins: 'everybody' })
       console.log(server.url)`
-    child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, '--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, '--input-type=module', '-e', script],
+      { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stderr.on('data', text => { errors += text })
     url = `${String((await once(child.stdout, 'data'))[0]).trim()}/db`
     await ask('PUT', '')
     for (let at = 0; at < DOCS; at += 20) {
-      const docs = Array.from({ length: 20 }, (_, one) => ({ _id: `d${at + one}`, _attachments: { tile: { content_type: 'image/png', data: Buffer.alloc(SIZE, at + one).toString('base64') } } }))
+      const docs = Array.from({ length: 20 },
+        (_,
+          one) => (
+            { _id: `d${at + one}`, _attachments: {
+              tile: { content_type: 'image/png', data: Buffer.alloc(SIZE, at + one).toString('base64') }
+            } }
+          ))
       assert.equal((await ask('POST', '/_bulk_docs', { docs })).status, 201)
     }
   })
@@ -159,9 +195,12 @@ describe('the embedded store with little memory', function () {
   function ask (method, path, body) {
     return new Promise((resolve, reject) => {
       const fail = error => reject(new Error(`${path}: ${error.message} ${errors.slice(0, 300)}`))
-      const request = http.request(url + path, { method, agent: false, headers: { accept: 'application/json', 'content-type': 'application/json' } }, response => {
+      const request = http.request(url + path, {
+        method, agent: false, headers: { accept: 'application/json', 'content-type': 'application/json' }
+      }, response => {
         let bytes = 0
-        response.on('data', part => { bytes += part.length }).on('error', fail).on('end', () => resolve({ status: response.statusCode, bytes }))
+        response.on('data', part => { bytes += part.length }).on('error', fail)
+          .on('end', () => resolve({ status: response.statusCode, bytes }))
       })
       request.on('error', fail)
       request.end(body && JSON.stringify(body))
@@ -172,10 +211,15 @@ describe('the embedded store with little memory', function () {
     const ids = Array.from({ length: DOCS }, (_, at) => `d${at}`)
     const images = 'include_docs=true&attachments=true'
     for (const [method, path, body] of /** @type {[string, string, any][]} */ ([
-      ['GET', `/_all_docs?${images}`, undefined], ['POST', `/_all_docs?${images}`, { keys: ids }], ['POST', `/_all_docs/queries?${images}`, { queries: [{ limit: DOCS }] }], ['POST', '/_bulk_get?attachments=true', { docs: ids.map(id => ({ id })) }],
-      ['GET', `/_changes?${images}`, undefined], ['GET', `/_changes?${images}&descending=true`, undefined], ['POST', `/_changes?${images}&filter=_selector`, { selector: { _id: { $gt: null } } }]
+      ['GET', `/_all_docs?${images}`, undefined], ['POST', `/_all_docs?${images}`, { keys: ids }],
+      ['POST', `/_all_docs/queries?${images}`, { queries: [{ limit: DOCS }] }],
+      ['POST', '/_bulk_get?attachments=true', { docs: ids.map(id => ({ id })) }],
+      ['GET', `/_changes?${images}`, undefined], ['GET', `/_changes?${images}&descending=true`, undefined],
+      ['POST', `/_changes?${images}&filter=_selector`, { selector: { _id: { $gt: null } } }]
     ])) {
-      for (const { status, bytes } of await Promise.all(Array.from({ length: TOGETHER }, () => ask(method, path, body)))) {
+      for (
+        const { status, bytes } of await Promise.all(Array.from({ length: TOGETHER }, () => ask(method, path, body)))
+      ) {
         assert.equal(status, 200, path)
         assert.ok(bytes > DOCS * SIZE * 4 / 3, `${path}: ${bytes} bytes`)
       }

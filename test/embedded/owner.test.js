@@ -1,7 +1,8 @@
 // Who is admin of an embedded store: its user, found by his programs from the folder, and nobody else on the machine.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync,
+  rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +54,8 @@ describe('the owner of an embedded store', function () {
     await admin('PUT', '/db/_security', { members: {}, admins: {} })
     await admin('PUT', '/db/doc', { n: 1 })
     assert.equal((await nobody('GET', '/db/doc')).json.n, 1)
-    for (const [method, path, body] of [['PUT', '/db/_security', {}], ['PUT', '/db/_design/d', {}], ['DELETE', '/db'], ['GET', '/_all_dbs'], ['POST', '/db/_compact', {}]]) {
+    for (const [method, path, body] of [['PUT', '/db/_security', {}],
+      ['PUT', '/db/_design/d', {}], ['DELETE', '/db'], ['GET', '/_all_dbs'], ['POST', '/db/_compact', {}]]) {
       assert.equal((await nobody(method, path, body)).status, 401, `${method} ${path}`)
     }
     const wrong = clientOf(adminUrl.replace(/:[^:@]+@/, ':wrong@'))
@@ -96,9 +98,12 @@ describe('the owner of an embedded store', function () {
     chmodSync(other, 0o755)
     writeFileSync(join(other, 'index.html'), '')
     symlinkSync(other, join(dir, 'data'))
-    for (const folder of [other, join(dir, 'data')]) await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_FOLDER' })
+    for (const folder of [other, join(dir, 'data')]) {
+      await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_FOLDER' })
+    }
     assert.deepEqual([modeOf(other), readdirSync(other)], ['755', ['index.html']])
-    await assert.rejects(startEmbedded({ dir: join(other, 'index.html') }), { code: 'EMBEDDED_FOLDER', message: /is not a folder/ })
+    await assert.rejects(startEmbedded({ dir: join(other, 'index.html') }),
+      { code: 'EMBEDDED_FOLDER', message: /is not a folder/ })
     const disk = join(dir, 'disk')
     mkdirSync(join(disk, 'lost+found'), { recursive: true })
     await (await startEmbedded({ dir: disk })).close()
@@ -141,10 +146,12 @@ describe('the owner of an embedded store', function () {
     const { port } = /** @type {import('node:net').AddressInfo} */ (theirs.address())
     const data = join(dir, 'data')
     mkdirSync(data)
-    for (const [url, hasAdmin] of [[`http://127.0.0.1:${port}`, false], [`http://maps.example.org:${port}`, true], [`http://u@127.0.0.1:${port}`, false], [`https://127.0.0.1:${port}`, true]]) {
+    for (const [url, hasAdmin] of [[`http://127.0.0.1:${port}`, false], [`http://maps.example.org:${port}`, true],
+      [`http://u@127.0.0.1:${port}`, false], [`https://127.0.0.1:${port}`, true]]) {
       writeFileSync(join(data, 'server.json'), JSON.stringify({ url, secret: 's', hasAdmin, pid: 1 }))
       const env = { ...process.env, COUCHDB_URL: '', COUCHDB_USER: 'admin', COUCHDB_PASSWORD: 'mine' }
-      await assert.rejects(promisify(execFile)(process.execPath, [bin, 'info'], { cwd: dir, env }), /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
+      await assert.rejects(promisify(execFile)(process.execPath, [bin, 'info'], { cwd: dir, env }),
+        /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
     }
     assert.deepEqual(heard, [])
   })
@@ -168,9 +175,16 @@ describe('the owner of an embedded store', function () {
     await new Promise(resolve => impostor.listen(0, '127.0.0.1', () => resolve(undefined)))
     closing.push(() => new Promise(resolve => { impostor.close(resolve); impostor.closeAllConnections() }))
     const { port } = /** @type {import('node:net').AddressInfo} */ (impostor.address())
-    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: `http://127.0.0.1:${port}`, secret: 's', hasAdmin: true, pid: 1 }))
+    writeFileSync(join(dir, 'server.json'),
+      JSON.stringify({ url: `http://127.0.0.1:${port}`, secret: 's', hasAdmin: true, pid: 1 }))
     assert.equal(await findEmbedded(dir), null)
-    const { run } = createProgram({ streams: /** @type {any} */ ({ stdout: memory(), stderr: memory() }), openEmbedded: async () => { throw new Error('not asked for') } })
+    const {
+      run
+    } = createProgram(
+      { streams: /** @type {any} */ ({ stdout: memory(), stderr: memory() }), openEmbedded: async () => {
+        throw new Error('not asked for')
+      } }
+    )
     await run(['info', 'town', '--db', `http://127.0.0.1:${port}/tiles`, '--data', dir])
     assert.ok(asked.length > 1)
     assert.deepEqual([...new Set(asked)], [undefined])
@@ -190,7 +204,9 @@ describe('the owner of an embedded store', function () {
     await promisify(execFile)(process.execPath, [bin, 'layer', 'village', '--title', 'Village'], { cwd: dir, env })
     assert.ok(!/:[^/]*@/.test(stdout.text), stdout.text)
     const nobody = clientOf(running.url)
-    for (const [layer, title] of [['town', 'Town'], ['village', 'Village']]) assert.equal((await nobody('GET', `/tiles/layer:${layer}`)).json.name, title)
+    for (const [layer, title] of [['town', 'Town'], ['village', 'Village']]) {
+      assert.equal((await nobody('GET', `/tiles/layer:${layer}`)).json.name, title)
+    }
     assert.equal((await nobody('PUT', '/tiles/layer:x', { type: 'layer', layer: 'x' })).status, 401)
     assert.equal(await run(['layer', 'town', '--title', 'Mine', '--db', running.url, '--data', join(dir, 'none')]), 1)
   })

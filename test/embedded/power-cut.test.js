@@ -1,4 +1,5 @@
-// A power cut, or a folder that is put back to an older state: what was said to be stored is there, and indexes say what documents do.
+// A power cut, or a folder that is put back to an older state: what was said to be stored is there, and indexes say
+// what documents do.
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -32,7 +33,9 @@ describe('the embedded store after a power cut', function () {
     client.end()
     await server.close()
   }
-  const write = (from, to) => client('POST', '/db/_bulk_docs', { docs: Array.from({ length: to - from }, (_, at) => ({ _id: `d${String(from + at).padStart(3, '0')}`, n: from + at })) })
+  const write = (from, to) => client('POST', '/db/_bulk_docs',
+    { docs: Array.from({ length: to - from },
+      (_, at) => ({ _id: `d${String(from + at).padStart(3, '0')}`, n: from + at })) })
   const indexed = async () => (await client('GET', '/db/_design/d/_view/by_n')).json.rows.map(({ key }) => key)
   const numbers = (...ranges) => ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at))
 
@@ -49,7 +52,9 @@ describe('the embedded store after a power cut', function () {
     await start()
   }
 
-  for (const [when, between] of /** @type {const} */ ([['at once', () => {}], ['after another start in which nobody asked', async () => { await stop(); await start() }]])) {
+  for (const [when, between] of /** @type {const} */ (
+    [['at once', () => {}], ['after another start in which nobody asked', async () => { await stop(); await start() }]]
+  )) {
     it(`takes new documents into an index that was ahead of them, ${when}`, async () => {
       await client('PUT', '/db/_design/d', BY_N)
       await write(0, 50)

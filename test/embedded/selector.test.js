@@ -7,9 +7,11 @@ const LONG = 'a'.repeat(500)
 
 /** Each took seconds to years before. */
 const SLOW = [
-  { text: { $regex: '^(a+)+$' } }, { text: { $regex: '^(a+)+(b|c)' } }, { text: { $regex: '^(a|aa)+(b|c)' } }, { text: { $regex: '^.*.*.*.*.*(b|c)' } }, { text: { $regex: '(.*)*x' } },
+  { text: { $regex: '^(a+)+$' } }, { text: { $regex: '^(a+)+(b|c)' } },
+  { text: { $regex: '^(a|aa)+(b|c)' } }, { text: { $regex: '^.*.*.*.*.*(b|c)' } }, { text: { $regex: '(.*)*x' } },
   { $or: [{ _id: 'no' }, { $not: { text: { $not: { $regex: '^(a+)+(b|c)' } } } }] },
-  { $and: Array.from({ length: 12 }, () => ({ $or: Array.from({ length: 20 }, (_, at) => ({ n: at + 100 })) })) }, // joined, 20 to the power of 12
+  // joined, 20 to the power of 12
+  { $and: Array.from({ length: 12 }, () => ({ $or: Array.from({ length: 20 }, (_, at) => ({ n: at + 100 })) })) },
   Object.fromEntries(Array.from({ length: 20000 }, (_, at) => [`f${at}`, at]))
 ]
 
@@ -26,8 +28,10 @@ describe('a selector', () => {
   })
 
   it('is refused where making it takes long: the names of all conditions are looked at first', () => {
-    const [long, many] = [Array(500000).fill('a').join('.'), Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`x${at}`, 1]))]
-    for (const selector of [{ [long]: many }, { $and: Array(900000).fill({}) }, { $or: Array(2000).fill({ [long.slice(0, 1999)]: 1 }) }]) {
+    const [long, many] =
+      [Array(500000).fill('a').join('.'), Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`x${at}`, 1]))]
+    for (const selector of [{ [long]: many }, { $and: Array(900000).fill({}) },
+      { $or: Array(2000).fill({ [long.slice(0, 1999)]: 1 }) }]) {
       const began = performance.now()
       assert.throws(() => compileSelector(selector), { status: 400 })
       assert.ok(performance.now() - began < 1000)
@@ -35,15 +39,20 @@ describe('a selector', () => {
   })
 
   it('is refused where it is none, or asks for what such patterns cannot', () => {
-    for (const selector of [null, [], 5, { a: { $regex: '(' } }, { a: { $regex: '(?!x)' } }, { a: { $regex: '(a)\\1' } }, { a: { $regex: 5 } }, { a: { $regex: `${'((a{100}){100}){100}'}` } }, { a: { $regex: 'x'.repeat(100001) } },
-      { a: { $mod: [2, 1] } }, { a: { $in: [5] } }, { a: { $exists: true } }, { a: { $constructor: 1 } }, { $or: [5] }, { $or: {} }, { $not: [] }]) {
+    for (const selector of [null, [], 5, { a: { $regex: '(' } }, { a: { $regex: '(?!x)' } }, {
+      a: { $regex: '(a)\\1' }
+    }, { a: { $regex: 5 } }, { a: { $regex: `${'((a{100}){100}){100}'}` } }, { a: { $regex: 'x'.repeat(100001) } },
+      { a: { $mod: [2, 1] } }, { a: { $in: [5] } }, { a: { $exists: true } },
+      { a: { $constructor: 1 } }, { $or: [5] }, { $or: {} }, { $not: [] }]) {
       assert.throws(() => compileSelector(selector), { status: 400 }, JSON.stringify(selector)?.slice(0, 100))
     }
   })
 
   it('reads a document\'s own fields alone', () => {
     const has = (text, doc) => compileSelector(JSON.parse(text))(doc)
-    for (const name of ['__proto__', 'constructor', 'toString', 'constructor.name', 'list.length', 'text.length']) assert.equal(has(`{"${name}": {"$gte": null}}`, { list: [1], text: 'x' }), false, name)
+    for (const name of ['__proto__', 'constructor', 'toString', 'constructor.name', 'list.length', 'text.length']) {
+      assert.equal(has(`{"${name}": {"$gte": null}}`, { list: [1], text: 'x' }), false, name)
+    }
     assert.equal(has('{"__proto__": 1}', JSON.parse('{"__proto__": 1}')), true)
     assert.equal(has('{"a\\\\.b": 1}', { 'a.b': 1 }), true)
   })
@@ -63,7 +72,9 @@ describe('the embedded store, asked with hostile selectors', function () {
   const { client } = useServer({
     async fill (ask) {
       await ask('PUT', '/db')
-      await ask('POST', '/db/_bulk_docs', { docs: Array.from({ length: 20 }, (_, at) => ({ _id: `d${at}`, text: LONG, n: at, list: [LONG], numbers: [1, 2] })) })
+      await ask('POST', '/db/_bulk_docs',
+        { docs: Array.from({ length: 20 },
+          (_, at) => ({ _id: `d${at}`, text: LONG, n: at, list: [LONG], numbers: [1, 2] })) })
     }
   })
 

@@ -32,11 +32,13 @@ async function startElsewhere (dir, cwd = tmpdir()) {
     const server = await startEmbedded({ dir: ${JSON.stringify(dir)} })
     console.log(server.adminUrl)
     process.on('SIGTERM', () => server.close())`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child =
+    spawn(process.execPath, ['--input-type=module', '-e', script], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
   let errors = ''
   child.stderr.on('data', text => { errors += text })
-  const [url] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => { throw new Error(errors) })])
+  const [url] =
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => { throw new Error(errors) })])
   return { child, url: String(url).trim(), errors: () => errors, exited: once(child, 'exit') }
 }
 
@@ -147,13 +149,20 @@ describe('the embedded server', function () {
     const notes = '_local/_pouch_dependentDbs' // where PouchDB keeps the paths of its indexes
     const victim = join(dir, 'databases', 'victim', 'docs')
     const elsewhere = join(dir, 'elsewhere')
-    const hostile = { dependentDbs: { [victim]: true, [elsewhere]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true } }
+    const hostile = { dependentDbs: {
+      [victim]: true, [elsewhere]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true
+    } }
     const { client, close } = await open({ dir })
     await client('PUT', '/victim')
     await client('PUT', '/victim/doc', { n: 1 })
     await client('PUT', '/victim/_local/lastSeq', { seq: 1e9 })
     await client('PUT', '/db')
-    for (const [method, path, body] of [['PUT', `/db/${notes}`, hostile], ['PUT', `/db/${encodeURIComponent(notes)}`, hostile], ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }], ['POST', '/db', { _id: notes, ...hostile }]]) {
+    for (
+      const [method, path, body] of [['PUT', `/db/${notes}`, hostile],
+        ['PUT', `/db/${encodeURIComponent(notes)}`, hostile],
+        ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }],
+        ['POST', '/db', { _id: notes, ...hostile }]]
+    ) {
       assert.equal((await client(method, path, body)).status, 403, `${method} ${path}`)
     }
     const { status, text } = await client('POST', '/db/_bulk_docs', { docs: [{ _id: notes, ...hostile }] })
@@ -197,7 +206,13 @@ describe('the embedded server', function () {
     const { client } = await open({ dir, designTimeout: 200 })
     await client('PUT', '/db')
     const endless = '(function () { for (;;) {} })'
-    await client('PUT', '/db/_design/d', { shows: { s: endless, later: '(function () { Promise.resolve().then(function () { for (;;) {} }); return "x" })', ok: '(function () { return "ok" })' }, views: { v: { map: '(function (doc) { for (;;) {} })' } }, rewrites: endless })
+    await client('PUT', '/db/_design/d',
+      {
+        shows: {
+          s: endless, later: '(function () { Promise.resolve().then(function () { for (;;) {} }); return "x" })',
+          ok: '(function () { return "ok" })'
+        }, views: { v: { map: '(function (doc) { for (;;) {} })' } }, rewrites: endless
+      })
     await client('PUT', '/db/a', {})
     for (const path of ['_design/d/_show/s', '_design/d/_show/later', '_design/d/_view/v', '_design/d/_rewrite/x']) {
       const { status, json } = await client('GET', `/db/${path}`)
@@ -211,7 +226,10 @@ describe('the embedded server', function () {
 
   it('lets design functions set no headers of its sandbox and of sessions', async () => {
     const { client } = await open({ dir })
-    const headers = { 'X-Own': 'a', 'Set-Cookie': 'AuthSession=x', 'content-security-policy': 'script-src *', 'X-CONTENT-TYPE-OPTIONS': 'none' }
+    const headers = {
+      'X-Own': 'a', 'Set-Cookie': 'AuthSession=x', 'content-security-policy': 'script-src *',
+      'X-CONTENT-TYPE-OPTIONS': 'none'
+    }
     const text = JSON.stringify({ code: 200, headers, body: 'x' })
     await client('PUT', '/db')
     await client('PUT', '/db/_design/d', {
@@ -222,15 +240,24 @@ describe('the embedded server', function () {
     })
     for (const path of ['_show/s', '_list/l/v', '_rewrite/x']) {
       const answer = await client('GET', `/db/_design/d/${path}`)
-      assert.deepEqual([answer.status, answer.headers['x-own'], answer.headers['set-cookie']], [200, 'a', undefined], path)
-      assert.deepEqual([answer.headers['content-security-policy'], answer.headers['x-content-type-options']], ['sandbox', 'nosniff'], path)
+      assert.deepEqual([answer.status, answer.headers['x-own'], answer.headers['set-cookie']],
+        [200, 'a', undefined], path)
+      assert.deepEqual([answer.headers['content-security-policy'], answer.headers['x-content-type-options']],
+        ['sandbox', 'nosniff'], path)
     }
   })
 
   it('keeps design functions away from the process', async () => {
     const { client } = await open({ dir })
     await client('PUT', '/db')
-    await client('PUT', '/db/_design/d', { shows: { s: '(function (doc, req) { return [typeof process, typeof this.constructor.constructor("return typeof process")(), req.constructor.constructor("return typeof process")(), typeof globalThis.setTimeout].join() })' } })
+    await client('PUT', '/db/_design/d',
+      {
+        shows: {
+          s: '(function (doc, req) { return [typeof process, typeof this.constructor.constructor("return typeof ' +
+            'process")(), req.constructor.constructor("return typeof process")(), typeof ' +
+            'globalThis.setTimeout].join() })'
+        }
+      })
     assert.equal((await client('GET', '/db/_design/d/_show/s')).text, 'undefined,string,undefined,undefined')
   })
 })

@@ -6,7 +6,8 @@ describe('sessions of the embedded store', () => {
   let time, sessions
   beforeEach(() => {
     time = 1.7e12
-    sessions = new Sessions(createAccounts({ admin: 'secret' }, { writer: { password: 'w', roles: ['r'] } }), { now: () => time, counted: 2 })
+    sessions = new Sessions(createAccounts({ admin: 'secret' }, { writer: { password: 'w', roles: ['r'] } }),
+      { now: () => time, counted: 2 })
   })
   const find = cookie => sessions.find({ cookie: cookie.split(';')[0] })
 

@@ -59,7 +59,9 @@ for (const { name, open } of openKinds) {
     it('plain-xyz.html shows the tiles as of a time', async () => {
       const page = await visit('plain-xyz.html')
       await page.getByLabel('06:00 UTC').check()
-      await page.waitForFunction(() => [...document.querySelectorAll('#map img.leaflet-tile')].every(tile => /daylight@2024-06-20T06\//.test(/** @type {any} */ (tile).src)))
+      await page.waitForFunction(() => [
+        ...document.querySelectorAll('#map img.leaflet-tile')
+      ].every(tile => /daylight@2024-06-20T06\//.test(/** @type {any} */ (tile).src)))
       await drawn(page)
     })
 
@@ -68,7 +70,9 @@ for (const { name, open } of openKinds) {
       await page.getByText('3 changes in view').waitFor()
       await page.getByRole('slider', { name: 'Time' }).focus()
       await page.keyboard.press('Home')
-      await page.waitForFunction(() => /00:00/.test(document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''))
+      await page.waitForFunction(() => /00:00/.test(
+        document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''
+      ))
       await drawn(page)
     })
 
@@ -79,13 +83,16 @@ for (const { name, open } of openKinds) {
         const before = await page.screenshot()
         await page.getByRole('slider', { name: 'Time' }).focus()
         await page.keyboard.press('Home')
-        await page.waitForFunction(() => /00:00/.test(document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''))
+        await page.waitForFunction(() => /00:00/.test(
+          document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''
+        ))
         await drawn(page)
         assert.notDeepEqual(await page.screenshot(), before)
       })
     }
 
-    it('other-grids.html draws a layer in the coordinate system of its grid, and says where its middle is', async () => {
+    it('other-grids.html draws a layer in the coordinate system of its grid, and ' +
+      'says where its middle is', async () => {
       const page = await visit('other-grids.html')
       assert.deepEqual(await page.locator('#layers option').allTextContents(), ['europe (EuropeanETRS89_LAEAQuad)'])
       await page.getByText(/^EPSG:3035: \d{7}, \d{7}$/).waitFor()
@@ -123,7 +130,14 @@ for (const { name, open } of openKinds) {
       // the feed may begin after the first tiles are drawn: the next version is seen at the latest
       for (let hour = 3; !/is new/.test(await page.locator('#said').textContent()); hour++) {
         assert.ok(hour < 20, 'no news')
-        await writer.write([{ layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${String(hour).padStart(2, '0')}:00:00Z`, bytes: Buffer.concat([bytes, Buffer.from([hour])]) }])
+        await writer.write(
+          [
+            {
+              layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${String(hour).padStart(2, '0')}:00:00Z`,
+              bytes: Buffer.concat([bytes, Buffer.from([hour])])
+            }
+          ]
+        )
         await page.getByText('tile 2/2/1 is new').waitFor({ timeout: 3000 }).catch(() => {})
       }
     })

@@ -50,15 +50,19 @@ for (const { name, open } of openKinds) {
     })
 
     const text = id => page.locator(`#${id}`).textContent()
-    const says = (id, words) => page.waitForFunction(([where, source]) => new RegExp(source).test(document.getElementById(where)?.textContent ?? ''), [id, words])
+    const says = (id, words) => page.waitForFunction(
+      ([where, source]) => new RegExp(source).test(document.getElementById(where)?.textContent ?? ''), [id, words]
+    )
     const button = label => page.getByRole('button', { name: label, exact: true })
     const areas = () => page.locator('#areas label').allTextContents()
-    const move = (...place) => page.evaluate(([lat, lng, zoom]) => { map.setView([lat, lng], zoom, { animate: false }) }, place)
+    const move =
+      (...place) => page.evaluate(([lat, lng, zoom]) => { map.setView([lat, lng], zoom, { animate: false }) }, place)
     const done = async () => +(/^\d+/.exec(await text('progress'))?.[0] ?? 0)
     const choose = label => page.getByLabel(label, { exact: false }).check()
     /** Which tiles the device has in full, read as a map reads them. */
     const readable = () => page.evaluate(async () => {
-      const tiles = [0, 1, 2, 3].flatMap(z => Array.from({ length: 4 ** z }, (_, at) => ({ z, x: at >> z, y: at % 2 ** z })))
+      const tiles =
+        [0, 1, 2, 3].flatMap(z => Array.from({ length: 4 ** z }, (_, at) => ({ z, x: at >> z, y: at % 2 ** z })))
       const found = await Promise.all(tiles.map(({ z, x, y }) => offline.device.head('daylight', z, x, y)))
       return found.filter(head => head?.blob.size === head?.version.bytes && head?.blob.type === 'image/png').length
     })
@@ -66,14 +70,23 @@ for (const { name, open } of openKinds) {
       await page.getByLabel('Name').fill(label)
       await page.getByLabel('Zooms').selectOption(zooms)
       await button('Add').click()
-      await page.waitForFunction(wanted => [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === wanted), label)
+      await page.waitForFunction(
+        wanted => [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === wanted), label
+      )
       await says('size', 'tiles?,')
     }
     /** Changes a tile in the store. */
     async function change (hour) {
       const writer = await Store.open(store.database)
       const { bytes } = await writer.at('daylight', 2, 0, 0, '2024')
-      await writer.write([{ layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${hour}:00:00Z`, bytes: Buffer.concat([bytes, Buffer.from(hour)]) }])
+      await writer.write(
+        [
+          {
+            layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${hour}:00:00Z`,
+            bytes: Buffer.concat([bytes, Buffer.from(hour)])
+          }
+        ]
+      )
     }
 
     it('1, 2: what the map shows gets a name and is listed; nothing is downloaded', async () => {
@@ -126,7 +139,9 @@ for (const { name, open } of openKinds) {
       await says('changed', '^Nothing has changed')
       await page.getByLabel('live').check()
       await change('06')
-      await until(() => page.evaluate(async () => (await offline.device.head('daylight', 2, 2, 1)).version.time === '2024-06-20T06:00:00Z'), { timeout: 40000, what: 'the news' })
+      await until(() => page.evaluate(
+        async () => (await offline.device.head('daylight', 2, 2, 1)).version.time === '2024-06-20T06:00:00Z'
+      ), { timeout: 40000, what: 'the news' })
     })
 
     it('7: an area is removed, and the other one with the same tiles stays whole', async () => {

@@ -14,20 +14,26 @@ export async function serveExamples () {
   const server = createServer(async ({ url = '' }, response) => {
     const name = path.basename(new URL(url, 'http://x').pathname)
     const bytes = pages.get(name)?.html ?? await readFile(path.join(folder, name)).catch(() => null)
-    response.writeHead(bytes ? 200 : 404, { 'Content-Type': types[path.extname(name)] ?? 'text/plain', ...pages.get(name)?.headers }).end(bytes ?? '')
+    response.writeHead(bytes ? 200 : 404,
+      { 'Content-Type': types[path.extname(name)] ?? 'text/plain', ...pages.get(name)?.headers }).end(bytes ?? '')
   })
   await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { url: `http://127.0.0.1:${port}`, pages, close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+  return { url: `http://127.0.0.1:${port}`, pages, close: () =>
+    new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
 }
 
 const LIBRARY = /^https:\/\/unpkg\.com\/([\w-]+)@([\d.]+)\/(.+)$/
 
-/** What examples load from a public server comes from node_modules, in the same version. @param {import('playwright-core').Page} page */
+/**
+ * What examples load from a public server comes from node_modules, in the same version.
+ * @param {import('playwright-core').Page} page
+ */
 export const serveLibraries = page => page.context().route(LIBRARY, async (route, request) => {
   const [, name, version, file] = /** @type {RegExpExecArray} */ (LIBRARY.exec(request.url()))
   const library = new URL(`../../node_modules/${name}/`, import.meta.url)
   const { version: here } = JSON.parse(await readFile(new URL('package.json', library), 'utf8'))
   if (here !== version) return route.fulfill({ status: 404, body: `${version}: ${here} is installed` })
-  await route.fulfill({ contentType: types[path.extname(file)] ?? 'text/javascript', headers: { 'access-control-allow-origin': '*' }, body: await readFile(new URL(file, library)) })
+  await route.fulfill({ contentType: types[path.extname(file)] ??
+    'text/javascript', headers: { 'access-control-allow-origin': '*' }, body: await readFile(new URL(file, library)) })
 })

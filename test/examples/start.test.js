@@ -8,7 +8,8 @@ import { drawn } from './drawn.js'
 import { serveExamples, serveLibraries } from './server.js'
 
 const text = await readFile(new URL('../../docs/client.md', import.meta.url), 'utf8')
-const snippets = [...text.matchAll(/```html\n([^]*?)```/g)].map(([, html]) => html).filter(html => html.includes('<div id="map"'))
+const snippets = [...text.matchAll(/```html\n([^]*?)```/g)].map(([, html]) => html)
+  .filter(html => html.includes('<div id="map"'))
 
 describe('the pages of docs/client.md', function () {
   this.timeout(60000)
@@ -29,7 +30,11 @@ describe('the pages of docs/client.md', function () {
   })
 
   const open = async (html, headers = {}) => {
-    server.pages.set('start.html', { headers, html: `<!doctype html><link rel="icon" href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}` })
+    server.pages.set('start.html',
+      {
+        headers,
+        html: `<!doctype html><link rel="icon" href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}`
+      })
     const view = await openPage(browser)
     await serveLibraries(view.page)
     await view.page.goto(`${server.url}/start.html`)
@@ -55,10 +60,17 @@ describe('the pages of docs/client.md', function () {
 
   it('work under the content security policy that the page asks for', async () => {
     const { origin } = new URL(store.url)
-    assert.ok(['`connect-src STORE`', '`img-src STORE blob: data:`', '`script-src STORE`', '`style-src STORE`'].every(part => text.includes(part)))
+    assert.ok(['`connect-src STORE`', '`img-src STORE blob: data:`',
+      '`script-src STORE`', '`style-src STORE`'].every(part => text.includes(part)))
     // 'unsafe-inline' for the script in the page, and hence nothing of it for styles
-    const policy = `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; connect-src ${origin}`
-    const { page, errors, close } = await open(`<link rel="stylesheet" href="${store.viewer}viewer.css">${snippets[0].replace(' style="height: 100vh"', '')}`, { 'Content-Security-Policy': policy })
+    const policy =
+      `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; connect-src ${origin}`
+    const {
+      page, errors, close
+    } = await open(
+      `<link rel="stylesheet" href="${store.viewer}viewer.css">${snippets[0].replace(' style="height: 100vh"', '')}`,
+      { 'Content-Security-Policy': policy }
+    )
     try {
       await page.evaluate(() => { /** @type {any} */ (document.getElementById('map')).style.height = '100vh' })
       await drawn(page)

@@ -26,12 +26,15 @@ export const openKinds = kinds.map(({ name, open }) => ({
  */
 async function allowAll (database) {
   const { couch } = await Store.open(database)
-  const ask = (key, request) => couch.request({ path: `_node/_local/_config/${key}`, server: true, raw: true, ...request })
+  const ask =
+    (key, request) => couch.request({ path: `_node/_local/_config/${key}`, server: true, raw: true, ...request })
   /** @type {[string, string | null][]} */
   const before = []
-  const set = (key, value) => ask(key, value === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(value) })
+  const set =
+    (key, value) => ask(key, value === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(value) })
   for (const [key, value] of Object.entries(SETTINGS)) {
-    before.push([key, await ask(key, { parse: bytes => JSON.parse(bytes.toString()) }).catch(error => { if (error.details?.status === 404) return null; throw error })])
+    before.push([key, await ask(key, { parse: bytes => JSON.parse(bytes.toString()) })
+      .catch(error => { if (error.details?.status === 404) return null; throw error })])
     await set(key, value)
   }
   return async () => { for (const [key, value] of before) await set(key, value) }

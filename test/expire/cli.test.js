@@ -22,7 +22,8 @@ describe('expired tiles on the command line', () => {
     const unasked = await run('prune', 'osm', '--expired')
     assert.deepEqual([unasked.code, /NOT_CONFIRMED/.test(unasked.err)], [1, true])
     const asked = await runAtTerminal(['prune', 'osm', '--expired', '--db', map.url], 'no')
-    assert.match(asked.err, /^3 tiles have expired \(.*\) and would be removed\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
+    assert.match(asked.err,
+      /^3 tiles have expired \(.*\) and would be removed\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
     const limited = await runAtTerminal(['prune', 'osm', '--expired', '--limit', '2', '--db', map.url], 'no')
     assert.match(limited.err, /^3 tiles have expired \(.*\); 2 of them would be removed\.\n/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])
@@ -40,10 +41,13 @@ describe('expired tiles on the command line', () => {
 
   it('refuse options that do not go together', async () => {
     for (const argv of [
-      ['prune', '--expired'], ['prune', 'osm', '--all', '--expired'], ['prune', 'osm', '--with-past'], ['prune', 'osm', '--limit', '3'],
-      ['prune', 'osm', '--expired', '--keep-last', '3'], ['prune', 'osm', '--expired', '--live', '--dry-run'], ['prune', 'osm', 'relief'],
+      ['prune', '--expired'], ['prune', 'osm', '--all', '--expired'],
+      ['prune', 'osm', '--with-past'], ['prune', 'osm', '--limit', '3'],
+      ['prune', 'osm', '--expired', '--keep-last', '3'], ['prune', 'osm', '--expired', '--live', '--dry-run'],
+      ['prune', 'osm', 'relief'],
       ['seed', '--expired'], ['seed', 'osm', '--live'], ['seed', '--all'], ['seed', 'osm', '--expired', '--zoom', '3'],
-      ['seed', 'osm', '--expired', '--failed', 'x'], ['copy', 'osm', 'b', '--move', '--zoom', '3'], ['copy', 'osm', '--move'], ['copy', 'osm', 'b', '--purge']
+      ['seed', 'osm', '--expired', '--failed', 'x'], ['copy', 'osm', 'b', '--move', '--zoom', '3'],
+      ['copy', 'osm', '--move'], ['copy', 'osm', 'b', '--purge']
     ]) {
       const { code, err } = await run(...argv)
       assert.match(err, /\[BAD_OPTION\]/, argv.join(' '))

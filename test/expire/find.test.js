@@ -18,7 +18,8 @@ onEachStore('what has expired', backend => {
     { image: null } // 4: gone, alone
   ]
   const twisted = [
-    { expires: 'soon' }, { expires: '2024-02-30T00:00:00Z' }, { expires: 12 }, { expires: null }, { expires: '2024-03-01' },
+    { expires: 'soon' }, { expires: '2024-02-30T00:00:00Z' }, { expires: 12 },
+    { expires: null }, { expires: '2024-03-01' },
     { stored: 'yesterday' }, { stored: undefined }, { stored: 7, expires: at(20) }, { stored: '2024-13-01T00:00:00Z' }
   ] // from 10 on
 
@@ -26,11 +27,13 @@ onEachStore('what has expired', backend => {
   async function gatewaySays (now, layer) {
     const { rows } = await map.store.couch.request({ path: '_all_docs', qs: { startkey: 'osm:', endkey: 'osm;' } })
     const found = await map.store.couch.docs(rows.map(({ id }) => id), { attachments: true })
-    return found.map(({ doc }) => entryOf(doc).fit(layer, upstream)).filter(({ freshUntil, bytes }) => bytes && !(now < freshUntil)).map(({ id }) => id).sort()
+    return found.map(({ doc }) => entryOf(doc).fit(layer, upstream))
+      .filter(({ freshUntil, bytes }) => bytes && !(now < freshUntil)).map(({ id }) => id).sort()
   }
 
   const list = (options = {}) => expire(map.store, { action: 'remove', dryRun: true, ...options })
-  const commandSays = async (now, options) => (await list({ now: () => now, layers: ['osm'], ...options })).listed.map(({ id }) => id).sort()
+  const commandSays = async (now, options) => (await list({ now: () => now, layers: ['osm'], ...options }))
+    .listed.map(({ id }) => id).sort()
 
   before(async function () {
     this.timeout(30000)
@@ -39,7 +42,9 @@ onEachStore('what has expired', backend => {
     await map.write(twisted.map((_, index) => map.tile(10 + index)))
     // a tile with a past that expired long ago, and one that is gone
     await map.write([map.tile(20, { image: 1, expires: at(1) }), map.tile(21, { image: 1, expires: at(1) })])
-    await map.write([map.tile(20, { time: at(5), image: 2 }), map.tile(21, { time: at(5), image: null, expires: at(30) })], at(5))
+    await map.write(
+      [map.tile(20, { time: at(5), image: 2 }), map.tile(21, { time: at(5), image: null, expires: at(30) })], at(5)
+    )
     // nobody who validates lets other programs write nonsense: it is of before
     const { couch } = map.store
     const validation = await couch.get('_design/tiles')
@@ -49,7 +54,8 @@ onEachStore('what has expired', backend => {
 
   it('is the same for the command and the gateway, the second before, at it, and the second after', async () => {
     const doc = { ttl: HOUR }
-    const moments = [-6, -5, -4, 0, 1, 9, 10, 11, 19, 20, 21, 30, HOUR - 1, HOUR, HOUR + 1, HOUR + 5, 2 * HOUR - 1, 2 * HOUR, 2 * HOUR + 1]
+    const moments = [-6, -5, -4, 0, 1, 9, 10, 11, 19, 20, 21, 30,
+      HOUR - 1, HOUR, HOUR + 1, HOUR + 5, 2 * HOUR - 1, 2 * HOUR, 2 * HOUR + 1]
     const seen = new Set()
     for (const seconds of moments) {
       const says = await gatewaySays(Date.parse(at(seconds)), doc)
@@ -78,7 +84,8 @@ onEachStore('what has expired', backend => {
     const all = await commandSays(at(9 * HOUR))
     assert.deepEqual(await commandSays(at(9 * HOUR), { limits: { page: 2 } }), all)
     assert.deepEqual(await commandSays(at(9 * HOUR), { limits: { page: 3 } }), all)
-    assert.deepEqual(await commandSays(at(9 * HOUR), { layers: undefined }), [...all, 'other:6:0:0', 'other:6:1:0'].sort())
+    assert.deepEqual(await commandSays(at(9 * HOUR), { layers: undefined }),
+      [...all, 'other:6:0:0', 'other:6:1:0'].sort())
     const { expired, listed, gone } = await list({ now: () => at(9 * HOUR), layers: ['osm'], limit: 2 })
     assert.deepEqual([expired, listed.length, gone], [all.length, 2, 2], 'all are counted, some are listed')
     assert.deepEqual(await commandSays(at(9 * HOUR), { before: at(10) }), ['osm:6:3:0'])

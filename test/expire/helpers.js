@@ -13,15 +13,25 @@ export const at = seconds => addSeconds(T, seconds)
 export function useExpiry (backend) {
   const context = Object.assign(useStore(backend, { once: true, published: true }), {
     /** @param {number} x @param {Record<string, any>} [fields] @param {string} [layer] */
-    tile: (x, { time = T, image = x, ...fields } = {}, layer = 'osm') => ({ layer, z: 6, x, y: 0, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }),
+    tile: (x, { time = T, image = x, ...fields } = {}, layer = 'osm') => (
+      { layer, z: 6, x, y: 0, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }
+    ),
     /** @param {any[]} tiles @param {string} [stored] */
     write: (tiles, stored = T) => context.store.write(tiles, { stored }),
-    /** Changes a document behind everybody's back, as another program would. @param {number} x @param {Record<string, any>} fields */
+    /**
+     * Changes a document behind everybody's back, as another program would.
+     * @param {number} x
+     * @param {Record<string, any>} fields
+     */
     twist: (x, fields) => context.store.couch.update(`osm:6:${x}:0`, doc => ({ ...doc, ...fields })),
     /** The history of a tile, in words: `T+0 5`. @param {number} x */
     async history (x) {
       const versions = await context.store.versions('osm', 6, x, 0)
-      return versions.map(({ time, gone, current, expires }) => [(Date.parse(time) - Date.parse(T)) / 1000, gone ? 'gone' : 'tile', ...(current ? ['head'] : []), ...(current && expires ? [(Date.parse(expires) - Date.parse(T)) / 1000] : [])].join(' '))
+      return versions.map(
+        ({ time, gone, current, expires }) => [(Date.parse(time) - Date.parse(T)) / 1000,
+          gone ? 'gone' : 'tile', ...(current ? ['head'] : []),
+          ...(current && expires ? [(Date.parse(expires) - Date.parse(T)) / 1000] : [])].join(' ')
+      )
     }
   })
   return context

@@ -20,8 +20,10 @@ onEachStore('refreshing what has expired', backend => {
 
   const ago = seconds => addSeconds(now(), -seconds)
   const columns = Array.from({ length: 8 }, (_, x) => x)
-  const refresh = ({ seeding = {}, ...options } = {}) => expire(store, { action: 'refresh', layers: [layer], seeding: { networks: LOOPBACK, fetching: QUICK, ...seeding }, ...options })
-  const counts = ({ expired, changed, unchanged, missing, failed, left }) => ({ expired, changed, unchanged, missing, failed, left })
+  const refresh = ({ seeding = {}, ...options } = {}) => expire(store,
+    { action: 'refresh', layers: [layer], seeding: { networks: LOOPBACK, fetching: QUICK, ...seeding }, ...options })
+  const counts =
+    ({ expired, changed, unchanged, missing, failed, left }) => ({ expired, changed, unchanged, missing, failed, left })
   const head = async x => (await store.versions(layer, 3, x, 2)).at(-1)
 
   let layers = 0
@@ -31,8 +33,11 @@ onEachStore('refreshing what has expired', backend => {
     upstream.epoch = 0
     upstream.requests.length = 0
     layer = `map${layers++}`
-    await store.defineLayer(layer, { tileSize: 64, ttl: 10 * DAY, upstream: { url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, negative: 60 } })
-    const versions = await Promise.all(columns.map(async x => ({ layer, z: 3, x, y: 2, time: ago(7 * DAY), bytes: await upstream.tile(3, x, 2), expires: ago(DAY) })))
+    await store.defineLayer(layer,
+      { tileSize: 64, ttl: 10 * DAY, upstream: { url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, negative: 60 } })
+    const versions = await Promise.all(columns.map(
+      async x => ({ layer, z: 3, x, y: 2, time: ago(7 * DAY), bytes: await upstream.tile(3, x, 2), expires: ago(DAY) })
+    ))
     await store.write(versions, { stored: ago(7 * DAY) })
   })
 
@@ -51,7 +56,8 @@ onEachStore('refreshing what has expired', backend => {
   })
 
   it('names failures and tries them again; missing tiles stay; gone tiles are fetched', async () => {
-    await store.write([{ layer, z: 3, x: 7, y: 2, time: ago(DAY), gone: true, expires: ago(DAY) }], { stored: ago(DAY) })
+    await store.write([{ layer, z: 3, x: 7, y: 2, time: ago(DAY), gone: true, expires: ago(DAY) }],
+      { stored: ago(DAY) })
     upstream.behave({ status: ({ x }) => x === 1 ? 500 : 404, only: ({ x }) => x === 1 || x === 2 })
     const tally = await refresh()
     assert.deepEqual(counts(tally), { expired: 8, changed: 1, unchanged: 5, missing: 1, failed: 1, left: 0 })
@@ -61,20 +67,23 @@ onEachStore('refreshing what has expired', backend => {
     assert.deepEqual(counts(await refresh()), { expired: 2, changed: 0, unchanged: 2, missing: 0, failed: 0, left: 0 })
   })
 
-  it('a layer without an upstream is an error if it is named, and skipped with --all; an upstream that is away is given up for now', async () => {
+  it('a layer without an upstream is an error if it is named, and skipped with --all; an upstream that is away is ' +
+    'given up for now', async () => {
     await store.defineLayer('still', { ttl: 1 })
     await store.defineLayer('shy', { ttl: 1, upstream: { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' } })
     await assert.rejects(refresh({ layers: ['still'] }), { code: 'NO_UPSTREAM' })
     await assert.rejects(refresh({ layers: [layer, 'shy'] }), { code: 'SEED_FORBIDDEN' })
     await upstream.close()
     const tally = await refresh({ layers: undefined, seeding: { fetching: { ...QUICK, giveUpAfter: 0.1 } } })
-    assert.deepEqual(tally.skipped.map(({ layer: name, code }) => `${name} ${code}`), ['shy SEED_FORBIDDEN', 'still NO_UPSTREAM'])
+    assert.deepEqual(tally.skipped.map(({ layer: name, code }) => `${name} ${code}`),
+      ['shy SEED_FORBIDDEN', 'still NO_UPSTREAM'])
     assert.deepEqual(tally.troubles.map(({ code }) => code), ['UPSTREAM_UNREACHABLE'])
     assert.equal(tally.left, 8)
     await upstream.start()
   })
 
-  it('runs live: two of them and a gateway at once, an upstream that returns, tiles that expire meanwhile', async () => {
+  it('runs live: two of them and a gateway at once, an upstream that returns, ' +
+    'tiles that expire meanwhile', async () => {
     const service = await openService(url)
     const stop = new AbortController()
     const seeding = { fetching: { ...QUICK, giveUpAfter: 0.05 } }
@@ -89,8 +98,14 @@ onEachStore('refreshing what has expired', backend => {
       return (await head(x)).expires > now()
     }, { what: `tile ${x} to be refreshed` })))
     // one that expires in a moment
-    await store.write([{ layer, z: 2, x: 1, y: 1, time: ago(DAY), bytes: await upstream.tile(2, 1, 1, { epoch: 0 }), expires: addSeconds(now(), 1) }])
-    await until(async () => (await store.versions(layer, 2, 1, 1)).at(-1).expires > addSeconds(now(), 60), { timeout: 20000, what: 'what expired meanwhile' })
+    await store.write(
+      [
+        { layer, z: 2, x: 1, y: 1, time: ago(DAY), bytes: await upstream.tile(2,
+          1, 1, { epoch: 0 }), expires: addSeconds(now(), 1) }
+      ]
+    )
+    await until(async () => (await store.versions(layer, 2, 1, 1)).at(-1).expires > addSeconds(now(), 60),
+      { timeout: 20000, what: 'what expired meanwhile' })
     stop.abort()
     const tallies = await Promise.all(running)
     await service.close()

@@ -19,14 +19,16 @@ onEachStore('removing what has expired', backend => {
 
   /** One tile, as another edition has it. */
   const sourceOf = x => /** @type {any} */ ({
-    name: 'memory', fields: { format: 'png' }, async * tiles () { yield { z: 6, x, y: 0, read: async () => png(x) } }, async close () {}
+    name: 'memory', fields: { format: 'png' }, async * tiles () { yield { z: 6, x, y: 0, read: async () => png(x) } },
+    async close () {}
   })
 
   it('a tile without a past is removed; one with a past is gone from when it expired, and fetched again', async () => {
     await map.store.defineLayer('osm', { ttl: HOUR })
     await map.write([map.tile(1, { image: 7, time: at(-100) })], at(-100))
     await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: at(2 * HOUR) })])
-    await map.write([map.tile(2, { time: at(90000), image: 8, expires: at(10) })]) // a map of tomorrow, which expires today
+    // a map of tomorrow, which expires today
+    await map.write([map.tile(2, { time: at(90000), image: 8, expires: at(10) })])
     const planned = await remove(HOUR, { dryRun: true })
     assert.deepEqual(await map.history(0), ['0 tile head'])
     const done = await remove(HOUR)
@@ -48,9 +50,11 @@ onEachStore('removing what has expired', backend => {
   })
 
   it('with the past, nothing of a tile stays; a limit limits the tiles', async () => {
-    await map.write([map.tile(10, { expires: at(1), image: 5, time: at(-9) }), map.tile(11, { expires: at(1) }), map.tile(12, { expires: at(2) })])
+    await map.write([map.tile(10, { expires: at(1), image: 5, time: at(-9) }),
+      map.tile(11, { expires: at(1) }), map.tile(12, { expires: at(2) })])
     await map.write([map.tile(10, { expires: at(1) })])
-    assert.deepEqual(counts(await remove(3, { withPast: true, limit: 2 })), { expired: 2, removed: 2, ended: 0, changed: 0, refused: 0 })
+    assert.deepEqual(counts(await remove(3, { withPast: true, limit: 2 })),
+      { expired: 2, removed: 2, ended: 0, changed: 0, refused: 0 })
     assert.deepEqual([await map.history(10), await map.history(11), await map.history(12)], [[], [], ['0 tile head 2']])
     await remove(3)
   })
@@ -63,9 +67,11 @@ onEachStore('removing what has expired', backend => {
     await map.write([tile(60, { time: at(10) })])
     await load(map.store, sourceOf(61), { layer: 'survey', time: at(12) })
     assert.equal((await remove(20, { layers: ['survey'] })).ended, 2)
-    const shown = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code)).time ?? 'TILE_NOT_FOUND'
+    const shown = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code))
+      .time ?? 'TILE_NOT_FOUND'
     for (let time = 0; time < 2; time++) {
-      assert.deepEqual([await shown(60, 10), await shown(60, 11), await shown(61, 12), await shown(61, 13)], [T, 'TILE_NOT_FOUND', T, 'TILE_NOT_FOUND'])
+      assert.deepEqual([await shown(60, 10), await shown(60, 11), await shown(61, 12), await shown(61, 13)],
+        [T, 'TILE_NOT_FOUND', T, 'TILE_NOT_FOUND'])
       await resolve(map.store)
     }
   })
@@ -74,7 +80,8 @@ onEachStore('removing what has expired', backend => {
     await map.write([map.tile(62, { expires: at(5), image: 1 })])
     await map.write([map.tile(62, { time: at(2) })])
     await removeEdition(map.store, 'osm', at(2))
-    assert.deepEqual(counts(await remove(6, { layers: ['osm'] })), { expired: 1, removed: 1, ended: 0, changed: 0, refused: 0 })
+    assert.deepEqual(counts(await remove(6, { layers: ['osm'] })),
+      { expired: 1, removed: 1, ended: 0, changed: 0, refused: 0 })
     assert.deepEqual(await map.history(62), [])
     await checkInvariants(map.url)
   })
@@ -85,14 +92,18 @@ onEachStore('removing what has expired', backend => {
     await map.write(Array.from({ length: 6 }, (_, x) => map.tile(40 + x, { expires: at(5) })))
     const both = await Promise.all([remove(6, { limits: { past: 3 } }), remove(6, { limits: { past: 4 } })])
     assert.ok(both[0].ended + both[1].ended >= 6)
-    for (let x = 20; x < 32; x++) assert.deepEqual(await map.history(x), x % 2 ? ['-50 tile', '0 tile', '5 gone head 5'] : ['-50 tile head'])
+    for (let x = 20; x < 32; x++) {
+      assert.deepEqual(await map.history(x), x % 2 ? ['-50 tile', '0 tile', '5 gone head 5'] : ['-50 tile head'])
+    }
     for (let x = 40; x < 46; x++) assert.deepEqual(await map.history(x), [])
     await checkInvariants(map.url)
   }).timeout(20000)
 
   it('leaves alone what a gateway refreshed between the look and the step, with a past or without', async () => {
     await map.write([map.tile(50, { image: 1, time: at(-50) }), map.tile(52, { image: 1, time: at(-50) })])
-    await map.write([map.tile(50, { expires: at(5) }), map.tile(51, { expires: at(5) }), map.tile(52, { expires: at(5) })])
+    await map.write(
+      [map.tile(50, { expires: at(5) }), map.tile(51, { expires: at(5) }), map.tile(52, { expires: at(5) })]
+    )
     const { couch } = map.store
     const { queries } = couch
     // the past is looked up after the heads were judged: now the gateway is quicker

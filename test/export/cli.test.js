@@ -15,7 +15,8 @@ onEachStore('tilecouch export', backend => {
   it('prints what was written', async () => {
     const { code, out, err } = await go('osm@2022', at('out.mbtiles'), '-z', '0-3')
     assert.deepEqual([code, err], [0, ''])
-    assert.match(out, /^osm@2022 -> .*out\.mbtiles: \d+ tiles of zoom \d-3 in \d+:\d\d \([\d,]+\/s\)\n {2}[\d.]+ kB of tiles: \d+ written\n {2}The file has [\d.]+ kB: \d+ different images, each in it once\n$/)
+    assert.match(out,
+      /^osm@2022 -> .*out\.mbtiles: \d+ tiles of zoom \d-3 in \d+:\d\d \([\d,]+\/s\)\n {2}[\d.]+ kB of tiles: \d+ written\n {2}The file has [\d.]+ kB: \d+ different images, each in it once\n$/)
     const folderRun = await go('osm', at('out'), '--scheme', 'tms')
     assert.match(folderRun.out, /Rows count from the south \(TMS\)/)
     assertSame(await contentsOf(at('out'), { tms: true }), expected())
@@ -26,8 +27,11 @@ onEachStore('tilecouch export', backend => {
   it('prints one object with --json', async () => {
     const { code, out, err } = await go('osm', at('out.pmtiles'), '--json', '--bbox', '-180,0,0,85')
     assert.deepEqual([code, err], [0, ''])
-    const { layer, target, format, tiles, written, kept, missing, removed, size, types, seconds, minzoom, maxzoom, bounds } = JSON.parse(out)
-    assert.deepEqual([layer, target, format, kept, missing, removed, types], ['osm', at('out.pmtiles'), 'pmtiles', 0, 0, 0, { 'image/png': tiles }])
+    const {
+      layer, target, format, tiles, written, kept, missing, removed, size, types, seconds, minzoom, maxzoom, bounds
+    } = JSON.parse(out)
+    assert.deepEqual([layer, target, format, kept, missing, removed, types],
+      ['osm', at('out.pmtiles'), 'pmtiles', 0, 0, 0, { 'image/png': tiles }])
     assert.ok(written === tiles && size > 0 && seconds >= 0 && minzoom >= 0 && maxzoom === 5 && bounds.length === 4)
   })
 
@@ -36,7 +40,8 @@ onEachStore('tilecouch export', backend => {
     assert.equal(code, 0, err)
     assert.match(err, /osm@2022-06-01T12:30:00Z -> .*h-2022-06-01T123000Z\.pmtiles \(2 of 3\)\n/)
     assert.match(out, /^osm: 3 editions in .*\n {2}target +tiles +written +there already +size\n/)
-    assert.deepEqual(readdirSync(folder.dir), ['h-2021-05-01.pmtiles', 'h-2022-06-01T123000Z.pmtiles', 'h-2023-07-01.pmtiles'])
+    assert.deepEqual(readdirSync(folder.dir),
+      ['h-2021-05-01.pmtiles', 'h-2022-06-01T123000Z.pmtiles', 'h-2023-07-01.pmtiles'])
     const again = await go('osm', at('h-{time}.pmtiles'), '--history', '--json')
     assert.deepEqual([JSON.parse(again.out).exports, JSON.parse(again.out).skipped.length, again.err], [[], 3, ''])
   })
@@ -88,7 +93,8 @@ onEachStore('tilecouch export', backend => {
     for (const name of ['out.zip', 'out.tar', 'out.tar.gz', 'out.tgz']) {
       const { code, err } = await go('osm', at(name))
       assert.equal(code, 1)
-      assert.match(err, /\[TARGET_UNKNOWN\]\n.*a folder, \.mbtiles or \.pmtiles\. For a zip or tar, export a folder and pack it\.\n$/)
+      assert.match(err,
+        /\[TARGET_UNKNOWN\]\n.*a folder, \.mbtiles or \.pmtiles\. For a zip or tar, export a folder and pack it\.\n$/)
     }
   })
 

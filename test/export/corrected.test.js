@@ -1,4 +1,5 @@
-// Exports of an edition that was removed and loaded again, corrected: images of the same size for the same time are other images.
+// Exports of an edition that was removed and loaded again, corrected: images of the same size for the same time are
+// other images.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -10,7 +11,8 @@ import { useFolder } from '../support/folder.js'
 const T = '2022-03-01T00:00:00Z'
 const SIDE = 20
 
-const tiles = seed => Array.from({ length: SIDE * SIDE }, (_, at) => ({ layer: 'osm', z: 5, x: at % SIDE, y: Math.floor(at / SIDE), time: T, bytes: noiseTile(seed + at, 1000) }))
+const tiles = seed => Array.from({ length: SIDE * SIDE }, (_,
+  at) => ({ layer: 'osm', z: 5, x: at % SIDE, y: Math.floor(at / SIDE), time: T, bytes: noiseTile(seed + at, 1000) }))
 
 onEachStore('exports of an edition that is corrected', backend => {
   const folder = useFolder()
@@ -53,7 +55,8 @@ onEachStore('exports of an edition that is corrected', backend => {
       const out = path.join(folder.dir, name)
       const stop = new AbortController()
       const onProgress = ({ written }) => { if (written >= SIDE) stop.abort() }
-      await assert.rejects(exportLayer(store, 'osm', out, { signal: stop.signal, onProgress, concurrency: 1 }), { code: 'ABORTED' })
+      await assert.rejects(exportLayer(store, 'osm', out, { signal: stop.signal, onProgress, concurrency: 1 }),
+        { code: 'ABORTED' })
       await load(seed)
       const { written, kept } = await exportLayer(store, 'osm', out)
       assert.deepEqual([written, kept], [SIDE * SIDE, 0])

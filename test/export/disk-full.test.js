@@ -47,7 +47,8 @@ onEachStore('an export onto a full disk', backend => {
 
   /** Leaves so much room. */
   async function fill (bytes) {
-    for (let round = 0; round < 3; round++) { // SQLite's files are closed with their garbage, and their room is free only then
+    // SQLite's files are closed with their garbage, and their room is free only then
+    for (let round = 0; round < 3; round++) {
       collectGarbage()
       await new Promise(resolve => { setImmediate(resolve) })
     }
@@ -74,13 +75,18 @@ onEachStore('an export onto a full disk', backend => {
           if (target === 'out') assert.ok(!filesBelow(at('out')).includes('metadata.json'))
           for (const name of target === 'out' ? filesBelow(at('out')) : []) {
             const tile = /^(.*)\.png$/.exec(name)
-            if (tile) assertSame(new Map([['x', (await contentsOf(at('out'))).get(tile[1])]]), new Map([['x', wanted.get(tile[1])]]), name)
+            if (tile) {
+              assertSame(new Map([['x', (await contentsOf(at('out'))).get(tile[1])]]),
+                new Map([['x', wanted.get(tile[1])]]), name)
+            }
             if (tile) break
           }
         } else assert.ok(room > 1)
         rmSync(at('hog'))
         const { kept } = await exportLayer(store, 'osm', at(target), { force: !failed })
-        if (room === 0.85 && ['out', 'out.mbtiles'].includes(target)) assert.ok(kept > 0, 'what was written before is kept')
+        if (room === 0.85 && ['out', 'out.mbtiles'].includes(target)) {
+          assert.ok(kept > 0, 'what was written before is kept')
+        }
         assertSame(await contentsOf(at(target), { asked: wanted.keys() }), wanted)
         assert.deepEqual(readdirSync(dir), [target])
       })

@@ -19,7 +19,9 @@ onEachStore('an export into a folder', backend => {
 
   it('gives each file the time of its version', async () => {
     await run({ time: '2022' })
-    for (const [name, { time }] of shownAt('2022')) assert.equal(statSync(path.join(out(), `${name}.png`)).mtimeMs, Date.parse(time), name)
+    for (const [name, { time }] of shownAt('2022')) {
+      assert.equal(statSync(path.join(out(), `${name}.png`)).mtimeMs, Date.parse(time), name)
+    }
   })
 
   it('changes nothing when it is run again', async () => {
@@ -30,7 +32,8 @@ onEachStore('an export into a folder', backend => {
     for (const [name, inode] of before) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
   })
 
-  it('changes it to any other time, forwards and backwards: writes only differences, removes what is gone', async function () {
+  it('changes it to any other time, forwards and backwards: writes only ' +
+    'differences, removes what is gone', async function () {
     this.timeout(60000)
     let before = new Map()
     for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
@@ -59,14 +62,19 @@ onEachStore('an export into a folder', backend => {
     await run({ time: '2021' })
     // 5/0/0 goes with the second edition: one file there is its old version, the others are somebody's
     assert.ok(expected('2021').has('5/0/0') && !expected('2022').has('5/0/0'))
-    const foreign = { '5/0/0.jpg': 'a drawing', '5/0/notes.txt': 'x', '5/0/0.png.bak': 'x', '9/1/1.png': 'elsewhere', 'index.html': 'x', '5/99/7.png': png(1) }
+    const foreign = {
+      '5/0/0.jpg': 'a drawing', '5/0/notes.txt': 'x', '5/0/0.png.bak': 'x',
+      '9/1/1.png': 'elsewhere', 'index.html': 'x', '5/99/7.png': png(1)
+    }
     for (const [name, content] of Object.entries(foreign)) {
       mkdirSync(path.dirname(path.join(out(), name)), { recursive: true })
       writeFileSync(path.join(out(), name), content)
     }
     await run({ time: '2022' })
     assert.ok(!existsSync(path.join(out(), '5/0/0.png')))
-    for (const [name, content] of Object.entries(foreign)) assert.deepEqual(readFileSync(path.join(out(), name)), Buffer.from(content), name)
+    for (const [name, content] of Object.entries(foreign)) {
+      assert.deepEqual(readFileSync(path.join(out(), name)), Buffer.from(content), name)
+    }
     // and one that has the place of an old version, but is not it
     await run({ time: '2021' })
     writeFileSync(path.join(out(), '5/0/0.png'), 'my own now')
@@ -98,10 +106,12 @@ onEachStore('an export into a folder', backend => {
 
   it('refuses a folder with another layer, or with rows the other way round', async () => {
     await run()
-    await assert.rejects(run({ scheme: 'tms', force: true }), { code: 'TARGET_EXISTS', message: /the layer osm, with rows from the north \(xyz\)/ })
+    await assert.rejects(run({ scheme: 'tms', force: true }),
+      { code: 'TARGET_EXISTS', message: /the layer osm, with rows from the north \(xyz\)/ })
     await context.store.write([{ layer: 'other', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await context.store.defineLayer('other', {})
-    await assert.rejects(exportLayer(context.store, 'other', out(), { force: true }), { code: 'TARGET_EXISTS', message: /osm/ })
+    await assert.rejects(exportLayer(context.store, 'other', out(), { force: true }),
+      { code: 'TARGET_EXISTS', message: /osm/ })
     assertSame(await contentsOf(out()), expected())
   })
 
@@ -142,9 +152,11 @@ onEachStore('an export into a folder', backend => {
   })
 
   it('takes the old file away when the type of a tile has changed', () => withStore(backend, async store => {
-    const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), Buffer.alloc(300, 7), Buffer.from([0xff, 0xd9])])
+    const jpeg =
+      Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), Buffer.alloc(300, 7), Buffer.from([0xff, 0xd9])])
     await store.defineLayer('osm', {})
-    await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }, { layer: 'osm', z: 1, x: 0, y: 1, time: EDITIONS[0], bytes: png(2) }])
+    await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) },
+      { layer: 'osm', z: 1, x: 0, y: 1, time: EDITIONS[0], bytes: png(2) }])
     await publish(store, {})
     await exportLayer(store, 'osm', out())
     await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[1], bytes: jpeg }])
@@ -155,8 +167,11 @@ onEachStore('an export into a folder', backend => {
   it('may be of maps from before there were times of files', () => withStore(backend, async store => {
     await store.defineLayer('osm', {})
     const tiles = [['1850-01-01T00:00:00Z', 1], ['1901-01-01T00:00:00Z', 2], ['1960-01-01T00:00:00Z', 3]]
-    for (const [index, [time, seed]] of tiles.entries()) await store.write([{ layer: 'osm', z: 2, x: index, y: 0, time, bytes: png(seed) }])
-    await store.write([{ layer: 'osm', z: 2, x: 0, y: 0, time: '1870-01-01T00:00:00Z', gone: true }, { layer: 'osm', z: 2, x: 2, y: 0, time: '1970-01-01T00:00:00Z', gone: true }])
+    for (const [index, [time, seed]] of tiles.entries()) {
+      await store.write([{ layer: 'osm', z: 2, x: index, y: 0, time, bytes: png(seed) }])
+    }
+    await store.write([{ layer: 'osm', z: 2, x: 0, y: 0, time: '1870-01-01T00:00:00Z', gone: true },
+      { layer: 'osm', z: 2, x: 2, y: 0, time: '1970-01-01T00:00:00Z', gone: true }])
     await publish(store, {})
     await exportLayer(store, 'osm', out(), { time: '1850' })
     assert.deepEqual(tilesIn(), ['2/0/0.png'])

@@ -1,5 +1,5 @@
-// What the tests of exports share: a store with a past that is known tile by tile, and readers of what was written that are
-// not the project's own.
+// What the tests of exports share: a store with a past that is known tile by tile, and readers of what was written that
+// are not the project's own.
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
@@ -18,7 +18,9 @@ const ZOOMS = [0, 1, 2, 3, 5]
 /** What a tile shows from an edition on: a number for an image, null for none, nothing where it stays as it was. */
 function change (edition, z, x, y) {
   if (edition === 0) return x % 4 === 3 ? undefined : z * 10000 + (y % 3 ? x * 100 + y : 7) // some are equal
-  if (edition === 1) return (x + y) % 5 === 0 ? null : (x * y) % 3 === 1 ? 50000 + z * 1000 + x : x % 4 === 3 ? 60000 + y : undefined
+  if (edition === 1) {
+    return (x + y) % 5 === 0 ? null : (x * y) % 3 === 1 ? 50000 + z * 1000 + x : x % 4 === 3 ? 60000 + y : undefined
+  }
   return (x + y) % 5 === 0 && y % 2 ? 70000 + x : x === 2 ? z * 10000 + x * 100 + y : undefined
 }
 
@@ -46,7 +48,8 @@ function versionsOf ({ z, x, y }) {
 export function shownAt (until = '9999') {
   return new Map([...places()].flatMap(place => {
     const version = versionsOf(place).findLast(({ time }) => time <= until || time.startsWith(until))
-    return version && version.seed !== null ? [[`${place.z}/${place.x}/${place.y}`, { time: version.time, bytes: png(version.seed) }]] : []
+    return version && version.seed !== null
+      ? [[`${place.z}/${place.x}/${place.y}`, { time: version.time, bytes: png(version.seed) }]] : []
   }))
 }
 
@@ -87,9 +90,11 @@ export async function writeTiles (store, tiles, time) {
 }
 
 export async function fillLayer (store, layer = 'osm') {
-  await store.defineLayer(layer, { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512, encoding: 'terrarium' })
+  await store.defineLayer(layer,
+    { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512, encoding: 'terrarium' })
   for (const [edition, time] of EDITIONS.entries()) {
-    const versions = [...places()].map(({ z, x, y }) => ({ layer, z, x, y, time, seed: change(edition, z, x, y) })).filter(({ seed }) => seed !== undefined)
+    const versions = [...places()].map(({ z, x, y }) => ({ layer, z, x, y, time, seed: change(edition, z, x, y) }))
+      .filter(({ seed }) => seed !== undefined)
       .map(({ seed, ...version }) => ({ ...version, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }))
     await store.write(versions)
     await store.putEdition(layer, time, { finished: time })
@@ -99,17 +104,21 @@ export async function fillLayer (store, layer = 'osm') {
 
 /** Every file below a folder, as paths with slashes. @returns {string[]} */
 export const filesBelow = folder => readdirSync(folder, { recursive: true, withFileTypes: true })
-  .filter(entry => entry.isFile()).map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort()
+  .filter(entry => entry.isFile())
+    .map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort()
 
 /**
  * What is in a target: z/x/y -> bytes.
  * @param {string} target
- * @param {{tms?: boolean, asked?: Iterable<string>}} [options] asked: places that PMTiles is asked for; all of `osm` unless given
+ * @param {{tms?: boolean, asked?: Iterable<string>}} [options] asked: places that PMTiles is asked for; all of `osm`
+ *   unless given
  * @returns {Promise<Map<string, Buffer>>}
  */
 export async function contentsOf (target, { tms = false, asked } = {}) {
   if (target.endsWith('.mbtiles')) return inMbtiles(target)
-  if (target.endsWith('.pmtiles')) return inPmtiles(target, asked ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
+  if (target.endsWith('.pmtiles')) {
+    return inPmtiles(target, asked ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
+  }
   const files = new Map(filesBelow(target).map(name => [name, readFileSync(path.join(target, name))]))
   return new Map([...files].flatMap(([name, bytes]) => {
     const match = /^(\d+)\/(\d+)\/(\d+)\.\w+$/.exec(name)
@@ -127,14 +136,17 @@ export function query (file, sql) {
 }
 
 const inMbtiles = file => new Map(query(file, 'SELECT * FROM tiles').map(row => (
-  [`${row.zoom_level}/${row.tile_column}/${flipY(row.zoom_level, row.tile_row)}`, row.tile_data && Buffer.from(row.tile_data)])))
+  [`${row.zoom_level}/${row.tile_column}/${flipY(row.zoom_level, row.tile_row)}`,
+    row.tile_data && Buffer.from(row.tile_data)])))
 
 /** By the official reader, asked for every place. */
 async function inPmtiles (file, names) {
   const bytes = readFileSync(file)
   const archive = new PMTiles(/** @type {any} */ ({
     getKey: () => file,
-    getBytes: async (offset, length) => ({ data: bytes.buffer.slice(bytes.byteOffset + offset, bytes.byteOffset + offset + length) })
+    getBytes: async (offset, length) => (
+      { data: bytes.buffer.slice(bytes.byteOffset + offset, bytes.byteOffset + offset + length) }
+    )
   }))
   const found = new Map()
   for (const name of names) {
@@ -149,8 +161,13 @@ async function inPmtiles (file, names) {
 export function assertSame (found, wanted, message = '') {
   const names = map => [...map.keys()].sort()
   if (JSON.stringify(names(found)) !== JSON.stringify(names(wanted))) {
-    const [more, fewer] = [names(found).filter(name => !wanted.has(name)), names(wanted).filter(name => !found.has(name))]
-    throw new Error(`${message} has ${found.size} tiles instead of ${wanted.size}; too many: ${more.slice(0, 5)}; lacking: ${fewer.slice(0, 5)}`)
+    const [more, fewer] =
+      [names(found).filter(name => !wanted.has(name)), names(wanted).filter(name => !found.has(name))]
+    throw new Error(
+      `${message} has ${found.size} tiles instead of ${wanted.size}; too many: ${more.slice(0, 5)}; lacking: ${fewer.slice(0, 5)}`
+    )
   }
-  for (const [name, bytes] of wanted) if (!bytes.equals(found.get(name))) throw new Error(`${message} ${name} has other bytes`)
+  for (const [name, bytes] of wanted) if (!bytes.equals(found.get(name))) {
+    throw new Error(`${message} ${name} has other bytes`)
+  }
 }

@@ -1,5 +1,5 @@
-// An export that is killed, stopped or has no room, at random moments: nothing stands under the name of its target before it is whole,
-// and run again it is as if nothing had happened. TILECOUCH_KILL_ROUNDS makes it a long run.
+// An export that is killed, stopped or has no room, at random moments: nothing stands under the name of its target
+// before it is whole, and run again it is as if nothing had happened. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -22,7 +22,9 @@ const TIME = '2021-01-01T00:00:00Z'
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 const wanted = new Map()
-for (let x = 0; x < SIDE; x++) for (let y = 0; y < SIDE; y++) wanted.set(`8/${x}/${y}`, noiseTile((x * SIDE + y) % 2000, 2000))
+for (let x = 0; x < SIDE; x++) for (let y = 0; y < SIDE; y++) {
+  wanted.set(`8/${x}/${y}`, noiseTile((x * SIDE + y) % 2000, 2000))
+}
 const whole = [...wanted.values()].reduce((sum, bytes) => sum + bytes.length, 0)
 
 onEachStore(`exports in trouble (seed ${SEED})`, backend => {
@@ -43,7 +45,8 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
 
   /** The command line, in a process of its own. */
   function start (...args) {
-    const child = spawn(process.execPath, [bin, 'export', ...args, '--db', url, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child =
+      spawn(process.execPath, [bin, 'export', ...args, '--db', url, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
     const said = { out: '', err: '' }
     child.stdout.on('data', text => { said.out += text })
     child.stderr.on('data', text => { said.err += text })
@@ -54,7 +57,9 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
   /** Bytes of a target so far. */
   function written (target) {
     try {
-      if (target === 'out') return filesBelow(at(target)).filter(name => name.startsWith('8/')).length / wanted.size * whole
+      if (target === 'out') {
+        return filesBelow(at(target)).filter(name => name.startsWith('8/')).length / wanted.size * whole
+      }
       return readdirSync(folder.dir).reduce((sum, name) => sum + statSync(at(name)).size, 0)
     } catch {
       return 0 // a file was renamed while it was looked at
@@ -69,7 +74,8 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
         this.timeout(120000)
         for (const part of [next() * 0.5, next()]) { // twice, the second time later or earlier
           const { child, ended } = start('osm', at(target))
-          await until(() => child.exitCode !== null || written(target) > part * whole, { timeout: 60000, every: target === 'out' ? 25 : 1, what: `${Math.round(part * 100)} % of it` })
+          await until(() => child.exitCode !== null || written(target) > part * whole,
+            { timeout: 60000, every: target === 'out' ? 25 : 1, what: `${Math.round(part * 100)} % of it` })
           child.kill('SIGKILL')
           const { code } = await ended
           if (code === 0) { // it was quicker

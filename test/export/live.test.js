@@ -13,7 +13,8 @@ const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const first = (x, y) => x * SIDE + y
 const second = (x, y) => (x + y) % 6 === 0 ? null : (x + y) % 2 ? 5000 + x : first(x, y)
 
-const names = () => Array.from({ length: SIDE * SIDE }, (_, n) => ({ x: Math.floor(n / SIDE), y: n % SIDE, name: `6/${Math.floor(n / SIDE)}/${n % SIDE}` }))
+const names = () => Array.from({ length: SIDE * SIDE },
+  (_, n) => ({ x: Math.floor(n / SIDE), y: n % SIDE, name: `6/${Math.floor(n / SIDE)}/${n % SIDE}` }))
 const shown = seed => new Map(names().flatMap(({ x, y, name }) => seed(x, y) === null ? [] : [[name, png(seed(x, y))]]))
 
 onEachStore('a store that is written to while it is exported', backend => {
@@ -30,14 +31,19 @@ onEachStore('a store that is written to while it is exported', backend => {
   /** Begins the next edition with the first tile of the export. */
   function meanwhile () {
     const edition = { done: /** @type {Promise<any> | undefined} */ (undefined) }
-    return Object.assign(edition, { onProgress: () => { edition.done ??= own.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 }) } })
+    return Object.assign(edition,
+      {
+        onProgress: () => { edition.done ??=
+          own.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 }) }
+      })
   }
 
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
     it(`gives its past as it was: ${target}`, async function () {
       this.timeout(60000)
       const edition = meanwhile()
-      const { missing } = await exportLayer(own.store, 'osm', at(target), { time: '2021', onProgress: edition.onProgress })
+      const { missing } =
+        await exportLayer(own.store, 'osm', at(target), { time: '2021', onProgress: edition.onProgress })
       await edition.done
       assert.equal(missing, 0)
       assertSame(await contentsOf(at(target), { asked: shown(first).keys() }), shown(first))

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync,
+  rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import Database from 'libsql'
@@ -14,9 +15,12 @@ import { gdal, skip } from '../support/tools.js'
 import { contentsOf, query } from './helpers.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z']
-const doc = { layer: 'osm', name: 'Streets', format: 'png', attribution: '© nobody', description: 'd', version: '7', ttl: 3600 }
+const doc =
+  { layer: 'osm', name: 'Streets', format: 'png', attribution: '© nobody', description: 'd', version: '7', ttl: 3600 }
 const digestOf = bytes => `md5-${createHash('md5').update(bytes).digest('base64')}`
-const tile = (z, x, y, bytes, more = {}) => ({ z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...more })
+const tile = (z, x, y, bytes, more = {}) => (
+  { z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...more }
+)
 
 describe('an MBTiles file that is written', () => {
   const folder = useFolder()
@@ -40,7 +44,8 @@ describe('an MBTiles file that is written', () => {
   it('counts rows from the south, and holds equal images once, by the md5 that martin checks', async () => {
     const { size, distinct } = await write([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(2, 3, 0, png(1))])
     assert.deepEqual([distinct, size], [2, readFileSync(file()).length])
-    assert.deepEqual(query(file(), 'SELECT zoom_level z, tile_column x, tile_row y, tile_id id FROM map ORDER BY 1, 2, 3').map(({ z, x, y, id }) => [z, x, y, id]), [
+    assert.deepEqual(query(file(), 'SELECT zoom_level z, tile_column x, tile_row y, tile_id id FROM map ORDER BY ' +
+      '1, 2, 3').map(({ z, x, y, id }) => [z, x, y, id]), [
       [1, 0, 0, createHash('md5').update(png(2)).digest('hex').toUpperCase()],
       [1, 0, 1, createHash('md5').update(png(1)).digest('hex').toUpperCase()],
       [2, 3, 3, createHash('md5').update(png(1)).digest('hex').toUpperCase()]
@@ -52,56 +57,74 @@ describe('an MBTiles file that is written', () => {
 
   it('has the tables by which programs recognise MBTiles, and their unique index', async () => {
     await write([tile(1, 0, 0, png(1))])
-    const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`).map(({ name, type }) => `${name} ${type}`)
-    assert.deepEqual(columns('map'), ['zoom_level INTEGER', 'tile_column INTEGER', 'tile_row INTEGER', 'tile_id TEXT', 'time INTEGER'])
+    const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`)
+      .map(({ name, type }) => `${name} ${type}`)
+    assert.deepEqual(columns('map'),
+      ['zoom_level INTEGER', 'tile_column INTEGER', 'tile_row INTEGER', 'tile_id TEXT', 'time INTEGER'])
     assert.deepEqual(columns('images'), ['tile_id TEXT', 'tile_data BLOB'])
     assert.deepEqual(columns('metadata'), ['name TEXT', 'value TEXT'])
-    assert.deepEqual(columns('tiles').map(column => column.split(' ')[0]), ['zoom_level', 'tile_column', 'tile_row', 'tile_data'])
+    assert.deepEqual(columns('tiles').map(column => column.split(' ')[0]),
+      ['zoom_level', 'tile_column', 'tile_row', 'tile_data'])
     const [{ name }] = query(file(), "SELECT name FROM pragma_index_list('map') WHERE [unique] = 1")
-    assert.deepEqual(query(file(), `SELECT name FROM pragma_index_info('${name}')`).map(row => row.name), ['zoom_level', 'tile_column', 'tile_row'])
-    assert.deepEqual(query(file(), "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1").map(row => row.name), ['images', 'map', 'metadata'], 'nothing of the work is left')
+    assert.deepEqual(query(file(), `SELECT name FROM pragma_index_info('${name}')`).map(row => row.name),
+      ['zoom_level', 'tile_column', 'tile_row'])
+    assert.deepEqual(query(file(), "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
+      .map(row => row.name), ['images', 'map', 'metadata'], 'nothing of the work is left')
     assert.equal(query(file(), 'PRAGMA application_id')[0].application_id, 0x4d504258)
     assert.equal(query(file(), 'PRAGMA integrity_check')[0].integrity_check, 'ok')
-    const { plan } = { plan: query(file(), 'EXPLAIN QUERY PLAN SELECT tile_data FROM tiles WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 1').map(({ detail }) => detail).join('; ') }
+    const { plan } = {
+      plan: query(file(),
+        'EXPLAIN QUERY PLAN SELECT tile_data FROM tiles WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 1')
+          .map(({ detail }) => detail).join('; ')
+    }
     assert.match(plan, /SEARCH map USING INDEX.*SEARCH images USING INDEX/, 'a tile is found by indexes')
   })
 
   it('has metadata', async () => {
     await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
-    const said = () => Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
+    const said = () =>
+      Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
     const { bounds, center, agg_tiles_hash: hash, ...rest } = said()
     assert.match(hash, /^[0-9A-F]{32}$/)
     assert.deepEqual(rest, {
-      name: 'Streets', format: 'png', type: 'baselayer', minzoom: '0', maxzoom: '2', attribution: '© nobody', description: 'd', version: '7', 'tilecouch:time': T2
+      name: 'Streets', format: 'png', type: 'baselayer', minzoom: '0',
+      maxzoom: '2', attribution: '© nobody', description: 'd', version: '7', 'tilecouch:time': T2
     })
     assert.deepEqual(bounds.split(',').map(value => +(+value).toFixed(4)), [-180, 0, 0, 66.5133])
     assert.deepEqual(center.split(',').map(value => +(+value).toFixed(4)), [-90, 33.2566, 2])
-    await write([tile(0, 0, 0, png(1))], { force: true, doc: { ...doc, bounds: [1, 2, 3, 4], center: [2, 3, 0] }, time: T2 })
+    await write([tile(0, 0, 0, png(1))],
+      { force: true, doc: { ...doc, bounds: [1, 2, 3, 4], center: [2, 3, 0] }, time: T2 })
     assert.deepEqual([said().bounds, said().center, said()['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
   })
 
   it('has the hash that martin has of the same tiles', async () => {
     // a file of its tests, and what its tool makes of it
-    const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty', '5/2/2 remove', '5/2/3 ', '6/0/3 same', '6/0/5 1-keep-1-rm', '6/1/4 edit-v1', '6/2/6 1-keep-1-rm']
+    const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty',
+      '5/2/2 remove', '5/2/3 ', '6/0/3 same', '6/0/5 1-keep-1-rm', '6/1/4 edit-v1', '6/2/6 1-keep-1-rm']
     const tiles = texts.map(text => {
-      const [, z, x, row, data] = /** @type {string[]} */ (/** @type {unknown} */ (/^(\d+)\/(\d+)\/(\d+) (.*)$/.exec(text)))
+      const [, z, x, row, data] =
+        /** @type {string[]} */ (/** @type {unknown} */ (/^(\d+)\/(\d+)\/(\d+) (.*)$/.exec(text)))
       return tile(+z, +x, flipY(+z, +row), Buffer.from(data))
     })
     for (const cache of [false, true]) {
       await write(tiles, { cache, force: true })
-      assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value, '9ED9178D7025276336C783C2B54D6258')
+      assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value,
+        '9ED9178D7025276336C783C2B54D6258')
     }
     await write(Array.from({ length: 250 }, (_, y) => tile(8, 0, y, png(y))), { force: true })
     const whole = createHash('md5')
     for (let row = 6; row < 256; row++) whole.update(`80${row}`).update(png(255 - row))
-    assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value, whole.digest('hex').toUpperCase(), 'over several pages')
+    assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value,
+      whole.digest('hex').toUpperCase(), 'over several pages')
   })
 
   it('keeps vector tiles gzipped, with a description of their layers', async () => {
     const bytes = gzipSync(Buffer.from([0x1a, 2, 0x78, 1]))
     const layers = [{ id: 'water', fields: { name: 'String' } }]
-    await write([tile(1, 0, 0, bytes, { type: 'application/vnd.mapbox-vector-tile' })], { doc: { layer: 'osm', vector_layers: layers } })
-    const said = Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
+    await write([tile(1, 0, 0, bytes, { type: 'application/vnd.mapbox-vector-tile' })],
+      { doc: { layer: 'osm', vector_layers: layers } })
+    const said =
+      Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
     assert.deepEqual([said.format, JSON.parse(said.json), said.name], ['pbf', { vector_layers: layers }, 'osm'])
     assert.deepEqual((await contentsOf(file())).get('1/0/0'), bytes)
   })
@@ -110,7 +133,8 @@ describe('an MBTiles file that is written', () => {
     if (!gdal()) skip(this, 'gdal_translate is not installed')
     const [a, b] = [noiseTile(1, 300), noiseTile(2, 300)]
     await write([tile(1, 0, 0, a), tile(1, 1, 0, b), tile(1, 0, 1, b), tile(1, 1, 1, a)])
-    const { status, stderr, stdout } = spawnSync(gdal().replace(/gdal_translate$/, 'gdalinfo'), ['-json', file()], { encoding: 'utf8' })
+    const { status, stderr, stdout } =
+      spawnSync(gdal().replace(/gdal_translate$/, 'gdalinfo'), ['-json', file()], { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
     const info = JSON.parse(stdout)
     assert.equal(info.driverShortName, 'MBTiles')
@@ -120,13 +144,19 @@ describe('an MBTiles file that is written', () => {
 
   it('as a cache of martin has when tiles were fetched and expire', async () => {
     const fields = { stored: '2022-01-01T00:00:00Z', origin: { url: 'x', etag: '"abc"' } }
-    await write([tile(1, 0, 0, png(1), { ...fields, expires: '2022-01-02T00:00:00Z' }), tile(1, 0, 1, png(1), fields), tile(1, 1, 0, png(1))], { cache: true, doc: { ...doc, ttl: 60 } })
-    assert.deepEqual(query(file(), 'SELECT fetched, expires, etag FROM tile_cache ORDER BY tile_column, tile_row').map(row => [row.fetched, row.expires, row.etag]), [
+    await write([tile(1, 0, 0, png(1), { ...fields, expires: '2022-01-02T00:00:00Z' }),
+      tile(1, 0, 1, png(1), fields), tile(1, 1, 0, png(1))], { cache: true, doc: { ...doc, ttl: 60 } })
+    assert.deepEqual(query(file(), 'SELECT fetched, expires, etag FROM tile_cache ORDER BY ' +
+      'tile_column, tile_row').map(row => [row.fetched, row.expires, row.etag]), [
       [1640995200, 1640995260, '"abc"'], [1640995200, 1641081600, '"abc"'], [null, null, null]])
-    const columns = query(file(), "SELECT name, type FROM pragma_table_info('tile_cache')").map(({ name, type }) => `${name} ${type}`)
-    for (const column of ['fetched INTEGER', 'expires INTEGER', 'etag TEXT', 'tile_data BLOB']) assert.ok(columns.includes(column), column)
+    const columns = query(file(), "SELECT name, type FROM pragma_table_info('tile_cache')")
+      .map(({ name, type }) => `${name} ${type}`)
+    for (const column of ['fetched INTEGER', 'expires INTEGER', 'etag TEXT', 'tile_data BLOB']) {
+      assert.ok(columns.includes(column), column)
+    }
     assert.equal((await contentsOf(file())).size, 3)
-    assert.equal(query(file(), "SELECT count(*) AS n FROM sqlite_master WHERE name IN ('map', 'images')")[0].n, 0, 'which martin would take it for')
+    assert.equal(query(file(), "SELECT count(*) AS n FROM sqlite_master WHERE name IN ('map', 'images')")[0].n,
+      0, 'which martin would take it for')
   })
 
   for (const cache of [false, true]) {
@@ -136,11 +166,17 @@ describe('an MBTiles file that is written', () => {
         assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
         const target = await open({ cache })
         assert.equal(target.resumed, true)
-        assert.deepEqual([await target.has(tile(1, 0, 0, png(1))), await target.has(tile(1, 0, 1, png(9), { time: T2 })), await target.has(tile(1, 1, 1, png(1)))], [true, false, false])
+        assert.deepEqual(
+          [await target.has(tile(1, 0, 0, png(1))), await target.has(tile(1, 0, 1, png(9), { time: T2 })),
+            await target.has(tile(1, 1, 1, png(1)))], [true, false, false]
+        )
         await target.add(tile(1, 0, 1, png(9), { time: T2 }))
         await target.finish()
         assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(9)]]))
-        if (!cache) assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n, 2, 'the image of the version before is gone')
+        if (!cache) {
+          assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n,
+            2, 'the image of the version before is gone')
+        }
         assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
       })
 
@@ -175,7 +211,8 @@ describe('an MBTiles file that is written', () => {
   })
 
   it('that is damaged before it is complete is begun again', async () => {
-    for (const damage of [bytes => bytes.subarray(0, 100), () => Buffer.alloc(0), () => Buffer.from('x'.repeat(9999)), bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)])]) {
+    for (const damage of [bytes => bytes.subarray(0, 100), () => Buffer.alloc(0),
+      () => Buffer.from('x'.repeat(9999)), bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)])]) {
       await leave([tile(1, 0, 0, png(1))], { force: true })
       writeFileSync(file('a.mbtiles.part'), damage(readFileSync(file('a.mbtiles.part'))))
       await write([tile(1, 1, 1, png(3))], { force: true })
@@ -186,7 +223,10 @@ describe('an MBTiles file that is written', () => {
   it('of another program, with views and triggers or as a link, is begun again', async () => {
     const part = file('a.mbtiles.part')
     await leave([tile(0, 0, 0, png(1))])
-    for (const harm of ['CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END', `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT run + 1 FROM n) SELECT max(run) AS run FROM n`]) {
+    for (
+      const harm of ['CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END',
+        `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT run + 1 FROM n) SELECT max(run) AS run FROM n`]
+    ) {
       const db = new Database(part)
       db.exec(harm)
       db.close()

@@ -1,5 +1,5 @@
-// A million tiles must not need more memory than thousands. With a store that only makes tiles up, so that the test is about
-// targets alone.
+// A million tiles must not need more memory than thousands. With a store that only makes tiles up, so that the test is
+// about targets alone.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
@@ -12,7 +12,12 @@ const TIME = '2021-01-01T00:00:00Z'
 
 function fakeStore (count) {
   const tiles = async function * () {
-    for (let n = 0; n < count; n++) yield { id: `osm:16:${n >> 8}:${n & 255}`, layer: 'osm', z: 16, x: n >> 8, y: n & 255, time: TIME, size: 0, current: true, gone: false }
+    for (let n = 0; n < count; n++) {
+      yield {
+        id: `osm:16:${n >> 8}:${n & 255}`, layer: 'osm', z: 16, x: n >> 8,
+        y: n & 255, time: TIME, size: 0, current: true, gone: false
+      }
+    }
   }
   return /** @type {any} */ ({
     identity: async () => 'made up',
@@ -21,7 +26,8 @@ function fakeStore (count) {
     count: async () => ({ tiles: count }),
     async * fetch (listed) {
       for await (const tile of listed) {
-        const bytes = Buffer.concat([png(tile.y), Buffer.from(tile.id)]) // behind the end of the image anything may stand
+        // behind the end of the image anything may stand
+        const bytes = Buffer.concat([png(tile.y), Buffer.from(tile.id)])
         yield { ...tile, bytes, type: 'image/png', digest: digestOf(bytes), stored: TIME }
       }
     }
@@ -30,7 +36,9 @@ function fakeStore (count) {
 
 describe('the memory of an export', () => {
   const folder = useFolder()
-  for (const [target, count] of Object.entries({ out: 20000, 'out.mbtiles': 40000, 'cache.mbtiles': 40000, 'out.pmtiles': 40000 })) {
+  for (const [target, count] of Object.entries(
+    { out: 20000, 'out.mbtiles': 40000, 'cache.mbtiles': 40000, 'out.pmtiles': 40000 }
+  )) {
     it(`does not grow with its tiles: ${target}`, async function () {
       this.timeout(120000)
       const heap = []

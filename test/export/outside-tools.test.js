@@ -62,8 +62,12 @@ async function readSource (file, options) {
 }
 
 function readFolder (folder, extension = 'png') {
-  const names = /** @type {string[]} */ (readdirSync(folder, { recursive: true })).filter(name => name.endsWith(`.${extension}`))
-  return new Map(names.map(name => [name.slice(0, -extension.length - 1).replaceAll(path.sep, '/'), hash(readFileSync(path.join(folder, name)))]))
+  const names = /** @type {string[]} */ (readdirSync(folder, { recursive: true }))
+    .filter(name => name.endsWith(`.${extension}`))
+  return new Map(
+    names.map(name => [name.slice(0, -extension.length - 1).replaceAll(path.sep, '/'),
+      hash(readFileSync(path.join(folder, name)))])
+  )
 }
 
 onEachStore('the official Python tools', backend => {
@@ -79,7 +83,8 @@ onEachStore('the official Python tools', backend => {
       assertSame(tiles, hashes(expected(time)))
       assert.deepEqual([header.addressed_tiles_count, header.tile_contents_count], [summary.tiles, summary.distinct])
       const zooms = [...expected(time).keys()].map(name => parseInt(name))
-      assert.deepEqual([header.min_zoom, header.max_zoom, header.tile_type, header.clustered], [Math.min(...zooms), Math.max(...zooms), 'PNG', true])
+      assert.deepEqual([header.min_zoom, header.max_zoom, header.tile_type, header.clustered],
+        [Math.min(...zooms), Math.max(...zooms), 'PNG', true])
       assert.deepEqual([metadata.name, metadata.format], ['Streets', 'png'])
     })
   }
@@ -123,7 +128,8 @@ onEachStore('the official Python tools', backend => {
       const { agg_tiles_hash: own, ...said } = metadata('theirs')
       const { scheme: _, ...ours } = metadata('ours')
       assert.ok(own)
-      assert.deepEqual(said, Object.fromEntries(Object.entries(ours).map(([name, value]) => [name, String(value)]))) // mbutil makes texts of all
+      // mbutil makes texts of all
+      assert.deepEqual(said, Object.fromEntries(Object.entries(ours).map(([name, value]) => [name, String(value)])))
 
       await command('mb-util', '--silent', `--scheme=${scheme}`, at('ours'), at('theirs.mbtiles'))
       assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))
@@ -145,18 +151,26 @@ describe('the official Python reader', () => {
 
   it('finds the last tiles of the deepest zoom', async () => {
     const last = 2 ** 26 - 1
-    const tiles = [[0, 0], [last, 0], [0, last], [last, last], [12345678, 45678901]].map(([x, y], seed) => tile(26, x, y, pyramid([0], () => seed)[0].bytes))
+    const tiles = [[0, 0], [last, 0], [0, last], [last, last],
+      [12345678, 45678901]].map(([x, y], seed) => tile(26, x, y, pyramid([0], () => seed)[0].bytes))
     const { file } = await write(folder.dir, tiles)
     assertSame((await readWithPython(file)).tiles, hashes(tiles.map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])))
   })
 })
 
 // as Esri writes it
-const WEB_MERCATOR = 'PROJCS["WGS_1984_Web_Mercator_Auxiliary_Sphere",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],' +
-  'PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Mercator_Auxiliary_Sphere"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],' +
-  'PARAMETER["Central_Meridian",0.0],PARAMETER["Standard_Parallel_1",0.0],PARAMETER["Auxiliary_Sphere_Type",0.0],UNIT["Meter",1.0],AUTHORITY["EPSG",3857]]'
+const WEB_MERCATOR = 'PROJCS["WGS_1984_Web_Mercator_Auxiliary_Sphere",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",' +
+  'SPHEROID["WGS_1984",6378137.0,298.257223563]],' +
+  ('PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Mercator_Auxiliary_Sphere"],' +
+    'PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],') +
+  ('PARAMETER["Central_Meridian",0.0],PARAMETER["Standard_Parallel_1",0.0],PARAMETER["Auxiliary_Sphere_Type",0.0],' +
+    'UNIT["Meter",1.0],AUTHORITY["EPSG",3857]]')
 
-const noise = side => sharp({ create: { width: side, height: side, channels: 3, background: 'black', noise: { type: 'gaussian', mean: 128, sigma: 40 } } }).removeAlpha()
+const noise = side => sharp(
+  { create: {
+    width: side, height: side, channels: 3, background: 'black', noise: { type: 'gaussian', mean: 128, sigma: 40 }
+  } }
+).removeAlpha()
 
 describe('GDAL', () => {
   before(function () { if (!gdal()) skip(this, 'there is no gdal_translate') })
@@ -169,7 +183,8 @@ describe('GDAL', () => {
     const pixels = await noise(512).raw().toBuffer()
     const whole = sharp(pixels, { raw: { width: 512, height: 512, channels: 3 } })
     for (const [x, y] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
-      const one = tile(1, x, y, await whole.clone().extract({ left: 256 * x, top: 256 * y, width: 256, height: 256 }).png().toBuffer())
+      const one = tile(1, x, y,
+        await whole.clone().extract({ left: 256 * x, top: 256 * y, width: 256, height: 256 }).png().toBuffer())
       await target.add(one)
       facts.add(one)
     }
@@ -183,7 +198,11 @@ describe('GDAL', () => {
 
   /** An Esri compact cache of version 2 with one bundle a level, as its description says. */
   function writeEsriCache (dir, levels) {
-    const lods = levels.map((_, z) => `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale><Resolution>${156543.033928 / 2 ** z}</Resolution></LODInfo>`)
+    const lods = levels.map(
+      (_,
+        z) =>
+          `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale><Resolution>${156543.033928 / 2 ** z}</Resolution></LODInfo>`
+    )
     mkdirSync(dir)
     writeFileSync(path.join(dir, 'conf.xml'), `<?xml version="1.0" encoding="utf-8"?>
 <CacheInfo><TileCacheInfo><SpatialReference><WKT>${WEB_MERCATOR}</WKT><WKID>3857</WKID></SpatialReference><TileOrigin><X>-20037508.342787</X><Y>20037508.342787</Y></TileOrigin>
@@ -192,7 +211,8 @@ describe('GDAL', () => {
 <CacheStorageInfo><StorageFormat>esriMapCacheStorageModeCompactV2</StorageFormat><PacketSize>128</PacketSize></CacheStorageInfo></CacheInfo>`)
     for (const [z, tiles] of levels.entries()) {
       const front = Buffer.alloc(64 + 128 * 128 * 8)
-      for (const [at, value] of [[0, 3], [4, 16384], [8, 100000], [12, 5], [32, 40], [40, 20 + 131072], [44, 3], [48, 16], [52, 16384], [56, 5], [60, 131072]]) front.writeUInt32LE(value, at)
+      for (const [at, value] of [[0, 3], [4, 16384], [8, 100000], [12, 5], [32, 40],
+        [40, 20 + 131072], [44, 3], [48, 16], [52, 16384], [56, 5], [60, 131072]]) front.writeUInt32LE(value, at)
       let end = front.length
       for (const { x, y, bytes } of tiles) {
         front.writeBigUInt64LE(BigInt(end + 4) | BigInt(bytes.length) << 40n, 64 + 8 * (128 * y + x))
@@ -209,15 +229,19 @@ describe('GDAL', () => {
   it('makes MBTiles of an Esri compact cache, to the pixel, as docs/sources.md says', async function () {
     if (!/ESRIC/.test((await run(gdal(), ['--formats'])).stdout)) skip(this, 'this GDAL has no driver for Esri caches')
     const cache = path.join(folder.dir, 'Layers')
-    const made = await Promise.all([0, 1, 2].map(async z => Promise.all(Array.from({ length: 4 ** z }, async (_, index) => (
+    const made =
+      await Promise.all([0, 1, 2].map(async z => Promise.all(Array.from({ length: 4 ** z }, async (_, index) => (
       { x: index % 2 ** z, y: Math.floor(index / 2 ** z), bytes: await noise(256).png().toBuffer() })))))
     writeEsriCache(cache, made)
     const file = path.join(folder.dir, 'cache.mbtiles')
-    await run(gdal(), ['-q', '-of', 'MBTiles', '-co', 'TILE_FORMAT=PNG', '-outsize', `${256 << 2}`, `${256 << 2}`, path.join(cache, 'conf.xml'), file])
+    await run(gdal(), ['-q', '-of', 'MBTiles', '-co', 'TILE_FORMAT=PNG',
+      '-outsize', `${256 << 2}`, `${256 << 2}`, path.join(cache, 'conf.xml'), file])
     const source = await openSource(file)
     let count = 0
     for await (const { z, x, y, read } of source.tiles()) {
-      const [found, wanted] = await Promise.all([await read(), made[2].find(one => one.x === x && one.y === y).bytes].map(bytes => sharp(bytes).removeAlpha().raw().toBuffer()))
+      const [found, wanted] = await Promise.all([
+        await read(), made[2].find(one => one.x === x && one.y === y).bytes
+      ].map(bytes => sharp(bytes).removeAlpha().raw().toBuffer()))
       assert.ok(z === 2 && found.equals(wanted), `${z}/${x}/${y}`)
       count++
     }

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 
 const HEADER = [
-  ['rootOffset', 8], ['rootLength', 8], ['metadataOffset', 8], ['metadataLength', 8], ['leavesOffset', 8], ['leavesLength', 8],
+  ['rootOffset', 8], ['rootLength', 8], ['metadataOffset', 8],
+  ['metadataLength', 8], ['leavesOffset', 8], ['leavesLength', 8],
   ['dataOffset', 8], ['dataLength', 8], ['addressed', 8], ['entries', 8], ['contents', 8],
   ['clustered', 1], ['internalCompression', 1], ['tileCompression', 1], ['tileType', 1], ['minZoom', 1], ['maxZoom', 1],
   ['minLon', 4], ['minLat', 4], ['maxLon', 4], ['maxLat', 4], ['centerZoom', 1], ['centerLon', 4], ['centerLat', 4]
@@ -19,20 +20,24 @@ export function readArchive (file) {
   const header = /** @type {Record<string, number>} */ ({})
   let at = 8
   for (const [name, width] of HEADER) {
-    header[name] = width === 8 ? Number(bytes.readBigUInt64LE(at)) : width === 4 ? bytes.readInt32LE(at) / 1e7 : bytes[at]
+    header[name] = width === 8 ? Number(bytes.readBigUInt64LE(at)) : width === 4
+      ? bytes.readInt32LE(at) / 1e7 : bytes[at]
     at += width
   }
   assert.equal(at, 127)
   const directory = (offset, length) => parseDirectory(gunzipSync(bytes.subarray(offset, offset + length)))
   const root = directory(header.rootOffset, header.rootLength)
-  const leaves = root.filter(({ run }) => run === 0).map(entry => ({ ...entry, entries: directory(header.leavesOffset + entry.offset, entry.length) }))
+  const leaves = root.filter(({ run }) => run === 0)
+    .map(entry => ({ ...entry, entries: directory(header.leavesOffset + entry.offset, entry.length) }))
   return {
     bytes,
     header,
     root,
     leaves,
     entries: root.flatMap(entry => entry.run ? [entry] : leaves.find(({ id }) => id === entry.id).entries),
-    metadata: JSON.parse(String(gunzipSync(bytes.subarray(header.metadataOffset, header.metadataOffset + header.metadataLength)))),
+    metadata: JSON.parse(
+      String(gunzipSync(bytes.subarray(header.metadataOffset, header.metadataOffset + header.metadataLength)))
+    ),
     content: ({ offset, length }) => bytes.subarray(header.dataOffset + offset, header.dataOffset + offset + length)
   }
 }
@@ -69,7 +74,8 @@ export function checkArchive (file) {
   assert.ok(header.rootOffset + header.rootLength <= 16384, 'readers find the root in their first request')
 
   let end = 127
-  for (const [offset, length] of [['rootOffset', 'rootLength'], ['metadataOffset', 'metadataLength'], ['leavesOffset', 'leavesLength'], ['dataOffset', 'dataLength']]) {
+  for (const [offset, length] of [['rootOffset', 'rootLength'],
+    ['metadataOffset', 'metadataLength'], ['leavesOffset', 'leavesLength'], ['dataOffset', 'dataLength']]) {
     assert.equal(header[offset], end, offset)
     end += header[length]
   }

@@ -19,10 +19,13 @@ describe('a directory of PMTiles', () => {
 
   it('is read as it was written, up to the last tile and the largest offset', () => {
     const entry = fc.record({
-      gap: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.maxSafeInteger().map(number => 1 + Math.abs(number) % (LAST_ID / 60))).map(Math.floor),
+      gap: fc.oneof(fc.integer({ min: 1, max: 300 }),
+        fc.maxSafeInteger().map(number => 1 + Math.abs(number) % (LAST_ID / 60))).map(Math.floor),
       run: fc.oneof(fc.constant(0), fc.constant(1), fc.integer({ min: 1, max: 2 ** 32 - 1 })),
       length: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
-      offset: fc.option(fc.oneof(fc.nat(), fc.maxSafeInteger().map(number => Math.floor(Math.abs(number) / 2))), { nil: undefined }) // none: behind the one before
+      // none: behind the one before
+      offset: fc.option(fc.oneof(fc.nat(), fc.maxSafeInteger().map(number => Math.floor(Math.abs(number) / 2))),
+        { nil: undefined })
     })
     fc.assert(fc.property(fc.array(entry, { minLength: 1, maxLength: 50 }), drawn => {
       let id = -1
@@ -39,7 +42,8 @@ describe('a directory of PMTiles', () => {
   it('holds the numbers at which one byte more is needed', () => {
     for (let bits = 7; bits < 53; bits++) {
       for (const number of [2 ** bits - 1, 2 ** bits, 2 ** bits + 1]) {
-        const entries = [{ id: number, run: Math.min(number, 2 ** 32 - 1), length: Math.min(number, 2 ** 32 - 1), offset: number }]
+        const entries =
+          [{ id: number, run: Math.min(number, 2 ** 32 - 1), length: Math.min(number, 2 ** 32 - 1), offset: number }]
         assert.deepEqual(parseDirectory(gunzipSync(serialize(entries))), entries)
       }
     }
@@ -47,14 +51,18 @@ describe('a directory of PMTiles', () => {
 
   /** Leaves, and how often they were begun. */
   function collect () {
-    const written = { leaves: [], begun: 0, clear: async () => { written.begun++; written.leaves = [] }, write: async bytes => { written.leaves.push(bytes) } }
+    const written = { leaves: [], begun: 0, clear: async () => {
+      written.begun++; written.leaves = []
+    }, write: async bytes => { written.leaves.push(bytes) } }
     return written
   }
 
   function make (count) {
     const entries = new EntryFile(path.join(folder.dir, 'entries'))
     const next = random(count)
-    const made = Array.from({ length: count }, (_, index) => ({ id: index * 3, run: 1 + Math.floor(next() * 2), length: 1 + Math.floor(next() * 50000), offset: Math.floor(next() * 1e12) }))
+    const made = Array.from({ length: count },
+      (_, index) => ({ id: index * 3, run: 1 + Math.floor(next() * 2), length: 1 +
+        Math.floor(next() * 50000), offset: Math.floor(next() * 1e12) }))
     for (const entry of made) entries.push(entry)
     return { entries, made }
   }
@@ -93,7 +101,8 @@ describe('a directory of PMTiles', () => {
     const { root, leaves } = await writeDirectories(entries, written)
     assert.deepEqual([written.begun, written.leaves.length], [1, 3])
     assert.equal(leaves, Buffer.concat(written.leaves).length)
-    assert.deepEqual(parseDirectory(gunzipSync(root)).map(({ run, id }) => [run, id]), [0, 4096, 8192].map(index => [0, made[index].id]))
+    assert.deepEqual(parseDirectory(gunzipSync(root)).map(({ run, id }) => [run, id]),
+      [0, 4096, 8192].map(index => [0, made[index].id]))
     assert.deepEqual(written.leaves.flatMap(leaf => parseDirectory(gunzipSync(leaf))), made)
     entries.close()
   })
@@ -103,7 +112,8 @@ describe('a directory of PMTiles', () => {
     const written = collect()
     const { root } = await writeDirectories(entries, written, { ...directoryDefaults, root: 120, leaf: 16 })
     assert.ok(written.begun > 10 && root.length <= 120)
-    assert.deepEqual(written.leaves.flatMap(leaf => parseDirectory(gunzipSync(leaf))), made, 'nothing of the tries before is left')
+    assert.deepEqual(written.leaves.flatMap(leaf => parseDirectory(gunzipSync(leaf))),
+      made, 'nothing of the tries before is left')
     entries.close()
   })
 
@@ -134,17 +144,25 @@ describe('pieces of a file', () => {
     } finally {
       await Promise.all([source.close(), target.close()])
     }
-    const expected = Buffer.concat([Buffer.alloc(5), ...pieces.map(({ at, length }) => bytes.subarray(at, at + length))])
+    const expected =
+      Buffer.concat([Buffer.alloc(5), ...pieces.map(({ at, length }) => bytes.subarray(at, at + length))])
     assert.ok(readFileSync(to).equals(pieces.length ? expected : Buffer.alloc(0)))
   }
 
   it('are put in any order, whatever is read and written together', () => {
     const piece = fc.record({ at: fc.nat(900), length: fc.integer({ min: 1, max: 100 }) })
-    const limits = fc.record({ window: fc.integer({ min: 1, max: 300 }), read: fc.integer({ min: 1, max: 200 }), gap: fc.nat(50), readers: fc.integer({ min: 1, max: 5 }) })
-    return fc.assert(fc.asyncProperty(fc.array(piece, { maxLength: 40 }), limits, (pieces, drawn) => copy(1000, pieces, drawn)), { numRuns: 100 })
+    const limits = fc.record(
+      {
+        window: fc.integer({ min: 1, max: 300 }), read: fc.integer({ min: 1, max: 200 }),
+        gap: fc.nat(50), readers: fc.integer({ min: 1, max: 5 })
+      }
+    )
+    return fc.assert(fc.asyncProperty(fc.array(piece, { maxLength: 40 }),
+      limits, (pieces, drawn) => copy(1000, pieces, drawn)), { numRuns: 100 })
   })
 
-  it('may be larger than the buffers', () => copy(300000, [{ at: 100000, length: 200000 }, { at: 0, length: 100000 }], { window: 4096, read: 1000 }))
+  it('may be larger than the buffers',
+    () => copy(300000, [{ at: 100000, length: 200000 }, { at: 0, length: 100000 }], { window: 4096, read: 1000 }))
 
   it('that are not there are not made up', async () => {
     await assert.rejects(copy(1000, [{ at: 0, length: 10 }, { at: 990, length: 20 }]), { message: /cut off/ })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, readdirSync,
+  rmSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,29 +31,40 @@ describe('an unfinished PMTiles archive', () => {
 
   it('does not look complete', async () => {
     // a run before was killed at its very end
-    for (const name of ['', '-entries', '-leaves']) writeFileSync(path.join(folder.dir, `map.pmtiles.part${name}`), 'killed')
+    for (const name of ['', '-entries', '-leaves']) {
+      writeFileSync(path.join(folder.dir, `map.pmtiles.part${name}`), 'killed')
+    }
     await begun(tiles.slice(0, 100))
-    assert.deepEqual(readdirSync(folder.dir).sort(), ['-data', '-index', '-index-journal'].map(name => `map.pmtiles.part${name}`))
+    assert.deepEqual(readdirSync(folder.dir).sort(),
+      ['-data', '-index', '-index-journal'].map(name => `map.pmtiles.part${name}`))
     assert.deepEqual(readdirSync(folder.dir).filter(name => !name.startsWith('map.pmtiles.part-')), [])
   })
 
-  const changed = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, png(90000 + index), { time: '2024-04-01T00:00:00Z' }))
+  const changed = tiles.map((one, index) => index % 5
+    ? one : tile(one.z, one.x, one.y, png(90000 + index), { time: '2024-04-01T00:00:00Z' }))
   const reloaded = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, noiseTile(index, 500)))
   const [part, same] = [tiles.slice(0, 150), tiles.filter((_, index) => index % 5).length]
   const another = pyramid([0, 3, 4], (z, x, y) => 5000 + x * 100 + y) // with the same times and sizes
   // what was gathered before, what is written then, how many tiles are kept, and what happened to the files in between
-  for (const [what, before, all, kept, { run = undefined, damage = undefined } = {}] of /** @type {[string, any[], any[], number, any?][]} */ ([
+  for (const [what, before, all, kept, {
+    run = undefined, damage = undefined
+  } = {}] of /** @type {[string, any[], any[], number, any?][]} */ ([
     ['is resumed, and becomes the same file', tiles.slice(0, 200), tiles, 200],
     ['has of a tile that changed what it shows now', tiles, changed, same],
     ['does not take another image of the same time for the same', tiles, reloaded, same],
-    ['has no tile that is not there any more', tiles, tiles.filter((_, index) => index % 4), tiles.filter((_, index) => index % 4).length],
+    ['has no tile that is not there any more', tiles, tiles.filter((_, index) => index % 4),
+      tiles.filter((_, index) => index % 4).length],
     ['of something else is begun again', another, tiles, 0, { run: 'another' }],
     ['without its data is begun again', part, tiles, 0, { damage: name => rmSync(`${name}-data`) }],
-    ['with less data than its index says is begun again', part, tiles, 0, { damage: name => truncateSync(`${name}-data`, 1000) }],
+    ['with less data than its index says is begun again', part, tiles,
+      0, { damage: name => truncateSync(`${name}-data`, 1000) }],
     ['without its index is begun again', part, tiles, 0, { damage: name => rmSync(`${name}-index`) }],
-    ['with an index that is none is begun again', part, tiles, 0, { damage: name => writeFileSync(`${name}-index`, 'no SQLite') }],
-    ['with an index that was cut off is begun again', part, tiles, 0, { damage: name => truncateSync(`${name}-index`, 9000) }],
-    ['is not misled by data that no index knows', part, tiles, 150, { damage: name => appendFileSync(`${name}-data`, 'written, and then killed') }]
+    ['with an index that is none is begun again', part, tiles, 0,
+      { damage: name => writeFileSync(`${name}-index`, 'no SQLite') }],
+    ['with an index that was cut off is begun again', part, tiles,
+      0, { damage: name => truncateSync(`${name}-index`, 9000) }],
+    ['is not misled by data that no index knows', part, tiles, 150,
+      { damage: name => appendFileSync(`${name}-data`, 'written, and then killed') }]
   ])) {
     it(what, async () => {
       const reference = await inOneGo(all)
@@ -91,7 +103,8 @@ describe('an unfinished PMTiles archive', () => {
 
   it('takes several tiles at once', async () => {
     // more than is gathered before it is written
-    const large = pyramid([3], (z, x, y) => x * 8 + y).map((one, index) => tile(one.z, one.x, one.y, noiseTile(index, 100000)))
+    const large = pyramid([3], (z, x, y) => x * 8 + y)
+      .map((one, index) => tile(one.z, one.x, one.y, noiseTile(index, 100000)))
     const reference = await inOneGo(large)
     const { file } = await write(folder.dir, large, { together: true })
     assert.ok(readFileSync(file).equals(reference))
@@ -145,7 +158,8 @@ describe('the memory of a PMTiles archive', () => {
   it('does not grow with its tiles', async function () {
     this.timeout(120000)
     // there are 90,000 tiles: not even 200 bytes of each fit
-    const writer = spawn(process.execPath, ['--max-old-space-size=18', script, folder.dir, '300', '200'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const writer = spawn(process.execPath, ['--max-old-space-size=18', script, folder.dir, '300', '200'],
+      { stdio: ['ignore', 'pipe', 'inherit'] })
     let last = ''
     for await (const line of createInterface({ input: writer.stdout })) last = line
     const { peak, distinct } = JSON.parse(last)

@@ -23,7 +23,9 @@ export function pyramid (zooms, seed = (z, x, y) => z * 1e6 + x * 1000 + y) {
 }
 
 export function tile (z, x, y, bytes, { time = TIME, type = inspectTile(bytes).type } = {}) {
-  return { z, x, y, time, type, bytes, size: bytes.length, digest: `md5-${createHash('md5').update(bytes).digest('base64')}` }
+  return {
+    z, x, y, time, type, bytes, size: bytes.length, digest: `md5-${createHash('md5').update(bytes).digest('base64')}`
+  }
 }
 
 /**
@@ -33,7 +35,8 @@ export function tile (z, x, y, bytes, { time = TIME, type = inspectTile(bytes).t
  * @param {any[]} tiles
  * @param {{name?: string, run?: string, doc?: object, together?: boolean} & Record<string, any>} [options]
  */
-export async function begin (dir, tiles, { name = 'map.pmtiles', run = 'run', doc = {}, together = false, ...options } = {}) {
+export async function begin (dir, tiles,
+  { name = 'map.pmtiles', run = 'run', doc = {}, together = false, ...options } = {}) {
   const file = path.join(dir, name)
   const target = await open(file, { layer: 'map', doc, run, ...options })
   const facts = new Facts()

@@ -56,7 +56,9 @@ describe('a PMTiles archive', () => {
   it('has no tile where none was', async () => {
     const { file } = await write(folder.dir, pyramid([3], (z, x, y) => (x + y) % 2 ? undefined : SEA))
     const reader = await reading(file)
-    for (let x = 0; x < 8; x++) for (let y = 0; y < 8; y++) assert.equal(Boolean(await reader.getZxy(3, x, y)), (x + y) % 2 === 0)
+    for (let x = 0; x < 8; x++) for (let y = 0; y < 8; y++) {
+      assert.equal(Boolean(await reader.getZxy(3, x, y)), (x + y) % 2 === 0)
+    }
     assert.equal(await reader.getZxy(2, 0, 0), undefined)
   })
 
@@ -67,7 +69,8 @@ describe('a PMTiles archive', () => {
     assert.equal(distinct, 1)
     assert.equal(header.dataLength, png(SEA).length)
     assert.equal(header.addressed, tiles.length)
-    // the west is the first and the last quarter but one of the curve, whichever way it turns: two runs a zoom, joined where zooms meet
+    // the west is the first and the last quarter but one of the curve, whichever way it turns: two runs a zoom, joined
+    // where zooms meet
     assert.ok(entries.length <= 4, `${entries.length} entries`)
     await assertHolds(file, tiles)
   })
@@ -88,7 +91,8 @@ describe('a PMTiles archive', () => {
   })
 
   it('may hold one tile alone', async () => {
-    for (const [z, x, y] of [[0, 0, 0], [13, 4303, 2881], [26, 0, 0], [26, 2 ** 26 - 1, 2 ** 26 - 1], [26, 2 ** 26 - 1, 0], [26, 12345678, 66666666]]) {
+    for (const [z, x, y] of [[0, 0, 0], [13, 4303, 2881], [26, 0, 0],
+      [26, 2 ** 26 - 1, 2 ** 26 - 1], [26, 2 ** 26 - 1, 0], [26, 12345678, 66666666]]) {
       const name = `${z}-${x}-${y}.pmtiles`
       const { file } = await write(folder.dir, [tile(z, x, y, png(1))], { name })
       const { header, entries } = checkArchive(file)
@@ -100,20 +104,31 @@ describe('a PMTiles archive', () => {
   it('has no zoom that readers would not find', async () => {
     for (const z of [27, 28, 30]) {
       const { target, stop } = await begin(folder.dir, [tile(3, 0, 0, png(1))])
-      await assert.rejects(target.add(tile(z, 5, 5, png(1))), { code: 'TARGET_UNWRITABLE', message: new RegExp(`zoom ${z}.*--zoom 0-26`) })
+      await assert.rejects(target.add(tile(z, 5, 5, png(1))),
+        { code: 'TARGET_UNWRITABLE', message: new RegExp(`zoom ${z}.*--zoom 0-26`) })
       assert.equal(target.has(tile(z, 5, 5, png(1))), false)
       await stop()
     }
-    await assert.rejects(begin(folder.dir, [], { doc: { maxzoom: 28 } }), { code: 'TARGET_UNWRITABLE' }, 'before anything is fetched')
-    await assert.rejects(begin(folder.dir, [], { doc: { maxzoom: 30 }, zooms: { min: 0, max: 27 } }), { code: 'TARGET_UNWRITABLE' })
+    await assert.rejects(begin(folder.dir, [], { doc: { maxzoom: 28 } }),
+      { code: 'TARGET_UNWRITABLE' }, 'before anything is fetched')
+    await assert.rejects(begin(folder.dir, [], { doc: { maxzoom: 30 }, zooms: { min: 0, max: 27 } }),
+      { code: 'TARGET_UNWRITABLE' })
     await write(folder.dir, [tile(26, 5, 5, png(1))], { doc: { maxzoom: 30 }, zooms: { min: 0, max: 26 } })
   })
 
   it('has the description of the layer', async () => {
-    const doc = { name: 'City', description: 'Streets', attribution: '© us', version: '3', legend: 'red: roads', center: [8.5, 47.4, 2], bounds: [5.9, 45.8, 10.5, 47.8], tileSize: 512, upstream: { url: 'https://secret.example/{z}/{x}/{y}' } }
+    const doc = {
+      name: 'City', description: 'Streets', attribution: '© us', version: '3',
+      legend: 'red: roads', center: [8.5, 47.4, 2], bounds: [5.9, 45.8, 10.5, 47.8],
+      tileSize: 512, upstream: { url: 'https://secret.example/{z}/{x}/{y}' }
+    }
     const { file } = await write(folder.dir, pyramid([1, 2, 3]), { doc, time: '2024-03-01T00:00:00Z' })
     const { header, metadata } = checkArchive(file)
-    assert.deepEqual(metadata, { name: 'City', description: 'Streets', attribution: '© us', version: '3', legend: 'red: roads', type: 'baselayer', format: 'png', tileSize: '512', 'tilecouch:time': TIME })
+    assert.deepEqual(metadata,
+      {
+        name: 'City', description: 'Streets', attribution: '© us', version: '3',
+        legend: 'red: roads', type: 'baselayer', format: 'png', tileSize: '512', 'tilecouch:time': TIME
+      })
     assert.deepEqual([header.minLon, header.minLat, header.maxLon, header.maxLat], doc.bounds)
     assert.deepEqual([header.centerLon, header.centerLat, header.centerZoom], doc.center)
     assert.deepEqual([header.tileType, header.tileCompression], [2, 1])
@@ -129,7 +144,8 @@ describe('a PMTiles archive', () => {
   })
 
   it('has bounds that readers understand when the layer lies across the antimeridian', async () => {
-    const { file } = await write(folder.dir, pyramid([2]), { doc: { bounds: [170, -50, -170, -30], center: [179, -40, 2] } })
+    const { file } =
+      await write(folder.dir, pyramid([2]), { doc: { bounds: [170, -50, -170, -30], center: [179, -40, 2] } })
     const { header } = checkArchive(file)
     assert.deepEqual([header.minLon, header.minLat, header.maxLon, header.maxLat], [-180, -50, 180, -30])
     assert.deepEqual([header.centerLon, header.centerLat], [179, -40])
@@ -147,7 +163,8 @@ describe('a PMTiles archive', () => {
 
   for (const [format, number, extension] of [['jpeg', 3, 'jpg'], ['webp', 4, 'webp'], ['avif', 5, 'avif']]) {
     it(`may hold ${format}`, async () => {
-      const bytes = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } }).toFormat(format).toBuffer()
+      const bytes = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+        .toFormat(format).toBuffer()
       const { file } = await write(folder.dir, [tile(0, 0, 0, bytes)])
       const { header, metadata } = checkArchive(file)
       assert.deepEqual([header.tileType, header.tileCompression, metadata.format], [number, 1, extension])
@@ -157,7 +174,8 @@ describe('a PMTiles archive', () => {
 
   it('has vector tiles unchanged, marked as gzipped', async () => {
     const bytes = gzipSync(Buffer.from([0x1a, 2, 0x78, 2]))
-    const { file } = await write(folder.dir, [tile(0, 0, 0, bytes)], { doc: { vector_layers: [{ id: 'roads', fields: {} }] } })
+    const { file } =
+      await write(folder.dir, [tile(0, 0, 0, bytes)], { doc: { vector_layers: [{ id: 'roads', fields: {} }] } })
     const { header, metadata, entries, content } = checkArchive(file)
     assert.deepEqual([header.tileType, header.tileCompression, metadata.format], [1, 2, 'pbf'])
     assert.deepEqual(metadata.vector_layers, [{ id: 'roads', fields: {} }])
@@ -170,7 +188,8 @@ describe('a PMTiles archive', () => {
   it('does not mix vector tiles and images, also when they come in two runs', async () => {
     const vector = tile(1, 0, 0, gzipSync(Buffer.from([0x1a, 2, 0x78, 2])))
     const { target, stop } = await begin(folder.dir, [vector])
-    await assert.rejects(target.add(tile(1, 0, 1, png(1))), { code: 'TARGET_UNWRITABLE', message: /vector tiles and images/ })
+    await assert.rejects(target.add(tile(1, 0, 1, png(1))),
+      { code: 'TARGET_UNWRITABLE', message: /vector tiles and images/ })
     await stop()
     const again = await begin(folder.dir, [tile(1, 0, 1, png(1)), vector])
     assert.equal(again.kept, 1)
@@ -183,7 +202,8 @@ describe('a PMTiles archive', () => {
   it('refuses what it cannot hold', async () => {
     const { target, stop } = await begin(folder.dir, [])
     await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), bytes: Buffer.alloc(0) }), { code: 'EMPTY_IMAGE' })
-    await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), type: 'text/html' }), { code: 'TARGET_UNWRITABLE', message: /text\/html/ })
+    await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), type: 'text/html' }),
+      { code: 'TARGET_UNWRITABLE', message: /text\/html/ })
     await assert.rejects(target.finish(new Facts()), { code: 'TARGET_UNWRITABLE', message: /have to have tiles/ })
     await stop()
     assert.deepEqual(readdirSync(folder.dir), [], 'nothing is left of it')

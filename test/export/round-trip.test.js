@@ -44,7 +44,8 @@ onEachStore('a layer goes out and comes in again', backend => {
         const summary = await exportLayer(context.store, 'osm', name, { time })
         assertSame(await contentsOf(name), wanted, `${target} as of ${time}`)
         assert.equal(titleOf(name), time ? `Streets, ${time.slice(0, 10)}` : 'Streets')
-        assert.deepEqual([summary.tiles, summary.written, summary.kept, summary.missing], [wanted.size, wanted.size, 0, 0])
+        assert.deepEqual([summary.tiles, summary.written, summary.kept, summary.missing],
+          [wanted.size, wanted.size, 0, 0])
         assert.equal(summary.bytes, [...wanted.values()].reduce((sum, bytes) => sum + bytes.length, 0))
         assert.deepEqual(summary.types, { 'image/png': wanted.size })
       }
@@ -55,16 +56,24 @@ onEachStore('a layer goes out and comes in again', backend => {
       const summary = await exportHistory(context.store, 'osm', at(target))
       assert.deepEqual(summary.exports.map(({ time }) => time), EDITIONS)
       await withStore(backend, async copy => {
-        for (const [index, { target: name }] of summary.exports.entries()) await loadInto(copy, name, { time: EDITIONS[index], complete: true })
+        for (const [index, { target: name }] of summary.exports.entries()) {
+          await loadInto(copy, name, { time: EDITIONS[index], complete: true })
+        }
         await publish(copy, {})
         for (const time of EDITIONS) {
           const found = new Map()
-          for await (const tile of copy.fetch(copy.list('osm', { time }))) found.set(`${tile.z}/${tile.x}/${tile.y}`, tile)
-          assertSame(new Map([...found].map(([key, { bytes }]) => [key, bytes])), expected(time), `the copy as of ${time}`)
-          for (const [key, { time: since }] of shownAt(time)) assert.equal(found.get(key).time, since, `${key} as of ${time}`)
+          for await (const tile of copy.fetch(copy.list('osm', { time }))) {
+            found.set(`${tile.z}/${tile.x}/${tile.y}`, tile)
+          }
+          assertSame(new Map([...found].map(([key, { bytes }]) => [key, bytes])),
+            expected(time), `the copy as of ${time}`)
+          for (const [key, { time: since }] of shownAt(time)) {
+            assert.equal(found.get(key).time, since, `${key} as of ${time}`)
+          }
         }
         const { name, attribution, format, tileSize, encoding } = await copy.layer('osm')
-        assert.deepEqual([name, attribution, format, tileSize, encoding], ['Streets', '© nobody', 'png', 512, 'terrarium'])
+        assert.deepEqual([name, attribution, format, tileSize, encoding],
+          ['Streets', '© nobody', 'png', 512, 'terrarium'])
       })
     })
   }

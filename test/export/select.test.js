@@ -22,7 +22,9 @@ onEachStore('what an export holds', backend => {
     'a box': { bbox: '-180,0,-90,85' },
     'a box over the antimeridian': { bbox: '100,-60,-140,60' },
     'a polygon': { polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] } },
-    'both': { bbox: '-180,0,-120,85', polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] } }
+    'both': { bbox: '-180,0,-120,85', polygon: {
+      type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]]
+    } }
   }
   for (const [what, given] of Object.entries(areas)) {
     it(`is what touches ${what}, then and now`, async () => {
@@ -53,16 +55,20 @@ onEachStore('what an export holds', backend => {
 
   it('is something: where there is nothing, nothing is made', async () => {
     const nothing = [
-      { zooms: { min: 4, max: 4 } }, { zooms: { min: 20, max: 30 } }, { time: '2020' }, { time: '1999-12-31T23:59:59Z' }, { area: parseArea({ bbox: '120,-80,121,-79' }), zooms: { min: 5, max: 5 } }
+      { zooms: { min: 4, max: 4 } }, { zooms: { min: 20, max: 30 } }, { time: '2020' },
+      { time: '1999-12-31T23:59:59Z' }, { area: parseArea({ bbox: '120,-80,121,-79' }), zooms: { min: 5, max: 5 } }
     ]
     for (const target of TARGETS) {
-      for (const options of nothing) await assert.rejects(run(target, options), { code: 'NOTHING_TO_EXPORT' }, JSON.stringify(options))
+      for (const options of nothing) {
+        await assert.rejects(run(target, options), { code: 'NOTHING_TO_EXPORT' }, JSON.stringify(options))
+      }
       await assert.rejects(exportLayer(context.store, 'nowhere', at(target)), { code: 'LAYER_NOT_FOUND' })
       await assert.rejects(exportLayer(context.store, 'No Layer', at(target)), { code: 'BAD_LAYER' })
       await assert.rejects(run(target, { time: 'soon' }), { code: 'BAD_TIME' })
     }
     assert.deepEqual(readdirSync(folder.dir), [])
-    await assert.rejects(exportHistory(context.store, 'osm', at('h.mbtiles'), { zooms: { min: 4, max: 4 } }), { code: 'NOTHING_TO_EXPORT' })
+    await assert.rejects(exportHistory(context.store, 'osm', at('h.mbtiles'), { zooms: { min: 4, max: 4 } }),
+      { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
@@ -75,7 +81,8 @@ onEachStore('what an export holds', backend => {
   })
 
   it('of an edition that has nothing there is no target', async () => {
-    const { exports, empty } = await exportHistory(context.store, 'osm', at('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
+    const { exports, empty } = await exportHistory(context.store,
+      'osm', at('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
     assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
     assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.mbtiles'])
   })
@@ -85,17 +92,24 @@ onEachStore('what an export holds', backend => {
     await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
     await publish(store, {})
-    await assert.rejects(exportHistory(store, 'bare', at('h.mbtiles')), { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
+    await assert.rejects(exportHistory(store, 'bare', at('h.mbtiles')),
+      { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
     await exportLayer(store, 'bare', at('one.mbtiles'))
   }))
 
   it('counts tiles that are deleted while it reads, and continues', () => withStore(backend, async store => {
     await store.defineLayer('osm', { format: 'png' })
-    await store.write(Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) })))
+    await store.write(
+      Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) }))
+    )
     await publish(store, {})
     const listed = []
     for await (const tile of store.list('osm')) listed.push(tile)
-    for (const id of ['osm:10:1:98', 'osm:10:1:99']) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
+    for (const id of ['osm:10:1:98', 'osm:10:1:99']) {
+      await store.couch.request(
+        { method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } }
+      )
+    }
     store.list = /** @type {any} */ (async function * () { yield * listed }) // as it was a moment ago
     const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.mbtiles'))
     assert.deepEqual([tiles, written, missing], [598, 598, 2])
@@ -113,7 +127,8 @@ onEachStore('what an export holds', backend => {
       await run('out.mbtiles', { permission: true })
       await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
       await run('b.mbtiles')
-      await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png', seed: false } })
+      await context.store.defineLayer('osm',
+        { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png', seed: false } })
       await assert.rejects(run('c.mbtiles'), { code: 'EXPORT_FORBIDDEN', message: /tiles\.example\.org/ })
     } finally {
       await context.store.defineLayer('osm', { upstream: null })
@@ -126,8 +141,10 @@ describe('the name of a target of a history', () => {
     const day = '2024-03-01T00:00:00Z'
     const hour = '2024-03-01T12:15:00Z'
     for (const [target, time, wanted] of [
-      ['osm.mbtiles', day, 'osm@2024-03-01.mbtiles'], ['osm.mbtiles', hour, 'osm@2024-03-01T121500Z.mbtiles'], ['osm', day, 'osm@2024-03-01'], ['a/b/osm/', day, 'a/b/osm@2024-03-01'],
-      ['a.b/osm', day, 'a.b/osm@2024-03-01'], ['v1.2', day, 'v1.2@2024-03-01'], ['{time}', day, '2024-03-01'], ['{time}/osm.mbtiles', hour, '2024-03-01T121500Z/osm.mbtiles'],
+      ['osm.mbtiles', day, 'osm@2024-03-01.mbtiles'], ['osm.mbtiles', hour, 'osm@2024-03-01T121500Z.mbtiles'],
+      ['osm', day, 'osm@2024-03-01'], ['a/b/osm/', day, 'a/b/osm@2024-03-01'],
+      ['a.b/osm', day, 'a.b/osm@2024-03-01'], ['v1.2', day, 'v1.2@2024-03-01'],
+      ['{time}', day, '2024-03-01'], ['{time}/osm.mbtiles', hour, '2024-03-01T121500Z/osm.mbtiles'],
       ['x-{time}/{time}.pmtiles', day, 'x-2024-03-01/2024-03-01.pmtiles']
     ]) assert.equal(targetAt(target, time), wanted)
   })

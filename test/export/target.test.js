@@ -12,7 +12,8 @@ import { skip } from '../support/tools.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const doc = { layer: 'osm', format: 'png' }
-const tile = (z, x, y, seed) => ({ z, x, y, time: T1, type: 'image/png', bytes: png(seed), size: png(seed).length, digest: '' })
+const tile =
+  (z, x, y, seed) => ({ z, x, y, time: T1, type: 'image/png', bytes: png(seed), size: png(seed).length, digest: '' })
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
 describe('the target of an export', () => {
@@ -24,12 +25,18 @@ describe('the target of an export', () => {
     mkdirSync(at('a.pmtiles'))
     mkdirSync(at('folder.d'))
     for (const [name, format, wanted] of [
-      ['x.mbtiles', undefined, 'mbtiles'], ['X.PMTILES', undefined, 'pmtiles'], ['x', undefined, 'folder'], ['x/', undefined, 'folder'],
-      ['x.mbtiles/', undefined, 'folder'], ['osm@2024', undefined, 'folder'], ['v1.2', undefined, 'folder'], ['folder.d', undefined, 'folder'], ['a.pmtiles', undefined, 'folder'],
+      ['x.mbtiles', undefined, 'mbtiles'], ['X.PMTILES', undefined, 'pmtiles'],
+      ['x', undefined, 'folder'], ['x/', undefined, 'folder'],
+      ['x.mbtiles/', undefined, 'folder'], ['osm@2024', undefined, 'folder'],
+      ['v1.2', undefined, 'folder'], ['folder.d', undefined, 'folder'], ['a.pmtiles', undefined, 'folder'],
       ['x.tiles', 'folder', 'folder'], ['x.db', 'mbtiles', 'mbtiles'], ['x', 'pmtiles', 'pmtiles']
     ]) assert.equal(await formatOf(name === 'X.PMTILES' ? name : at(name), format), wanted, `${name} ${format}`)
-    for (const name of ['x.png', 'x.zip', 'x.tar', 'x.tar.gz', 'x.tgz', 'x.folder', 'x.constructor', 'x.d']) await assert.rejects(formatOf(at(name)), { code: 'TARGET_UNKNOWN' }, name)
-    for (const format of ['tar', 'zip', '', 'toString']) await assert.rejects(formatOf(at('x'), format), { code: 'BAD_OPTION' })
+    for (const name of ['x.png', 'x.zip', 'x.tar', 'x.tar.gz', 'x.tgz', 'x.folder', 'x.constructor', 'x.d']) {
+      await assert.rejects(formatOf(at(name)), { code: 'TARGET_UNKNOWN' }, name)
+    }
+    for (const format of ['tar', 'zip', '', 'toString']) {
+      await assert.rejects(formatOf(at('x'), format), { code: 'BAD_OPTION' })
+    }
   })
 
   for (const name of TARGETS) {
@@ -37,14 +44,16 @@ describe('the target of an export', () => {
       const target = await open(name)
       for (let y = 0; y < 50; y++) await target.add(tile(6, 0, y, y))
       if (name !== 'out') assert.ok(!readdirSync(folder.dir).includes(name))
-      else assert.ok(readdirSync(at(`${name}`)).every(file => file.startsWith('.') || file === '6'), 'its metadata say that it is whole')
+      else assert.ok(readdirSync(at(`${name}`)).every(file => file.startsWith('.') || file === '6'),
+        'its metadata say that it is whole')
       await target.finish()
       assert.deepEqual(readdirSync(folder.dir), [name])
     })
 
     it(`is one export's at a time: ${name}`, async () => {
       const first = await open(name)
-      await assert.rejects(open(name), { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${process.pid} writes it already`) })
+      await assert.rejects(open(name),
+        { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${process.pid} writes it already`) })
       await first.add(tile(1, 0, 0, 1))
       await first.finish()
       const next = await open(name, { force: true })
@@ -84,7 +93,10 @@ describe('the target of an export', () => {
       await target.finish()
       assert.notEqual(statSync(at(name)).size, 14)
       mkdirSync(at(`folder-${name}`))
-      for (const force of [false, true]) await assert.rejects(open(`folder-${name}`, { format: path.extname(name).slice(1), force }), { code: 'TARGET_EXISTS', message: /folder/ })
+      for (const force of [false, true]) {
+        await assert.rejects(open(`folder-${name}`, { format: path.extname(name).slice(1), force }),
+          { code: 'TARGET_EXISTS', message: /folder/ })
+      }
     })
   }
 })
@@ -112,7 +124,8 @@ describe('a lock', () => {
   })
 
   it('of a process that had the number of this one is taken over, and one of this one is not', async () => {
-    writeFileSync(file(), JSON.stringify({ pid: process.pid, host: hostname(), id: 'of the process 1 of a container that was restarted' }))
+    writeFileSync(file(),
+      JSON.stringify({ pid: process.pid, host: hostname(), id: 'of the process 1 of a container that was restarted' }))
     const unlock = await take()
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     await unlock()
@@ -147,7 +160,9 @@ describe('a lock', () => {
       const answers = await Promise.allSettled(Array.from({ length: 8 }, take))
       const got = answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : [])
       assert.equal(got.length, 1, `round ${round}`)
-      for (const { reason } of /** @type {any[]} */ (answers.filter(({ status }) => status === 'rejected'))) assert.equal(reason.code, 'TARGET_UNWRITABLE')
+      for (const { reason } of /** @type {any[]} */ (answers.filter(({ status }) => status === 'rejected'))) {
+        assert.equal(reason.code, 'TARGET_UNWRITABLE')
+      }
       await got[0]()
       assert.deepEqual(readdirSync(folder.dir), [], `round ${round}`)
     }

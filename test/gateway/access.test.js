@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
-import { KEYS, OPTIONS, PRIVATE, T1, T2, addresses, expired, fill, forged, image, isGood, questions, secrets, token, ways } from './support/private.js'
+import { KEYS, OPTIONS, PRIVATE, T1, T2, addresses, expired,
+  fill, forged, image, isGood, questions, secrets, token, ways } from './support/private.js'
 import { useGateway } from './support/stand.js'
 import { ask, post } from './support/wire.js'
 
@@ -15,15 +16,20 @@ onEachStore('private layers', backend => {
 
   /** Nothing of a private tile, its versions or its words is in an answer. */
   function assertSilent ({ status, body, headers }, what, { names = true } = {}) {
-    for (const bytes of told) assert.equal(body.includes(bytes) || body.includes(bytes.toString('base64')), false, `${what} gives a private image away`)
+    for (const bytes of told) {
+      assert.equal(body.includes(bytes) || body.includes(bytes.toString('base64')),
+        false, `${what} gives a private image away`)
+    }
     const text = body.toString('latin1') + JSON.stringify(headers)
-    assert.doesNotMatch(text, /words-of-(secret|draft)|edition-of-(secret|draft)/, `${what} tells what a private layer is: ${status}`)
+    assert.doesNotMatch(text, /words-of-(secret|draft)|edition-of-(secret|draft)/,
+      `${what} tells what a private layer is: ${status}`)
     if (names) assert.doesNotMatch(text, /(secret|draft-a):3:/, `${what} names private tiles`)
   }
 
   const all = () => PRIVATE.flatMap(layer => addresses(layer).map(path => [layer, path]))
 
-  it('are shown at no address to nobody, nor to who has a token for another layer, an expired, a forged or a spoilt one', async () => {
+  it('are shown at no address to nobody, nor to who has a token for another layer, an expired, a forged or a ' +
+    'spoilt one', async () => {
     const kinds = {
       nobody: [undefined, 401, 'ACCESS_NEEDED'],
       another: [token(['draft-b', 'open', 'secre', 'secret2']), 403, 'ACCESS_DENIED'],
@@ -35,7 +41,8 @@ onEachStore('private layers', backend => {
       for (const [kind, [text, status, code]] of Object.entries(kinds)) {
         if (layer !== 'secret' && kind !== 'nobody') continue
         const answer = text === undefined ? await get(path) : await with_('bearer', path, text)
-        assert.deepEqual([answer.status, answer.json.code ?? answer.json.error], [status, code], `${kind} ${path}: ${answer.text}`)
+        assert.deepEqual([answer.status, answer.json.code ?? answer.json.error],
+          [status, code], `${kind} ${path}: ${answer.text}`)
         assert.equal(answer.headers['cache-control'], 'no-store', path)
         if (status === 401) assert.match(answer.headers['www-authenticate'], /^Bearer realm="tilecouch"/, path)
         assertSilent(answer, `${kind} ${path}`, { names: false })
@@ -44,13 +51,15 @@ onEachStore('private layers', backend => {
     for (const layer of PRIVATE) {
       for (const [path, body] of questions(layer)) {
         const answer = await post(own.gateway.url, path, body)
-        assert.deepEqual([answer.status, answer.json.error, answer.json.code], [401, 'unauthorized', 'ACCESS_NEEDED'], `${path} ${JSON.stringify(body)}`)
+        assert.deepEqual([answer.status, answer.json.error, answer.json.code],
+          [401, 'unauthorized', 'ACCESS_NEEDED'], `${path} ${JSON.stringify(body)}`)
         assertSilent(answer, path)
       }
     }
   })
 
-  it('are shown at every address to who has a token, however it is brought, and no cache that others share keeps them', async () => {
+  it('are shown at every address to who has a token, however it is brought, and no cache that others share keeps ' +
+    'them', async () => {
     const right = token(['secret', 'draft-*'], { key: 'kold' })
     let turn = 0
     for (const [layer, path] of all()) {
@@ -79,15 +88,23 @@ onEachStore('private layers', backend => {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
         const answer = text ? await with_('cookie', path, text) : await get(path)
         assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
-        if (!path.includes('_changes') && !/^\/open(@\d+)?((\/style)?\.json|\.qlr|\/gdal\.xml)|^\/ogc\/(?!.*\/3\/0\/1)/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
-        if (/\.png$/.test(path) && !path.startsWith('/db/')) assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
+        if (!path.includes('_changes') &&
+          !/^\/open(@\d+)?((\/style)?\.json|\.qlr|\/gdal\.xml)|^\/ogc\/(?!.*\/3\/0\/1)/.test(path)) {
+            assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
+          }
+        if (/\.png$/.test(path) && !path.startsWith('/db/')) {
+          assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
+        }
       }
     }
-    for (const [path, body] of questions('open')) assert.equal((await post(own.gateway.url, path, body)).status, 200, path)
+    for (const [path, body] of questions('open')) {
+      assert.equal((await post(own.gateway.url, path, body)).status, 200, path)
+    }
   })
 
   it('are told from missing ones by nobody', async () => {
-    for (const path of ['/draft-never/3/1/0.png', '/secret/3/7/7.png', '/secret/9/0/0.json', '/draft-never.json', '/db/secret:9:9:9', '/db/draft-x:1:0:0/tile?rev=1-a']) {
+    for (const path of ['/draft-never/3/1/0.png', '/secret/3/7/7.png',
+      '/secret/9/0/0.json', '/draft-never.json', '/db/secret:9:9:9', '/db/draft-x:1:0:0/tile?rev=1-a']) {
       assert.equal((await get(path)).status, 401, path)
     }
     assert.equal((await with_('bearer', '/secret/3/7/7.png', token(['secret']))).status, 404)
@@ -102,11 +119,16 @@ onEachStore('private layers', backend => {
     assert.equal((await get('/secret/3/1/0.png', known)).status, 401)
     assert.equal((await get('/secret/3/1/0.png', { ...known, authorization: `Bearer ${right}` })).status, 304)
     for (const method of ['HEAD', 'GET']) assert.equal((await get('/secret/3/1/0.png', {}, method)).status, 401)
-    assert.equal((await get('/secret/3/1/0.png', { origin: 'https://a.example', 'access-control-request-method': 'GET' }, 'OPTIONS')).body.length, 0)
+    assert.equal((
+      await get('/secret/3/1/0.png', { origin: 'https://a.example', 'access-control-request-method': 'GET' }, 'OPTIONS')
+    ).body.length, 0)
   })
 
   it('are kept by a visitor for no longer than the token is good', async () => {
-    const age = async (path, seconds) => +/max-age=(\d+)/.exec((await with_('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))).headers['cache-control'])[1]
+    const age = async (path, seconds) => +
+      /max-age=(\d+)/.exec((
+        await with_('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))
+      ).headers['cache-control'])[1]
     assert.ok(await age(`/secret@${T1}/3/1/0.png`, 100) <= 100)
     assert.equal(await age('/secret/3/1/0.png', 100000), 300)
     const { _rev: rev } = await own.store.couch.get('secret:3:1:0')
@@ -114,19 +136,28 @@ onEachStore('private layers', backend => {
   })
 
   it('are in lists for those alone who may see them', async () => {
-    const named = async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
-    const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
-      '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
+    const named =
+      async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
+    const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilit' +
+      'ies.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCap' +
+      'abilities', '/wmts?request=GetCapabilities&' +
+      'service=wmts&' +
+      'acceptversions=1.0.0',
+      '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22',
+      '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes',
+      '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
     for (const path of lists) {
       assert.deepEqual(await named(path, {}), ['open'], path)
       assertSilent(await get(path), path)
       assert.deepEqual(await named(path, { authorization: `Bearer ${token(['secret'])}` }), ['open', 'secret'], path)
-      assert.deepEqual(await named(path, { authorization: `Bearer ${token(['*'])}` }), ['draft-a', 'open', 'secret'], path)
+      assert.deepEqual(await named(path, { authorization: `Bearer ${token(['*'])}` }),
+        ['draft-a', 'open', 'secret'], path)
       assert.match((await get(path)).headers['cache-control'], /^private, max-age=0|^no-store/, path)
     }
     const selector = { selector: { _id: { $regex: '^(layer:)?(secret|open)' } } }
     const { json: { results } } = await post(own.gateway.url, '/db/_changes?filter=_selector', selector)
-    assert.ok(results.length >= 8 && results.every(({ id }) => /(^|:)open[:@]|^layer:open$/.test(id)), JSON.stringify(results))
+    assert.ok(results.length >= 8 && results.every(({ id }) => /(^|:)open[:@]|^layer:open$/.test(id)),
+      JSON.stringify(results))
   })
 
   it('are in links with the token of the address, so that clients who know nothing of tokens find them', async () => {
@@ -134,15 +165,23 @@ onEachStore('private layers', backend => {
     const { json } = await get(`/secret@2023.json?token=${right}`)
     assert.deepEqual(json.tiles, [`${own.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
     const { json: style } = await get(`/secret@2023/style.json?token=${right}`)
-    assert.deepEqual([style.sources.own.url, style.sprite, style.glyphs], ['secret@2023.json', `styles/secret@${T1}/sprite`, `styles/secret@${T1}/glyphs/{fontstack}/{range}.pbf`].map(path => `${own.gateway.url}/${path}?token=${right}`))
-    for (const path of ['/secret.qlr', '/secret@2023.qlr', '/qgis-wmts.xml']) assert.match((await get(`${path}?token=${right}`)).text, new RegExp(`token[=%3D]+${right}`), path)
+    assert.deepEqual([style.sources.own.url, style.sprite, style.glyphs], [
+      'secret@2023.json', `styles/secret@${T1}/sprite`, `styles/secret@${T1}/glyphs/{fontstack}/{range}.pbf`
+    ].map(path => `${own.gateway.url}/${path}?token=${right}`))
+    for (const path of ['/secret.qlr', '/secret@2023.qlr', '/qgis-wmts.xml']) {
+      assert.match((await get(`${path}?token=${right}`)).text, new RegExp(`token[=%3D]+${right}`), path)
+    }
     const { text } = await get(`/wmts/1.0.0/WMTSCapabilities.xml?token=${right}`)
     const [, template] = /template="([^"]*secret[^"]*)"/.exec(text)
-    const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible').replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')
+    const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible')
+      .replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')
     assert.deepEqual((await get(new URL(tile).pathname + new URL(tile).search)).body, image('secret', 1, 0, T1))
-    assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) || text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
-    assert.ok((await get(`/wmts@2023/1.0.0/WMTSCapabilities.xml?token=${right}`)).text.includes(`TileCol}.png?token=${right}"`))
-    assert.match((await get(`/secret@2023/gdal.xml?token=${right}`)).text, new RegExp(`/secret@2023/[^<]*\\.png\\?token=${right}</ServerUrl>`))
+    assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) ||
+      text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
+    assert.ok((await get(`/wmts@2023/1.0.0/WMTSCapabilities.xml?token=${right}`))
+      .text.includes(`TileCol}.png?token=${right}"`))
+    assert.match((await get(`/secret@2023/gdal.xml?token=${right}`)).text,
+      new RegExp(`/secret@2023/[^<]*\\.png\\?token=${right}</ServerUrl>`))
     const [href] = /[^"]*\/tms\/1.0.0\/secret[^"]*/.exec((await get(`/tms/1.0.0/?token=${right}`)).text)
     assert.equal((await get(href.slice(own.gateway.url.length))).status, 200)
     for (const headers of [{ authorization: `Bearer ${right}` }, { cookie: `tilecouch=${right}` }]) {
@@ -156,33 +195,57 @@ onEachStore('private layers', backend => {
   })
 
   it('are closed to everything in the database but to who may see all of it', async () => {
-    const whole = ['/db/_all_docs', '/db/_all_docs?include_docs=true&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&endkey=%22zzz%22',
-      '/db/_design/versions/_view/by_tile?reduce=false', '/db/_design/versions/_view/by_tile?group_level=0', '/db/_design/versions/_view/by_zoom', '/db/_design/versions/_view/by_time?startkey=[%22open%22]', '/db/_design/versions/_view/by_time?reduce=false&group_level=1',
-      '/db/_design/versions/_view/by_tile?startkey=[%22open%22]&endkey=[%22open%22,{}]&include_docs=true', '/db/_design/versions/_view/expiring', '/db/_design/other/_view/x', '/db/_design/other', '/db/nothing']
+    const whole = ['/db/_all_docs', '/db/_all_docs?include_docs=true' +
+      '&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&' +
+      'endkey=%22zzz%22',
+      '/db/_design/versions/_view/by_tile?reduce=false', '/db/_design/versions/_view/by_tile?group_level=0',
+      '/db/_design/versions/_view/by_zoom', '/db/_design/versions/_view/by_time?startkey=[%22open%22]',
+      '/db/_design/versions/_view/by_time?reduce=false&group_level=1',
+      '/db/_design/versions/_view/by_tile?startkey=[%22open%22]&endkey=[%22open%22,{}]&include_docs=true',
+      '/db/_design/versions/_view/expiring', '/db/_design/other/_view/x', '/db/_design/other', '/db/nothing']
     for (const path of whole) {
       const answer = await get(path)
-      assert.deepEqual([answer.status, answer.json.code], [401, 'ACCESS_NEEDED'], `${path} ${answer.text.slice(0, 200)}`)
+      assert.deepEqual([answer.status, answer.json.code], [401, 'ACCESS_NEEDED'],
+        `${path} ${answer.text.slice(0, 200)}`)
       assert.equal((await with_('bearer', path, token(['secret']))).status, 403, path)
       assert.ok([200, 400, 404].includes((await with_('bearer', path, token(['*']))).status), path)
     }
-    for (const [path, body] of /** @type {[string, any][]} */ ([['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }], ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]])) {
+    for (
+      const [path, body] of /** @type {[string, any][]} */ (
+        [['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }],
+          ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]]
+      )
+    ) {
       assert.equal((await post(own.gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
     }
     // fields that a question does not have open nothing, and hide nothing
     for (const [path, body] of /** @type {[string, any][]} */ ([
-      ['/db/_all_docs', { doc_ids: ['open:3:0:0'], docs: [{ id: 'open:3:0:0' }], limit: 5 }], ['/db/_all_docs?keys=["open:3:0:0"]', { startkey: 'secret:' }], ['/db/_all_docs/queries?startkey="secret:"', { queries: [{ endkey: 'secret;' }] }], ['/db/_all_docs/queries?keys=["open:3:0:0"]', { queries: [{ startkey: 'secret:', endkey: 'secret;' }] }],
-      ['/db/_design/versions/_view/by_tile?reduce=false', { startkey: ['open'], endkey: ['secret', {}], layer: 'open' }], ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }], ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
+      ['/db/_all_docs', { doc_ids: ['open:3:0:0'], docs: [{ id: 'open:3:0:0' }], limit: 5 }],
+      ['/db/_all_docs?keys=["open:3:0:0"]', { startkey: 'secret:' }],
+      ['/db/_all_docs/queries?startkey="secret:"', { queries: [{ endkey: 'secret;' }] }],
+      ['/db/_all_docs/queries?keys=["open:3:0:0"]', { queries: [{ startkey: 'secret:', endkey: 'secret;' }] }],
+      ['/db/_design/versions/_view/by_tile?reduce=false',
+        { startkey: ['open'], endkey: ['secret', {}], layer: 'open' }],
+        ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }],
+        ['/db/_bulk_get',
+          { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
     ])) {
       const answer = await post(own.gateway.url, path.replaceAll('"', '%22'), body)
       assert.ok([400, 401].includes(answer.status), `${path} ${JSON.stringify(body)}: ${answer.status}`)
       assertSilent(answer, path, { names: false })
     }
-    for (const path of ['/db', '/db/tilecouch', '/db/_design/tiles', '/db/_design/versions']) assert.equal((await get(path)).status, 200, path)
-    assert.equal((await post(own.gateway.url, '/db/_bulk_get', { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for')
+    for (const path of ['/db', '/db/tilecouch', '/db/_design/tiles', '/db/_design/versions']) {
+      assert.equal((await get(path)).status, 200, path)
+    }
+    assert.equal(
+      (await post(own.gateway.url, '/db/_bulk_get',
+        { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for'
+    )
     assert.equal((await post(own.gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
     assert.equal((await get('/db/_local/x')).status, 404)
     assert.notEqual((await get('/db/_security')).status, 200)
-    assert.ok((await with_('bearer', '/db/_security', token(['secret']))).json.members.roles.length, 'a mirror sees that not everybody may read this')
+    assert.ok((await with_('bearer', '/db/_security', token(['secret']))).json.members.roles.length,
+      'a mirror sees that not everybody may read this')
   })
 
   it('may be all of them: a feed then has the document of the store alone', async () => {
@@ -196,7 +259,8 @@ onEachStore('private layers', backend => {
   it('open to a page that is opened with a token: it gets a cookie and loses the token', async () => {
     const [first, second] = [token(['secret']), token(['draft-*'])]
     const opened = await get(`/?layer=secret&token=${first}&z=3`)
-    assert.deepEqual([opened.status, opened.headers.location, opened.headers['cache-control'], opened.headers['referrer-policy']], [303, './?layer=secret&z=3', 'no-store', 'no-referrer'])
+    assert.deepEqual([opened.status, opened.headers.location, opened.headers['cache-control'],
+      opened.headers['referrer-policy']], [303, './?layer=secret&z=3', 'no-store', 'no-referrer'])
     const [cookie] = opened.headers['set-cookie']
     assert.match(cookie, /^tilecouch-[\w-]{12}=tc1\.[\w.-]+; Max-Age=3\d\d\d; Path=\/; HttpOnly; SameSite=Lax$/)
     const jar = new Map()
@@ -213,11 +277,16 @@ onEachStore('private layers', backend => {
     const both = shown()
     assert.equal((await get('/secret/3/1/0.png', { cookie: both })).status, 200)
     assert.equal((await get('/draft-a/3/1/0.png', { cookie: both })).status, 200)
-    const many = Array.from({ length: 30 }, (_, at) => token(['secret'], { until: Math.floor(Date.now() / 1000) + 1000 + at }))
+    const many =
+      Array.from({ length: 30 }, (_, at) => token(['secret'], { until: Math.floor(Date.now() / 1000) + 1000 + at }))
     for (const one of many) take(await get(`/?token=${one}`, { cookie: shown() }))
-    assert.ok(shown().length < 8000 && jar.size === 8 && (await get('/secret/3/1/0.png', { cookie: shown() })).status === 200)
-    assert.deepEqual([(await get(`/?token=${expired(['secret'])}`)).json.error, (await get('/?token=x')).json.error], ['TOKEN_EXPIRED', 'TOKEN_INVALID'])
-    for (const address of ['/?token=', '/?a&token=', '/?token=#x', '/constructor?token=', `/constructor?token=${first}`]) {
+    assert.ok(shown().length < 8000 && jar.size === 8 &&
+      (await get('/secret/3/1/0.png', { cookie: shown() })).status === 200)
+    assert.deepEqual([(await get(`/?token=${expired(['secret'])}`)).json.error, (await get('/?token=x')).json.error],
+      ['TOKEN_EXPIRED', 'TOKEN_INVALID'])
+    for (
+      const address of ['/?token=', '/?a&token=', '/?token=#x', '/constructor?token=', `/constructor?token=${first}`]
+    ) {
       const { status, headers } = await get(address, { cookie: shown() })
       const expected = address.startsWith('/?') ? 200 : 404
       assert.deepEqual([status, headers['set-cookie']], [expected, undefined], 'nobody else removes a cookie')
@@ -235,34 +304,70 @@ onEachStore('private layers', backend => {
   })
 
   it('never give a byte away to whoever has no right token, whatever is asked', async () => {
-    const word = fc.constantFrom('secret', 'draft-a', 'open', 'layer', 'edition', 'layer:secret', 'edition:secret@', 'secret:', 'secret;', 'open:', 'open;', 'secret:3:1:0', `secret:3:1:0@${T1}`, 'secreu', 'a', 'zz', '', '_design/', '\ufff0')
-    const key = fc.oneof(word, fc.tuple(word, fc.constantFrom(3, 0, {}, null)), fc.constant({}), fc.constant(null), fc.array(word, { maxLength: 2 }))
+    const word = fc.constantFrom('secret', 'draft-a', 'open', 'layer',
+      'edition', 'layer:secret', 'edition:secret@', 'secret:', 'secret;',
+      'open:', 'open;', 'secret:3:1:0', `secret:3:1:0@${T1}`, 'secreu', 'a', 'zz', '', '_design/', '\ufff0')
+    const key = fc.oneof(word, fc.tuple(word, fc.constantFrom(3, 0, {}, null)),
+      fc.constant({}), fc.constant(null), fc.array(word, { maxLength: 2 }))
     const path = fc.oneof(
       fc.constantFrom(...PRIVATE.flatMap(addresses), ...addresses('open')),
-      fc.tuple(fc.constantFrom('_all_docs', '_changes', '_design/versions/_view/by_tile', '_design/versions/_view/by_zoom', 'secret:3:1:0/tile', 'secret%3a3:1:0', '%73ecret:3:1:0/tile', '_bulk_get', '_find', '_revs_diff', '_all_docs/queries', '_design/versions/_view/by_tile/queries', 'open:3:1:0'),
+      fc.tuple(fc.constantFrom('_all_docs', '_changes', '_design/versions/_view/' +
+        'by_tile', '_design/versions/_view/by_zoom', 'secret:3:1:0/tile', 'secret%3a3:1:0',
+        '%73ecret:3:1:0/tile', '_bulk_get', '_find', '_revs_diff', '_all_docs/queries', '_design/versions/_view/' +
+        'by_tile/queries', 'open:3:1:0'),
         fc.dictionary(fc.constantFrom('key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys', 'include_docs', 'attachments', 'reduce', 'group_level', 'group', 'descending', 'limit', 'skip', 'filter', 'doc_ids', 'rev', 'startkey_docid', 'inclusive_end', 'style', 'token', 'open_revs', 'atts_since', 'conflicts', 'meta', 'deleted_conflicts', 'queries', 'selector', 'docs', 'since', 'view'),
-          fc.oneof(key.map(value => JSON.stringify(value)), fc.constantFrom('true', 'false', '1', '3', '_selector', '_doc_ids', '_design', '["secret:3:1:0"]')), { maxKeys: 5 })).map(([name, query]) => `/db/${name}?${new URLSearchParams(query)}`),
-      fc.tuple(fc.constantFrom(...PRIVATE.flatMap(addresses)), fc.nat(200), fc.constantFrom('/', '%2f', '.', '@', ':', '%00', '?', '#', '//', '%40', ';', '\\')).map(([text, at, sign]) => text.slice(0, at) + sign + text.slice(at))
+          fc.oneof(key.map(value => JSON.stringify(value)), fc.constantFrom(
+            'true', 'false', '1', '3', '_selector', '_doc_ids', '_design', '["secret:3:1:0"]'
+          )), { maxKeys: 5 })).map(([name, query]) => `/db/${name}?${new URLSearchParams(query)}`),
+      fc.tuple(fc.constantFrom(...PRIVATE.flatMap(addresses)), fc.nat(200), fc.constantFrom('/', '%2f', '.', '@', ':',
+        '%00', '?', '#', '//', '%40', ';', '\\')).map(([text, at, sign]) => text.slice(0, at) + sign + text.slice(at))
     )
     const good = token(['secret', 'draft-*', '*'])
     const text = fc.oneof(
-      fc.constantFrom(undefined, token(['open']), expired(['*']), forged(['*']), forged(['secret']), '', '.', 'tc1...', good.slice(0, -1), `${good}A`, good.toUpperCase()),
-      fc.tuple(fc.nat(good.length - 1), fc.constantFrom('A', 'z', '.', '-', '~', '%41')).map(([at, sign]) => good.slice(0, at) + sign + good.slice(at + 1)).filter(one => one !== good && !isGood(one))
+      fc.constantFrom(undefined, token(['open']), expired(['*']), forged(['*']),
+        forged(['secret']), '', '.', 'tc1...', good.slice(0, -1), `${good}A`, good.toUpperCase()),
+      fc.tuple(fc.nat(good.length - 1), fc.constantFrom('A', 'z', '.', '-', '~', '%41'))
+        .map(([at, sign]) => good.slice(0, at) + sign + good.slice(at + 1)).filter(one => one !== good && !isGood(one))
     )
-    const body = fc.oneof(fc.constant(undefined), fc.constantFrom(...PRIVATE.flatMap(layer => questions(layer).map(([, one]) => one))), fc.record({ keys: fc.array(key), startkey: key, endkey: key, include_docs: fc.boolean(), attachments: fc.boolean(), queries: fc.array(fc.record({ startkey: key, endkey: key, keys: fc.array(key), include_docs: fc.boolean() }, { requiredKeys: [] }), { maxLength: 2 }), selector: fc.constantFrom({}, { layer: 'secret' }, { _id: { $gt: null } }, { $or: [{ _id: 'secret:3:1:0' }] }), docs: fc.constantFrom([], [{ id: 'secret:3:1:0' }, { id: 'open:3:1:0' }]), doc_ids: fc.constantFrom(['secret:3:1:0']), 'secret:3:1:0': fc.constant(['9-a']), fields: fc.constantFrom(['_id'], ['_attachments', 'layer']), sort: fc.constantFrom(['_id'], [{ layer: 'desc' }]), bookmark: fc.constantFrom('nil', 'at-1'), execution_stats: fc.boolean(), limit: fc.nat(5), skip: fc.nat(5), reduce: fc.boolean(), group_level: fc.nat(2) }, { requiredKeys: [] }))
+    const body = fc.oneof(fc.constant(undefined),
+      fc.constantFrom(...PRIVATE.flatMap(layer => questions(layer).map(([, one]) => one))),
+      fc.record(
+        {
+          keys: fc.array(key), startkey: key, endkey: key, include_docs: fc.boolean(),
+          attachments: fc.boolean(),
+          queries: fc.array(fc.record({ startkey: key, endkey: key, keys: fc.array(key), include_docs: fc.boolean() },
+            { requiredKeys: [] }), { maxLength: 2 }),
+            selector: fc.constantFrom({}, { layer: 'secret' }, { _id: { $gt: null } },
+              { $or: [{ _id: 'secret:3:1:0' }] }),
+              docs: fc.constantFrom([], [{ id: 'secret:3:1:0' }, { id: 'open:3:1:0' }]),
+              doc_ids: fc.constantFrom(['secret:3:1:0']), 'secret:3:1:0': fc.constant(['9-a']),
+              fields: fc.constantFrom(['_id'], ['_attachments', 'layer']),
+              sort: fc.constantFrom(['_id'], [{ layer: 'desc' }]), bookmark: fc.constantFrom('nil', 'at-1'),
+              execution_stats: fc.boolean(), limit: fc.nat(5), skip: fc.nat(5),
+              reduce: fc.boolean(), group_level: fc.nat(2)
+        }, { requiredKeys: [] }
+      ))
     await fc.assert(fc.asyncProperty(path, text, fc.constantFrom(...Object.keys(ways)), body, fc.constantFrom('GET', 'GET', 'HEAD', 'POST'), async (address, one, way, asked, method) => {
       if (!/^[/h]/.test(address) || /[\s\\]|[^\x20-\x7e]/.test(address)) return
       const [target, headers] = one === undefined ? [address, {}] : ways[way](address, one)
-      const answer = asked && method === 'POST' ? await post(own.gateway.url, `${target}&timeout=10`, asked, { headers }) : await ask(own.gateway.url, target, { method, headers })
+      const answer = asked && method === 'POST'
+        ? await post(own.gateway.url, `${target}&timeout=10`, asked, { headers })
+          : await ask(own.gateway.url, target, { method, headers })
       // an error may repeat the address it was asked for
-      assertSilent(answer, `${method} ${target} ${JSON.stringify(asked)}`, { names: !/(secret|draft-a)(:|%3a)3/i.test(target) })
+      assertSilent(answer, `${method} ${target} ${JSON.stringify(asked)}`,
+        { names: !/(secret|draft-a)(:|%3a)3/i.test(target) })
       assert.notEqual(answer.status, 500, `${method} ${target}`)
     }), { numRuns: process.env.TILECOUCH_LONG ? 20000 : 400 })
   })
 
   it('open by keys of the past and of the present, and by no others', async () => {
-    for (const key of Object.keys(KEYS)) assert.equal((await with_('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
+    for (const key of Object.keys(KEYS)) {
+      assert.equal((await with_('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
+    }
     const later = await own.another({ ...OPTIONS, accessKeys: { knew: KEYS.knew } })
-    assert.equal((await ask(later.url, '/secret/3/1/0.png', { headers: { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` } })).json.error, 'TOKEN_INVALID')
+    assert.equal(
+      (await ask(later.url, '/secret/3/1/0.png',
+        { headers: { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` } })).json.error, 'TOKEN_INVALID'
+    )
   })
 })

@@ -21,7 +21,9 @@ onEachStore('reading ahead', backend => {
     await store.defineLayer('osm', {})
     await store.defineLayer('sparse', {})
     await store.write(square({ layer: 'osm', time: T1, side: SIDE, seed: seedOf }))
-    await store.write(square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => x < 16 ? 2000 + seedOf(x, y) : undefined }))
+    await store.write(
+      square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => x < 16 ? 2000 + seedOf(x, y) : undefined })
+    )
     await store.write([{ layer: 'osm', z: 5, x: 2, y: 2, time: '2021-09-01T00:00:00Z', bytes: png(9000) }])
     await store.write(square({ layer: 'bare', time: T1, side: 8, seed: seedOf }))
     await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/versions'))
@@ -35,14 +37,17 @@ onEachStore('reading ahead', backend => {
   }
   const get = (x, y, time, layer = 'osm') => service.tiles.get(layer, 5, x, y, time)
   const isHit = (x, y, time, layer = 'osm') => service.tiles.peek(layer, 5, x, y, time)?.outcome === 'hit'
-  const block = (x0, y0) => Array.from({ length: 64 }, (_, at) => /** @type {[number, number]} */ ([x0 + (at >> 3), y0 + at % 8]))
+  const block =
+    (x0, y0) => Array.from({ length: 64 }, (_, at) => /** @type {[number, number]} */ ([x0 + (at >> 3), y0 + at % 8]))
   const isRead = () => until(() => service.reads.reduce((sum, { tiles }) => sum + tiles, 0) >= 64)
 
   it('brings the block of two tiles that were asked for, in the same request', async () => {
     await open()
     await Promise.all([get(3, 3), get(4, 3)])
     await isRead()
-    for (const [x, y] of block(0, 0)) assert.ok((await get(x, y)).entry.bytes.equals(png(2000 + seedOf(x, y))), `${x} ${y}`)
+    for (const [x, y] of block(0, 0)) {
+      assert.ok((await get(x, y)).entry.bytes.equals(png(2000 + seedOf(x, y))), `${x} ${y}`)
+    }
     assert.equal(service.bulkReads().length, 1)
     assert.deepEqual(service.bulkReads()[0].slice(0, 2), ['osm:5:3:3', 'osm:5:4:3'], 'first what somebody waits for')
     assert.deepEqual(service.tiles.counts.aheadUsed, 62)
@@ -76,7 +81,9 @@ onEachStore('reading ahead', backend => {
   it('costs a layer of which most is missing a bounded number of tiles', async () => {
     await open()
     for (let x = 0; x < SIDE; x += 8) {
-      for (let y = 0; y < SIDE; y += 8) await Promise.allSettled([get(x, y, undefined, 'sparse'), get(x, y + 1, undefined, 'sparse')])
+      for (let y = 0; y < SIDE; y += 8) {
+        await Promise.allSettled([get(x, y, undefined, 'sparse'), get(x, y + 1, undefined, 'sparse')])
+      }
     }
     assert.ok(service.tiles.counts.ahead <= 512, `${service.tiles.counts.ahead}`)
   })
@@ -118,7 +125,8 @@ onEachStore('reading ahead', backend => {
     await open()
     await Promise.all([get(19, 3), get(20, 3), get(19, 3, '2022-12'), get(20, 3, '2022-12')])
     await until(() => service.tiles.counts.ahead >= 62)
-    await store.write([{ layer: 'osm', z: 5, x: 22, y: 3, time: T2, bytes: png(7000) }, { layer: 'osm', z: 5, x: 23, y: 3, time: T3, bytes: png(7001) }])
+    await store.write([{ layer: 'osm', z: 5, x: 22, y: 3, time: T2, bytes: png(7000) },
+      { layer: 'osm', z: 5, x: 23, y: 3, time: T3, bytes: png(7001) }])
     await heard(service, store)
     assert.ok((await get(22, 3)).entry.bytes.equals(png(7000)))
     assert.ok((await get(22, 3, '2022-12')).entry.bytes.equals(png(7000)))

@@ -8,7 +8,8 @@ import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'
 import { startServer } from '../support/server.js'
 
-const refused = code => new TilecouchError(code, { url: 'http://store/tiles', status: code === 'UNAUTHORIZED' ? 401 : 403, reason: 'no', why: 'no' })
+const refused = code => new TilecouchError(code,
+  { url: 'http://store/tiles', status: code === 'UNAUTHORIZED' ? 401 : 403, reason: 'no', why: 'no' })
 
 describe('reading as nobody', () => {
   it('needs no second question while nobody is let in', async () => {
@@ -53,7 +54,9 @@ describe('reading as nobody', () => {
       let asked = 0
       await assert.rejects(new AnonymousFirst().read(() => {
         asked++
-        return Promise.reject(new TilecouchError(code, { url: 'http://store/tiles', status: 500, reason: 'no', why: 'no', db: 'tiles' }))
+        return Promise.reject(
+          new TilecouchError(code, { url: 'http://store/tiles', status: 500, reason: 'no', why: 'no', db: 'tiles' })
+        )
       }), { code })
       assert.equal(asked, 1, code)
     }
@@ -73,8 +76,13 @@ describe('requests for tiles', () => {
       await rule?.()
       const status = closed && !authorization ? 401 : 200
       res.writeHead(status, { 'content-type': 'application/json' })
-      const answer = id => ({ _id: id, _rev: '1-a', _attachments: { tile: { content_type: 'image/png', data: Buffer.alloc(size, id).toString('base64') } } })
-      res.end(JSON.stringify(status === 200 ? { results: docs.map(({ id }) => ({ id, docs: [{ ok: answer(id) }] })) } : { error: 'unauthorized', reason: 'You are not authorized to access this db.' }))
+      const answer = id => (
+        { _id: id, _rev: '1-a', _attachments: {
+          tile: { content_type: 'image/png', data: Buffer.alloc(size, id).toString('base64') }
+        } }
+      )
+      res.end(JSON.stringify(status === 200 ? { results: docs.map(({ id }) => ({ id, docs: [{ ok: answer(id) }] })) }
+        : { error: 'unauthorized', reason: 'You are not authorized to access this db.' }))
     })
   })
   beforeEach(() => {
@@ -85,8 +93,11 @@ describe('requests for tiles', () => {
   })
   after(() => server.close())
 
-  const open = (limits = {}) => new StoreReader(/** @type {any} */ ({ couch: new Couch(`http://anna:secret@127.0.0.1:${server.port}/tiles`, { retries: 0 }) }), {
-    cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc._attachments.tile.data, takeTimeline: (id, moments) => moments }, limits
+  const open = (limits = {}) => new StoreReader(/** @type {any} */ ({
+    couch: new Couch(`http://anna:secret@127.0.0.1:${server.port}/tiles`, { retries: 0 })
+  }), {
+    cache: { changes: new RecentChanges(), takeDocument: (id, doc) =>
+      doc._attachments.tile.data, takeTimeline: (id, moments) => moments }, limits
   })
 
   it('carry no name to a store that needs none', async () => {

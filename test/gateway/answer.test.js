@@ -22,8 +22,12 @@ describe('what a client has already', () => {
   const fresh = headers => matchesEtag(headers['if-none-match'], etag)
 
   it('is told by its ETag, also in a list, also a weak one, also by a star', () => {
-    for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b",${etag},"c"`, '*', ` ${etag} `]) assert.equal(fresh({ 'if-none-match': tags }), true, tags)
-    for (const tags of ['"a"', '', '""', etag.slice(1, -1), `"${etag}"`, 'W/"a", "b"', etag.toLowerCase(), '"*"']) assert.equal(fresh({ 'if-none-match': tags }), false, tags)
+    for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b",${etag},"c"`, '*', ` ${etag} `]) {
+      assert.equal(fresh({ 'if-none-match': tags }), true, tags)
+    }
+    for (const tags of ['"a"', '', '""', etag.slice(1, -1), `"${etag}"`, 'W/"a", "b"', etag.toLowerCase(), '"*"']) {
+      assert.equal(fresh({ 'if-none-match': tags }), false, tags)
+    }
   })
 
   it('is not told by anything else', () => assert.equal(fresh({}), false))
@@ -48,7 +52,8 @@ describe('how long an answer may be kept', () => {
   afterEach(() => mock.timers.reset())
 
   const policy = new CachePolicy({ maxAge: 300, staleWhileRevalidate: 86400, staleIfError: 604800 })
-  const of = (time, entry, outcome = 'hit') => policy.of(/** @type {any} */ ({ time }), /** @type {any} */ ({ entry: entryOf(entry), outcome }))
+  const of = (time, entry, outcome = 'hit') => policy.of(/** @type {any} */ ({ time }),
+    /** @type {any} */ ({ entry: entryOf(entry), outcome }))
   const tail = ', stale-while-revalidate=86400, stale-if-error=604800'
 
   it('is what is left until it expires', () => {
@@ -59,7 +64,9 @@ describe('how long an answer may be kept', () => {
 
   it('is nothing for what has expired, whatever it is called', () => {
     for (const expires of [seconds(-1), seconds(-1e6)]) {
-      for (const outcome of ['hit', 'stale', 'miss']) assert.equal(of(undefined, { expires }, outcome), `public, max-age=0${tail}`)
+      for (const outcome of ['hit', 'stale', 'miss']) {
+        assert.equal(of(undefined, { expires }, outcome), `public, max-age=0${tail}`)
+      }
     }
     assert.equal(of(undefined, {}, 'stale'), `public, max-age=0${tail}`)
     assert.equal(of(undefined, { expires: seconds(1000) }, 'stale'), `public, max-age=0${tail}`)
@@ -67,11 +74,15 @@ describe('how long an answer may be kept', () => {
 
   it('is a while for what never expires, and for the past as it is known now', () => {
     assert.equal(of(undefined, {}), `public, max-age=300${tail}`)
-    for (const time of ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-02T00:00:00Z']) assert.equal(of(time, { expires: seconds(-5) }), `public, max-age=300${tail}`, time)
+    for (const time of ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-02T00:00:00Z']) {
+      assert.equal(of(time, { expires: seconds(-5) }), `public, max-age=300${tail}`, time)
+    }
   })
 
   it('is a while when the time is that of the version, too: it may be removed, or filled in with other bytes', () => {
-    for (const time of ['2024-03-01T00:00:00Z', '2024-03-01T00:00:00']) assert.equal(of(time, {}), `public, max-age=300${tail}`, time)
+    for (const time of ['2024-03-01T00:00:00Z', '2024-03-01T00:00:00']) {
+      assert.equal(of(time, {}), `public, max-age=300${tail}`, time)
+    }
   })
 
   it('is what is left of the head for a time that is yet to come', () => {
@@ -84,7 +95,8 @@ describe('how long an answer may be kept', () => {
 
   it('says no more than it was set to', () => {
     const plain = new CachePolicy({ maxAge: 10, staleWhileRevalidate: 0, staleIfError: 0 })
-    assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })), 'public, max-age=10')
+    assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })),
+      'public, max-age=10')
     assert.equal(plain.missing, 'public, max-age=10')
     assert.equal(policy.missing, 'public, max-age=60')
   })
@@ -133,21 +145,29 @@ describe('a tile as an answer', () => {
     await open({ kept: { 'osm:1:0:0': entry } })
     const whole = await get('/osm/1/0/0.png')
     const head = await get('/osm/1/0/0.png', {}, 'HEAD')
-    assert.deepEqual([head.status, head.body.length, head.headers['content-length']], [200, 0, whole.headers['content-length']])
-    assert.equal((await get('/osm/1/0/0.png', { 'if-modified-since': entry.lastModified })).status, 200, 'a second may have seen two versions')
-    for (const headers of [{ 'if-none-match': entry.etag }, { 'if-none-match': entry.etag, 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }]) {
+    assert.deepEqual([head.status, head.body.length, head.headers['content-length']],
+      [200, 0, whole.headers['content-length']])
+    assert.equal((await get('/osm/1/0/0.png', { 'if-modified-since': entry.lastModified })).status,
+      200, 'a second may have seen two versions')
+    for (const headers of [{ 'if-none-match': entry.etag },
+      { 'if-none-match': entry.etag, 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }]) {
       for (const method of ['GET', 'HEAD']) {
         const unchanged = await get('/osm/1/0/0.png', headers, method)
         assert.deepEqual([unchanged.status, unchanged.body.length], [304, 0])
-        for (const name of ['etag', 'last-modified', 'cache-control', 'x-tilecouch-time', 'access-control-allow-origin']) assert.equal(unchanged.headers[name], whole.headers[name], name)
-        for (const name of ['content-type', 'content-length', 'content-encoding']) assert.equal(unchanged.headers[name], undefined, name)
+        for (
+          const name of ['etag', 'last-modified', 'cache-control', 'x-tilecouch-time', 'access-control-allow-origin']
+        ) assert.equal(unchanged.headers[name], whole.headers[name], name)
+        for (const name of ['content-type', 'content-length', 'content-encoding']) {
+          assert.equal(unchanged.headers[name], undefined, name)
+        }
       }
     }
   })
 
   it('varies with the page that asks only when not every page may read it', async () => {
     await open({ kept: { 'osm:1:0:0': entryOf() } })
-    assert.equal((await get('/osm/1/0/0.png', { origin: 'https://a.example', 'accept-encoding': 'gzip' })).headers.vary, undefined)
+    assert.equal((await get('/osm/1/0/0.png', { origin: 'https://a.example', 'accept-encoding': 'gzip' })).headers.vary,
+      undefined)
   })
 
   it('is never gzipped when it is an image', async () => {
@@ -160,21 +180,32 @@ describe('a tile as an answer', () => {
     const plain = Buffer.from([0x1a, 3, 1, 2, 3])
     const entry = entryOf({ bytes: gzipSync(plain), type: 'application/vnd.mapbox-vector-tile' })
     await open({ kept: { 'osm:1:0:0': entry } })
-    for (const [coding, packed] of Object.entries({ gzip: true, 'gzip, deflate, br': true, 'br;q=1, gzip;q=0.1': true, '*': true, GZIP: true, 'gzip;q=0': false, identity: false, br: false, '': false, 'gzip;q=0, *': false })) {
+    for (
+      const [coding, packed] of Object.entries(
+        {
+          gzip: true, 'gzip, deflate, br': true, 'br;q=1, gzip;q=0.1': true,
+          '*': true, GZIP: true, 'gzip;q=0': false, identity: false, br: false, '': false, 'gzip;q=0, *': false
+        }
+      )
+    ) {
       const { status, headers, body } = await get('/osm/1/0/0.pbf', { 'accept-encoding': coding })
-      assert.deepEqual([status, headers['content-encoding'], headers['content-type'], headers.vary], [200, packed ? 'gzip' : undefined, entry.type, 'Accept-Encoding'], coding)
+      assert.deepEqual([status, headers['content-encoding'], headers['content-type'], headers.vary],
+        [200, packed ? 'gzip' : undefined, entry.type, 'Accept-Encoding'], coding)
       assert.equal(headers['content-length'], `${body.length}`)
       assert.deepEqual(packed ? gunzipSync(body) : body, plain, coding)
       assert.equal(headers.etag === entry.etag, packed, 'other bytes have another ETag')
       const unchanged = await get('/osm/1/0/0.pbf', { 'accept-encoding': coding, 'if-none-match': headers.etag })
-      assert.deepEqual([unchanged.status, unchanged.headers.etag, unchanged.headers.vary], [304, headers.etag, 'Accept-Encoding'])
-      assert.equal((await get('/osm/1/0/0.pbf', { 'accept-encoding': coding }, 'HEAD')).headers['content-length'], `${body.length}`)
+      assert.deepEqual([unchanged.status, unchanged.headers.etag, unchanged.headers.vary],
+        [304, headers.etag, 'Accept-Encoding'])
+      assert.equal((await get('/osm/1/0/0.pbf', { 'accept-encoding': coding }, 'HEAD')).headers['content-length'],
+        `${body.length}`)
     }
     const { headers, body } = await get('/osm/1/0/0.pbf')
     assert.deepEqual([headers['content-encoding'], body], [undefined, plain], 'who says nothing may not know gzip')
   })
 
-  it('is unpacked once for all who ask, and only so many bytes are held by clients that do not read', async function () {
+  it('is unpacked once for all who ask, and only so many bytes are held by ' +
+    'clients that do not read', async function () {
     this.timeout(60000)
     const type = 'application/vnd.mapbox-vector-tile'
     const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
@@ -217,7 +248,8 @@ describe('a tile as an answer', () => {
   })
 
   it('is refused when a stored vector tile cannot be unpacked', async () => {
-    const entry = entryOf({ bytes: gzipSync(Buffer.alloc(1000)).subarray(0, -4), type: 'application/vnd.mapbox-vector-tile' })
+    const entry =
+      entryOf({ bytes: gzipSync(Buffer.alloc(1000)).subarray(0, -4), type: 'application/vnd.mapbox-vector-tile' })
     await open({ kept: { 'osm:1:0:0': entry } })
     const { status, json, headers } = await get('/osm/1/0/0.pbf')
     assert.deepEqual([status, json.error, headers['cache-control']], [422, 'TRUNCATED_IMAGE', 'no-store'])
@@ -268,11 +300,20 @@ describe('a tile as an answer', () => {
     }
 
     it('is an error that nobody keeps when the layer is not there either, or nobody can tell', async () => {
-      await open({ get: async id => { throw new TilecouchError(id.startsWith('osm') ? 'TILE_NOT_FOUND' : 'UNREACHABLE', { id, url: 'http://inside:5984/tiles', why: 'connect ECONNREFUSED 10.0.0.5' }) }, layers: {}, options: { missing: 'transparent' } })
+      await open(
+        {
+          get: async id => {
+            throw new TilecouchError(id.startsWith('osm') ? 'TILE_NOT_FOUND' : 'UNREACHABLE',
+              { id, url: 'http://inside:5984/tiles', why: 'connect ECONNREFUSED 10.0.0.5' })
+          }, layers: {}, options: { missing: 'transparent' }
+        }
+      )
       const unknown = await get('/osm/1/0/0.png')
-      assert.deepEqual([unknown.status, unknown.json.error, unknown.headers['cache-control']], [404, 'LAYER_NOT_FOUND', 'no-store'])
+      assert.deepEqual([unknown.status, unknown.json.error, unknown.headers['cache-control']],
+        [404, 'LAYER_NOT_FOUND', 'no-store'])
       const away = await get('/other/1/0/0.png')
-      assert.deepEqual([away.status, away.json, away.headers['cache-control'], away.headers['retry-after']], [503, { error: 'UNREACHABLE', reason: 'the store cannot be reached' }, 'no-store', '5'])
+      assert.deepEqual([away.status, away.json, away.headers['cache-control'], away.headers['retry-after']],
+        [503, { error: 'UNREACHABLE', reason: 'the store cannot be reached' }, 'no-store', '5'])
     })
   })
 })

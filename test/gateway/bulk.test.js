@@ -46,17 +46,23 @@ onEachStore('reading many tiles at once', backend => {
   }
   const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
 
-  it('unpacks what CouchDB took for text and packed, beside other requests and no further than its ceiling', async () => {
-    const packed = { good: gzipSync(png(2)), damaged: png(2), bomb: gzipSync(Buffer.alloc(65e6)), large: gzipSync(Buffer.alloc(40e6)), same: gzipSync(Buffer.alloc(40e6)) }
+  it('unpacks what CouchDB took for text and packed, beside other requests and no ' +
+    'further than its ceiling', async () => {
+    const packed = {
+      good: gzipSync(png(2)), damaged: png(2), bomb: gzipSync(Buffer.alloc(65e6)),
+      large: gzipSync(Buffer.alloc(40e6)), same: gzipSync(Buffer.alloc(40e6))
+    }
     const reader = await open({}, {
-      readDocuments: async (couch, ids) => new Map(ids.map(id => [id, { _id: id, _attachments: { tile: { encoding: 'gzip', data: packed[id] } } }]))
+      readDocuments: async (couch, ids) =>
+        new Map(ids.map(id => [id, { _id: id, _attachments: { tile: { encoding: 'gzip', data: packed[id] } } }]))
     })
     let [turns, ended] = [0, false]
     const turn = () => { turns++; if (!ended) setImmediate(turn) }
     setImmediate(turn)
     const found = await Promise.allSettled(Object.keys(packed).map(id => reader.document(id)))
     ended = true
-    assert.deepEqual(found.map(({ value, reason }) => reason?.code ?? bytesOf(value).length), [png(2).length, 'BAD_ANSWER', 'BAD_ANSWER', 40e6, 'BAD_ANSWER'])
+    assert.deepEqual(found.map(({ value, reason }) => reason?.code ?? bytesOf(value).length),
+      [png(2).length, 'BAD_ANSWER', 'BAD_ANSWER', 40e6, 'BAD_ANSWER'])
     assert.ok(turns > 10, `${turns} turns of the event loop`)
   })
 
@@ -97,7 +103,9 @@ onEachStore('reading many tiles at once', backend => {
 
   it('asks for fewer tiles at once when they are large', async () => {
     const time = '2020-01-01T00:00:00Z'
-    await store.write(Array.from({ length: 12 }, (_, x) => ({ layer: 'big', z: 6, x, y: 0, time, bytes: noiseTile(x, 400000) })))
+    await store.write(
+      Array.from({ length: 12 }, (_, x) => ({ layer: 'big', z: 6, x, y: 0, time, bytes: noiseTile(x, 400000) }))
+    )
     const reader = await open({ maxBytes: 1e6, requests: 1 })
     await reader.document('big:6:0:0')
     front.forget()
@@ -110,25 +118,31 @@ onEachStore('reading many tiles at once', backend => {
     const { _rev: rev } = await store.couch.get('tmp:0:0:0')
     await json(`${await urlOf('tmp:0:0:0')}?rev=${rev}`, { method: 'DELETE' })
     const reader = await open()
-    const [deleted, none, there] = await Promise.all(['tmp:0:0:0', 'osm:9:9:9', idOf(50)].map(id => reader.document(id)))
+    const [deleted, none, there] =
+      await Promise.all(['tmp:0:0:0', 'osm:9:9:9', idOf(50)].map(id => reader.document(id)))
     assert.deepEqual([deleted, none], [null, null])
     assert.ok(bytesOf(there).equals(png(50)))
   })
 
   it('shows the winner of a conflict', async () => {
     const docs = ['a', 'f'].map((digit, index) => ({
-      _id: 'two:0:0:0', _rev: `1-${digit.repeat(32)}`, type: 'tile', layer: 'two', z: 0, x: 0, y: 0, current: true, time: T1,
+      _id: 'two:0:0:0', _rev: `1-${digit.repeat(32)}`, type: 'tile',
+      layer: 'two', z: 0, x: 0, y: 0, current: true, time: T1,
       _attachments: { tile: { content_type: 'image/png', data: png(index).toString('base64') } }
     }))
-    await json(`${await urlOf('_bulk_docs')}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ new_edits: false, docs }) })
+    await json(`${await urlOf('_bulk_docs')}`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ new_edits: false, docs })
+    })
     const reader = await open()
     assert.ok(bytesOf(await reader.document('two:0:0:0')).equals(png(1)))
   })
 
   it('fails one tile alone when that one cannot be read', async () => {
-    front.rule(({ body }) => body.docs.some(({ id }) => id === idOf(77)) ? { status: 500, body: '{"error":"badarg","reason":"a broken attachment"}' } : undefined)
+    front.rule(({ body }) => body.docs.some(({ id }) => id === idOf(77))
+      ? { status: 500, body: '{"error":"badarg","reason":"a broken attachment"}' } : undefined)
     const reader = await open({ retries: 0 })
-    const results = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(64 + index))))
+    const results =
+      await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(64 + index))))
     const failed = results.flatMap(({ status }, index) => status === 'rejected' ? [idOf(64 + index)] : [])
     assert.deepEqual(failed, [idOf(77)])
     assert.equal(results[13].reason.code, 'COUCHDB_ERROR')
@@ -137,7 +151,11 @@ onEachStore('reading many tiles at once', backend => {
 
   it('takes a tile for unreadable, and not for missing, of which the store says so', async () => {
     const error = (id, name) => ({ id, docs: [{ error: { id, rev: 'undefined', error: name, reason: 'because' } }] })
-    front.rule(() => ({ status: 200, body: JSON.stringify({ results: [error(idOf(1), 'internal_error'), error(idOf(2), 'not_found')] }) }))
+    front.rule(
+      () => ({
+        status: 200, body: JSON.stringify({ results: [error(idOf(1), 'internal_error'), error(idOf(2), 'not_found')] })
+      })
+    )
     const reader = await open()
     const [bad, missing] = await Promise.allSettled([reader.document(idOf(1)), reader.document(idOf(2))])
     assert.deepEqual([bad.reason?.code, missing.value], ['NO_ANSWER', null])
@@ -215,17 +233,20 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(kept, [false, true])
   })
 
-  it('brings the timelines of many tiles in two requests, heads before pasts, with one range for those of a column', async () => {
+  it('brings the timelines of many tiles in two requests, heads before pasts, with one ' +
+    'range for those of a column', async () => {
     const reader = await open()
     const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timeline(`osm:5:0:${y}`)))
     timelines.forEach((moments, y) => {
       const id = `osm:5:0:${y}`
       const changed = y < 4
-      assert.deepEqual(moments, [...(changed ? [{ id: `${id}@${T1}`, time: T1, current: false }] : []), { id, time: changed ? T2 : T1, current: true }])
+      assert.deepEqual(moments, [...(changed ? [{ id: `${id}@${T1}`, time: T1, current: false }] : []),
+        { id, time: changed ? T2 : T1, current: true }])
     })
     assert.deepEqual(front.requests().map(({ path }) => path), ['_bulk_get', '_all_docs/queries'])
     // between 0:1 and 0:2 come 0:10 to 0:19; from row 4 on no row has one digit more
-    assert.deepEqual(front.requests()[1].body.queries.map(({ endkey }) => endkey), ['0', '1', '2', '3', '9', '31'].map(y => `osm:5:0:${y}@~`))
+    assert.deepEqual(front.requests()[1].body.queries.map(({ endkey }) => endkey),
+      ['0', '1', '2', '3', '9', '31'].map(y => `osm:5:0:${y}@~`))
     assert.deepEqual(await reader.timeline('osm:9:9:9'), [])
   })
 
@@ -238,9 +259,17 @@ onEachStore('reading many tiles at once', backend => {
   })
 
   it('counts a version once that stands in the past and as the head, as after a load that was killed', async () => {
-    const { rows: [{ doc }] } = await json(`${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&attachments=true`)
+    const {
+      rows: [{ doc }]
+    } = await json(
+      `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&attachments=true`
+    )
     const { _rev, _attachments: { tile }, ...fields } = doc
-    await store.couch.put({ ...fields, _id: `${idOf(80)}@${T1}`, current: false, _attachments: { tile: { content_type: tile.content_type, data: tile.data } } })
+    await store.couch.put(
+      { ...fields, _id: `${idOf(80)}@${T1}`, current: false, _attachments: {
+        tile: { content_type: tile.content_type, data: tile.data }
+      } }
+    )
     await store.couch.put({ _id: `${idOf(80)}@yesterday`, type: 'tile' })
     const reader = await open()
     assert.deepEqual(await reader.timeline(idOf(80)), [{ id: idOf(80), time: T1, current: true }])

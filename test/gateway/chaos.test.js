@@ -19,7 +19,8 @@ const later = step => `2022-01-01T00:00:${String(step).padStart(2, '0')}Z`
 
 const kinds = [
   { name: 'the embedded store', start: startEmbeddedProcess },
-  ...(findCouchDb() ? [{ name: 'CouchDB', start: () => startCouchDb() }] : []) // it is killed: none that somebody else uses
+  // it is killed: none that somebody else uses
+  ...(findCouchDb() ? [{ name: 'CouchDB', start: () => startCouchDb() }] : [])
 ]
 
 for (const { name, start } of kinds) {
@@ -39,8 +40,13 @@ for (const { name, start } of kinds) {
         // expires at once: from the first second on, what is served is old
         await made.defineLayer('old', { minzoom: 3, maxzoom: 3, ttl: 1 })
         await made.write(square({ layer: 'old', time: T1, z: 3, side: 2, seed: (x, y) => 600 + x * 2 + y }))
-        await made.defineLayer('lasting', { minzoom: 0, maxzoom: 10, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
-        await made.defineLayer('far', { minzoom: 0, maxzoom: 10, ttl: 1, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
+        await made.defineLayer('lasting', {
+          minzoom: 0, maxzoom: 10, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 }
+        })
+        await made.defineLayer('far',
+          { minzoom: 0, maxzoom: 10, ttl: 1, upstream: {
+            type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5
+          } })
       })
       gateway = await openGateway(`${server.url}/tiles`, { upstreamNetworks: LOOPBACK })
     })
@@ -54,10 +60,12 @@ for (const { name, start } of kinds) {
 
     const get = (path, options) => ask(gateway.url, path, options)
     const tile = (x, y, z = 3, layer = 'osm') => get(`/${layer}/${z}/${x}/${y}.png`)
-    const healthy = () => until(async () => (await get('/health')).status === 200, { timeout: 30000, what: 'a green /health' })
+    const healthy =
+      () => until(async () => (await get('/health')).status === 200, { timeout: 30000, what: 'a green /health' })
 
     const loads = /** @type {(() => Promise<any>)[]} */ ([])
-    afterEach(() => Promise.all(loads.splice(0).map(stop => stop()))) // of a test that failed: they would keep this process busy for good
+    // of a test that failed: they would keep this process busy for good
+    afterEach(() => Promise.all(loads.splice(0).map(stop => stop())))
 
     /** Clients that ask for tiles all the time, until they are told to stop; then what they saw. */
     function load (paths, clients = 8) {
@@ -85,16 +93,19 @@ for (const { name, start } of kinds) {
 
     it('keeps tiles flowing while the store is away, says so, and sees afterwards what has changed', async () => {
       const { _rev: rev } = (await get('/db/osm:3:1:1')).json
-      const warm = [0, 1, 2, 3].flatMap(x => [0, 1].map(y => `/osm/3/${x}/${y}.png`)).concat('/old/3/0/0.png', '/far/2/1/1.png', '/osm@2021/3/0/0.png', `/db/osm:3:1:1/tile?rev=${rev}`)
+      const warm = [0, 1, 2, 3].flatMap(x => [0, 1].map(y => `/osm/3/${x}/${y}.png`))
+        .concat('/old/3/0/0.png', '/far/2/1/1.png', '/osm@2021/3/0/0.png', `/db/osm:3:1:1/tile?rev=${rev}`)
       for (const path of warm) assert.equal((await get(path)).status, 200, path)
-      await until(async () => /max-age=0/.test((await tile(0, 0, 3, 'old')).headers['cache-control']), { what: 'the tile to be old' })
+      await until(async () => /max-age=0/.test((await tile(0, 0, 3, 'old')).headers['cache-control']),
+        { what: 'the tile to be old' })
       const stop = load(warm)
       await server.kill()
       await until(async () => (await get('/health')).status === 503, { what: 'a red /health' })
       const old = await tile(0, 0, 3, 'old')
       assert.deepEqual([old.status, old.body.equals(png(600))], [200, true])
       assert.match(old.headers['cache-control'], /max-age=0.*stale-if-error/)
-      for (const path of ['/osm/5/7/7.png', '/osm@2021/5/7/7.png', '/db/layer:osm', '/db/osm:3:1:1/tile', '/db/_all_docs', '/db/_changes?feed=longpoll']) {
+      for (const path of ['/osm/5/7/7.png', '/osm@2021/5/7/7.png',
+        '/db/layer:osm', '/db/osm:3:1:1/tile', '/db/_all_docs', '/db/_changes?feed=longpoll']) {
         const { status, headers, json } = await get(path)
         assert.deepEqual([status, headers['cache-control']], [503, 'no-store'], path)
         assert.ok(+headers['retry-after'] > 0, path)
@@ -104,7 +115,8 @@ for (const { name, start } of kinds) {
       await server.start()
       const again = await Store.open(`${server.url}/tiles`)
       await again.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: later(1), bytes: png(700) }])
-      await until(async () => (await tile(0, 0)).body.equals(png(700)), { timeout: 15000, what: 'what changed meanwhile' })
+      await until(async () => (await tile(0, 0)).body.equals(png(700)),
+        { timeout: 15000, what: 'what changed meanwhile' })
       await healthy()
       assert.equal((await tile(7, 7, 5)).status, 200)
       assert.equal((await get('/db/layer:osm')).status, 200)
@@ -138,7 +150,9 @@ for (const { name, start } of kinds) {
         }, { timeout: 60000, what: 'the image of afterwards' })
       } finally {
         replication.cancel()
-        await Promise.race([replication, new Promise(resolve => replication.once('complete', resolve).once('error', resolve))])
+        await Promise.race(
+          [replication, new Promise(resolve => replication.once('complete', resolve).once('error', resolve))]
+        )
         await local.close()
         await rm(folder, { recursive: true, force: true })
       }
@@ -159,7 +173,8 @@ for (const { name, start } of kinds) {
       for (const path of cold) assert.equal((await get(path)).status, 200, path)
     })
 
-    it('keeps tiles flowing while the store stands still and closes nothing, and gives up on what it waits for', async () => {
+    it('keeps tiles flowing while the store stands still and closes nothing, and ' +
+      'gives up on what it waits for', async () => {
       const warm = ['/osm/3/0/0.png', '/osm/3/1/1.png', '/osm@2021/3/0/0.png']
       for (const path of warm) assert.equal((await get(path)).status, 200, path)
       const stop = load(warm, 4)
@@ -192,7 +207,8 @@ for (const { name, start } of kinds) {
       await tile(5, 5)
       for (let step = 1; step <= 8; step++) {
         await own.write([{ layer: 'osm', z: 3, x: 5, y: 5, time: later(step), bytes: png(710 + step) }])
-        await until(async () => (await tile(5, 5)).body.equals(png(710 + step)), { timeout: 1000, every: 10, what: `version ${step}` })
+        await until(async () => (await tile(5, 5)).body.equals(png(710 + step)),
+          { timeout: 1000, every: 10, what: `version ${step}` })
       }
       await own.write([{ layer: 'osm', z: 3, x: 5, y: 5, time: later(30), gone: true }])
       await until(async () => (await tile(5, 5)).status === 404, { timeout: 1000, what: 'the tile to be gone' })
@@ -225,8 +241,10 @@ for (const { name, start } of kinds) {
       upstream.epoch++
       await upstream.start()
       const [fresh, found] = [await upstream.tile(4, 3, 2), await upstream.tile(4, 9, 9)]
-      await until(async () => (await get('/far/4/9/9.png')).body.equals(found), { timeout: 60000, every: 200, what: 'the tile that was missing' })
-      await until(async () => (await get(paths[0])).body.equals(fresh), { timeout: 60000, every: 200, what: 'the tile that changed upstream' })
+      await until(async () => (await get('/far/4/9/9.png')).body.equals(found),
+        { timeout: 60000, every: 200, what: 'the tile that was missing' })
+      await until(async () => (await get(paths[0])).body.equals(fresh),
+        { timeout: 60000, every: 200, what: 'the tile that changed upstream' })
       assert.deepEqual((await stop()).others, [])
     })
   })

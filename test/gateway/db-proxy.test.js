@@ -43,25 +43,37 @@ describe('what passes between /db and the store', () => {
   it('are the gateway\'s own credentials, and of the client\'s headers what the question needs', async () => {
     await ask(base, '/db/layer:osm?rev=1-a', {
       headers: {
-        accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'br, gzip', authorization: 'Basic eDp5', cookie: 'AuthSession=x', host: 'elsewhere', 'x-forwarded-for': '1.2.3.4',
-        'x-auth-couchdb-roles': '_admin', 'x-http-method-override': 'DELETE', te: 'trailers', upgrade: 'h2c', 'keep-alive': '5', 'proxy-connection': 'close', connection: 'keep-alive, x-secret', 'x-secret': '1', origin: 'http://page', referer: 'http://page'
+        accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'br, gzip',
+        authorization: 'Basic eDp5', cookie: 'AuthSession=x', host: 'elsewhere', 'x-forwarded-for': '1.2.3.4',
+        'x-auth-couchdb-roles': '_admin', 'x-http-method-override': 'DELETE',
+        te: 'trailers', upgrade: 'h2c', 'keep-alive': '5', 'proxy-connection': 'close',
+        connection: 'keep-alive, x-secret', 'x-secret': '1', origin: 'http://page', referer: 'http://page'
       }
     })
     const [{ method, url, headers }] = seen
     assert.deepEqual([method, url], ['GET', '/couch/tiles/layer%3Aosm?rev=1-a'])
     assert.equal(headers.authorization, `Basic ${btoa('reader:p@ss')}`)
     const { host, connection, ...rest } = headers
-    assert.deepEqual(rest, { accept: 'application/json', 'if-none-match': '"x"', 'accept-encoding': 'gzip', authorization: headers.authorization })
+    assert.deepEqual(rest,
+      {
+        accept: 'application/json', 'if-none-match': '"x"', 'accept-encoding': 'gzip',
+        authorization: headers.authorization
+      })
     assert.equal(host, new URL(couch.url).host)
   })
 
   it('is no range, which the gateway cuts out itself, and no encoding but one that CouchDB has', async () => {
-    for (const range of ['bytes=0-1', 'bytes=0-1,5-9', 'items=1-2']) await ask(base, '/db/a/b', { headers: { range, 'accept-encoding': 'br, gzip;q=0' } })
-    for (const { headers } of seen) assert.deepEqual([headers.range, headers['accept-encoding']], [undefined, undefined])
+    for (const range of ['bytes=0-1', 'bytes=0-1,5-9', 'items=1-2']) {
+      await ask(base, '/db/a/b', { headers: { range, 'accept-encoding': 'br, gzip;q=0' } })
+    }
+    for (const { headers } of seen) {
+      assert.deepEqual([headers.range, headers['accept-encoding']], [undefined, undefined])
+    }
   })
 
   it('is the question as it was looked at, and not as it was spelled', async () => {
-    await post(base, '/db/_all_docs?limit=%35', '{"keys": ["a"],\n "keys": ["b"]}', { headers: { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'identity' } })
+    await post(base, '/db/_all_docs?limit=%35', '{"keys": ["a"],\n "keys": ["b"]}',
+      { headers: { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'identity' } })
     assert.equal(seen[0].body, '{"keys":["b"]}')
     assert.equal(seen[0].headers['content-type'], 'application/json')
     assert.equal((await post(base, '/db/_changes', '', { headers: { 'content-type': 'text/plain' } })).status, 200)
@@ -78,25 +90,37 @@ describe('what passes between /db and the store', () => {
     assert.equal(await status('{"keys":[]}', { 'content-type': 'text/plain' }), 415)
     assert.equal(await status('{"keys":[]}', { 'content-encoding': 'gzip' }), 415)
     assert.equal(await status(`{"keys":["${'x'.repeat(3e6)}"]}`), 413)
-    const chunked = await speak(base, `POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
+    const chunked = await speak(base,
+      `POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
     assert.match(chunked, /^HTTP\/1\.1 413 [^]*connection: close/i)
     assert.equal(seen.length, 0)
   })
 
   it('is of the answer what belongs to it, and no cookie, no name of a server', async () => {
     answer = (req, res) => res.writeHead(200, {
-      'Content-Type': 'text/html', 'Content-Length': 2, ETag: '"e"', 'Cache-Control': 'must-revalidate', 'Set-Cookie': 'AuthSession=admin', Server: 'CouchDB/3.5.0', 'X-Couch-Request-ID': 'abc', Location: 'http://inside:5984/x', 'Access-Control-Allow-Origin': 'http://x', 'Content-Security-Policy': 'none', 'WWW-Authenticate': 'Basic', 'X-CouchDB-Body-Time': '0'
+      'Content-Type': 'text/html', 'Content-Length': 2, ETag: '"e"',
+      'Cache-Control': 'must-revalidate', 'Set-Cookie': 'AuthSession=admin',
+      Server: 'CouchDB/3.5.0', 'X-Couch-Request-ID': 'abc', Location: 'http://inside:5984/x',
+      'Access-Control-Allow-Origin': 'http://x', 'Content-Security-Policy': 'none',
+      'WWW-Authenticate': 'Basic', 'X-CouchDB-Body-Time': '0'
     }).end('ok')
     const { status, headers, text } = await ask(base, '/db/a/b')
     const { date, connection, 'keep-alive': keep, ...rest } = headers
     assert.deepEqual([status, text], [200, 'ok'])
-    assert.deepEqual(rest, { 'accept-ranges': 'bytes', 'content-type': 'text/html', 'content-length': '2', etag: '"e"', 'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff' })
+    assert.deepEqual(rest,
+      {
+        'accept-ranges': 'bytes', 'content-type': 'text/html', 'content-length': '2', etag: '"e"',
+        'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff'
+      })
   })
 
   it('is nothing of what the store says to the gateway alone', async () => {
     const inside = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
-    for (const [status, wanted] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]) {
-      answer = (req, res) => res.writeHead(status, { 'Content-Type': 'application/json', Location: 'http://inside/', 'WWW-Authenticate': 'Basic' }).end(inside)
+    for (
+      const [status, wanted] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]
+    ) {
+      answer = (req, res) => res.writeHead(status,
+        { 'Content-Type': 'application/json', Location: 'http://inside/', 'WWW-Authenticate': 'Basic' }).end(inside)
       const { status: shown, text, headers } = await ask(base, '/db/a')
       assert.equal(shown, wanted)
       assert.ok(!/inside|p%40ss|couchdb/.test(text + JSON.stringify(headers)), text)
@@ -105,7 +129,8 @@ describe('what passes between /db and the store', () => {
     }
   })
 
-  it('is asked again when the connection had been closed in the meantime, and is 503 when the store is away', async () => {
+  it('is asked again when the connection had been closed in the meantime, and is ' +
+    '503 when the store is away', async () => {
     let cut = true
     answer = (req, res) => {
       if (!cut) return res.end('{}')
@@ -125,7 +150,8 @@ describe('what passes between /db and the store', () => {
     assert.equal((await ask(base, '/db/a')).status, 200)
   })
 
-  it('is cut off when the store leaves in the middle of an answer, so that half of it does not look whole', async () => {
+  it('is cut off when the store leaves in the middle of an answer, so that half ' +
+    'of it does not look whole', async () => {
     answer = (req, res) => {
       res.writeHead(200, { 'Content-Type': 'application/json' })
       res.write('{"rows":[', () => req.socket.destroy())
@@ -174,7 +200,8 @@ describe('what passes between /db and the store', () => {
     const proxy = new DatabaseProxy(couch, options)
     const own = await startServer((req, res) => {
       const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
-      proxy.forward(parseDbRequest('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
+      proxy.forward(parseDbRequest('GET', path, search), undefined, req, res)
+        .catch(error => res.writeHead(error.status, error.headers).end())
     })
     ending.push(async () => { await own.close(); await proxy.close() })
     return own.url
@@ -204,7 +231,8 @@ describe('what passes between /db and the store', () => {
   })
 
   it('is no more than so many feeds at a time, and reads go on beside them', async () => {
-    answer = (req, res) => /_changes/.test(req.url) ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
+    answer = (req, res) => /_changes/.test(req.url)
+      ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
     const ended = new AbortController()
     const address = await proxied({ feeds: 3, connections: 1, signal: ended.signal })
     const leaving = new AbortController()

@@ -22,8 +22,10 @@ const HEAD = '/osm:10:300:412'
 describe('what may be asked at /db', () => {
   it('is what reads: documents, attachments, views, changes, and the questions that come as POST', () => {
     const reads = {
-      GET: ['', '/', '/_all_docs', '/_changes', HEAD, `${HEAD}/tile`, '/layer%3Aosm', '/doc/folder/file.txt', '/_local/abc.d_e%3D%3D', '/_design/tiles', '/_design/tiles/index.html', '/_design/versions/_view/by_tile'],
-      POST: ['/_all_docs', '/_all_docs/queries', '/_bulk_get', '/_changes', '/_design/versions/_view/by_tile', '/_design/versions/_view/by_tile/queries']
+      GET: ['', '/', '/_all_docs', '/_changes', HEAD, `${HEAD}/tile`, '/layer%3Aosm', '/doc/folder/file.txt',
+        '/_local/abc.d_e%3D%3D', '/_design/tiles', '/_design/tiles/index.html', '/_design/versions/_view/by_tile'],
+      POST: ['/_all_docs', '/_all_docs/queries', '/_bulk_get', '/_changes',
+        '/_design/versions/_view/by_tile', '/_design/versions/_view/by_tile/queries']
     }
     for (const path of reads.GET) {
       assert.equal(refused('GET', path), 200, path)
@@ -34,29 +36,45 @@ describe('what may be asked at /db', () => {
 
   it('is never what writes', () => {
     for (const path of ['', '/', HEAD, `${HEAD}/tile`, '/_local/abc', '/_design/tiles', '/_all_docs', '/_changes']) {
-      for (const method of ['PUT', 'DELETE', 'COPY', 'PATCH', 'MOVE', 'OPTIONS', 'TRACE', 'get', '']) assert.equal(refused(method, path), 405, `${method} ${path}`)
+      for (const method of ['PUT', 'DELETE', 'COPY', 'PATCH', 'MOVE', 'OPTIONS', 'TRACE', 'get', '']) {
+        assert.equal(refused(method, path), 405, `${method} ${path}`)
+      }
     }
-    for (const path of ['', '/', HEAD, '/_local/abc', '/_design/tiles', '/new/tile']) assert.equal(refused('POST', path), 405, path)
+    for (const path of ['', '/', HEAD, '/_local/abc', '/_design/tiles', '/new/tile']) {
+      assert.equal(refused('POST', path), 405, path)
+    }
     for (const path of ['/_bulk_get', '/_all_docs/queries']) assert.equal(refused('GET', path), 405, path)
   })
 
   it('is nothing of the server, of its settings, or of the rights in it', () => {
-    const paths = ['/_security', '/_node/_local/_config', '/_config', '/_users', '/_session', '/_all_dbs', '/_replicate', '/_utils', '/_up', '/_bulk_docs', '/_purge', '/_compact', '/_compact/tiles', '/_view_cleanup', '/_ensure_full_commit',
-      '/_revs_limit', '/_index', '/_find', '/_revs_diff', '/_explain', '/_shards', '/_sync_shards', '/_local_docs', '/_local', '/_local/a/b', '/_design', '/_design/tiles/_rewrite/db', '/_design/tiles/_list/at/versions/by_tile', '/_design/tiles/_show/tilejson',
-      '/_design/tiles/_update/x', '/_design/tiles/_info', '/_design/versions/_view', '/_design/versions/_view/by_tile/queries/x', '/_all_docs/x', '/doc/_x', '/__proto__', '/_design/x/__proto__']
-    for (const path of paths) for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']) assert.equal(refused(method, path), 403, `${method} ${path}`)
+    const paths =
+      ['/_security', '/_node/_local/_config', '/_config', '/_users', '/_session', '/_all_dbs', '/_replicate', '/_utils',
+        '/_up', '/_bulk_docs', '/_purge', '/_compact', '/_compact/tiles', '/_view_cleanup', '/_ensure_full_commit',
+      '/_revs_limit', '/_index', '/_find', '/_revs_diff', '/_explain',
+      '/_shards', '/_sync_shards', '/_local_docs', '/_local', '/_local/a/b', '/_design',
+      '/_design/tiles/_rewrite/db', '/_design/tiles/_list/at/versions/by_tile', '/_design/tiles/_show/tilejson',
+      '/_design/tiles/_update/x', '/_design/tiles/_info', '/_design/versions/_view',
+      '/_design/versions/_view/by_tile/queries/x', '/_all_docs/x', '/doc/_x', '/__proto__', '/_design/x/__proto__']
+    for (const path of paths) for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']) {
+      assert.equal(refused(method, path), 403, `${method} ${path}`)
+    }
   })
 
   it('has no way out of the database in its path', () => {
-    const paths = ['/..', '/../_users', '/%2e%2e/_users', '/.%2E/_users/_all_docs', '/x/..', '/x/%2e%2e/%2e%2e/_users', '/x%2F..%2F..%2F_users', '/_design%2Ftiles', '/x%2fy', '//', '//_users', '/x//y', '/x/', '/.', '/%2e', '/x%5c..%5cy', '/x\\y', '/x%00', '/x%0d%0aHost:%20y', '/%7f', '/%c2%80']
+    const paths = ['/..', '/../_users', '/%2e%2e/_users', '/.%2E/_users/_all_docs',
+      '/x/..', '/x/%2e%2e/%2e%2e/_users', '/x%2F..%2F..%2F_users', '/_design%2Ftiles', '/x%2fy', '//',
+      '//_users', '/x//y', '/x/', '/.', '/%2e', '/x%5c..%5cy', '/x\\y', '/x%00', '/x%0d%0aHost:%20y', '/%7f', '/%c2%80']
     for (const path of paths) assert.equal(refused('GET', path), 404, path)
-    for (const path of ['/%', '/%zz', '/%ff%fe', '/%c0%ae%c0%ae/_users', '/%u002e']) assert.equal(refused('GET', path), 400, path)
+    for (const path of ['/%', '/%zz', '/%ff%fe', '/%c0%ae%c0%ae/_users', '/%u002e']) {
+      assert.equal(refused('GET', path), 400, path)
+    }
   })
 
   it('reaches the store in a spelling of the gateway', () => {
     assert.equal(read('GET', '/osm%3A10%3A300%3a412/tile').path, '/osm%3A10%3A300%3A412/tile')
     assert.equal(read('GET', HEAD).path, '/osm%3A10%3A300%3A412')
-    assert.equal(read('GET', '/a+b%2Bc%252e%252e').path, '/a%2Bb%2Bc%252e%252e', 'CouchDB takes a plus for a space; what was encoded twice stays so')
+    assert.equal(read('GET', '/a+b%2Bc%252e%252e').path, '/a%2Bb%2Bc%252e%252e',
+      'CouchDB takes a plus for a space; what was encoded twice stays so')
     assert.equal(read('GET', '/%E2%98%83').path, '/%E2%98%83')
     assert.equal(read('GET', '/_changes', 'since=1-a b#x\r\ny').search, '?since=1-a+b%23x%0D%0Ay')
     assert.equal(read('GET', '', '').search, '')
@@ -66,10 +84,21 @@ describe('what may be asked at /db', () => {
   it('has parameters as CouchDB takes them', () => {
     const view = '/_design/versions/_view/by_tile'
     const cases = {
-      '/_all_docs': [['limit=-1', 'limit=now', 'limit=', 'limit=+1', 'limit=1%20', 'limit=1;limit=5', 'li%6dit=x', 'skip=1e3', 'include_docs=1', 'include_docs=True', 'descending=', 'startkey=osm', 'keys=[', 'keys=[1]'], ['limit=0', 'include_docs=true', 'startkey=%22osm%22', 'keys=[]', '_nonce=1', '']],
-      '/_changes': [['timeout=x', 'feed=eventsource', 'heartbeat=x', 'style=["1-a"]', 'doc_ids=["a"]', 'view=app/mine', 'filter=app/mine', 'filter=_view', 'filter=_design', 'filter=_selector', 'filter=_doc_ids', 'feed=live'], ['style=all_docs', 'heartbeat=true', 'heartbeat=5000', 'since=now']],
-      [view]: [['update=x', 'update=lazy', 'group=1', 'group_level=x', 'keys={}'], ['update=false', 'stale=ok', 'startkey=[1]&startkey_docid=a', 'keys=[[1],null]', 'key=null']],
-      [HEAD]: [['open_revs=some', 'open_revs=[1]', 'open_revs=["1-a","1-a"]', 'atts_since=x'], ['open_revs=all', 'open_revs=["1-a"]', 'rev=1-a', 'atts_since=["1-a"]']]
+      '/_all_docs': [
+        ['limit=-1', 'limit=now', 'limit=', 'limit=+1', 'limit=1%20',
+          'limit=1;limit=5', 'li%6dit=x', 'skip=1e3', 'include_docs=1',
+          'include_docs=True', 'descending=', 'startkey=osm', 'keys=[',
+          'keys=[1]'], ['limit=0', 'include_docs=true', 'startkey=%22osm%22', 'keys=[]', '_nonce=1', '']
+      ],
+      '/_changes': [
+        ['timeout=x', 'feed=eventsource', 'heartbeat=x', 'style=["1-a"]',
+          'doc_ids=["a"]', 'view=app/mine', 'filter=app/mine', 'filter=_view', 'filter=_design', 'filter=_selector',
+          'filter=_doc_ids', 'feed=live'], ['style=all_docs', 'heartbeat=true', 'heartbeat=5000', 'since=now']
+      ],
+      [view]: [['update=x', 'update=lazy', 'group=1', 'group_level=x', 'keys={}'],
+        ['update=false', 'stale=ok', 'startkey=[1]&startkey_docid=a', 'keys=[[1],null]', 'key=null']],
+      [HEAD]: [['open_revs=some', 'open_revs=[1]', 'open_revs=["1-a","1-a"]', 'atts_since=x'],
+        ['open_revs=all', 'open_revs=["1-a"]', 'rev=1-a', 'atts_since=["1-a"]']]
     }
     for (const [path, [bad, good]] of Object.entries(cases)) {
       for (const search of bad) assert.equal(refused('GET', path, search), 400, `${path}?${search}`)
@@ -97,7 +126,8 @@ describe('what may be asked at /db', () => {
     for (const [one, other] of pairs.flatMap(pair => [pair, [...pair].reverse()])) {
       const [first, second] = [one, other].map(name => ({ [name]: JSON.parse(fields[name]) }))
       for (const path of ['/_all_docs', '/_design/versions/_view/by_tile']) {
-        assert.equal(refused('GET', path, `${one}=${fields[one]}&${other}=${fields[other]}`), 400, `${path} ${one} ${other}`)
+        assert.equal(refused('GET', path, `${one}=${fields[one]}&${other}=${fields[other]}`),
+          400, `${path} ${one} ${other}`)
         const asked = read('POST', path, `${one}=${fields[one]}`)
         assert.throws(() => checkLimits(asked, fieldsOfBody(asked.form, second, asked.args)), { status: 400 })
         const query = read('POST', `${path}/queries`, `${one}=${fields[one]}`)
@@ -115,19 +145,25 @@ describe('what may be asked at /db', () => {
     ]
     for (const [search, body] of bodies) {
       const asked = read('POST', '/_changes', search)
-      assert.throws(() => checkLimits(asked, fieldsOfBody('_changes', body)), { status: 400 }, `${search} ${Object.keys(body)}`)
+      assert.throws(() => checkLimits(asked, fieldsOfBody('_changes', body)),
+        { status: 400 }, `${search} ${Object.keys(body)}`)
     }
   })
 
   it('does not say one thing twice, of which the store might take the other', () => {
     assert.equal(refused('GET', '/_changes', 'feed=normal&feed=continuous'), 400)
     assert.equal(refused('GET', '/_changes', 'feed=normal&f%65ed=continuous'), 400)
-    for (const [form, args, body] of [['_all_docs', { limit: 1 }, { limit: 5 }], ['_view', { keys: [] }, { keys: [1] }]]) assert.throws(() => fieldsOfBody(form, body, args), { status: 400 }, form)
+    for (
+      const [form, args, body] of [['_all_docs', { limit: 1 }, { limit: 5 }], ['_view', { keys: [] }, { keys: [1] }]]
+    ) assert.throws(() => fieldsOfBody(form, body, args), { status: 400 }, form)
   })
 
   it('knows a feed that waits, and how often it may show a sign of life', () => {
-    assert.deepEqual(['normal', 'longpoll', 'continuous'].map(feed => read('GET', '/_changes', `feed=${feed}`).isFeed), [false, true, true])
-    for (const feed of ['live', 'eventsource', 'Longpoll', '', '__proto__', 'toString']) assert.equal(refused('GET', '/_changes', `feed=${feed}`), 400, feed)
+    assert.deepEqual(['normal', 'longpoll', 'continuous'].map(feed => read('GET', '/_changes', `feed=${feed}`).isFeed),
+      [false, true, true])
+    for (const feed of ['live', 'eventsource', 'Longpoll', '', '__proto__', 'toString']) {
+      assert.equal(refused('GET', '/_changes', `feed=${feed}`), 400, feed)
+    }
     assert.match(read('GET', '/_changes', 'feed=continuous&heartbeat=1').search, /heartbeat=1000$/)
     assert.match(read('GET', '/_changes', 'feed=continuous&heartbeat=10000').search, /heartbeat=10000$/)
   })
@@ -135,9 +171,15 @@ describe('what may be asked at /db', () => {
   it('knows the image of a tile, in which revision', () => {
     assert.deepEqual(read('GET', `${HEAD}/tile`).tile, { id: 'osm:10:300:412', layer: 'osm', z: 10, x: 300, y: 412 })
     assert.deepEqual(read('GET', '/osm%3A10%3A300%3A412%402024-03-01T00%3A00%3A00Z/tile', 'rev=1-a').tile,
-      { id: 'osm:10:300:412@2024-03-01T00:00:00Z', layer: 'osm', z: 10, x: 300, y: 412, time: '2024-03-01T00:00:00Z', rev: '1-a' })
-    for (const path of [`${HEAD}/other`, `${HEAD}/tile/x`, '/osm:0:1:0/tile', '/layer:osm/tile', HEAD]) assert.equal(read('GET', path).tile, undefined, path)
-    assert.deepEqual([read('GET', `${HEAD}/tile`, 'rev=1-a').isPinned, read('GET', `${HEAD}/tile`).isPinned, read('GET', HEAD, 'rev=1-a').isPinned], [true, false, false])
+      {
+        id: 'osm:10:300:412@2024-03-01T00:00:00Z', layer: 'osm', z: 10,
+        x: 300, y: 412, time: '2024-03-01T00:00:00Z', rev: '1-a'
+      })
+    for (const path of [`${HEAD}/other`, `${HEAD}/tile/x`, '/osm:0:1:0/tile', '/layer:osm/tile', HEAD]) {
+      assert.equal(read('GET', path).tile, undefined, path)
+    }
+    assert.deepEqual([read('GET', `${HEAD}/tile`, 'rev=1-a').isPinned,
+      read('GET', `${HEAD}/tile`).isPinned, read('GET', HEAD, 'rev=1-a').isPinned], [true, false, false])
   })
 })
 
@@ -155,12 +197,23 @@ describe('the bodies of questions at /db', () => {
   it('are what CouchDB asks for', () => {
     /** @type {[string, any[], any[]][]} good, bad */
     const cases = [
-      ['_all_docs', [{}, { keys: [] }, { keys: ['a'] }, { limit: 5, include_docs: true }], [{ keys: null }, { keys: {} }, { keys: [null] }, { keys: [1] }, { limit: '5' }, { limit: [5] }, { limit: -1 }, { limit: 1e99 }, { include_docs: 'true' }, { attachments: 1 }]],
+      ['_all_docs', [{}, { keys: [] }, { keys: ['a'] }, { limit: 5, include_docs: true }],
+        [{ keys: null }, { keys: {} }, { keys: [null] }, { keys: [1] }, { limit: '5' },
+          { limit: [5] }, { limit: -1 }, { limit: 1e99 }, { include_docs: 'true' }, { attachments: 1 }]],
       ['_view', [{ keys: [['osm', 1], null] }], [{ keys: 'a' }]],
-      ['queries of _view', [{ queries: [] }, { queries: [{ startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, {}] }] }], [{}, { queries: null }, { queries: [null] }, { queries: [5] }, { queries: [{ keys: 5 }] }, { queries: [{ limit: 'x' }] }, { queries: [{ attachments: 'true' }] }]],
-      ['_changes', [{}, { doc_ids: ['a'] }, { selector: { _id: { $regex: '^a' } } }, { selector: { layer: 'osm', current: true, _id: 'a' } }], [{ doc_ids: 5 }, { doc_ids: [{}] }, { selector: [] }, { selector: null }, { selector: { $and: 5 } }, { selector: { $and: [] } }, { selector: { type: ['tile'] } }, { selector: { type: { $regex: 'a' } } },
-        { selector: Object.fromEntries('abcdefghi'.split('').map(name => [name, 1])) }, { selector: { _id: { $regex: 'a', $gt: 'b' } } }, { selector: { $or: [{ _id: { $regex: 'a' } }] } }]],
-      ['_bulk_get', [{ docs: [{ id: 'a' }, { id: 'a', rev: '1-a' }] }], [{}, { docs: {} }, { docs: [{}] }, { docs: [{ id: 1 }] }, { docs: [{ id: 'a', rev: 1 }] }, { docs: [{ id: 'a', atts_since: 5 }] }]]
+      ['queries of _view', [{ queries: [] }, { queries: [{ startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, {}] }] }],
+        [{}, { queries: null }, { queries: [null] }, { queries: [5] },
+          { queries: [{ keys: 5 }] }, { queries: [{ limit: 'x' }] }, { queries: [{ attachments: 'true' }] }]],
+      ['_changes', [{}, { doc_ids: ['a'] }, { selector: { _id: { $regex: '^a' } } }, {
+        selector: { layer: 'osm', current: true, _id: 'a' }
+      }],
+      [{ doc_ids: 5 }, { doc_ids: [{}] }, { selector: [] }, { selector: null }, {
+        selector: { $and: 5 }
+      }, { selector: { $and: [] } }, { selector: { type: ['tile'] } }, { selector: { type: { $regex: 'a' } } },
+        { selector: Object.fromEntries('abcdefghi'.split('').map(name => [name, 1])) },
+        { selector: { _id: { $regex: 'a', $gt: 'b' } } }, { selector: { $or: [{ _id: { $regex: 'a' } }] } }]],
+      ['_bulk_get', [{ docs: [{ id: 'a' }, { id: 'a', rev: '1-a' }] }], [{}, { docs: {} },
+        { docs: [{}] }, { docs: [{ id: 1 }] }, { docs: [{ id: 'a', rev: 1 }] }, { docs: [{ id: 'a', atts_since: 5 }] }]]
     ]
     for (const [name, good, bad] of cases) {
       for (const body of good) assert.ok(fits(name, body), `${name} ${JSON.stringify(body)}`)
@@ -170,19 +223,26 @@ describe('the bodies of questions at /db', () => {
 
   it('have the fields of their question, and no others', () => {
     const all = { limit: 1, queries: [{}], doc_ids: ['a'], docs: [{ id: 'a' }], selector: {}, r: 9, fields: ['a'] }
-    for (const [form, own] of [['_all_docs', ['limit']], ['_bulk_get', ['docs']], ['queries of _all_docs', ['queries']]]) {
-      for (const name of Object.keys(all)) assert.equal(fits(form, { docs: [], queries: [], ...{ [name]: all[name] } }), false, `${form} ${name}`)
+    for (
+      const [form, own] of [['_all_docs', ['limit']], ['_bulk_get', ['docs']], ['queries of _all_docs', ['queries']]]
+    ) {
+      for (const name of Object.keys(all)) {
+        assert.equal(fits(form, { docs: [], queries: [], ...{ [name]: all[name] } }), false, `${form} ${name}`)
+      }
       assert.ok(fits(form, Object.fromEntries(own.map(name => [name, all[name]]))), form)
     }
     assert.ok(!fits('_all_docs', JSON.parse('{"__proto__": {"limit": 5}}')))
     assert.ok(!fits('_bulk_get', { docs: [{ id: 'a', attachments: true }] }))
     assert.ok(!fits('queries of _all_docs', { queries: [{ reduce: true }] }))
-    assert.deepEqual(fieldsOfBody('queries of _all_docs', { queries: [{ keys: ['a'] }, { limit: 3 }] }, { limit: 9, include_docs: true }), { queries: [{ limit: 9, include_docs: true, keys: ['a'] }, { limit: 3, include_docs: true }] })
+    assert.deepEqual(fieldsOfBody(
+      'queries of _all_docs', { queries: [{ keys: ['a'] }, { limit: 3 }] }, { limit: 9, include_docs: true }
+    ), { queries: [{ limit: 9, include_docs: true, keys: ['a'] }, { limit: 3, include_docs: true }] })
   })
 
   it('have patterns that end on any text', () => {
     const client = ['^(osm:[0-9:]+|layer:osm)$', '^(osm:[0-9:]+(@.+)?|layer:osm)$', '^osm:1[0-4]:', 'x{2,3}']
-    const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y', '.*.*.*.*.*x', '^.*.*.*.*(b|c)', `${'a?'.repeat(30)}${'a'.repeat(30)}`, '(a)\\1', 'x'.repeat(3000), '(?=a)']
+    const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y',
+      '.*.*.*.*.*x', '^.*.*.*.*(b|c)', `${'a?'.repeat(30)}${'a'.repeat(30)}`, '(a)\\1', 'x'.repeat(3000), '(?=a)']
     assert.deepEqual(client.filter(pattern => !isHarmlessPattern(pattern)), [])
     assert.deepEqual(endless.filter(isHarmlessPattern), [])
     assert.ok(fits('_changes', { selector: { _id: { $regex: client[1] } } }))

@@ -19,32 +19,46 @@ onEachStore('the store at /db', backend => {
     async fill (made) {
       await made.defineLayer('osm', { name: 'Test', minzoom: 3, maxzoom: 3 })
       await made.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
-      await made.write(square({ layer: 'osm', time: T2, z: 3, side: 4, seed: (x, y) => x < 2 ? 100 + x * 4 + y : undefined }))
+      await made.write(
+        square({ layer: 'osm', time: T2, z: 3, side: 4, seed: (x, y) => x < 2 ? 100 + x * 4 + y : undefined })
+      )
       other = await secretDatabase(backend)
     }
   })
 
   const accept = 'application/json' // to who says nothing CouchDB sends documents and images in several parts
-  const at = (text, { headers, ...options } = {}) => own.ask(`/db${text}`, { headers: { accept, ...headers }, ...options })
+  const at =
+    (text, { headers, ...options } = {}) => own.ask(`/db${text}`, { headers: { accept, ...headers }, ...options })
   const question = (text, body) => post(own.gateway.url, `/db${text}`, body, { headers: { accept } })
   const direct = text => json(own.url + text, { headers: { accept } })
-  const asked = (text, body) => json(own.url + text, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const asked = (text, body) => json(own.url + text,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const key = value => encodeURIComponent(JSON.stringify(value))
 
   it('answers every reading question as the store does', async () => {
-    const reads = ['/layer:osm', '/layer%3Aosm', '/osm:3:0:0?revs=true&attachments=true', '/_all_docs', `/_all_docs?include_docs=true&startkey=${key('osm:3:1')}&endkey=${key('osm:3:2')}`, '/_changes?style=all_docs',
-      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`, '/_design/versions/_view/by_zoom?group_level=3']
+    const reads = ['/layer:osm', '/layer%3Aosm', '/osm:3:0:0?revs=true&' +
+      'attachments=true', '/_all_docs',
+      `/_all_docs?include_docs=true&startkey=${key('osm:3:1')}&endkey=${key('osm:3:2')}`, '/_changes?style=all_docs',
+      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`,
+      '/_design/versions/_view/by_zoom?group_level=3']
     for (const text of reads) {
       const { status, json: body, headers } = await at(text)
       assert.equal(status, 200, text)
       const wanted = await direct(text)
-      for (const answer of [body, wanted]) { delete answer.pending; delete answer.last_seq; answer.results?.forEach?.(result => { delete result.seq }) }
-      if (/_changes/.test(text)) for (const { results } of [body, wanted]) results.sort((a, b) => a.id < b.id ? -1 : 1) // shards answer in any order
+      for (const answer of [body, wanted]) {
+        delete answer.pending; delete answer.last_seq; answer.results?.forEach?.(result => { delete result.seq })
+      }
+      // shards answer in any order
+      if (/_changes/.test(text)) for (const { results } of [body, wanted]) results.sort((a, b) => a.id < b.id ? -1 : 1)
       assert.deepEqual(body, wanted, text)
       assert.match(headers['content-type'], /^application\/json/)
     }
-    const questions = [['/_all_docs', { keys: ['osm:3:0:0', 'nope'] }], ['/_all_docs/queries', { queries: [{ keys: ['osm:3:0:0'] }, { startkey: 'osm:3:1', limit: 2 }] }], ['/_bulk_get?revs=true', { docs: [{ id: 'osm:3:0:0' }, { id: 'nope' }] }],
-      ['/_design/versions/_view/by_tile?reduce=false', { keys: [['osm', 3, 0, 0, T1]] }], ['/_design/versions/_view/by_tile/queries', { queries: [{ reduce: false, startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, 3, {}] }] }]]
+    const questions = [['/_all_docs', { keys: ['osm:3:0:0', 'nope'] }], ['/_all_docs/queries', {
+      queries: [{ keys: ['osm:3:0:0'] }, { startkey: 'osm:3:1', limit: 2 }]
+    }], ['/_bulk_get?revs=true', { docs: [{ id: 'osm:3:0:0' }, { id: 'nope' }] }],
+      ['/_design/versions/_view/by_tile?reduce=false', { keys: [['osm', 3, 0, 0, T1]] }],
+      ['/_design/versions/_view/by_tile/queries',
+        { queries: [{ reduce: false, startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, 3, {}] }] }]]
     for (const [text, body] of questions) {
       const answer = await question(text, body)
       assert.equal(answer.status, 200, text)
@@ -54,7 +68,9 @@ onEachStore('the store at /db', backend => {
   })
 
   it('says what the database is, with a slash and without', async () => {
-    for (const text of ['', '/']) assert.equal((await at(text)).json.db_name, decodeURIComponent(new URL(own.url).pathname.slice(1)))
+    for (const text of ['', '/']) {
+      assert.equal((await at(text)).json.db_name, decodeURIComponent(new URL(own.url).pathname.slice(1)))
+    }
     const { status, body } = await at('', { method: 'HEAD' })
     assert.deepEqual([status, body.length], [200, 0])
   })
@@ -63,15 +79,20 @@ onEachStore('the store at /db', backend => {
     const { rev } = (await direct('/_all_docs?key=%22osm:3:0:0%22')).rows[0].value
     for (const text of ['/osm:3:0:0/tile', '/osm%3A3%3A0%3a0/tile', `/osm:3:0:0/tile?rev=${rev}`]) {
       const { status, body, headers } = await at(text)
-      assert.deepEqual([status, headers['content-type'], headers['content-length']], [200, 'image/png', `${body.length}`])
+      assert.deepEqual([status, headers['content-type'], headers['content-length']],
+        [200, 'image/png', `${body.length}`])
       assert.deepEqual(body, png(100))
-      assert.equal(headers['cache-control'], /rev=/.test(text) ? 'public, max-age=31536000, immutable' : 'must-revalidate')
+      assert.equal(headers['cache-control'],
+        /rev=/.test(text) ? 'public, max-age=31536000, immutable' : 'must-revalidate')
       assert.equal((await at(text, { headers: { 'if-none-match': headers.etag } })).status, 304)
       const head = await at(text, { method: 'HEAD' })
-      assert.deepEqual([head.status, head.headers.etag, head.headers['content-length'], head.body.length], [200, headers.etag, headers['content-length'], 0])
+      assert.deepEqual([head.status, head.headers.etag, head.headers['content-length'], head.body.length],
+        [200, headers.etag, headers['content-length'], 0])
     }
     assert.deepEqual((await at(`/osm:3:0:0@${T1}/tile`)).body, png(0))
-    for (const text of ['/osm:3:7:7/tile', '/osm:3:0:0/other', `/osm:3:0:0/tile?rev=9-${'a'.repeat(32)}`]) assert.equal((await at(text)).status, 404, text)
+    for (const text of ['/osm:3:7:7/tile', '/osm:3:0:0/other', `/osm:3:0:0/tile?rev=9-${'a'.repeat(32)}`]) {
+      assert.equal((await at(text)).status, 404, text)
+    }
   })
 
   const revOf = async id => (await direct(`/_all_docs?key=${key(id)}`)).rows[0].value.rev
@@ -82,7 +103,8 @@ onEachStore('the store at /db', backend => {
     const rev = await revOf('osm:3:1:1')
     for (const [text, from] of [[`/osm:3:1:1/tile?rev=${rev}`, 'miss'], [`/osm%3a3%3A1%3A1/tile?rev=${rev}`, 'hit']]) {
       const { status, headers, body } = await at(text)
-      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']], [200, from, stored.headers.get('etag'), 'image/png'])
+      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']],
+        [200, from, stored.headers.get('etag'), 'image/png'])
       assert.deepEqual(body, image)
       assert.equal((await at(text, { headers: { 'if-none-match': headers.etag } })).status, 304)
       assert.equal((await at(text, { method: 'HEAD' })).headers['content-length'], `${body.length}`)
@@ -97,15 +119,24 @@ onEachStore('the store at /db', backend => {
   it('is never behind the store without a revision: who has the new document gets the new image', async () => {
     for (let step = 1; step <= 20; step++) {
       await own.ask('/osm/3/1/2.png') // into memory
-      await own.store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: `2023-07-01T00:00:${String(step).padStart(2, '0')}Z`, bytes: png(400 + step) }])
+      await own.store.write(
+        [
+          { layer: 'osm', z: 3, x: 1, y: 2, time: `2023-07-01T00:00:${String(step).padStart(2, '0')}Z`, bytes: png(400 +
+            step) }
+        ]
+      )
       assert.ok((await at('/osm:3:1:2/tile')).body.equals(png(400 + step)), `image ${step}`)
     }
   })
 
   it('reads images that are asked for at the same time together, and once', async () => {
     const another = await own.another({ opsPort: 0 })
-    const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(another.opsUrl, '/metrics')).text)?.[1] ?? 0)
-    const names = (await direct('/_all_docs')).rows.filter(({ id }) => /^osm:.*[0-2]$/.test(id) || id.endsWith(`@${T1}`)).map(({ id, value }) => `${encodeURIComponent(id)}/tile?rev=${value.rev}`)
+    const count = async name => +
+      (new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm')
+        .exec((await ask(another.opsUrl, '/metrics')).text)?.[1] ?? 0)
+    const names = (await direct('/_all_docs'))
+      .rows.filter(({ id }) => /^osm:.*[0-2]$/.test(id) || id.endsWith(`@${T1}`))
+        .map(({ id, value }) => `${encodeURIComponent(id)}/tile?rev=${value.rev}`)
     const answers = () => Promise.all(names.map(name => ask(another.url, `/db/${name}`)))
     const first = await answers()
     assert.ok(first.every(({ status }) => status === 200))
@@ -113,7 +144,8 @@ onEachStore('the store at /db', backend => {
     const batches = await count('tilecouch_store_batches_total')
     assert.ok(batches < names.length / 2, `${batches} requests for ${names.length} images`)
     const again = await answers()
-    assert.ok(again.every(({ headers, body }, index) => headers['x-tilecouch-cache'] === 'hit' && body.equals(first[index].body)))
+    assert.ok(again.every(({ headers, body }, index) => headers['x-tilecouch-cache'] === 'hit' &&
+      body.equals(first[index].body)))
     assert.equal(await count('tilecouch_store_batches_total'), batches)
   })
 
@@ -121,19 +153,29 @@ onEachStore('the store at /db', backend => {
     const before = await direct('/_all_docs')
     const doc = JSON.stringify({ _id: 'intruder', type: 'tile' })
     const headers = { 'content-type': 'application/json' }
-    for (const [method, text] of [['PUT', '/intruder'], ['POST', ''], ['POST', '/_bulk_docs'], ['DELETE', '/layer:osm'], ['PUT', '/osm:3:0:0/tile'], ['DELETE', ''], ['PUT', ''], ['PUT', '/_security'], ['PUT', '/_local/x'], ['POST', '/_purge'], ['POST', '/_compact'], ['COPY', '/layer:osm']]) {
+    for (
+      const [method, text] of [['PUT', '/intruder'], ['POST', ''],
+        ['POST', '/_bulk_docs'], ['DELETE', '/layer:osm'], ['PUT', '/osm:3:0:0/tile'], ['DELETE', ''], ['PUT', ''],
+        ['PUT', '/_security'], ['PUT', '/_local/x'], ['POST', '/_purge'], ['POST', '/_compact'], ['COPY', '/layer:osm']]
+    ) {
       const { status, json: body } = await at(text, { method, body: doc, headers })
       assert.ok(status === 405 || status === 403, `${method} ${text}: ${status}`)
-      assert.deepEqual([Object.keys(body), body.error], [['error', 'reason'], status === 405 ? 'method_not_allowed' : 'forbidden'])
+      assert.deepEqual([Object.keys(body), body.error],
+        [['error', 'reason'], status === 405 ? 'method_not_allowed' : 'forbidden'])
     }
     assert.deepEqual(await direct('/_all_docs'), before)
   })
 
   it('never leaves the database', async () => {
     const name = new URL(other).pathname.slice(1)
-    const ways = [`/../${name}/secret`, `/%2e%2e/${name}/secret`, `/..%2f${name}/secret`, `/x/../../${name}/secret`, `/x%2F..%2F..%2F${name}%2Fsecret`, `/%2F${name}/secret`, `//${name}/secret`, `/_design/tiles/_rewrite/../../../${name}/secret`, `/..\\${name}\\secret`, '/../_users/_all_docs?include_docs=true', '/_node/_local/_config', '/../_all_dbs', `/%252e%252e/${name}/secret`, `/;/../${name}/secret`]
+    const ways = [`/../${name}/secret`, `/%2e%2e/${name}/secret`,
+      `/..%2f${name}/secret`, `/x/../../${name}/secret`, `/x%2F..%2F..%2F${name}%2Fsecret`,
+      `/%2F${name}/secret`, `//${name}/secret`, `/_design/tiles/_rewrite/../../../${name}/secret`,
+      `/..\\${name}\\secret`, '/../_users/_all_docs?include_docs=true',
+      '/_node/_local/_config', '/../_all_dbs', `/%252e%252e/${name}/secret`, `/;/../${name}/secret`]
     for (const way of ways) {
-      for (const target of [`/db${way}`, `/db/.${way}`, `http://127.0.0.1/db${way}`, `http://127.0.0.1:${new URL(own.url).port}/${name}/secret`]) {
+      for (const target of [`/db${way}`, `/db/.${way}`, `http://127.0.0.1/db${way}`,
+        `http://127.0.0.1:${new URL(own.url).port}/${name}/secret`]) {
         const text = await speak(own.gateway.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
         assert.match(text, /^HTTP\/1\.1 4\d\d /, target)
         assert.ok(!text.includes(SECRET) && !/"admins"|"_users"/.test(text), target)
@@ -142,9 +184,17 @@ onEachStore('the store at /db', backend => {
   })
 
   it('speaks for itself: credentials and cookies of the client are nobody\'s', async () => {
-    const { status, headers } = await at('/layer:osm', { headers: { authorization: 'Basic bm9ib2R5Ondyb25n', cookie: 'AuthSession=bm9ib2R5', 'x-auth-couchdb-username': 'nobody', 'proxy-authorization': 'Basic x' } })
+    const { status, headers } = await at('/layer:osm',
+      {
+        headers: {
+          authorization: 'Basic bm9ib2R5Ondyb25n', cookie: 'AuthSession=bm9ib2R5',
+          'x-auth-couchdb-username': 'nobody', 'proxy-authorization': 'Basic x'
+        }
+      })
     assert.equal(status, 200)
-    for (const name of ['set-cookie', 'server', 'x-couch-request-id', 'x-couchdb-body-time', 'www-authenticate']) assert.equal(headers[name], undefined, name)
+    for (const name of ['set-cookie', 'server', 'x-couch-request-id', 'x-couchdb-body-time', 'www-authenticate']) {
+      assert.equal(headers[name], undefined, name)
+    }
     assert.equal(headers['content-security-policy'], 'sandbox')
     assert.ok(!JSON.stringify(headers).includes('CouchDB'))
   })
@@ -154,7 +204,10 @@ onEachStore('the store at /db', backend => {
     const waiting = at(`/_changes?feed=longpoll&include_docs=true&since=${encodeURIComponent(since)}&timeout=20000`)
     const leaving = new AbortController()
     let seen = ''
-    const feed = fetch(`${own.gateway.url}/db/_changes?feed=continuous&heartbeat=1000&since=${encodeURIComponent(since)}`, { signal: leaving.signal })
+    const feed = fetch(
+      `${own.gateway.url}/db/_changes?feed=continuous&heartbeat=1000&since=${encodeURIComponent(since)}`,
+      { signal: leaving.signal }
+    )
       .then(async response => { for await (const part of response.body) seen += Buffer.from(part) }).catch(() => {})
     await own.store.write([{ layer: 'osm', z: 3, x: 3, y: 3, time: T3, bytes: png(301) }])
     const { results } = (await waiting).json
@@ -198,13 +251,15 @@ onEachStore('the store at /db', backend => {
       await own.store.write([{ layer: 'osm', z: 3, x: 2, y: 3, time: T2, bytes: png(303) }])
       const second = await local.replicate.from(remote)
       assert.equal(second.ok, true)
-      assert.ok(second.docs_read <= 2 && second.docs_read > 0, `${second.docs_read} documents, head and past of one tile`)
+      assert.ok(second.docs_read <= 2 && second.docs_read > 0,
+        `${second.docs_read} documents, head and past of one tile`)
       assert.deepEqual(Buffer.from(await local.getAttachment('osm:3:2:3', 'tile')), png(303))
       await assert.rejects(remote.put({ _id: 'intruder' }), { status: 405 })
     })
 
     it('is followed live, with a selector', async () => {
-      const replication = local.replicate.from(remote, { live: true, retry: true, selector: { layer: 'osm', current: true } })
+      const replication =
+        local.replicate.from(remote, { live: true, retry: true, selector: { layer: 'osm', current: true } })
       const errors = []
       replication.on('error', error => errors.push(error)).on('denied', error => errors.push(error))
       const image = () => local.getAttachment('osm:3:0:3', 'tile').then(Buffer.from, () => null)
@@ -224,7 +279,14 @@ onEachStore('the store at /db', backend => {
       const answer = await json(`${server}/_replicate`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ source: `${own.gateway.url.replace(/\/$/, '')}/db`, target: { url: as(target), headers: { Authorization: `Basic ${btoa(`${new URL(target).username}:${new URL(target).password}`)}` } }, create_target: true, use_checkpoints: false })
+        body: JSON.stringify(
+          {
+            source: `${own.gateway.url.replace(/\/$/, '')}/db`,
+            target: { url: as(target), headers: {
+              Authorization: `Basic ${btoa(`${new URL(target).username}:${new URL(target).password}`)}`
+            } }, create_target: true, use_checkpoints: false
+          }
+        )
       })
       assert.equal(answer.ok, true, JSON.stringify(answer))
       assert.equal((await json(target)).doc_count, (await direct('')).doc_count)

@@ -15,7 +15,10 @@ const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 
 
 /** A follower and what it has told. */
 function follow (couch, limits) {
-  const told = { ids: /** @type {string[]} */ ([]), changes: /** @type {any[]} */ ([]), resets: 0, events: /** @type {string[]} */ ([]) }
+  const told = {
+    ids: /** @type {string[]} */ ([]), changes: /** @type {any[]} */ ([]),
+    resets: 0, events: /** @type {string[]} */ ([])
+  }
   const follower = new Follower(/** @type {any} */ ({ couch }), {
     limits: { ...quick, ...limits },
     onChange (change) {
@@ -152,7 +155,8 @@ onEachStore('following changes', backend => {
     }
     assert.equal(told.ids.length, 3)
     const before = front.requests('changes').length
-    await until(() => front.requests('changes').length >= before + 2, { what: 'a poll without a change to end, and the next' })
+    await until(() => front.requests('changes').length >= before + 2,
+      { what: 'a poll without a change to end, and the next' })
     assert.ok(follower.state.up)
     assert.equal(told.resets, 1)
   })
@@ -197,7 +201,9 @@ describe('a feed that misbehaves', () => {
     const asked = []
     const server = await startServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
-      if (!pathname.endsWith('/_changes')) return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
+      if (!pathname.endsWith('/_changes')) {
+        return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
+      }
       asked.push(Object.fromEntries(searchParams))
       feed(response, asked.length)
     })
@@ -208,7 +214,8 @@ describe('a feed that misbehaves', () => {
     })
     return { asked, info, told, follower }
   }
-  const line = (seq, id = `osm:0:0:${seq}`) => JSON.stringify({ seq: `${seq}-x`, id, changes: [{ rev: `1-${seq}` }] }) + '\n'
+  const line = (seq, id = `osm:0:0:${seq}`) => JSON.stringify({ seq: `${seq}-x`, id, changes: [{ rev: `1-${seq}` }] }) +
+    '\n'
 
   it('is given up when it falls silent, though nothing ended, and goes on where it was', async () => {
     const stand = await serve((response, time) => response.write(line(5 + time)))
@@ -225,7 +232,8 @@ describe('a feed that misbehaves', () => {
     const stand = await serve((response, time) => {
       if (time > 1) return
       let at = 0
-      const next = () => at < text.length ? response.write(text.subarray(at, ++at), () => setImmediate(next)) : response.write('\n')
+      const next = () => at < text.length ? response.write(text.subarray(at, ++at), () => setImmediate(next))
+        : response.write('\n')
       next()
     })
     await stand.follower.start()
@@ -237,12 +245,14 @@ describe('a feed that misbehaves', () => {
     const stand = await serve((response, time) => response.write(line(time === 1 ? 2 : 9)))
     await stand.follower.start()
     await until(() => stand.told.ids.length === 1)
-    assert.deepEqual(stand.told.events.slice(0, 4), ['reset, anchored', 'reset, adrift', 'reset, anchored', 'osm:0:0:9'])
+    assert.deepEqual(stand.told.events.slice(0, 4),
+      ['reset, anchored', 'reset, adrift', 'reset, anchored', 'osm:0:0:9'])
   })
 
   it('whose place the store cannot read is begun anew', async () => {
     const stand = await serve((response, time) => time === 1
-      ? response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"bad_request","reason":"Malformed sequence supplied in \'since\' parameter."}')
+      ? response.writeHead(400, { 'content-type': 'application/json' })
+        .end('{"error":"bad_request","reason":"Malformed sequence supplied in \'since\' parameter."}')
       : response.write(line(6)))
     await stand.follower.start()
     await until(() => stand.told.ids.length === 1)
@@ -251,7 +261,8 @@ describe('a feed that misbehaves', () => {
 
   it('is not asked for in a rush when it is refused, ends at once or is nonsense', async () => {
     for (const feed of [
-      response => response.writeHead(403, { 'content-type': 'application/json' }).end('{"error":"forbidden","reason":"no"}'),
+      response => response.writeHead(403, { 'content-type': 'application/json' })
+        .end('{"error":"forbidden","reason":"no"}'),
       response => response.end('{"last_seq":"5-x","pending":0}\n'),
       response => response.end('<html>\n'),
       response => response.destroy(),

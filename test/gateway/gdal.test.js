@@ -1,5 +1,5 @@
-// Layers in GDAL: the documents that the gateway writes for it, and the same pixels as in the store at three times by every
-// way that GDAL has.
+// Layers in GDAL: the documents that the gateway writes for it, and the same pixels as in the store at three times by
+// every way that GDAL has.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -42,23 +42,29 @@ describe('the GDAL_WMS document of a layer', () => {
     assert.deepEqual(numbers(...WINDOW), [12, 132 * 16, 89 * 16, 4 * 16 * 256, 3 * 16 * 256, 4])
     const width = 2 * EDGE / 256
     const expected = [-EDGE + 132 * width, EDGE - 89 * width, -EDGE + 136 * width, EDGE - 92 * width]
-    numbers('UpperLeftX', 'UpperLeftY', 'LowerRightX', 'LowerRightY').forEach((value, index) => assert.ok(Math.abs(value - expected[index]) < 1e-6))
+    numbers('UpperLeftX', 'UpperLeftY', 'LowerRightX', 'LowerRightY')
+      .forEach((value, index) => assert.ok(Math.abs(value - expected[index]) < 1e-6))
   })
 
   it('has no zoom that the layer has not', () => {
     assert.deepEqual(read({ minzoom: 6, maxzoom: 8 }).numbers('TileLevel', 'OverviewCount', 'SizeX'), [8, 2, 2 ** 16])
-    assert.deepEqual(read({}, { stored: new Map([[3, {}], [9, {}]]) }).numbers('TileLevel', 'SizeX'), [9, 2 ** 17], 'without a maxzoom, the deepest stored zoom')
-    assert.deepEqual(read({}).numbers('TileLevel', 'SizeX', 'SizeY'), [22, 2 ** 30, 2 ** 30], 'GDAL counts no more pixels')
+    assert.deepEqual(read({}, { stored: new Map([[3, {}], [9, {}]]) }).numbers('TileLevel', 'SizeX'),
+      [9, 2 ** 17], 'without a maxzoom, the deepest stored zoom')
+    assert.deepEqual(read({}).numbers('TileLevel', 'SizeX', 'SizeY'),
+      [22, 2 ** 30, 2 ** 30], 'GDAL counts no more pixels')
   })
 
   it('is in the grid of the layer, if its zooms halve', () => {
     const corners = ['UpperLeftX', 'UpperLeftY', 'LowerRightX', 'LowerRightY']
     const europe = read({ grid: 'EuropeanETRS89_LAEAQuad', maxzoom: 5, bounds: [6, 47, 15, 55] })
-    assert.deepEqual([europe.value('Projection'), ...europe.numbers(...corners, ...WINDOW)], ['EPSG:3035', 3687500, 3812500, 4812500, 2125000, 5, 12, 12, 2048, 3072, 2])
+    assert.deepEqual([europe.value('Projection'), ...europe.numbers(...corners, ...WINDOW)],
+      ['EPSG:3035', 3687500, 3812500, 4812500, 2125000, 5, 12, 12, 2048, 3072, 2])
     const degrees = read({ grid: 'WorldCRS84Quad', maxzoom: 4 })
-    assert.deepEqual([degrees.value('Projection'), ...degrees.numbers(...corners, ...WINDOW)], ['OGC:CRS84', -180, 90, 180, -90, 4, 0, 0, 4096, 2048, 2])
+    assert.deepEqual([degrees.value('Projection'), ...degrees.numbers(...corners, ...WINDOW)],
+      ['OGC:CRS84', -180, 90, 180, -90, 4, 0, 0, 4096, 2048, 2])
     const arctic = read({ grid: 'UPSArcticWGS84Quad', maxzoom: 3 })
-    assert.deepEqual([arctic.value('Projection'), ...arctic.numbers(...corners)], ['EPSG:5041', -14440759.350252, 18440759.350252, 18440759.350252, -14440759.350252])
+    assert.deepEqual([arctic.value('Projection'), ...arctic.numbers(...corners)],
+      ['EPSG:5041', -14440759.350252, 18440759.350252, 18440759.350252, -14440759.350252])
   })
 
   it('is the WMTS of the layer, if its zooms do not halve', () => {
@@ -69,11 +75,13 @@ describe('the GDAL_WMS document of a layer', () => {
     assert.deepEqual(['Layer', 'TileMatrixSet', 'TileMatrix'].map(value), ['osm', 'LV95_Level20', '20'])
     assert.deepEqual(numbers('BandsCount'), [3])
     assert.match(read({ grid: 'LV95' }).value('GetCapabilitiesUrl'), /\/wmts\/1\.0\.0\//)
-    assert.deepEqual(read({ grid: 'LV95' }, { stored: new Map([[3, {}], [17, {}]]) }).value('TileMatrix'), '17', 'without a maxzoom, the deepest stored zoom')
+    assert.deepEqual(read({ grid: 'LV95' }, { stored: new Map([[3, {}], [17, {}]]) }).value('TileMatrix'),
+      '17', 'without a maxzoom, the deepest stored zoom')
   })
 
   it('has blocks of the size of the tiles, and bands by the format', () => {
-    assert.deepEqual(read({ maxzoom: 3, tileSize: 512, format: 'jpg' }).numbers('BlockSizeX', 'BlockSizeY', 'SizeX', 'BandsCount'), [512, 512, 4096, 3])
+    assert.deepEqual(read({ maxzoom: 3, tileSize: 512, format: 'jpg' })
+      .numbers('BlockSizeX', 'BlockSizeY', 'SizeX', 'BandsCount'), [512, 512, 4096, 3])
     assert.deepEqual(read({ maxzoom: 3, format: 'png' }).numbers('BlockSizeX', 'BandsCount'), [256, 4])
   })
 })
@@ -90,7 +98,8 @@ onEachStore('GDAL', backend => {
   })
   after(() => world?.close())
 
-  const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO', GDAL_PAM_ENABLED: 'NO' } })
+  const tool =
+    (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO', GDAL_PAM_ENABLED: 'NO' } })
   const url = address => `${world.gateway.url}/${address}`
   const LAYERS = { world: { maxzoom: DEEPEST }, ...OTHERS }
   /** The grids at the end in a short form. */
@@ -114,7 +123,8 @@ onEachStore('GDAL', backend => {
         tiles.push({ input: bytes, left: 256 * x, top: 256 * y })
       }
     }
-    return sharp({ create: { width: columns * 256, height: rows * 256, channels: 3, background: '#000' } }).composite(tiles).png().toBuffer()
+    return sharp({ create: { width: columns * 256, height: rows * 256, channels: 3, background: '#000' } })
+      .composite(tiles).png().toBuffer()
   }
   const raw = input => sharp(input).removeAlpha().raw().toBuffer()
 
@@ -128,18 +138,24 @@ onEachStore('GDAL', backend => {
   }
   const WAYS = {
     'gdal.xml': (layer, year) => url(`${layer}@${year}/gdal.xml`),
-    'capabilities below an address with a time': (layer, year) => `WMTS:${url(`wmts@${year}/1.0.0/WMTSCapabilities.xml`)},layer=${layer}`,
-    'capabilities by KVP': (layer, year) => `WMTS:${url(`wmts?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=${year}`)},layer=${layer}`,
+    'capabilities below an address with a time': (layer, year) =>
+      `WMTS:${url(`wmts@${year}/1.0.0/WMTSCapabilities.xml`)},layer=${layer}`,
+    'capabilities by KVP': (layer, year) =>
+      `WMTS:${url(`wmts?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=${year}`)},layer=${layer}`,
     XYZ: (layer, year) => described(layer, url(`${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'top'),
     TMS: (layer, year) => described(layer, url(`tms/1.0.0/${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'bottom'),
     'tilemapresource.xml': (layer, year) => url(`tms/1.0.0/${layer}@${year}/tilemapresource.xml`)
   }
 
-  const SYSTEMS = { world: /"EPSG",3857\]\]$/, europe: /"EPSG",3035\]\]$/, swiss: /"EPSG",2056\]\]$/, arctic: /"EPSG",5041\]\]$/, degrees: /AXIS\["(geodetic )?longitude[^"]*",east,\s*ORDER\[1\]/ }
+  const SYSTEMS = {
+    world: /"EPSG",3857\]\]$/, europe: /"EPSG",3035\]\]$/, swiss: /"EPSG",2056\]\]$/,
+    arctic: /"EPSG",5041\]\]$/, degrees: /AXIS\["(geodetic )?longitude[^"]*",east,\s*ORDER\[1\]/
+  }
 
   for (const layer of Object.keys(LAYERS)) {
     for (const [name, source] of Object.entries(WAYS)) {
-      if (name === 'tilemapresource.xml' && ['swiss', 'degrees'].includes(layer)) continue // GDAL wants zooms from 0 that halve
+      // GDAL wants zooms from 0 that halve
+      if (name === 'tilemapresource.xml' && ['swiss', 'degrees'].includes(layer)) continue
       it(`reads the pixels of the store by ${name}: ${titleOf(layer)}`, async () => {
         const { corners } = deepestOf(layer)
         for (const year of yearsOf(layer)) {
@@ -150,7 +166,8 @@ onEachStore('GDAL', backend => {
         const info = JSON.parse((await tool('gdalinfo', '-json', source(layer, 2023))).stdout)
         const { upperLeft, lowerRight } = info.cornerCoordinates
         // gdalinfo rounds to the centimetre where it likes
-        ;[...upperLeft, ...lowerRight].forEach((value, index) => assert.ok(Math.abs(value - corners[index]) < 0.01, `${upperLeft} ${lowerRight}, not ${corners}`))
+        ;[...upperLeft, ...lowerRight].forEach((value, index) =>
+          assert.ok(Math.abs(value - corners[index]) < 0.01, `${upperLeft} ${lowerRight}, not ${corners}`))
 assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
       })
     }
@@ -160,7 +177,9 @@ assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
     await world.store.defineLayer('deep', { format: 'png', minzoom: 0, maxzoom: 5, bounds: [91, 1, 179, 66] })
     const expected = []
     for (const [z, x, y, shade] of [[5, 24, 12, 50], [4, 12, 6, 90]]) {
-      const bytes = await sharp({ create: { width: 256, height: 256, channels: 3, background: { r: shade, g: shade, b: z } } }).png().toBuffer()
+      const bytes = await sharp(
+        { create: { width: 256, height: 256, channels: 3, background: { r: shade, g: shade, b: z } } }
+      ).png().toBuffer()
       await world.store.write([{ layer: 'deep', z, x, y, time: '2020-01-01T00:00:00Z', bytes }])
       expected.push([shade, shade, z])
     }
@@ -170,7 +189,8 @@ assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
     const found = []
     for (const overview of ['NONE', '0']) {
       const file = path.join(folder.dir, `${overview}.png`)
-      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin_srs', 'EPSG:3857', '-projwin', `${EDGE / 2}`, `${EDGE / 4}`, `${EDGE / 2 + EDGE / 16}`, `${EDGE / 4 - EDGE / 16}`, source, file)
+      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin_srs', 'EPSG:3857',
+        '-projwin', `${EDGE / 2}`, `${EDGE / 4}`, `${EDGE / 2 + EDGE / 16}`, `${EDGE / 4 - EDGE / 16}`, source, file)
       const pixels = await raw(file)
       found.push([...pixels.subarray(0, 3)])
     }
@@ -183,10 +203,13 @@ assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
     assert.deepEqual([info.size, info.bands[0].overviews[0].size], [[2048, 1280], [1024, 640]])
     for (const [overview, z, x, y] of [['0', 15, 2, 1], ['1', 14, 1, 0]]) {
       const file = path.join(folder.dir, `${z}.png`)
-      const [left, bottom, right, top] = gridOf(OTHERS.swiss).extent(z, x, y).map((edge, side) => edge + (side < 2 ? 1 : -1) * 8000)
-      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin', `${left}`, `${top}`, `${right}`, `${bottom}`, source, file)
+      const [left, bottom, right, top] = gridOf(OTHERS.swiss).extent(z, x, y)
+        .map((edge, side) => edge + (side < 2 ? 1 : -1) * 8000)
+      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview,
+        '-projwin', `${left}`, `${top}`, `${right}`, `${bottom}`, source, file)
       const pixels = await raw(file)
-      assert.deepEqual([[...pixels.subarray(0, 3)], [...pixels.subarray(-3)]], [color(z, x, y, 2023), color(z, x, y, 2023)])
+      assert.deepEqual([[...pixels.subarray(0, 3)], [...pixels.subarray(-3)]],
+        [color(z, x, y, 2023), color(z, x, y, 2023)])
     }
   })
 
@@ -205,15 +228,19 @@ assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
       for (const year of yearsOf(layer)) {
         folder.write({ [`${year}.png`]: await mapOf(layer, year) })
         const local = path.join(folder.dir, `${year}.tif`)
-        await tool('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr', ...corners, path.join(folder.dir, `${year}.png`), local)
+        await tool('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr',
+          ...corners, path.join(folder.dir, `${year}.png`), local)
         const warped = async (source, name) => {
           const file = path.join(folder.dir, `${year}-${name}.tif`)
-          await tool('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4), '-ts', ...window.slice(4), '-ovr', 'NONE', '-r', 'near', source, file)
+          await tool('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4),
+            '-ts', ...window.slice(4), '-ovr', 'NONE', '-r', 'near', source, file)
           return raw(file)
         }
         const expected = await warped(local, 'local')
         assert.ok(new Set(expected).size > 4, 'there is something to see')
-        for (const name of ['gdal.xml', 'capabilities below an address with a time', 'TMS']) assert.ok((await warped(WAYS[name](layer, year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
+        for (const name of ['gdal.xml', 'capabilities below an address with a time', 'TMS']) {
+          assert.ok((await warped(WAYS[name](layer, year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
+        }
       }
     })
   }

@@ -26,19 +26,25 @@ describe('the gateway over HTTP', () => {
   it('says of every error what it is, in JSON that nobody keeps', async () => {
     const routes = {
       versions: async () => { throw new TypeError('secret detail') },
-      times: () => { throw new TilecouchError('COUCHDB_ERROR', { url: 'http://inside:5984/tiles', status: 500, reason: 'boom' }) }
+      times: () => {
+        throw new TilecouchError('COUCHDB_ERROR', { url: 'http://inside:5984/tiles', status: 500, reason: 'boom' })
+      }
     }
     await open({ routes })
     const table = [
-      ['/Osm/1/0/0.png', 400, 'BAD_LAYER'], ['/osm@x/1/0/0.png', 400, 'BAD_TIME'], ['/osm/1/2/0.png', 400, 'BAD_TILE'], ['/quadkey/osm/9.png', 400, 'BAD_QUADKEY'], ['/%ff', 400, 'BAD_ADDRESS'],
-      ['/osm/times.json?z=99', 400, 'BAD_ZOOM'], ['/osm/times.json?z=1&bbox=1', 400, 'BAD_BBOX'], ['/osm/1', 404, 'NOT_FOUND'], ['/other/1/0/0.png', 404, 'LAYER_NOT_FOUND'], ['/other.json', 404, 'LAYER_NOT_FOUND'],
+      ['/Osm/1/0/0.png', 400, 'BAD_LAYER'], ['/osm@x/1/0/0.png', 400, 'BAD_TIME'],
+      ['/osm/1/2/0.png', 400, 'BAD_TILE'], ['/quadkey/osm/9.png', 400, 'BAD_QUADKEY'], ['/%ff', 400, 'BAD_ADDRESS'],
+      ['/osm/times.json?z=99', 400, 'BAD_ZOOM'], ['/osm/times.json?z=1&bbox=1', 400, 'BAD_BBOX'],
+      ['/osm/1', 404, 'NOT_FOUND'], ['/other/1/0/0.png', 404, 'LAYER_NOT_FOUND'],
+      ['/other.json', 404, 'LAYER_NOT_FOUND'],
       ['/metrics', 404, 'NOT_FOUND'], ['/osm/1/0/0.json', 500, 'INTERNAL'], ['/osm/times.json', 502, 'COUCHDB_ERROR']
     ]
     for (const [path, expected, code] of table) {
       for (const method of ['GET', 'HEAD']) {
         const { status, headers, body } = await get(path, {}, method)
         assert.equal(status, expected, path)
-        assert.deepEqual([headers['content-type'], headers['cache-control'], headers['x-content-type-options'], headers['access-control-allow-origin']], ['application/json', 'no-store', 'nosniff', '*'], path)
+        assert.deepEqual([headers['content-type'], headers['cache-control'], headers['x-content-type-options'],
+          headers['access-control-allow-origin']], ['application/json', 'no-store', 'nosniff', '*'], path)
         if (method === 'HEAD') assert.deepEqual([body.length, +headers['content-length'] > 10], [0, true])
         else {
           const { error, reason, ...rest } = JSON.parse(`${body}`)
@@ -49,7 +55,8 @@ describe('the gateway over HTTP', () => {
       }
     }
     const logged = front.lines.map(({ code }) => code)
-    assert.deepEqual(logged, ['INTERNAL', 'COUCHDB_ERROR'], 'what is the gateway\'s or the store\'s fault is in the log, once a second')
+    assert.deepEqual(logged, ['INTERNAL', 'COUCHDB_ERROR'],
+      'what is the gateway\'s or the store\'s fault is in the log, once a second')
   })
 
   it('reads and does nothing else', async () => {
@@ -73,7 +80,8 @@ describe('the gateway over HTTP', () => {
         assert.deepEqual(statuses(text), [method === 'GET' ? 200 : 405], head)
       }
     }
-    const expecting = await speak(front.url, 'PUT /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n')
+    const expecting = await speak(front.url,
+      'PUT /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n')
     assert.deepEqual(statuses(expecting), [405], 'the body need not be sent')
   })
 
@@ -84,7 +92,8 @@ describe('the gateway over HTTP', () => {
       res.writeHead(parts.length ? 200 : 403, { connection: 'close' }).end(Buffer.concat(parts))
     })
     const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`
-    const send = (method, path) => speak(url, `${method} ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello`)
+    const send = (method, path) => speak(url,
+      `${method} ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello`)
     try {
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'GET']) {
         assert.deepEqual(statuses(await send(method, '/read')), [100, 200], method)
@@ -98,18 +107,26 @@ describe('the gateway over HTTP', () => {
   it('answers what is no HTTP with the reason, and ends the connection', async () => {
     await open({})
     const wrong = {
-      400: ['hello\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', `GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n`, 'GET / HTTP/1.1\r\n\r\n', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])],
-      431: [`GET /${'a'.repeat(20000)} HTTP/1.1\r\nHost: x\r\n\r\n`, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20000)}\r\n\r\n`]
+      400: ['hello\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
+        'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+        `GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n`, 'GET / HTTP/1.1\r\n\r\n',
+        Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])],
+      431: [`GET /${'a'.repeat(20000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+        `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20000)}\r\n\r\n`]
     }
     for (const [status, texts] of Object.entries(wrong)) {
-      for (const text of texts) assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
+      for (const text of texts) {
+        assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
+      }
     }
     assert.match(await speak(front.url, wrong[431][0]), /no-store[\s\S]*"BAD_REQUEST"/)
-    assert.match(await speak(front.url, 'HEAD osm HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/, 'and no body follows a HEAD')
+    assert.match(await speak(front.url, 'HEAD osm HTTP/1.1\r\nHost: x\r\n\r\n'),
+      /^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/, 'and no body follows a HEAD')
     assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
   })
 
-  it('waits for no client that sends its request a letter at a time, and takes no more than it was told to', async () => {
+  it('waits for no client that sends its request a letter at a time, and takes no ' +
+    'more than it was told to', async () => {
     await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2 } })
     const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { timeout: 20000 })
     assert.deepEqual(statuses(slow), [408])
@@ -122,7 +139,8 @@ describe('the gateway over HTTP', () => {
     const dripping = setInterval(() => { if (half.writable) half.write('x') }, 20)
     await new Promise(resolve => half.once('close', resolve))
     clearInterval(dripping)
-    const talks = await Promise.all(Array.from({ length: 6 }, () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 1000 })))
+    const talks = await Promise.all(Array.from({ length: 6 },
+      () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 1000 })))
     const answered = talks.filter(text => text.includes('HTTP/1.1 200')).length
     assert.ok(answered > 0 && answered <= 2, `${answered} of 6`)
   })
@@ -131,7 +149,8 @@ describe('the gateway over HTTP', () => {
     const late = gate()
     await open({ get: async () => { await late.opened; return entryOf({ bytes: png(7) }) } })
     const request = path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
-    const talk = speak(front.url, `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const talk = speak(front.url,
+      `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     await until(() => front.requests.length === 3, { what: 'the quick ones' })
     late.open()
     const text = await talk
@@ -141,7 +160,11 @@ describe('the gateway over HTTP', () => {
 
   it('gives up on a store that does not answer, and on clients that leave', async () => {
     const signals = []
-    await open({ get: (id, signal) => new Promise((resolve, reject) => { signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))) }) })
+    await open(
+      { get: (id, signal) => new Promise((resolve, reject) => {
+        signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED')))
+      }) }
+    )
     front.ctx.tileTimeout = 50
     const { status, json } = await get('/osm/1/1/1.png')
     assert.deepEqual([status, json.error], [503, 'UNREACHABLE'])
@@ -170,7 +193,8 @@ describe('the gateway over HTTP', () => {
     assert.deepEqual([document.kind, document.status, document.bytes > 100], ['tilejson', 200, true])
     const seen = front.requests.map(({ kind, layer, outcome, status, bytes }) => [kind, layer, outcome, status, bytes])
     assert.deepEqual(seen, [
-      ['tile', 'osm', 'hit', 200, size], ['tile', 'osm', 'hit', 304, 0], ['tile', 'osm', 'hit', 200, 0], ['tile', 'osm', 'missing', 404, 0], ['tile', 'other', undefined, 404, 0], ['other', undefined, undefined, 400, 0]
+      ['tile', 'osm', 'hit', 200, size], ['tile', 'osm', 'hit', 304, 0], ['tile', 'osm', 'hit', 200, 0],
+      ['tile', 'osm', 'missing', 404, 0], ['tile', 'other', undefined, 404, 0], ['other', undefined, undefined, 400, 0]
     ])
     assert.ok(front.requests.every(({ seconds }) => seconds >= 0 && seconds < 5))
     assert.deepEqual(front.lines.map(({ status }) => status), [200, 304, 200, 404, 404, 400, 200])
@@ -182,12 +206,14 @@ describe('the gateway over HTTP', () => {
     const store = { couch: { request: options => { asked++; return answer(options) } } }
     await open({ store })
     const first = await Promise.all(Array.from({ length: 50 }, () => get('/health')))
-    assert.ok(first.every(({ status, json }) => status === 200 && json.status === 'ok' && json.couchdb.version === '3.5.0' && json.couchdb.documents === 7))
+    assert.ok(first.every(({ status, json }) => status === 200 &&
+      json.status === 'ok' && json.couchdb.version === '3.5.0' && json.couchdb.documents === 7))
     assert.equal(asked, 2, 'the database and the server')
     answer = () => { throw new TilecouchError('UNREACHABLE', { url: 'http://inside:5984', why: 'refused' }) }
     await until(async () => (await get('/health')).status === 503, { what: 'red' })
     assert.equal((await get('/health')).json.error, 'UNREACHABLE')
-    answer = ({ signal }) => new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))))
+    answer = ({ signal }) =>
+      new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))))
     await until(async () => { await get('/health'); return asked > 4 }, { what: 'a store that hangs' })
     const hanging = await get('/health')
     assert.deepEqual([hanging.status, hanging.json.couchdb, hanging.json.error], [503, null, 'UNREACHABLE'])
@@ -200,13 +226,16 @@ describe('the gateway over HTTP', () => {
   })
 
   it('links to where clients reach it, and believes of it only what can be a name', async () => {
-    const base = async headers => (await get('/osm@2024.json', headers)).json.tiles[0].replace(/osm@2024\/\{z}\/\{x}\/\{y}\.png$/, '')
-    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'maps.example:8443, inner', 'x-forwarded-prefix': '/tiles/' }
+    const base = async headers => (await get('/osm@2024.json', headers))
+      .json.tiles[0].replace(/osm@2024\/\{z}\/\{x}\/\{y}\.png$/, '')
+    const forwarded =
+      { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'maps.example:8443, inner', 'x-forwarded-prefix': '/tiles/' }
     await open({})
     assert.equal(await base({ host: 'a.example:81' }), 'http://a.example:81/')
     assert.equal(await base({ host: 'a.example', ...forwarded }), 'http://a.example/')
     assert.equal(await base({ host: '' }), `${front.url}/`)
-    const wrong = ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b', '-', 'x:99999', '[::::]', '[::1]:99999', '1.2.3.999', 'a..b:0x']
+    const wrong = ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b',
+      '-', 'x:99999', '[::::]', '[::1]:99999', '1.2.3.999', 'a..b:0x']
     for (const host of wrong) {
       const { status, json } = await get('/osm@2024.json', { host })
       assert.deepEqual([status, json.error], [400, 'BAD_REQUEST'], host)
@@ -232,19 +261,25 @@ describe('pages of other origins', () => {
     await front.close(0)
   })
   const [A, B] = ['https://a.example', 'http://b.example:8080']
-  const preflight = (path, origin, method = 'GET') => get(path, { origin, 'access-control-request-method': method, 'access-control-request-headers': 'if-none-match' }, 'OPTIONS')
-  const allowed = async (path, origin) => (await get(path, origin ? { origin } : {})).headers['access-control-allow-origin']
+  const preflight = (path, origin, method = 'GET') => get(path,
+    { origin, 'access-control-request-method': method, 'access-control-request-headers': 'if-none-match' }, 'OPTIONS')
+  const allowed = async (path, origin) => (await get(path, origin ? { origin } : {}))
+    .headers['access-control-allow-origin']
   const PATHS = ['/osm/1/0/0.png', '/osm/1/1/1.png', '/osm.json', '/Osm.json', '/osm/9', '/health']
   const store = { couch: { request: async () => ({ version: '3', doc_count: 1 }) } }
 
   it('may read, all of them, unless that is changed', async () => {
     await open({ store })
-    for (const path of PATHS) for (const origin of [A, B, undefined]) assert.equal(await allowed(path, origin), '*', path)
+    for (const path of PATHS) for (const origin of [A, B, undefined]) {
+      assert.equal(await allowed(path, origin), '*', path)
+    }
     const { status, headers } = await preflight('/osm/1/0/0.png', A)
-    assert.deepEqual([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']], [204, '*', 'GET, HEAD'])
+    assert.deepEqual([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']],
+      [204, '*', 'GET, HEAD'])
     assert.match(headers['access-control-allow-headers'], /If-None-Match/)
     assert.match((await get('/osm/1/0/0.png')).headers['access-control-expose-headers'], /ETag.*X-Tilecouch-Time/)
-    assert.equal((await preflight('/db/_all_docs', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD, POST')
+    assert.equal((await preflight('/db/_all_docs', A, 'POST')).headers['access-control-allow-methods'],
+      'GET, HEAD, POST')
     assert.equal((await preflight('/dbx', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD')
   })
 
@@ -260,11 +295,15 @@ describe('pages of other origins', () => {
   })
 
   it('may read when they are on the list, and every answer says that it depends on them', async () => {
-    await open({ store, options: { cors: `${A} , ${B}` }, routes: { file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end() } })
+    await open({ store, options: { cors: `${A} , ${B}` }, routes: {
+      file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end()
+    } })
     for (const path of [...PATHS, '/x.js']) {
-      for (const [origin, expected] of [[A, A], [B, B], ['https://c.example', undefined], ['null', undefined], ['__proto__', undefined], [undefined, undefined]]) {
+      for (const [origin, expected] of [[A, A], [B, B], ['https://c.example', undefined],
+        ['null', undefined], ['__proto__', undefined], [undefined, undefined]]) {
         const { headers } = await get(path, origin ? { origin } : {})
-        assert.deepEqual([headers['access-control-allow-origin'], headers.vary], [expected, path === '/x.js' ? 'Accept-Encoding, Origin' : 'Origin'], `${path} ${origin}`)
+        assert.deepEqual([headers['access-control-allow-origin'], headers.vary],
+          [expected, path === '/x.js' ? 'Accept-Encoding, Origin' : 'Origin'], `${path} ${origin}`)
       }
     }
     assert.equal((await preflight('/osm.json', A)).headers['access-control-allow-methods'], 'GET, HEAD')
@@ -280,9 +319,11 @@ describe('pages of other origins', () => {
 
   it('are named as browsers name them, or the gateway does not start', async () => {
     await open({})
-    for (const wrong of ['example.org', 'https://a.example/path', 'https://user@a.example', 'ftp://', 'https://a.example, x', '*, https://a.example', '']) {
+    for (const wrong of ['example.org', 'https://a.example/path',
+      'https://user@a.example', 'ftp://', 'https://a.example, x', '*, https://a.example', '']) {
       assert.throws(() => new Cors(wrong), error => error.code === 'BAD_OPTION', wrong)
     }
-    assert.deepEqual([...new Cors('https://A.example/').headers('https://a.example')].slice(0, 2), ['Access-Control-Allow-Origin', 'https://a.example'])
+    assert.deepEqual([...new Cors('https://A.example/').headers('https://a.example')].slice(0, 2),
+      ['Access-Control-Allow-Origin', 'https://a.example'])
   })
 })

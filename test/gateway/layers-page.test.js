@@ -16,24 +16,45 @@ const HOSTILE = '<img src=x onerror="window.hit=1">&amp;'
 describe('the addresses of a layer', () => {
   it('are those that its format has, now and as of a time, below the public URL', () => {
     const image = { id: 'osm', name: 'A', format: 'png', tiles: ['https://h/maps/osm/{z}/{x}/{y}.png'], retina: ['x'] }
-    const shown = (layer, time) => Object.fromEntries(addressesOf(layer, time).map(({ kind, address }) => [kind, address.replace('https://h/maps/', '')]))
-    assert.deepEqual(shown(image), { xyz: 'osm/{z}/{x}/{y}.png', retina: 'osm/{z}/{x}/{y}@2x.png', tilejson: 'osm.json', qgis: 'osm.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm', gdal: 'osm/gdal.xml' })
-    assert.deepEqual(shown({ ...image, retina: undefined }, '2023'), { xyz: 'osm@2023/{z}/{x}/{y}.png', tilejson: 'osm@2023.json', qgis: 'osm@2023.qlr', wmts: 'wmts@2023/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm?datetime=2023', gdal: 'osm@2023/gdal.xml' })
+    const shown = (layer, time) => Object.fromEntries(
+      addressesOf(layer, time).map(({ kind, address }) => [kind, address.replace('https://h/maps/', '')])
+    )
+    assert.deepEqual(shown(image),
+      {
+        xyz: 'osm/{z}/{x}/{y}.png', retina: 'osm/{z}/{x}/{y}@2x.png', tilejson: 'osm.json',
+        qgis: 'osm.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm', gdal: 'osm/gdal.xml'
+      })
+    assert.deepEqual(shown({ ...image, retina: undefined }, '2023'),
+      {
+        xyz: 'osm@2023/{z}/{x}/{y}.png', tilejson: 'osm@2023.json', qgis: 'osm@2023.qlr',
+        wmts: 'wmts@2023/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm?datetime=2023',
+        gdal: 'osm@2023/gdal.xml'
+      })
     const vector = shown({ id: 'osm', name: 'A', format: 'pbf', tiles: ['https://h/maps/osm/{z}/{x}/{y}.pbf'] })
     assert.deepEqual([vector.style, vector.gdal], ['osm/style.json', undefined])
   })
 
   it('have times as the gateway reads them', () => {
-    for (const good of ['2023', '2023-06', '2024-02-29', '2023-06-01T12', '2023-06-01T12:00Z', '2023-06-01T12:00:00Z']) assert.ok(isTime(good), good)
-    for (const bad of ['', 'x', '23', '2023-13', '2023-02-29', '2023-06-01 12:00', '2023-06-01T25', '2023-06-01T12:00:00+01:00', '2023/2024']) assert.ok(!isTime(bad), bad)
+    for (
+      const good of ['2023', '2023-06', '2024-02-29', '2023-06-01T12', '2023-06-01T12:00Z', '2023-06-01T12:00:00Z']
+    ) {
+      assert.ok(isTime(good), good)
+    }
+    for (const bad of ['', 'x', '23', '2023-13', '2023-02-29', '2023-06-01 12:00',
+      '2023-06-01T25', '2023-06-01T12:00:00+01:00', '2023/2024']) assert.ok(!isTime(bad), bad)
   })
 })
 
 onEachStore('the layers of a gateway', backend => {
   const own = useGateway(backend, {
     async fill (store) {
-      await store.defineLayer('osm', { name: HOSTILE, description: HOSTILE, attribution: '© <a href="https://example.org">Somebody</a>', minzoom: 0, maxzoom: 3 })
-      await store.defineLayer('roads', { name: 'Roads', format: 'pbf', maxzoom: 14, vector_layers: [{ id: 'roads', fields: {} }] })
+      await store.defineLayer('osm',
+        {
+          name: HOSTILE, description: HOSTILE, attribution: '© <a href="https://example.org">Somebody</a>',
+          minzoom: 0, maxzoom: 3
+        })
+      await store.defineLayer('roads',
+        { name: 'Roads', format: 'pbf', maxzoom: 14, vector_layers: [{ id: 'roads', fields: {} }] })
       await store.defineLayer('secret', { name: 'words-of-secret' })
       for (const time of [T1, T2]) {
         await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time, bytes: png(1) }])
@@ -45,12 +66,14 @@ onEachStore('the layers of a gateway', backend => {
   describe('as a list', () => {
     it('are their TileJSON, each with its name', async () => {
       const { status, headers, json: list } = await own.ask('/index.json')
-      assert.deepEqual([status, headers['content-type'], headers['cache-control']], [200, 'application/json', 'private, max-age=0, must-revalidate'])
+      assert.deepEqual([status, headers['content-type'], headers['cache-control']],
+        [200, 'application/json', 'private, max-age=0, must-revalidate'])
       assert.deepEqual(list.map(({ id }) => id), ['osm', 'roads', 'secret'])
       for (const { id, ...tilejson } of list) assert.deepEqual(tilejson, (await own.ask(`/${id}.json`)).json)
       assert.equal((await own.ask('/index.json', { headers: { 'if-none-match': headers.etag } })).status, 304)
       const gateway = await own.another({ publicUrl: 'https://maps.example.org/' })
-      assert.deepEqual((await ask(gateway.url, '/index.json')).json[1].tiles, ['https://maps.example.org/roads/{z}/{x}/{y}.pbf'])
+      assert.deepEqual((await ask(gateway.url, '/index.json')).json[1].tiles,
+        ['https://maps.example.org/roads/{z}/{x}/{y}.pbf'])
     })
 
     it('are those that a visitor may see, with the token in their addresses', async () => {
@@ -60,7 +83,8 @@ onEachStore('the layers of a gateway', backend => {
       assert.doesNotMatch(answer.text, /words-of-secret/)
       const right = token(['secret'])
       const { headers, json: list } = await ask(gateway.url, `/index.json?token=${right}`)
-      assert.deepEqual([list.map(({ id }) => id), /^private/.test(headers['cache-control'])], [['osm', 'roads', 'secret'], true])
+      assert.deepEqual([list.map(({ id }) => id), /^private/.test(headers['cache-control'])],
+        [['osm', 'roads', 'secret'], true])
       assert.ok(list[2].tiles[0].endsWith(`?token=${right}`))
     })
 
@@ -68,7 +92,9 @@ onEachStore('the layers of a gateway', backend => {
       const { store } = own
       await store.defineLayer('index', { name: 'An index' })
       const deadline = Date.now() + 5000
-      while ((await own.ask('/index.json')).json.name !== 'An index') assert.ok(Date.now() < deadline, 'its TileJSON appears')
+      while ((await own.ask('/index.json')).json.name !== 'An index') {
+        assert.ok(Date.now() < deadline, 'its TileJSON appears')
+      }
       const { _rev } = await json(`${own.url}/layer:index`)
       await request(`${own.url}/layer:index?rev=${_rev}`, { method: 'DELETE' })
       while (!Array.isArray((await own.ask('/index.json')).json)) assert.ok(Date.now() < deadline, 'the list appears')
@@ -96,7 +122,9 @@ onEachStore('the layers of a gateway', backend => {
       const page = await open('/layers')
       await page.locator('#osm').waitFor()
       assert.equal(await page.locator('#osm h2').textContent(), `${HOSTILE} osm`)
-      assert.deepEqual(await page.evaluate(() => [/** @type {any} */ (window).hit, document.querySelectorAll('main img').length]), [undefined, 0])
+      assert.deepEqual(await page.evaluate(
+        () => [/** @type {any} */ (window).hit, document.querySelectorAll('main img').length]
+      ), [undefined, 0])
       const { url } = own.gateway
       assert.deepEqual((await addresses(page, 'osm')).slice(0, 2), [`${url}/osm/{z}/{x}/{y}.png`, `${url}/osm.json`])
       assert.ok((await addresses(page, 'roads')).includes(`${url}/roads/style.json`))
@@ -115,7 +143,8 @@ onEachStore('the layers of a gateway', backend => {
       assert.equal(await page.locator('#osm .head a').getAttribute('href'), './#osm@2022-06')
       await page.getByLabel('Time').fill('soon')
       await page.getByText('“soon” is no time').waitFor()
-      assert.equal((await addresses(page, 'osm'))[0], `${url}/osm@2022-06/{z}/{x}/{y}.png`, 'the last time that was one')
+      assert.equal((await addresses(page, 'osm'))[0], `${url}/osm@2022-06/{z}/{x}/{y}.png`,
+        'the last time that was one')
       await page.getByLabel('Time').fill('')
       assert.equal((await addresses(page, 'osm'))[0], `${url}/osm/{z}/{x}/{y}.png`)
       const broken = await open('/layers?time=soon')
@@ -133,13 +162,18 @@ onEachStore('the layers of a gateway', backend => {
       assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${own.gateway.url}/roads.json`)
     })
 
-    it('is for everybody: on a desk and a phone, in the light and in the dark, in the language of the reader', async () => {
+    it('is for everybody: on a desk and a phone, in the light and in the dark, in ' +
+      'the language of the reader', async () => {
       for (const options of [screens.desk, screens.phone, { ...screens.tablet, locale: 'de-DE' }]) {
         const page = await open('/layers?time=soon', options)
         await page.locator('#osm').waitFor()
         assert.deepEqual(await findBarriers(page), [], JSON.stringify(options))
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'nothing sticks out')
-        if (options.locale) assert.deepEqual([await page.locator('html').getAttribute('lang'), await page.locator('#map').textContent()], ['de', 'Karte'])
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
+          'nothing sticks out')
+        if (options.locale) {
+          assert.deepEqual([await page.locator('html').getAttribute('lang'), await page.locator('#map').textContent()],
+            ['de', 'Karte'])
+        }
       }
     })
 

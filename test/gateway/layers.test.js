@@ -23,7 +23,8 @@ onEachStore('the book of layers', backend => {
     const through = new URL(front.url)
     const { username, password } = new URL(url)
     Object.assign(through, { username, password })
-    book = new Layers(new Store(new Couch(through.href, { firstDelay: 5, longestDelay: 10 })), { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
+    book = new Layers(new Store(new Couch(through.href, { firstDelay: 5, longestDelay: 10 })),
+      { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
   })
   afterEach(async () => {
     await front.close().catch(() => {})
@@ -33,7 +34,8 @@ onEachStore('the book of layers', backend => {
   it('knows every layer and its limits after two requests, however many ask for how many', async () => {
     const names = ['osm', 'daylight', 'nope', ...Array.from({ length: 100 }, (_, index) => `made-up-${index}`)]
     const found = await Promise.all(names.map(name => book.find(name)))
-    assert.deepEqual(found.slice(0, 3), [{ layer: 'osm', name: 'Streets', ttl: 60 }, { layer: 'daylight', name: 'Day' }, undefined])
+    assert.deepEqual(found.slice(0, 3),
+      [{ layer: 'osm', name: 'Streets', ttl: 60 }, { layer: 'daylight', name: 'Day' }, undefined])
     assert.deepEqual((await book.list()).map(({ layer }) => layer), ['daylight', 'osm'])
     await assert.rejects(book.get('nope'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(book.get('No such'), { code: 'BAD_LAYER' })
@@ -73,7 +75,8 @@ onEachStore('the book of layers', backend => {
       book.changed('layer:b')
     }
     await book.list()
-    assert.deepEqual(told.map(([{ document, reason, count }]) => document ? `${document} ${reason}` : count), ['layer:a bad maxzoom 4000000000', 'layer:b bad maxzoom 4000000000', 2])
+    assert.deepEqual(told.map(([{ document, reason, count }]) => document ? `${document} ${reason}` : count),
+      ['layer:a bad maxzoom 4000000000', 'layer:b bad maxzoom 4000000000', 2])
   })
 
   it('sees a change that comes while it reads', async () => {
@@ -142,9 +145,11 @@ onEachStore('the book of layers', backend => {
     assert.deepEqual(await book.times('osm'), [T2, T3])
   })
 
-  it('tells all times of a range: those of editions, or else of changes, and asks the store only for what it does not know', async function () {
+  it('tells all times of a range: those of editions, or else of changes, and asks the store only for what it does ' +
+    'not know', async function () {
     this.timeout(60000)
-    await store.write([tile('daylight', 1, T1), tile('daylight', 2, T2), tile('daylight', 3, T3), tile('osm', 1, '2021-07-01T00:00:00Z')])
+    await store.write([tile('daylight', 1, T1), tile('daylight', 2, T2),
+      tile('daylight', 3, T3), tile('osm', 1, '2021-07-01T00:00:00Z')])
     await publish(store)
     for (const time of [T1, T2, T3]) await store.putEdition('osm', time, {})
     book.limits.times = 2

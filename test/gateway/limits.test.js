@@ -25,7 +25,9 @@ onEachStore('questions to /db', backend => {
     for (const [path, make, most] of /** @type {[string, (count: number) => any, number][]} */ ([
       ['_all_docs', count => ({ keys: ids(count) }), 10000],
       ['_all_docs?include_docs=true', count => ({ keys: ids(count) }), 2000],
-      ['_all_docs/queries', count => ({ queries: [{ keys: ids(count >> 1), include_docs: true }, { keys: ids(count - (count >> 1)) }] }), 2000],
+      ['_all_docs/queries', count => (
+        { queries: [{ keys: ids(count >> 1), include_docs: true }, { keys: ids(count - (count >> 1)) }] }
+      ), 2000],
       ['_bulk_get', count => ({ docs: ids(count, id => ({ id })) }), 2000],
       ['_design/versions/_view/by_tile/queries', count => ({ queries: ids(count, () => ({ limit: 0 })) }), 1000]
     ])) {
@@ -45,32 +47,62 @@ onEachStore('questions to /db', backend => {
       assert.equal((await put(path, `{"keys":[${'['.repeat(40)}${']'.repeat(40)}]}`)).status, 400)
     }
     const piece = `10000\r\n${'x'.repeat(0x10000)}\r\n`
-    const head = 'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const head =
+      'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
     for (let count = 0; count < 5; count++) {
       assert.match(await speak(own.gateway.url, head + piece.repeat(40)), /^HTTP\/1\.1 413 [^]*connection: close/i)
     }
     assert.equal((await own.ask('/health')).status, 200, 'of its length nobody knew before')
   })
 
-  it('have no way round the limit on images: it is held against what the store does, not against fields that it passes over', async () => {
+  it('have no way round the limit on images: it is held against what the store does, not against fields that it ' +
+    'passes over', async () => {
     const images = 'include_docs=true&attachments=true'
     const many = ids(2001)
     const view = '_design/versions/_view/by_tile'
     for (const [path, body] of /** @type {[string, any][]} */ ([
-      [`_all_docs?${images}`, { doc_ids: ['open:3:0:0'] }], [`_all_docs?${images}`, {}], [`_all_docs?${images}`, { docs: [], queries: [], key_: 1 }], ['_all_docs', { include_docs: true, attachments: true, doc_ids: ['x'] }],
-      [`_all_docs?${images}&limit=5`, { limit: 100000 }], [`_all_docs?${images}`, { limit: 100000 }], [`_all_docs?${images}`, { limit: '5' }], [`_all_docs?${images}`, { limit: [5] }], [`_all_docs?${images}`, '{"limit":1,"limit":100000}'], [`_all_docs?${images}`, '{"limit":100000,"limit":-1}'],
-      [`_all_docs?${images}`, { startkey: 'open:', endkey: 'open;', keys: undefined }], ['_all_docs', { include_docs: true, attachments: 'true' }], ['_all_docs', { include_docs: true, attachments: true, keys: null }],
-      [`_all_docs/queries?${images}`, { queries: [{}] }], ['_all_docs/queries', { queries: [{ include_docs: true, attachments: true }], limit: 5 }], ['_all_docs/queries?limit=5', { queries: [{ include_docs: true, attachments: true, limit: 100000 }] }],
-      ['_all_docs/queries', { queries: Array.from({ length: 3 }, () => ({ include_docs: true, attachments: true, limit: 1000 })) }], ['_all_docs/queries', { queries: [{ keys: ['a'] }, { include_docs: true, attachments: true }] }],
-      [`${view}?reduce=false&${images}`, { key: ['open', 3, 0, 0] }], [`${view}?reduce=false&${images}`, { keys: [['open', 3, 0, 0]] }], [`${view}?reduce=false&${images}`, { doc_ids: ['a'] }], [`${view}/queries`, { queries: [{ reduce: false, include_docs: true, attachments: true, keys: [1] }] }],
-      [`_changes?${images}`, { doc_ids: ['open:3:0:0'] }], [`_changes?${images}&filter=_selector`, { doc_ids: ['a'], selector: {} }], [`_changes?${images}`, { limit: 5 }], [`_changes?${images}&filter=_design&doc_ids=["a"]`, {}], [`_changes?${images}&feed=longpoll&filter=_selector`, { selector: {}, keys: ['a'] }],
-      [`_all_docs?${images}`, { keys: many }], ['_bulk_get?attachments=true', { docs: many.map(id => ({ id })) }], [`_changes?${images}&filter=_doc_ids`, { doc_ids: many }]
+      [`_all_docs?${images}`, { doc_ids: ['open:3:0:0'] }], [`_all_docs?${images}`, {}],
+      [`_all_docs?${images}`, { docs: [], queries: [], key_: 1 }],
+      ['_all_docs', { include_docs: true, attachments: true, doc_ids: ['x'] }],
+      [`_all_docs?${images}&limit=5`, { limit: 100000 }], [`_all_docs?${images}`, { limit: 100000 }],
+      [`_all_docs?${images}`, { limit: '5' }], [`_all_docs?${images}`, { limit: [5] }],
+      [`_all_docs?${images}`, '{"limit":1,"limit":100000}'], [`_all_docs?${images}`, '{"limit":100000,"limit":-1}'],
+      [`_all_docs?${images}`, { startkey: 'open:', endkey: 'open;', keys: undefined }],
+      ['_all_docs', { include_docs: true, attachments: 'true' }],
+      ['_all_docs', { include_docs: true, attachments: true, keys: null }],
+      [`_all_docs/queries?${images}`, { queries: [{}] }],
+      ['_all_docs/queries', { queries: [{ include_docs: true, attachments: true }], limit: 5 }],
+      ['_all_docs/queries?limit=5', { queries: [{ include_docs: true, attachments: true, limit: 100000 }] }],
+      ['_all_docs/queries', {
+        queries: Array.from({ length: 3 }, () => ({ include_docs: true, attachments: true, limit: 1000 }))
+      }], ['_all_docs/queries', { queries: [{ keys: ['a'] }, { include_docs: true, attachments: true }] }],
+      [`${view}?reduce=false&${images}`, { key: ['open', 3, 0, 0] }],
+      [`${view}?reduce=false&${images}`, { keys: [['open', 3, 0, 0]] }],
+      [`${view}?reduce=false&${images}`, { doc_ids: ['a'] }],
+      [`${view}/queries`, { queries: [{ reduce: false, include_docs: true, attachments: true, keys: [1] }] }],
+      [`_changes?${images}`, { doc_ids: ['open:3:0:0'] }],
+      [`_changes?${images}&filter=_selector`, { doc_ids: ['a'], selector: {} }],
+      [`_changes?${images}`, { limit: 5 }], [`_changes?${images}&filter=_design&doc_ids=["a"]`, {}],
+      [`_changes?${images}&feed=longpoll&filter=_selector`, { selector: {}, keys: ['a'] }],
+      [`_all_docs?${images}`, { keys: many }], ['_bulk_get?attachments=true', { docs: many.map(id => ({ id })) }],
+      [`_changes?${images}&filter=_doc_ids`, { doc_ids: many }]
     ])) {
       const { status } = await put(path, body)
       assert.ok(status === 400 || status === 413, `${path} ${JSON.stringify(body).slice(0, 120)}: ${status}`)
     }
-    for (const path of [`${view}?reduce=false&${images}&key=["open",3,0,0]`, `_changes?${images}&doc_ids=["open:3:0:0"]`, `_all_docs?${images}&limit=1;limit=5`, `_all_docs?${images}&l%69mit=100000`, `_all_docs?include_docs=true&attac%68ments=true`]) assert.equal((await own.ask(`/db/${path}`)).status, 400, path)
-    for (const [path, body] of /** @type {[string, any][]} */ ([[`_all_docs?${images}`, { limit: 5 }], [`_all_docs/queries?${images}`, { queries: [{ limit: 5 }, { keys: ['open:3:0:0'] }] }], [`_changes?${images}&filter=_doc_ids`, { doc_ids: ['open:3:0:0'] }], ['_bulk_get?attachments=true', { docs: [{ id: 'open:3:0:0' }] }]])) {
+    for (
+      const path of [`${view}?reduce=false&${images}&key=["open",3,0,0]`,
+        `_changes?${images}&doc_ids=["open:3:0:0"]`, `_all_docs?${images}&limit=1;limit=5`,
+        `_all_docs?${images}&l%69mit=100000`, `_all_docs?include_docs=true&attac%68ments=true`]
+    ) assert.equal((await own.ask(`/db/${path}`)).status, 400, path)
+    for (
+      const [path, body] of /** @type {[string, any][]} */ (
+        [[`_all_docs?${images}`, { limit: 5 }],
+          [`_all_docs/queries?${images}`, { queries: [{ limit: 5 }, { keys: ['open:3:0:0'] }] }],
+          [`_changes?${images}&filter=_doc_ids`, { doc_ids: ['open:3:0:0'] }],
+          ['_bulk_get?attachments=true', { docs: [{ id: 'open:3:0:0' }] }]]
+      )
+    ) {
       const { status, text } = await put(path, body, { headers: { accept: 'application/json' } })
       assert.equal(status, 200, path)
       assert.match(text, /"data":/, path)
@@ -78,15 +110,25 @@ onEachStore('questions to /db', backend => {
   })
 
   it('have no images of rows without a limit', async () => {
-    for (const path of ['_all_docs?include_docs=true&attachments=true', '_changes?include_docs=true&attachments=true', '_all_docs?include_docs=true&attachments=true&limit=2001']) assert.equal((await own.ask(`/db/${path}`)).status, 400, path)
-    for (const path of ['_all_docs?include_docs=true&attachments=true&limit=5', 'open:3:0:0?attachments=true', '_all_docs?include_docs=true&attachments=true&keys=[%22open:3:0:0%22]']) assert.equal((await own.ask(`/db/${path}`)).status, 200, path)
+    for (
+      const path of ['_all_docs?include_docs=true&attachments=true',
+        '_changes?include_docs=true&attachments=true', '_all_docs?include_docs=true&attachments=true&limit=2001']
+    ) assert.equal((await own.ask(`/db/${path}`)).status, 400, path)
+    for (
+      const path of ['_all_docs?include_docs=true&attachments=true&limit=5',
+        'open:3:0:0?attachments=true', '_all_docs?include_docs=true&attachments=true&keys=[%22open:3:0:0%22]']
+    ) assert.equal((await own.ask(`/db/${path}`)).status, 200, path)
   })
 })
 
 describe('a connection', () => {
   it('has so many requests waiting for their answers, and is closed when it sends more', async () => {
     let asked = 0
-    const front = await openFront({ kept: { 'osm:1:0:0': entryOf() }, limits: { pipelined: 8 }, get: (id, signal) => new Promise((resolve, reject) => { asked++; signal.addEventListener('abort', () => reject(new Error('left'))) }) })
+    const front = await openFront(
+      { kept: { 'osm:1:0:0': entryOf() }, limits: { pipelined: 8 }, get: (id, signal) => new Promise(
+        (resolve, reject) => { asked++; signal.addEventListener('abort', () => reject(new Error('left'))) }
+      ) }
+    )
     try {
       const tile = path => `GET /osm/${path}.png HTTP/1.1\r\nHost: x\r\n\r\n`
       assert.equal(await speak(front.url, tile('1/1/1').repeat(50)), '', 'closed, without half an answer')
@@ -140,7 +182,9 @@ describe('connections', () => {
       const socket = net.connect(port, '127.0.0.1').on('error', () => {})
       sockets.push(socket)
       socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-      const first = await Promise.race([once(socket, 'data').then(([data]) => /here/.test(`${data}`)), once(socket, 'close').then(() => false)])
+      const first = await Promise.race(
+        [once(socket, 'data').then(([data]) => /here/.test(`${data}`)), once(socket, 'close').then(() => false)]
+      )
       return first
     }
     try {
@@ -158,14 +202,19 @@ describe('connections', () => {
 
 describe('feeds of /db', () => {
   it('are so many for each address, and others still get theirs', async () => {
-    const store = await startServer((req, res) => { res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') })
+    const store =
+      await startServer((req, res) => { res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') })
     const proxy = new DatabaseProxy(new Couch(`${store.url}/tiles`), { feedsEach: 2, trustProxy: true })
-    const gate = await startServer((req, res) => proxy.forward(parseDbRequest('GET', '/_changes', 'feed=continuous'), undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
+    const gate = await startServer((req, res) => proxy.forward(parseDbRequest('GET', '/_changes', 'feed=continuous'),
+      undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
     const leaving = new AbortController()
-    const feed = async from => (await fetch(gate.url, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, signal: leaving.signal })).status
+    const feed = async from => (
+      await fetch(gate.url, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, signal: leaving.signal })
+    ).status
     try {
       const seen = []
-      for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2', '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) seen.push(await feed(from))
+      for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2',
+        '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) seen.push(await feed(from))
       assert.deepEqual(seen, [200, 200, 429, 200, 200, 200, 429, 200, 200, 200])
       leaving.abort()
       const again = async () => (await fetch(gate.url, { headers: { 'x-forwarded-for': '1.1.1.1' } })).status === 200
@@ -203,11 +252,15 @@ describe('feeds of /db', () => {
     const open = new Set()
     let asked = 0
     const store = await startServer((req, res) => {
-      if (!/attachments/.test(req.url ?? '')) return void res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+      if (!/attachments/.test(req.url ?? '')) {
+        return void res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+      }
       open.add(res)
-      res.on('close', () => open.delete(res)).writeHead(200, { 'Content-Type': 'application/json' }).write('{"rows":[\n')
+      res.on('close', () => open.delete(res)).writeHead(200, { 'Content-Type': 'application/json' })
+        .write('{"rows":[\n')
     })
-    const proxy = new DatabaseProxy(new Couch(`${store.url}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1000 })
+    const proxy =
+      new DatabaseProxy(new Couch(`${store.url}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1000 })
     const gate = await startServer((req, res) => {
       const [, search = ''] = (req.url ?? '').split('?')
       const reading = parseDbRequest('GET', '/_all_docs', search)
@@ -215,7 +268,8 @@ describe('feeds of /db', () => {
       asked++
       proxy.forward(reading, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
     })
-    const large = from => fetch(`${gate.url}?include_docs=true&attachments=true&limit=5`, { headers: { 'x-forwarded-for': from } })
+    const large =
+      from => fetch(`${gate.url}?include_docs=true&attachments=true&limit=5`, { headers: { 'x-forwarded-for': from } })
     try {
       const first = await Promise.all([large('1.1.1.1'), large('1.1.1.1')])
       const third = large('1.1.1.1')
@@ -232,11 +286,17 @@ describe('feeds of /db', () => {
     }
   })
 
-  it('know who asks: the address, the network of IPv6, what a trusted proxy says, and nobody behind a proxy of this machine', () => {
-    const peer = (remoteAddress, forwarded, trust = false) => clientAddress(/** @type {any} */ ({ headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }), trust)
-    assert.deepEqual([peer('1.2.3.4'), peer('::ffff:1.2.3.4'), peer('127.0.0.1'), peer('::1'), peer(undefined)], ['1.2.3.4', '1.2.3.4', null, null, null])
-    assert.deepEqual([peer('2001:db8:1:2:3:4:5:6'), peer('2001:db8:1:2::9'), peer('2001:db8::1'), peer('2001:DB8:0:0:7::')], ['2001:db8:1:2', '2001:db8:1:2', '2001:db8:0:0', '2001:db8:0:0'])
-    assert.deepEqual([peer('127.0.0.1', '6.6.6.6, 7.7.7.7', true), peer('5.5.5.5', '6.6.6.6'), peer('5.5.5.5', ' ', true)], ['7.7.7.7', '5.5.5.5', '5.5.5.5'])
+  it('know who asks: the address, the network of IPv6, what a trusted proxy says, and nobody behind a proxy of ' +
+    'this machine', () => {
+    const peer = (remoteAddress, forwarded, trust = false) => clientAddress(/** @type {any} */ (
+      { headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }
+    ), trust)
+    assert.deepEqual([peer('1.2.3.4'), peer('::ffff:1.2.3.4'), peer('127.0.0.1'), peer('::1'), peer(undefined)],
+      ['1.2.3.4', '1.2.3.4', null, null, null])
+    assert.deepEqual([peer('2001:db8:1:2:3:4:5:6'), peer('2001:db8:1:2::9'),
+      peer('2001:db8::1'), peer('2001:DB8:0:0:7::')], ['2001:db8:1:2', '2001:db8:1:2', '2001:db8:0:0', '2001:db8:0:0'])
+    assert.deepEqual([peer('127.0.0.1', '6.6.6.6, 7.7.7.7', true),
+      peer('5.5.5.5', '6.6.6.6'), peer('5.5.5.5', ' ', true)], ['7.7.7.7', '5.5.5.5', '5.5.5.5'])
     for (const [written, address] of Object.entries({
       '1.2.3.4:5678': '1.2.3.4',
       '9.9.9.9:1, 1.2.3.4:65535': '1.2.3.4',
@@ -258,11 +318,16 @@ describe('the embedded store', () => {
     const server = await startThrowAwayEmbedded()
     const as = (host, method = 'GET', path = '/') => ask(server.url, path, { method, headers: { host } })
     try {
-      for (const host of ['evil.example', 'evil.example:5984', '127.0.0.1.evil.example', 'localhost.evil.example', 'localhost@evil.example', 'a b']) {
+      for (const host of ['evil.example', 'evil.example:5984', '127.0.0.1.evil.example',
+        'localhost.evil.example', 'localhost@evil.example', 'a b']) {
         assert.ok([400, 403].includes((await as(host)).status), host)
         assert.ok([400, 403].includes((await as(host, 'PUT', '/made')).status), `PUT ${host}`)
       }
-      for (const host of ['localhost', 'localhost:5984', '127.0.0.1:1', '[::1]:5984', 'tiles.localhost', '192.168.1.2']) assert.equal((await as(host)).status, 200, host)
+      for (
+        const host of ['localhost', 'localhost:5984', '127.0.0.1:1', '[::1]:5984', 'tiles.localhost', '192.168.1.2']
+      ) {
+        assert.equal((await as(host)).status, 200, host)
+      }
       assert.equal((await as('localhost', 'GET', '/made')).status, 404, 'nothing was made')
     } finally {
       closeConnections()

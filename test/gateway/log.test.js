@@ -6,7 +6,8 @@ import { memory } from '../loader/helpers.js'
 describe('the log of the gateway', () => {
   const open = options => {
     const out = memory()
-    return { log: createLog({ destination: out, ...options }), lines: () => out.text.trim().split('\n').filter(Boolean).map(line => JSON.parse(line)), out }
+    return { log: createLog({ destination: out, ...options }), lines: () => out.text.trim()
+      .split('\n').filter(Boolean).map(line => JSON.parse(line)), out }
   }
 
   it('is one JSON object a line, with a time, a level and what it is about', () => {
@@ -32,7 +33,10 @@ describe('the log of the gateway', () => {
 
   it('says what it was told when nothing is secret, also of layers at a time', () => {
     const { log, lines } = open()
-    const told = { url: '/osm@2024-03-01T00:00:00Z/1/2/3.png', from: '127.0.0.1', why: 'ends in "x"\n', bytes: 7, list: [1, null, { a: false }] }
+    const told = {
+      url: '/osm@2024-03-01T00:00:00Z/1/2/3.png', from: '127.0.0.1',
+      why: 'ends in "x"\n', bytes: 7, list: [1, null, { a: false }]
+    }
     log.warn(told, 'osm@2024 is asked at http://localhost:5984/tiles')
     const [{ level, time, pid, msg, ...line }] = lines()
     assert.deepEqual(line, told)
@@ -45,13 +49,26 @@ describe('the log of the gateway', () => {
     'a field': log => log.info({ db: 'http://me:hunter2@localhost:5984/tiles' }),
     'a list in a field': log => log.info({ urls: [{ deep: 'https://me:hunter2@x/' }] }),
     'an error': log => log.error(new Error('fetch of http://me:hunter2@x/ failed')),
-    'the cause of an error': log => log.error({ err: new Error('failed', { cause: new Error('http://me:hunter2@x/') }) }, 'trouble'),
-    'properties of an error': log => log.error({ err: Object.assign(new Error('failed'), { request: { headers: { authorization: 'Basic hunter2' } } }) }),
-    'an error of the catalogue': log => log.error({ err: new TilecouchError('UNREACHABLE', { url: 'http://me:hunter2@x/', why: 'http://me:hunter2@x/' }) }),
+    'the cause of an error': log =>
+      log.error({ err: new Error('failed', { cause: new Error('http://me:hunter2@x/') }) }, 'trouble'),
+    'properties of an error': log => log.error(
+      { err: Object.assign(new Error('failed'), { request: { headers: { authorization: 'Basic hunter2' } } }) }
+    ),
+    'an error of the catalogue': log => log.error(
+      { err: new TilecouchError('UNREACHABLE', { url: 'http://me:hunter2@x/', why: 'http://me:hunter2@x/' }) }
+    ),
     'a child': log => log.child({ store: 'http://me:hunter2@x/' }).info('x'),
-    headers: log => log.info({ headers: { Authorization: 'Bearer hunter2', cookie: 'AuthSession=hunter2', 'X-Api-Key': 'hunter2', 'x-auth-token': 'hunter2' } }),
+    headers: log => log.info(
+      {
+        headers: {
+          Authorization: 'Bearer hunter2', cookie: 'AuthSession=hunter2',
+          'X-Api-Key': 'hunter2', 'x-auth-token': 'hunter2'
+        }
+      }
+    ),
     'text with an authorization': log => log.info('sent "authorization: Bearer hunter2" in vain'),
-    'what the options hold': log => log.info({ url: 'https://tiles.example.org/1/2/3.png?key=hunter2-from-options' }, 'or hunter2-from-options')
+    'what the options hold': log => log.info({ url: 'https://tiles.example.org/1/2/3.png?key=hunter2-from-options' },
+      'or hunter2-from-options')
   })) {
     it(`holds no password from ${what}`, () => {
       const { log, lines, out } = open({ secrets: ['hunter2-from-options'] })
@@ -61,9 +78,16 @@ describe('the log of the gateway', () => {
     })
   }
 
-  it('knows the secrets of the options: headers, words of headers, the password of the store as it is written and as it is', () => {
-    const secrets = secretsOf({ db: 'http://me:p%40ssword@localhost/tiles', upstreamHeaders: { 'a.example': { Authorization: 'Bearer abcdefgh', 'X-Key': '12345678' } } })
-    for (const text of ['p%40ssword', 'p@ssword', 'abcdefgh', '12345678', 'Bearer abcdefgh']) assert.ok(secrets.includes(text), text)
+  it('knows the secrets of the options: headers, words of headers, the password of the store as it is written and ' +
+    'as it is', () => {
+    const secrets = secretsOf(
+      { db: 'http://me:p%40ssword@localhost/tiles', upstreamHeaders: {
+        'a.example': { Authorization: 'Bearer abcdefgh', 'X-Key': '12345678' }
+      } }
+    )
+    for (const text of ['p%40ssword', 'p@ssword', 'abcdefgh', '12345678', 'Bearer abcdefgh']) {
+      assert.ok(secrets.includes(text), text)
+    }
     assert.ok(!secrets.includes('Bearer'))
     assert.doesNotThrow(() => secretsOf({ db: 'tiles' }))
     assert.doesNotThrow(() => secretsOf({ db: null }))
@@ -71,9 +95,14 @@ describe('the log of the gateway', () => {
 
   it('has a line for a request', () => {
     const { log, lines } = open()
-    logAccess(log, { method: 'GET', url: '/osm/1/0/1.png', socket: { remoteAddress: '10.0.0.1' } }, { status: 200, seconds: 0.0012345, bytes: 300, kind: 'tile', layer: 'osm', outcome: 'hit' })
+    logAccess(log, { method: 'GET', url: '/osm/1/0/1.png', socket: { remoteAddress: '10.0.0.1' } },
+      { status: 200, seconds: 0.0012345, bytes: 300, kind: 'tile', layer: 'osm', outcome: 'hit' })
     const [{ level, time, pid, ...line }] = lines()
-    assert.deepEqual(line, { method: 'GET', url: '/osm/1/0/1.png', status: 200, bytes: 300, kind: 'tile', layer: 'osm', outcome: 'hit', ms: 1.23, from: '10.0.0.1', msg: 'request' })
+    assert.deepEqual(line,
+      {
+        method: 'GET', url: '/osm/1/0/1.png', status: 200, bytes: 300,
+        kind: 'tile', layer: 'osm', outcome: 'hit', ms: 1.23, from: '10.0.0.1', msg: 'request'
+      })
   })
 })
 

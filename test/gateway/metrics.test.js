@@ -3,13 +3,15 @@ import { AggregatorRegistry } from 'prom-client'
 import { Metrics, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
 import { parseMetrics } from './support/prometheus.js'
 
-const request = more => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...more })
+const request =
+  more => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...more })
 
 describe('the metrics of the gateway', () => {
   let metrics
   beforeEach(() => { metrics = new Metrics({ process: false }) })
   const values = async name => parseMetrics(await metrics.text()).get(name)?.samples ?? []
-  const value = async (name, labels = {}) => (await values(name)).find(sample => Object.entries(labels).every(([key, text]) => sample.labels[key] === text))?.value
+  const value = async (name, labels = {}) => (await values(name))
+    .find(sample => Object.entries(labels).every(([key, text]) => sample.labels[key] === text))?.value
 
   it('count requests by layer, kind and outcome, with their bytes', async () => {
     for (let i = 0; i < 3; i++) metrics.request(request())
@@ -24,18 +26,26 @@ describe('the metrics of the gateway', () => {
   it('sort durations into buckets that count all below, with their sum and number', async () => {
     for (const seconds of [0.0001, 0.0005, 0.0006, 0.3, 100]) metrics.request(request({ seconds }))
     const at = le => value('tilecouch_request_seconds', { le, kind: 'tile', outcome: 'hit' })
-    assert.deepEqual([await at('0.0005'), await at('0.001'), await at('0.25'), await at('0.5'), await at('30'), await at('+Inf')], [2, 3, 3, 4, 4, 5])
+    assert.deepEqual([await at('0.0005'), await at('0.001'), await at('0.25'),
+      await at('0.5'), await at('30'), await at('+Inf')], [2, 3, 3, 4, 4, 5])
     const samples = await values('tilecouch_request_seconds')
     assert.equal(samples.find(({ name }) => name.endsWith('_count')).value, 5)
     assert.ok(Math.abs(samples.find(({ name }) => name.endsWith('_sum')).value - 100.3012) < 1e-9)
   })
 
   it('take the outcome of a failure from its status, whatever the route meant', async () => {
-    const statuses = { 200: 'ok', 304: 'ok', 400: 'refused', 404: 'missing', 405: 'refused', 410: 'missing', 499: 'aborted', 500: 'failed', 503: 'failed' }
-    for (const status of Object.keys(statuses)) metrics.request({ kind: 'tile', status: +status, seconds: 0, outcome: +status >= 400 ? 'hit' : undefined })
+    const statuses = {
+      200: 'ok', 304: 'ok', 400: 'refused', 404: 'missing', 405: 'refused',
+      410: 'missing', 499: 'aborted', 500: 'failed', 503: 'failed'
+    }
+    for (const status of Object.keys(statuses)) {
+      metrics.request({ kind: 'tile', status: +status, seconds: 0, outcome: +status >= 400 ? 'hit' : undefined })
+    }
     const expected = {}
     for (const outcome of Object.values(statuses)) expected[outcome] = (expected[outcome] ?? 0) + 1
-    assert.deepEqual(Object.fromEntries((await values('tilecouch_requests_total')).map(sample => [sample.labels.outcome, sample.value])), expected)
+    assert.deepEqual(Object.fromEntries(
+      (await values('tilecouch_requests_total')).map(sample => [sample.labels.outcome, sample.value])
+    ), expected)
   })
 
   it('have no time series for what people make up', async () => {
@@ -56,14 +66,22 @@ describe('the metrics of the gateway', () => {
     for (let i = 0; i < 2000; i++) metrics.request(request({ layer: `layer${i}` }))
     const layers = new Set((await values('tilecouch_requests_total')).map(({ labels }) => labels.layer))
     assert.equal(layers.size, 501)
-    for (const layer of ['constructor', '__proto__', 'toString']) assert.doesNotThrow(() => metrics.request(request({ layer, kind: layer, outcome: layer })))
+    for (const layer of ['constructor', '__proto__', 'toString']) {
+      assert.doesNotThrow(() => metrics.request(request({ layer, kind: layer, outcome: layer })))
+    }
   })
 
   it('show memory, follower and upstreams as they are when somebody reads', async () => {
     assert.equal(await value('tilecouch_cache_bytes'), undefined)
     const memory = { bytes: 1, size: 2 }
     let follower = { up: true, lag: 0.5 }
-    metrics.bind({ memory, limit: 1000, follower: () => follower, upstreams: () => [{ layer: 'osm', circuit: 'open', inFlight: 2, queued: 7 }, { layer: 'sat', circuit: 'closed', inFlight: 0, queued: 0 }] })
+    metrics.bind(
+      {
+        memory, limit: 1000, follower: () => follower,
+        upstreams: () => [{ layer: 'osm', circuit: 'open', inFlight: 2, queued: 7 },
+          { layer: 'sat', circuit: 'closed', inFlight: 0, queued: 0 }]
+      }
+    )
     memory.bytes = 500
     assert.equal(await value('tilecouch_cache_bytes'), 500)
     assert.equal(await value('tilecouch_cache_entries'), 2)
@@ -95,10 +113,13 @@ describe('the metrics of the gateway', () => {
     for (const { name, type, labels, help } of Object.values(metricTable)) {
       const metric = shown.get(name)
       assert.deepEqual([metric.type, metric.help], [type, help], name)
-      for (const sample of metric.samples) assert.deepEqual(Object.keys(sample.labels).filter(key => key !== 'le').sort(), [...labels].sort(), name)
+      for (const sample of metric.samples) {
+        assert.deepEqual(Object.keys(sample.labels).filter(key => key !== 'le').sort(), [...labels].sort(), name)
+      }
     }
     assert.ok(parseMetrics(await new Metrics().text()).has('process_cpu_seconds_total'))
-    assert.equal(new Set([...Object.values(metricTable), ...Object.values(workerMetricTable)].map(({ name }) => name)).size, Object.keys(metricTable).length + Object.keys(workerMetricTable).length)
+    assert.equal(new Set([...Object.values(metricTable), ...Object.values(workerMetricTable)].map(({ name }) => name))
+      .size, Object.keys(metricTable).length + Object.keys(workerMetricTable).length)
   })
 
   it('of several processes add up', async () => {
@@ -106,9 +127,14 @@ describe('the metrics of the gateway', () => {
     for (const each of [metrics, metrics, other]) each.request(request({ seconds: 0.002 }))
     metrics.bind({ memory: { bytes: 10, size: 1 }, limit: 100, follower: () => ({ up: true, lag: 1 }) })
     other.bind({ memory: { bytes: 30, size: 2 }, limit: 100, follower: () => ({ up: false, lag: 9 }) })
-    const both = parseMetrics(await AggregatorRegistry.aggregate(await Promise.all([metrics, other].map(each => each.registry.getMetricsAsJSON()))).metrics())
+    const both = parseMetrics(await AggregatorRegistry.aggregate(
+      await Promise.all([metrics, other].map(each => each.registry.getMetricsAsJSON()))
+    ).metrics())
     const only = name => both.get(name).samples[0].value
-    assert.deepEqual(['tilecouch_requests_total', 'tilecouch_cache_bytes', 'tilecouch_cache_limit_bytes', 'tilecouch_follower_up', 'tilecouch_follower_lag_seconds'].map(only), [3, 40, 200, 0, 9])
-    assert.deepEqual(both.get('tilecouch_request_seconds').samples.filter(({ labels }) => ['0.001', '0.0025', '+Inf'].includes(labels.le)).map(sample => sample.value), [0, 3, 3])
+    assert.deepEqual(['tilecouch_requests_total', 'tilecouch_cache_bytes', 'tilecouch_cache_limit_bytes',
+      'tilecouch_follower_up', 'tilecouch_follower_lag_seconds'].map(only), [3, 40, 200, 0, 9])
+    assert.deepEqual(both.get('tilecouch_request_seconds').samples.filter(
+      ({ labels }) => ['0.001', '0.0025', '+Inf'].includes(labels.le)
+    ).map(sample => sample.value), [0, 3, 3])
   })
 })

@@ -5,7 +5,8 @@ import { parsePath, timeOf } from '../../server/gateway/ogc/request.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
-import { apiFaults, collectionFaults, collectionsFaults, conformanceFaults, landingFaults, linkOf, matrixSetFaults, tilesetFaults, tilesetsFaults } from './ogc/rules.js'
+import { apiFaults, collectionFaults, collectionsFaults, conformanceFaults,
+  landingFaults, linkOf, matrixSetFaults, tilesetFaults, tilesetsFaults } from './ogc/rules.js'
 import { OPTIONS, token } from './support/private.js'
 import { useGateway } from './support/stand.js'
 import { ask } from './support/wire.js'
@@ -26,8 +27,12 @@ describe('the time that a client of the OGC API wants', () => {
 
   it('is of an interval its end, and of one without an end the present', () => {
     assert.equal(time('datetime=2022-01-01T00:00:00Z/2023'), '2023-12-31T23:59:59Z')
-    for (const interval of ['../2023', '/2023']) assert.equal(time(`datetime=${interval}`), '2023-12-31T23:59:59Z', interval)
-    for (const interval of ['2022/..', '2022/', '../..']) assert.equal(time(`datetime=${interval}`), undefined, interval)
+    for (const interval of ['../2023', '/2023']) {
+      assert.equal(time(`datetime=${interval}`), '2023-12-31T23:59:59Z', interval)
+    }
+    for (const interval of ['2022/..', '2022/', '../..']) {
+      assert.equal(time(`datetime=${interval}`), undefined, interval)
+    }
     assert.equal(time('subset=datetime(%222022%22:%222023%22)'), '2023-12-31T23:59:59Z')
     assert.equal(time('subset=datetime(*:%222023%22)'), '2023-12-31T23:59:59Z')
     assert.equal(time('subset=datetime(%222022%22:*)'), undefined)
@@ -35,7 +40,11 @@ describe('the time that a client of the OGC API wants', () => {
   })
 
   it('is refused when it is none', () => {
-    for (const wrong of ['datetime=now', 'datetime=..', 'datetime=2024/2023', 'datetime=2022/2023/2024', 'datetime=2024-02-30', 'datetime=x/2024', 'datetime=2024/x', 'subset=Lat(1:2)', 'subset=datetime(2023)', 'subset=datetime(%22x%22)']) {
+    for (
+      const wrong of ['datetime=now', 'datetime=..', 'datetime=2024/2023',
+        'datetime=2022/2023/2024', 'datetime=2024-02-30', 'datetime=x/2024',
+        'datetime=2024/x', 'subset=Lat(1:2)', 'subset=datetime(2023)', 'subset=datetime(%22x%22)']
+    ) {
       assert.throws(() => time(wrong), error => error.code === 'BAD_TIME', wrong)
     }
   })
@@ -43,7 +52,11 @@ describe('the time that a client of the OGC API wants', () => {
 
 describe('an address of the OGC API', () => {
   it('asks for one document or tile, or there is nothing', () => {
-    const asked = path => { const { operation, layer, set, tile, isMap } = parsePath(path.split('/').filter(Boolean)); return [operation, layer, set, tile, isMap].filter(part => part !== undefined) }
+    const asked = path => {
+      const { operation, layer, set, tile, isMap } = parsePath(path.split('/').filter(Boolean)); return [
+        operation, layer, set, tile, isMap
+      ].filter(part => part !== undefined)
+    }
     assert.deepEqual(asked(''), ['landing'])
     assert.deepEqual(asked('collections'), ['collections'])
     assert.deepEqual(asked('collections/osm'), ['collection', 'osm'])
@@ -51,7 +64,8 @@ describe('an address of the OGC API', () => {
     assert.deepEqual(asked('collections/osm/tiles/A'), ['tileset', 'osm', 'A', false])
     assert.deepEqual(asked('collections/osm/map/tiles/A/3/1/2'), ['tile', 'osm', 'A', ['3', '1', '2'], true])
     assert.deepEqual(asked('tileMatrixSets/A'), ['set', 'A'])
-    for (const nothing of ['x', 'constructor', '__proto__', 'collections/osm/x', 'collections/osm/map', 'collections/osm/tiles/A/3', 'collections/osm/tiles/A/3/1/2/x', 'tileMatrixSets/A/B', 'api/x', 'conformance/x']) {
+    for (const nothing of ['x', 'constructor', '__proto__', 'collections/osm/x', 'collections/osm/map',
+      'collections/osm/tiles/A/3', 'collections/osm/tiles/A/3/1/2/x', 'tileMatrixSets/A/B', 'api/x', 'conformance/x']) {
       assert.throws(() => asked(nothing), error => error.code === 'NOT_FOUND', nothing)
     }
   })
@@ -60,8 +74,13 @@ describe('an address of the OGC API', () => {
 onEachStore('the OGC API', backend => {
   const own = useGateway(backend, {
     async fill (store) {
-      await store.defineLayer('osm', { name: 'A map', description: 'streets', attribution: '© Somebody', minzoom: 0, maxzoom: 3, bounds: [0, 0, 90, 60] })
-      await store.defineLayer('roads', { format: 'pbf', maxzoom: 3, vector_layers: [{ id: 'roads', fields: { name: 'String', lanes: 'Number', x: 'any' } }] })
+      await store.defineLayer('osm', {
+        name: 'A map', description: 'streets', attribution: '© Somebody', minzoom: 0, maxzoom: 3, bounds: [0, 0, 90, 60]
+      })
+      await store.defineLayer('roads',
+        { format: 'pbf', maxzoom: 3, vector_layers: [
+          { id: 'roads', fields: { name: 'String', lanes: 'Number', x: 'any' } }
+        ] })
       await store.defineLayer('large', { tileSize: 512, format: 'webp', maxzoom: 2, bounds: [170, -90, -170, 90] })
       await store.defineLayer('bare')
       await store.defineLayer('swiss', { grid: 'LV95', minzoom: 0, maxzoom: 20, bounds: [7, 46, 8, 47] })
@@ -71,17 +90,25 @@ onEachStore('the OGC API', backend => {
         await store.write([{ layer: 'osm', z: 3, x: 4, y: 3, time, bytes: png(seed) }])
         await store.putEdition('osm', time, { title: 'one', complete: true })
       }
-      await store.write([{ layer: 'roads', z: 1, x: 1, y: 0, time: T1, bytes: packTile({ roads: [{ type: 'LineString', lines: [[[0, 0], [9, 9]]], properties: { name: 'a' } }] }) }])
+      await store.write(
+        [
+          { layer: 'roads', z: 1, x: 1, y: 0, time: T1, bytes: packTile(
+            { roads: [{ type: 'LineString', lines: [[[0, 0], [9, 9]]], properties: { name: 'a' } }] }
+          ) }
+        ]
+      )
       await store.write([{ layer: 'bare', z: 2, x: 1, y: 1, time: T1, bytes: png(3) }])
     }
   })
-  const get = async (path, { headers = {}, method = 'GET' } = {}) => own.ask(path.replace(own.gateway.url, ''), { headers, method })
+  const get = async (path, { headers = {}, method = 'GET' } = {}) =>
+    own.ask(path.replace(own.gateway.url, ''), { headers, method })
   async function read (path) {
     const answer = await get(path)
     assert.equal(answer.status, 200, `${path}: ${answer.text}`)
     return answer.json
   }
-  const tileset = layer => `/ogc/collections/${layer}/${layer === 'roads' ? '' : 'map/'}tiles/${QUAD}${layer === 'large' ? '_512' : ''}`
+  const tileset = layer =>
+    `/ogc/collections/${layer}/${layer === 'roads' ? '' : 'map/'}tiles/${QUAD}${layer === 'large' ? '_512' : ''}`
 
   it('has documents as the standard wants them', async () => {
     assert.deepEqual(landingFaults(await read('/ogc/')), [])
@@ -89,7 +116,8 @@ onEachStore('the OGC API', backend => {
     assert.deepEqual(conformanceFaults(await read('/ogc/conformance')), [])
     assert.deepEqual(apiFaults(await read('/ogc/api')), [])
     const all = await read('/ogc/collections')
-    assert.deepEqual([collectionsFaults(all), all.collections.map(({ id }) => id)], [[], ['bare', 'degrees', 'large', 'osm', 'roads', 'swiss']])
+    assert.deepEqual([collectionsFaults(all), all.collections.map(({ id }) => id)],
+      [[], ['bare', 'degrees', 'large', 'osm', 'roads', 'swiss']])
     for (const { id } of all.collections) {
       const collection = await read(`/ogc/collections/${id}`)
       assert.deepEqual(collectionFaults(collection), [], id)
@@ -103,7 +131,8 @@ onEachStore('the OGC API', backend => {
       assert.ok(one.tileMatrixSetLimits.every(({ tileMatrix }) => known.includes(tileMatrix)), id)
     }
     const sets = await read('/ogc/tileMatrixSets')
-    assert.deepEqual(sets.tileMatrixSets.map(({ id, uri }) => [id, Boolean(uri)]), [[QUAD, true], ['WorldCRS84Quad', true], [`${QUAD}_512`, false], ['LV95', false]])
+    assert.deepEqual(sets.tileMatrixSets.map(({ id, uri }) => [id, Boolean(uri)]),
+      [[QUAD, true], ['WorldCRS84Quad', true], [`${QUAD}_512`, false], ['LV95', false]])
   })
 
   it('links every document and tile by addresses that lead somewhere', async () => {
@@ -126,18 +155,28 @@ onEachStore('the OGC API', backend => {
     assert.deepEqual([title, description, attribution], ['A map', 'streets', '© Somebody'])
     assert.deepEqual(extent.spatial.bbox, [[0, 0, 90, 60]])
     assert.deepEqual([extent.temporal.interval, extent.temporal.grid.coordinates], [[[T1, null]], [T1, T2]])
-    assert.deepEqual((await read('/ogc/collections/large')).extent.spatial.bbox, [[-180, -85.0511287798066, 180, 85.0511287798066]], 'over the antimeridian it goes all the way round')
-    assert.deepEqual((await read(tileset('osm'))).tileMatrixSetLimits.map(({ tileMatrix, maxTileCol }) => [tileMatrix, maxTileCol]), [['0', 0], ['1', 1], ['2', 3], ['3', 7]])
-    assert.deepEqual((await read(tileset('bare'))).tileMatrixSetLimits.map(({ tileMatrix }) => tileMatrix), ['0', '1', '2'], 'without maxzoom, to the deepest tile')
+    assert.deepEqual((await read('/ogc/collections/large')).extent.spatial.bbox,
+      [[-180, -85.0511287798066, 180, 85.0511287798066]], 'over the antimeridian it goes all the way round')
+    assert.deepEqual((await read(tileset('osm'))).tileMatrixSetLimits.map(
+      ({ tileMatrix, maxTileCol }) => [tileMatrix, maxTileCol]
+    ), [['0', 0], ['1', 1], ['2', 3], ['3', 7]])
+    assert.deepEqual((await read(tileset('bare'))).tileMatrixSetLimits.map(({ tileMatrix }) => tileMatrix),
+      ['0', '1', '2'], 'without maxzoom, to the deepest tile')
   })
 
   it('announces vector tiles as such, with their layers and fields', async () => {
     const roads = await read(tileset('roads'))
     assert.deepEqual([roads.dataType, linkOf(roads, 'item').type], ['vector', 'application/vnd.mapbox-vector-tile'])
-    assert.deepEqual(roads.layers, [{ id: 'roads', dataType: 'vector', propertiesSchema: { type: 'object', properties: { name: { type: 'string' }, lanes: { type: 'number' }, x: {} } } }])
+    assert.deepEqual(roads.layers,
+      [
+        { id: 'roads', dataType: 'vector', propertiesSchema: {
+          type: 'object', properties: { name: { type: 'string' }, lanes: { type: 'number' }, x: {} }
+        } }
+      ])
     const { status, headers } = await get(`${tileset('roads')}/1/0/1`)
     assert.deepEqual([status, headers['content-type']], [200, 'application/vnd.mapbox-vector-tile'])
-    for (const [path, words] of [['/ogc/collections/roads/map/tiles', /vector tiles, at tiles/], ['/ogc/collections/osm/tiles', /images, at map\/tiles/]]) {
+    for (const [path, words] of [['/ogc/collections/roads/map/tiles', /vector tiles, at tiles/],
+      ['/ogc/collections/osm/tiles', /images, at map\/tiles/]]) {
       const answer = await get(path)
       assert.deepEqual([answer.status, answer.json.error], [404, 'NOT_FOUND'])
       assert.match(answer.json.reason, words)
@@ -146,7 +185,11 @@ onEachStore('the OGC API', backend => {
 
   it('gives tiles as any other address does: now, as of a time, and of an interval the newest state', async () => {
     const [before, now] = [png(1), png(2)]
-    for (const [search, bytes] of [['', now], ['?datetime=2023', before], [`?datetime=${T1}`, before], ['?datetime=2022/2023-05', before], ['?datetime=2022/2024-12', now], ['?datetime=2022/..', now], ['?subset=datetime(%222023%22)', before], ['?datetime=2030', now]]) {
+    for (
+      const [search, bytes] of [['', now], ['?datetime=2023', before],
+        [`?datetime=${T1}`, before], ['?datetime=2022/2023-05', before], ['?datetime=2022/2024-12', now],
+        ['?datetime=2022/..', now], ['?subset=datetime(%222023%22)', before], ['?datetime=2030', now]]
+    ) {
       const { status, headers, body } = await get(`${tileset('osm')}/3/3/4${search}`)
       assert.deepEqual([status, headers['content-type'], body.equals(bytes)], [200, 'image/png', true], search)
       assert.equal(headers['x-tilecouch-time'], bytes === now ? T2 : T1)
@@ -163,18 +206,25 @@ onEachStore('the OGC API', backend => {
       assert.deepEqual([status, headers['cache-control']], [204, 'public, max-age=60'], path)
     }
     const plain = await own.another({ missing: '404' })
-    assert.equal((await ask(plain.url, `${tileset('osm')}/3/2/5`)).status, 404, 'unless the operator wants another answer')
+    assert.equal((await ask(plain.url, `${tileset('osm')}/3/2/5`)).status,
+      404, 'unless the operator wants another answer')
   })
 
   it('refuses what is no tile, no set, no layer or no time, with a code', async () => {
     const table = [
-      [`${tileset('osm')}/4/3/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/8/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/3/8`, 400, 'BAD_TILE'], [`${tileset('osm')}/x/3/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/-1/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/03/4`, 400, 'BAD_TILE'],
-      ['/ogc/collections/osm/map/tiles/WorldCRS84Quad/3/3/4', 404, 'NOT_FOUND'], ['/ogc/collections/osm/map/tiles/WorldCRS84Quad', 404, 'NOT_FOUND'], ['/ogc/tileMatrixSets/x', 404, 'NOT_FOUND'], ['/ogc/x', 404, 'NOT_FOUND'],
-      ['/ogc/collections/nope', 404, 'LAYER_NOT_FOUND'], ['/ogc/collections/No', 400, 'BAD_LAYER'], [`${tileset('osm')}/3/3/4?datetime=x`, 400, 'BAD_TIME'], ['/ogc/collections?datetime=x', 400, 'BAD_TIME']
+      [`${tileset('osm')}/4/3/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/8/4`, 400, 'BAD_TILE'],
+      [`${tileset('osm')}/3/3/8`, 400, 'BAD_TILE'], [`${tileset('osm')}/x/3/4`, 400, 'BAD_TILE'],
+      [`${tileset('osm')}/3/-1/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/03/4`, 400, 'BAD_TILE'],
+      ['/ogc/collections/osm/map/tiles/WorldCRS84Quad/3/3/4', 404, 'NOT_FOUND'],
+      ['/ogc/collections/osm/map/tiles/WorldCRS84Quad', 404, 'NOT_FOUND'],
+      ['/ogc/tileMatrixSets/x', 404, 'NOT_FOUND'], ['/ogc/x', 404, 'NOT_FOUND'],
+      ['/ogc/collections/nope', 404, 'LAYER_NOT_FOUND'], ['/ogc/collections/No', 400, 'BAD_LAYER'],
+      [`${tileset('osm')}/3/3/4?datetime=x`, 400, 'BAD_TIME'], ['/ogc/collections?datetime=x', 400, 'BAD_TIME']
     ]
     for (const [path, status, code] of table) {
       const answer = await get(path)
-      assert.deepEqual([answer.status, answer.json.error, answer.headers['cache-control']], [status, code, 'no-store'], path)
+      assert.deepEqual([answer.status, answer.json.error, answer.headers['cache-control']],
+        [status, code, 'no-store'], path)
     }
     assert.equal((await get('/ogc/collections', { method: 'POST' })).status, 405)
   })
@@ -183,7 +233,8 @@ onEachStore('the OGC API', backend => {
     const collection = await read('/ogc/collections/osm?datetime=2023')
     const list = await read(linkOf(collection, 'tilesets-map').href)
     const one = await read(linkOf(list.tilesets[0], 'self').href)
-    assert.equal(linkOf(one, 'item').href, `${own.gateway.url}${tileset('osm')}/{tileMatrix}/{tileRow}/{tileCol}?datetime=2023`)
+    assert.equal(linkOf(one, 'item').href,
+      `${own.gateway.url}${tileset('osm')}/{tileMatrix}/{tileRow}/{tileCol}?datetime=2023`)
     const ids = async search => (await read(`/ogc/collections${search}`)).collections.map(({ id }) => id)
     assert.ok((await ids('?datetime=2023')).includes('osm'))
     assert.ok(!(await ids('?datetime=2021')).includes('osm'))
@@ -203,10 +254,13 @@ onEachStore('the OGC API', backend => {
 
   it('shows private layers to who may see them, with the token in every link', async () => {
     const gateway = await own.another({ ...OPTIONS, privateLayers: ['osm', 'large'] })
-    const ids = async search => (await ask(gateway.url, `/ogc/collections${search}`)).json.collections.map(({ id }) => id)
+    const ids = async search => (await ask(gateway.url, `/ogc/collections${search}`))
+      .json.collections.map(({ id }) => id)
     const right = token(['osm'])
-    assert.deepEqual([await ids(''), await ids(`?token=${right}`)], [['bare', 'degrees', 'roads', 'swiss'], ['bare', 'degrees', 'osm', 'roads', 'swiss']])
-    for (const path of ['/ogc/collections/osm', '/ogc/collections/osm/map/tiles', tileset('osm'), `${tileset('osm')}/3/3/4`, `${tileset('osm')}/3/0/0`]) {
+    assert.deepEqual([await ids(''), await ids(`?token=${right}`)],
+      [['bare', 'degrees', 'roads', 'swiss'], ['bare', 'degrees', 'osm', 'roads', 'swiss']])
+    for (const path of ['/ogc/collections/osm', '/ogc/collections/osm/map/tiles',
+      tileset('osm'), `${tileset('osm')}/3/3/4`, `${tileset('osm')}/3/0/0`]) {
       assert.equal((await ask(gateway.url, path)).status, 401, path)
       const { status, headers } = await ask(gateway.url, `${path}?token=${right}`)
       assert.ok(status === 200 || status === 204, path)
@@ -214,23 +268,39 @@ onEachStore('the OGC API', backend => {
     }
     const { json } = await ask(gateway.url, `${tileset('osm')}?datetime=2023&token=${right}`)
     assert.ok(json.links.every(({ href }) => href.endsWith(`token=${right}`)))
-    assert.deepEqual((await ask(gateway.url, '/ogc/tileMatrixSets')).json.tileMatrixSets.map(({ id }) => id), [QUAD, 'WorldCRS84Quad', 'LV95'], 'sets of private layers are not named')
+    assert.deepEqual((await ask(gateway.url, '/ogc/tileMatrixSets')).json.tileMatrixSets.map(({ id }) => id),
+      [QUAD, 'WorldCRS84Quad', 'LV95'], 'sets of private layers are not named')
   })
 
   it('announces the grid of a layer, whose matrices have its own ids', async () => {
     const degrees = await read('/ogc/collections/degrees/map/tiles/WorldCRS84Quad')
-    assert.deepEqual(degrees.tileMatrixSetLimits.map(({ tileMatrix, maxTileCol, maxTileRow }) => [tileMatrix, maxTileCol, maxTileRow]), [['0', 1, 0], ['1', 3, 1], ['2', 7, 3]], 'zoom 1 is matrix 0')
+    assert.deepEqual(degrees.tileMatrixSetLimits.map(
+      ({ tileMatrix, maxTileCol, maxTileRow }) => [tileMatrix, maxTileCol, maxTileRow]
+    ), [['0', 1, 0], ['1', 3, 1], ['2', 7, 3]], 'zoom 1 is matrix 0')
     const { status, body } = await get('/ogc/collections/degrees/map/tiles/WorldCRS84Quad/0/0/1')
     assert.deepEqual([status, body.equals(png(7))], [200, true])
-    for (const place of ['0/1/0', '0/0/2', '3/0/0']) assert.equal((await get(`/ogc/collections/degrees/map/tiles/WorldCRS84Quad/${place}`)).json.error, 'BAD_TILE', place)
+    for (const place of ['0/1/0', '0/0/2', '3/0/0']) {
+      assert.equal((await get(`/ogc/collections/degrees/map/tiles/WorldCRS84Quad/${place}`)).json.error,
+        'BAD_TILE', place)
+    }
     const swiss = await read('/ogc/collections/swiss')
-    assert.deepEqual([swiss.crs, swiss.extent.spatial.bbox], [['http://www.opengis.net/def/crs/EPSG/0/2056'], [[7, 46, 8, 47]]])
+    assert.deepEqual([swiss.crs, swiss.extent.spatial.bbox],
+      [['http://www.opengis.net/def/crs/EPSG/0/2056'], [[7, 46, 8, 47]]])
     assert.equal((await read('/ogc/tileMatrixSets/LV95')).supportedCRS, 'http://www.opengis.net/def/crs/EPSG/0/2056')
     assert.equal((await get('/ogc/collections/swiss/map/tiles/WebMercatorQuad')).status, 404)
   })
 
   it('tells sets of two layers apart that have one name', async () => {
-    const town = width => ({ id: 'Town', crs: 'http://www.opengis.net/def/crs/EPSG/0/25832', tileMatrices: [{ id: 'a', scaleDenominator: 1e6, cellSize: 280, pointOfOrigin: [0, 6e6], tileWidth: 256, tileHeight: 256, matrixWidth: width, matrixHeight: 1 }] })
+    const town = width => (
+      {
+        id: 'Town', crs: 'http://www.opengis.net/def/crs/EPSG/0/25832',
+        tileMatrices: [
+          { id: 'a', scaleDenominator: 1e6, cellSize: 280, pointOfOrigin: [
+            0, 6e6
+          ], tileWidth: 256, tileHeight: 256, matrixWidth: width, matrixHeight: 1 }
+        ]
+      }
+    )
     for (const width of [2, 3]) await own.store.defineLayer(`town${width}`, { grid: town(width) })
     await until(async () => (await get('/ogc/collections/town3')).status === 200, { what: 'the layers' })
     const ids = (await read('/ogc/tileMatrixSets')).tileMatrixSets.map(({ id }) => id).filter(id => /^Town_/.test(id))
@@ -249,6 +319,8 @@ onEachStore('the OGC API', backend => {
     const deadline = Date.now() + 5000
     while ((await get('/ogc.json')).status !== 200) assert.ok(Date.now() < deadline, 'the layer appears')
     assert.ok((await get('/ogc/1/0/0.png')).body.equals(png(9)))
-    for (const path of ['/ogc/times.json', '/ogc/1/0/0.json', '/ogc@2024/1/0/0.png']) assert.equal((await get(path)).status, 200, path)
+    for (const path of ['/ogc/times.json', '/ogc/1/0/0.json', '/ogc@2024/1/0/0.png']) {
+      assert.equal((await get(path)).status, 200, path)
+    }
   })
 })

@@ -25,7 +25,11 @@ const onTheLine = serveOptions.filter(({ flags }) => flags)
 describe('the options of the gateway', () => {
   it('are explained by --help, each with its default', async () => {
     const stdout = memory()
-    const { run } = createProgram({ streams: { stdout, stderr: memory() }, extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
+    const {
+      run
+    } = createProgram({ streams: { stdout, stderr: memory() }, extend: addServerCommands, openEmbedded: async () => {
+      throw new Error('never')
+    } })
     assert.equal(await run(['serve', '--help']), 0)
     const help = stdout.text.replace(/\s+/g, ' ')
     for (const { flags, shown, type } of onTheLine) {
@@ -33,19 +37,22 @@ describe('the options of the gateway', () => {
       if (type !== 'boolean' && shown) assert.match(help, new RegExp(`default: [^)]*${shown}\\)`), flags)
     }
     const explained = [...stdout.text.matchAll(/^ +(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
-    assert.deepEqual(explained.filter(flag => !['--json', '--help', '--password-file', '--set'].includes(flag)), onTheLine.map(longFlag))
+    assert.deepEqual(explained.filter(flag => !['--json', '--help', '--password-file', '--set'].includes(flag)),
+      onTheLine.map(longFlag))
     assert.ok(onTheLine.length <= 20, 'the others are set by --set, the environment and the file')
   })
 
   it('are what the command line says, and nothing when it says nothing; every switch has an opposite', () => {
     const parse = (...args) => {
-      const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
+      const { program } =
+        createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
       const command = program.commands.find(candidate => candidate.name() === 'serve')
       command.parseOptions(args)
       return command.opts()
     }
     assert.deepEqual(parse(), {})
-    assert.deepEqual(parse('-p', '81', '--ops-port', '82', '--set', 'dbAccess=no', '--set', 'maxAge=1h'), { port: '81', opsPort: '82', set: ['dbAccess=no', 'maxAge=1h'] })
+    assert.deepEqual(parse('-p', '81', '--ops-port', '82', '--set', 'dbAccess=no', '--set', 'maxAge=1h'),
+      { port: '81', opsPort: '82', set: ['dbAccess=no', 'maxAge=1h'] })
     for (const { name } of options.filter(({ type, flags }) => type === 'boolean' && flags)) {
       const flag = longFlag(optionsByName[name]).replace('--no-', '--')
       assert.deepEqual([parse(flag), parse(flag.replace('--', '--no-'))], [{ [name]: true }, { [name]: false }])
@@ -55,13 +62,16 @@ describe('the options of the gateway', () => {
   it('are in the documentation by flag, variable and key', () => {
     const page = read('docs/gateway.md')
     for (const option of options) {
-      for (const name of [...(option.flags ? [longFlag(option)] : []), option.env]) assert.ok(page.includes(`\`${name}\``), name)
+      for (const name of [...(option.flags ? [longFlag(option)] : []), option.env]) {
+        assert.ok(page.includes(`\`${name}\``), name)
+      }
       if (option.name !== 'config') assert.ok(page.includes(`\n- \`${option.name}\` (`), option.name)
     }
   })
 
   it('are each read somewhere', () => {
-    const code = [...sources.map(([, text]) => text), read('server/serve.js'), read('server/gateway/config.js')].join('\n')
+    const code =
+      [...sources.map(([, text]) => text), read('server/serve.js'), read('server/gateway/config.js')].join('\n')
     for (const { name } of options) assert.match(code, new RegExp(`\\b${name}\\b`), name)
   })
 
@@ -69,13 +79,18 @@ describe('the options of the gateway', () => {
     // parts such as the listener have options of their own; these know those of the gateway
     const whole = /^(index|dispatch|tiles\/(index|refresher|upstreams)|workers\/.*|routes\/.*|wmts\/.*)\.js$/
     for (const [file, text] of sources.filter(([name]) => whole.test(name))) {
-      for (const [, name] of text.matchAll(/\boptions\.(\w+)\b/g)) assert.ok(Object.hasOwn(optionsByName, name), `${file} reads options.${name}`)
+      for (const [, name] of text.matchAll(/\boptions\.(\w+)\b/g)) {
+        assert.ok(Object.hasOwn(optionsByName, name), `${file} reads options.${name}`)
+      }
     }
   })
 
   it('have shown defaults that mean the defaults', () => {
     for (const { name, shown, type } of options) {
-      if (shown) assert.deepEqual(resolveOptions({ flags: { [name]: type === 'boolean' ? shown === 'true' : shown } })[name], defaults[name], name)
+      if (shown) {
+        assert.deepEqual(resolveOptions({ flags: { [name]: type === 'boolean' ? shown === 'true' : shown } })[name],
+          defaults[name], name)
+      }
     }
   })
 })
@@ -103,19 +118,30 @@ describe('the configuration of the gateway', () => {
     const env = { COUCHDB_URL: 'http://a/b' }
     assert.equal(resolveOptions({ env }).db, 'http://a/b')
     assert.equal(resolveOptions({ env: { ...env, TILECOUCH_DB: 'http://c/d' } }).db, 'http://c/d')
-    assert.equal(resolveOptions({ env: { TILECOUCH_DB: '', COUCHDB_URL: '' }, file: { db: 'http://e/f' } }).db, 'http://e/f')
+    assert.equal(resolveOptions({ env: { TILECOUCH_DB: '', COUCHDB_URL: '' }, file: { db: 'http://e/f' } }).db,
+      'http://e/f')
   })
 
   it('can be given to itself again', () => {
-    const once = resolveOptions({ flags: { memory: '1.5GiB', grace: 0.25, maxAge: '2h', publicUrl: 'https://maps.example.org/tiles', upstream: 'no', upstreamHeaders: '{"a.example": {"X-Key": "1"}}', opsPort: 0, missing: 404 } })
-    assert.deepEqual([once.memory, once.grace, once.maxAge, once.publicUrl, once.upstream, once.opsPort, once.missing], [1.5 * 2 ** 30, 0.25, 7200, 'https://maps.example.org/tiles/', false, 0, '404'])
+    const once = resolveOptions(
+      {
+        flags: {
+          memory: '1.5GiB', grace: 0.25, maxAge: '2h', publicUrl: 'https://maps.example.org/tiles',
+          upstream: 'no', upstreamHeaders: '{"a.example": {"X-Key": "1"}}', opsPort: 0, missing: 404
+        }
+      }
+    )
+    assert.deepEqual([once.memory, once.grace, once.maxAge, once.publicUrl, once.upstream, once.opsPort, once.missing],
+      [1.5 * 2 ** 30, 0.25, 7200, 'https://maps.example.org/tiles/', false, 0, '404'])
     assert.deepEqual(resolveOptions({ flags: once }), once)
     assert.deepEqual(resolveOptions({ flags: defaults }), defaults)
   })
 
   it('believes a proxy only where it knows what clients call it', () => {
-    assert.throws(() => resolveOptions({ flags: { trustProxy: true } }), { code: 'BAD_OPTION', message: /--trust-proxy.*--public-url/ })
-    assert.equal(resolveOptions({ flags: { trustProxy: true, publicUrl: 'https://maps.example.org' } }).trustProxy, true)
+    assert.throws(() => resolveOptions({ flags: { trustProxy: true } }),
+      { code: 'BAD_OPTION', message: /--trust-proxy.*--public-url/ })
+    assert.equal(resolveOptions({ flags: { trustProxy: true, publicUrl: 'https://maps.example.org' } }).trustProxy,
+      true)
   })
 
   for (const [name, good, bad] of /** @type {[string, any[], any[]][]} */ ([
@@ -125,11 +151,19 @@ describe('the configuration of the gateway', () => {
     ['maxAge', ['0', '90s', 300, '1.5h'], ['5 minutes', '-1s', Infinity, '1month']],
     ['upstream', [true, 'yes', 'OFF', '0'], ['maybe', 2, 'nope']],
     ['missing', ['auto', 204, 'transparent'], ['200', 'Auto', 'none']],
-    ['publicUrl', ['http://a', 'https://maps.example.org/x/'], ['maps.example.org', 'ftp://a/', 'https://u:p@a/', 'http://a/?x=1', 'http://a/#b', '/x']],
-    ['embed', ['*', 'none', 'https://www.example.org', 'https://a.example, http://localhost:8080', ['https://[::1]:8443'], []], ['www.example.org', 'https://www.example.org/', '*,https://a.example', 'https://*.example.org', 'https://a;b', 7]],
+    ['publicUrl', ['http://a', 'https://maps.example.org/x/'],
+      ['maps.example.org', 'ftp://a/', 'https://u:p@a/', 'http://a/?x=1', 'http://a/#b', '/x']],
+    [
+      'embed',
+      ['*', 'none', 'https://www.example.org', 'https://a.example, http://localhost:8080', ['https://[::1]:8443'], []],
+      ['www.example.org', 'https://www.example.org/', '*,https://a.example', 'https://*.example.org', 'https://a;b', 7]
+    ],
     ['logLevel', ['debug', 'silent'], ['loud', '']],
-    ['upstreamNetworks', ['*', 'maps.intranet,10.0.0.0/8', ['::1', '127.0.0.1:8081'], []], ['10.0.0.0/33', 'http://h', 'h/path', [1]]],
-    ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }, { 'http://a': {} }], ['[]', '{', 'null', { 'http://a/b': {} }, { 'ftp://a': {} }, { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
+    ['upstreamNetworks', ['*', 'maps.intranet,10.0.0.0/8', ['::1', '127.0.0.1:8081'], []],
+      ['10.0.0.0/33', 'http://h', 'h/path', [1]]],
+    ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }, { 'http://a': {} }],
+      ['[]', '{', 'null', { 'http://a/b': {} }, { 'ftp://a': {} },
+        { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
   ])) {
     it(`knows a good ${name} from a bad one, and names the one that was given`, () => {
       for (const value of good) assert.doesNotThrow(() => resolveOptions({ flags: { [name]: value } }), String(value))
@@ -137,7 +171,9 @@ describe('the configuration of the gateway', () => {
       for (const value of bad) {
         refuses({ flags: { [name]: value } }, 'BAD_OPTION', flag)
         refuses({ file: { [name]: value }, fileName: 'g.json' }, 'BAD_OPTION', `"${name}" in g.json`)
-        if (typeof value === 'string' && value) refuses({ env: { [optionsByName[name].env]: value } }, 'BAD_OPTION', optionsByName[name].env)
+        if (typeof value === 'string' && value) {
+          refuses({ env: { [optionsByName[name].env]: value } }, 'BAD_OPTION', optionsByName[name].env)
+        }
       }
     })
   }
@@ -151,34 +187,44 @@ describe('the configuration of the gateway', () => {
   })
 
   it('never repeats a secret that it refuses', () => {
-    for (const value of [{ 'a.example': { Authorization: 'Bearer hunter2\n' } }, '{"a": {"Authorization": "hunter2"', { 'u:hunter2@a.example': {} }]) {
+    for (const value of [{ 'a.example': { Authorization: 'Bearer hunter2\n' } },
+      '{"a": {"Authorization": "hunter2"', { 'u:hunter2@a.example': {} }]) {
       for (const given of [{ flags: { upstreamHeaders: value } }, { file: { upstreamHeaders: value } }]) {
-        assert.throws(() => resolveOptions(given), error => !JSON.stringify([error.message, error.details, error.toJSON()]).includes('hunter2'))
+        assert.throws(() => resolveOptions(given),
+          error => !JSON.stringify([error.message, error.details, error.toJSON()]).includes('hunter2'))
       }
     }
-    assert.throws(() => resolveOptions({ flags: { publicUrl: 'https://me:hunter2@maps.example.org/' } }), error => !error.message.includes('hunter2'))
+    assert.throws(() => resolveOptions({ flags: { publicUrl: 'https://me:hunter2@maps.example.org/' } }),
+      error => !error.message.includes('hunter2'))
   })
 
   it('comes from the file that the flag or the environment names', async () => {
     folder.write({ 'a.json': '\ufeff{"port": 81}', 'b.json': '{"port": 82}' })
     const [a, b] = ['a.json', 'b.json'].map(name => path.join(folder.dir, name))
     assert.equal((await loadOptions({ env: { TILECOUCH_CONFIG: a } })).options.port, 81)
-    const { options: { port, config }, warnings } = await loadOptions({ flags: { config: b }, env: { TILECOUCH_CONFIG: a } })
+    const { options: { port, config }, warnings } =
+      await loadOptions({ flags: { config: b }, env: { TILECOUCH_CONFIG: a } })
     assert.deepEqual([port, config, warnings], [82, b, []])
   })
 
   it('says which line of a file is no JSON, and shows nothing of it', async () => {
     folder.write({ 'bad.json': '{\n  "port": 1,\n  "db": "http://me:hunter2@x/y"\n  oops }', 'list.json': '[1]' })
     const config = path.join(folder.dir, 'bad.json')
-    await assert.rejects(loadOptions({ flags: { config }, env: {} }), error => error.code === 'CONFIG_INVALID' && error.message.includes('line 4') && !error.message.includes('hunter2'))
-    await assert.rejects(loadOptions({ flags: { config: path.join(folder.dir, 'list.json') }, env: {} }), { code: 'CONFIG_INVALID' })
-    await assert.rejects(loadOptions({ flags: { config: path.join(folder.dir, 'none.json') }, env: {} }), /no such file/)
+    await assert.rejects(loadOptions({ flags: { config }, env: {} }), error => error.code === 'CONFIG_INVALID' &&
+      error.message.includes('line 4') && !error.message.includes('hunter2'))
+    await assert.rejects(loadOptions({ flags: { config: path.join(folder.dir, 'list.json') }, env: {} }),
+      { code: 'CONFIG_INVALID' })
+    await assert.rejects(loadOptions({ flags: { config: path.join(folder.dir, 'none.json') }, env: {} }),
+      /no such file/)
     await assert.rejects(loadOptions({ flags: { config: folder.dir }, env: {} }), { code: 'CONFIG_INVALID' })
   })
 
   it('warns of secrets that everybody may read, and of variables that mean nothing', async function () {
     if (process.platform === 'win32') return this.skip()
-    const secrets = { 'db.json': '{"db": "http://me:hunter2@localhost/tiles"}', 'headers.json': '{"upstreamHeaders": {"a.example": {"X-Key": "hunter2"}}}' }
+    const secrets = {
+      'db.json': '{"db": "http://me:hunter2@localhost/tiles"}',
+      'headers.json': '{"upstreamHeaders": {"a.example": {"X-Key": "hunter2"}}}'
+    }
     folder.write({ ...secrets, 'plain.json': '{"db": "http://localhost/tiles", "upstreamHeaders": {}}' })
     const warningsOf = async (name, mode) => {
       const config = path.join(folder.dir, name)
@@ -193,7 +239,8 @@ describe('the configuration of the gateway', () => {
       assert.deepEqual(await warningsOf(name, 0o640), [])
     }
     assert.deepEqual(await warningsOf('plain.json', 0o644), [])
-    const { warnings } = await loadOptions({ env: { TILECOUCH_MEMROY: '1', TILECOUCH_DEBUG: '1', TILECOUCH_PORT: '1' } })
+    const { warnings } =
+      await loadOptions({ env: { TILECOUCH_MEMROY: '1', TILECOUCH_DEBUG: '1', TILECOUCH_PORT: '1' } })
     assert.deepEqual(warnings, ['TILECOUCH_MEMROY in the environment names no option'])
   })
 })

@@ -35,7 +35,8 @@ onEachStore('an outage of the store', backend => {
   /** What a reading answers while the front is away: at the first request, or at one of those that follow. */
   async function failThen (read, allowed) {
     let requests = 0
-    const release = front.rule(() => ++requests > allowed ? { status: 503, body: '{"error":"away","reason":"away"}' } : undefined)
+    const release =
+      front.rule(() => ++requests > allowed ? { status: 503, body: '{"error":"away","reason":"away"}' } : undefined)
     await assert.rejects(read(), { code: 'COUCHDB_ERROR' })
     release()
     await read().catch(() => {}) // it may wait for a request of the first reading, which fails only now
@@ -66,7 +67,8 @@ onEachStore('an outage of the store', backend => {
     const gateway = await openGateway(through)
     try {
       await front.stop()
-      const statuses = async () => (await Promise.all(PATHS.map(path => ask(gateway.url, path)))).map(({ status }) => status)
+      const statuses = async () => (await Promise.all(PATHS.map(path => ask(gateway.url, path))))
+        .map(({ status }) => status)
       assert.deepEqual(await statuses(), PATHS.map(() => 503))
       await front.restart(+new URL(through).port)
       assert.deepEqual(await statuses(), PATHS.map(() => 200))

@@ -11,7 +11,8 @@ const TIME = '2023-06-01T00:00:00Z'
 onEachStore('other programs at a gateway', backend => {
   const own = useGateway(backend, {
     async fill (store) {
-      await store.defineLayer('town', { name: 'A & B', description: 'long '.repeat(400), format: 'png', minzoom: 1, maxzoom: 3 })
+      await store.defineLayer('town',
+        { name: 'A & B', description: 'long '.repeat(400), format: 'png', minzoom: 1, maxzoom: 3 })
       await store.defineLayer('swiss', { grid: 'LV95', format: 'png', minzoom: 14, maxzoom: 14 })
       await store.defineLayer('degrees', { grid: 'WorldCRS84Quad', format: 'png', minzoom: 1, maxzoom: 2 })
       await store.write([{ layer: 'town', z: 1, x: 0, y: 0, time: TIME, bytes: png(1) }])
@@ -22,7 +23,8 @@ onEachStore('other programs at a gateway', backend => {
   before(() => until(async () => (await own.ask('/town.json')).status !== 503))
 
   it('get JSON and XML compressed, if they take that', async () => {
-    const paths = ['/town.json', '/index.json', '/town/style.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/tms/1.0.0/town',
+    const paths =
+      ['/town.json', '/index.json', '/town/style.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/tms/1.0.0/town',
       '/town.qlr', '/qgis-xyz.xml', '/ogc/api']
     for (const path of paths) {
       const plain = await own.ask(path)
@@ -38,7 +40,8 @@ onEachStore('other programs at a gateway', backend => {
       assert.equal(gunzipSync(packed.body).toString(), plain.text, path)
       assert.notEqual(packed.headers.etag, plain.headers.etag, path)
       for (const { headers } of [plain, packed]) {
-        const asked = { 'if-none-match': headers.etag, ...(headers === packed.headers && { 'accept-encoding': 'gzip' }) }
+        const asked =
+          { 'if-none-match': headers.etag, ...(headers === packed.headers && { 'accept-encoding': 'gzip' }) }
         assert.equal((await own.ask(path, { headers: asked })).status, 304, path)
       }
       const part = await own.ask(path, { headers: { 'accept-encoding': 'gzip', range: 'bytes=0-9' } })
@@ -57,7 +60,10 @@ onEachStore('other programs at a gateway', backend => {
   })
 
   it('may send X-Requested-With from pages of other origins', async () => {
-    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-requested-with' }
+    const headers = {
+      origin: 'https://a.example', 'access-control-request-method': 'GET',
+      'access-control-request-headers': 'x-requested-with'
+    }
     const answer = await own.ask('/town.json', { method: 'OPTIONS', headers })
     assert.match(answer.headers['access-control-allow-headers'], /\bX-Requested-With\b/)
   })
@@ -70,7 +76,8 @@ onEachStore('other programs at a gateway', backend => {
       }
     }
     const { json: list } = await own.ask('/index.json')
-    assert.deepEqual(list.map(({ id, tiles }) => [id, tiles?.length]), [['degrees', undefined], ['swiss', undefined], ['town', 1]])
+    assert.deepEqual(list.map(({ id, tiles }) => [id, tiles?.length]),
+      [['degrees', undefined], ['swiss', undefined], ['town', 1]])
   })
 
   it('find the layers and their addresses by TMS, now and at a time', async () => {
@@ -84,9 +91,13 @@ onEachStore('other programs at a gateway', backend => {
     for (const name of ['town', 'town@2023']) {
       const map = await own.ask(`/tms/1.0.0/${name}`)
       assert.equal((await own.ask(`/tms/1.0.0/${name}/tilemapresource.xml`)).text, map.text)
-      assert.match(map.text, /<Origin x="-20037508\.342789\d*" y="-20037508\.342789\d*"\/>\n<TileFormat width="256" height="256" mime-type="image\/png" extension="png"\/>/)
-      const sets = [...map.text.matchAll(/<TileSet href="([^"]+)" units-per-pixel="([^"]+)" order="(\d+)"\/>/g)].map(([, ...found]) => found)
-      assert.deepEqual(sets.map(([href, , order]) => [href, order]), ['0', '1', '2', '3'].map(z => [`${service}${name}/${z}`, z]))
+      assert.match(map.text,
+        /<Origin x="-20037508\.342789\d*" y="-20037508\.342789\d*"\/>\n<TileFormat width="256" height="256" mime-type="image\/png" extension="png"\/>/)
+      const sets = [
+        ...map.text.matchAll(/<TileSet href="([^"]+)" units-per-pixel="([^"]+)" order="(\d+)"\/>/g)
+      ].map(([, ...found]) => found)
+      assert.deepEqual(sets.map(([href, , order]) => [href, order]),
+        ['0', '1', '2', '3'].map(z => [`${service}${name}/${z}`, z]))
       assert.equal(Math.round(+sets[1][1]), 78272)
       assert.deepEqual((await own.ask(`${new URL(sets[1][0]).pathname}/0/1.png`)).body, png(1))
     }

@@ -1,5 +1,5 @@
-// QGIS without a window: layer files with their times, also in other grids, WMTS, vector tiles and lists of connections,
-// on a real gateway and directly on CouchDB.
+// QGIS without a window: layer files with their times, also in other grids, WMTS, vector tiles and lists of
+// connections, on a real gateway and directly on CouchDB.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -25,14 +25,16 @@ const EDITIONS = 300
 
 /** The middles of the tiles of zoom 2, in a picture of the world with tiles of 256 pixels. */
 const PLACES = Array.from({ length: 16 }, (_, n) => [n >> 2, n & 3])
-const WORLD = { extent: [-EDGE, -EDGE, EDGE, EDGE], size: [1024, 1024], at: PLACES.map(([x, y]) => [256 * x + 128, 256 * y + 128]) }
+const WORLD =
+  { extent: [-EDGE, -EDGE, EDGE, EDGE], size: [1024, 1024], at: PLACES.map(([x, y]) => [256 * x + 128, 256 * y + 128]) }
 const at = (...time) => ({ ...WORLD, time: time.length === 1 ? [time[0], time[0]] : time })
 const pictureOf = year => PLACES.map(([x, y]) => color(2, x, y, year))
 const NOTHING = PLACES.map(() => [255, 255, 255])
 
 /** Layers in other grids; the last one in a set of a user, with a hostile name. */
 const GRIDS = { ...OTHERS, town: { name: NAME, grid: { ...town, id: 'To-wn.1_a:b' }, minzoom: 2, maxzoom: 3 } }
-const SYSTEMS = { swiss: 'EPSG:2056', europe: 'EPSG:3035', arctic: 'EPSG:5041', degrees: 'OGC:CRS84', town: 'EPSG:28992' }
+const SYSTEMS =
+  { swiss: 'EPSG:2056', europe: 'EPSG:3035', arctic: 'EPSG:5041', degrees: 'OGC:CRS84', town: 'EPSG:28992' }
 
 /** All tiles of the deepest zoom of a layer, pixel on pixel: the middle of each and a pixel near each corner. */
 function mapOf (layer) {
@@ -43,7 +45,9 @@ function mapOf (layer) {
   const [, bottom, right] = grid.extent(z, columns - 1, rows - 1)
   const inTile = [[128, 128], [1, 1], [254, 1], [1, 254], [254, 254]]
   return {
-    picture: { crs: grid.crs, extent: [left, bottom, right, top], size: [256 * columns, 256 * rows], at: tiles.flatMap(([x, y]) => inTile.map(([i, j]) => [256 * x + i, 256 * y + j])) },
+    picture: { crs: grid.crs, extent: [left, bottom, right, top], size: [
+      256 * columns, 256 * rows
+    ], at: tiles.flatMap(([x, y]) => inTile.map(([i, j]) => [256 * x + i, 256 * y + j])) },
     in: year => tiles.flatMap(([x, y]) => inTile.map(() => year ? color(z, x, y, year) : [255, 255, 255]))
   }
 }
@@ -61,8 +65,14 @@ onEachStore('QGIS', backend => {
     const { store } = world
     await put(`${store.url}/_security`, { members: { names: [], roles: [] } })
     couch = `${as(store.url)}/_design/tiles/_rewrite/`
-    await store.defineLayer('big', { name: NAME, description: NAME, attribution: '<a href="x">© Us &amp; them</a>', format: 'png', tileSize: 512, minzoom: 0, maxzoom: 1 })
-    const square = async rgb => sharp({ create: { width: 512, height: 512, channels: 3, background: { r: rgb, g: rgb, b: rgb } } }).png().toBuffer()
+    await store.defineLayer('big',
+      {
+        name: NAME, description: NAME, attribution: '<a href="x">© Us &amp; them</a>',
+        format: 'png', tileSize: 512, minzoom: 0, maxzoom: 1
+      })
+    const square = async rgb => sharp(
+      { create: { width: 512, height: 512, channels: 3, background: { r: rgb, g: rgb, b: rgb } } }
+    ).png().toBuffer()
     await store.write([{ layer: 'big', z: 0, x: 0, y: 0, time: '2023-01-01T00:00:00Z', bytes: await square(50) }])
     await store.write([{ layer: 'big', z: 1, x: 0, y: 0, time: '2023-01-01T00:00:00Z', bytes: await square(100) }])
     await store.write([{ layer: 'big', z: 1, x: 0, y: 0, time: '2024-01-01T00:00:00Z', gone: true }])
@@ -71,7 +81,13 @@ onEachStore('QGIS', backend => {
     const area = [[0, 0], [4096, 0], [4096, 4096], [0, 4096]]
     for (const [year, edge] of [[2023, 4096], [2024, 2048]]) {
       const lines = /** @type {any} */ ([area.map(([x, y]) => [Math.min(x, edge), y])])
-      await store.write([{ layer: 'roads', z: 0, x: 0, y: 0, time: `${year}-01-01T00:00:00Z`, bytes: packTile({ land: [{ type: 'Polygon', lines }] }) }])
+      await store.write(
+        [
+          { layer: 'roads', z: 0, x: 0, y: 0, time: `${year}-01-01T00:00:00Z`, bytes: packTile(
+            { land: [{ type: 'Polygon', lines }] }
+          ) }
+        ]
+      )
       await store.putEdition('roads', `${year}-01-01T00:00:00Z`, { complete: false })
     }
     await store.defineLayer('hourly', { format: 'png', minzoom: 0, maxzoom: 5 })
@@ -79,12 +95,17 @@ onEachStore('QGIS', backend => {
     await store.write([{ layer: 'hourly', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: await square(10) }])
     await store.defineLayer('hourly-swiss', { format: 'png', ...OTHERS.swiss })
     for (const layer of ['hourly', 'hourly-swiss']) {
-      for (let hour = 0; hour < EDITIONS; hour++) await store.putEdition(layer, new Date(first + 3600000 * hour).toISOString().replace('.000', ''), { complete: false })
+      for (let hour = 0; hour < EDITIONS; hour++) {
+        await store.putEdition(layer, new Date(first + 3600000 * hour).toISOString().replace('.000', ''),
+          { complete: false })
+      }
     }
     await store.defineLayer('shapes', { format: 'pbf', grid: 'LV95' })
     await store.defineLayer('empty', { format: 'png' })
     const deadline = Date.now() + 10000
-    while ((await fetch(new URL('empty.json', gateway()))).status !== 200) assert.ok(Date.now() < deadline, 'the gateway has seen the layers')
+    while ((await fetch(new URL('empty.json', gateway()))).status !== 200) {
+      assert.ok(Date.now() < deadline, 'the gateway has seen the layers')
+    }
   })
   after(() => world?.close())
 
@@ -95,7 +116,8 @@ onEachStore('QGIS', backend => {
   function qgis (task) {
     const home = path.join(folder.dir, 'home')
     mkdirSync(home, { recursive: true, mode: 0o700 })
-    const env = { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: home, XDG_CONFIG_HOME: home, XDG_RUNTIME_DIR: home }
+    const env =
+      { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: home, XDG_CONFIG_HOME: home, XDG_RUNTIME_DIR: home }
     const child = spawn(/** @type {string} */ (qgisPython()), [SCRIPT], { env, stdio: ['pipe', 'pipe', 'pipe'] })
     const [out, err] = [/** @type {Buffer[]} */ ([]), /** @type {Buffer[]} */ ([])]
     child.stdout.on('data', part => out.push(part))
@@ -126,14 +148,26 @@ onEachStore('QGIS', backend => {
     for (const [what, base] of Object.entries(bases())) {
       const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
       // a frame of the temporal controller begins with its first moment and ends before its last one
-      const draw = [at(first, second), at(second, third), at(third, '2025-06-01T00:00:00Z'), at('2021-06-01T00:00:00Z', first), at('2024-05-31T23:59:59Z'), at(third, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
+      const draw = [at(first, second), at(second, third), at(third, '2025-06-01T00:00:00Z'), at('2021-06-01T00:00:00Z',
+        first), at('2024-05-31T23:59:59Z'), at(third, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
       const { loaded, tree, layers, drawn } = await drawnFrom(base, 'world.qlr', draw)
       assert.equal(loaded, true)
-      assert.deepEqual(tree, [{ group: 'The world', ticked: true, choice: false, of: [2024, 2023, 2022].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }])
-      assert.deepEqual(layers.map(({ source, ...rest }) => rest), [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'], ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
-        name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857', abstract: '', rights: ['© Somebody'], period
+      assert.deepEqual(tree,
+        [
+          { group: 'The world', ticked: true, choice: false, of: [
+            2024, 2023, 2022
+          ].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }
+        ])
+      assert.deepEqual(layers.map(({
+        source, ...rest
+      }) => rest),
+      [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
+        ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
+        name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857',
+        abstract: '', rights: ['© Somebody'], period
       })))
-      const shown = drawn.map(picture => YEARS.find(year => isDeepStrictEqual(pictureOf(year), picture)) ?? (isDeepStrictEqual(picture, NOTHING) ? 'nothing' : picture))
+      const shown = drawn.map(picture => YEARS.find(year => isDeepStrictEqual(pictureOf(year), picture)) ??
+        (isDeepStrictEqual(picture, NOTHING) ? 'nothing' : picture))
       assert.deepEqual(shown, [2022, 2023, 2024, 'nothing', 2023, 2024, 2024, 2024], what)
     }
   })
@@ -152,11 +186,16 @@ onEachStore('QGIS', backend => {
     this.timeout(30000)
     for (const [what, base] of Object.entries(bases())) {
       // the upper left tile of zoom 1
-      const picture = year => ({ extent: [-EDGE, 0, 0, EDGE], size: [512, 512], at: [[256, 256]], time: [`${year}-01-01T00:00:00Z`, `${year + 1}-01-01T00:00:00Z`] })
+      const picture = year => (
+        { extent: [-EDGE, 0, 0, EDGE], size: [512, 512], at: [[256, 256]], time: [
+          `${year}-01-01T00:00:00Z`, `${year + 1}-01-01T00:00:00Z`
+        ] }
+      )
       const { layers, drawn } = await drawnFrom(base, 'big.qlr', [picture(2023), picture(2024)])
       assert.deepEqual(drawn, [[[100, 100, 100]], [[255, 255, 255]]], what)
       const name = NAME.replace('\u0000', '\ufffd')
-      assert.deepEqual([layers[0].name, layers[0].abstract, layers[0].rights], [`${name}, 2024-01-01`, name, ['© Us & them']])
+      assert.deepEqual([layers[0].name, layers[0].abstract, layers[0].rights],
+        [`${name}, 2024-01-01`, name, ['© Us & them']])
     }
   })
 
@@ -166,11 +205,16 @@ onEachStore('QGIS', backend => {
       const map = mapOf(layer)
       const then = (...time) => ({ ...map.picture, time: time.length === 1 ? [time[0], time[0]] : time })
       const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
-      const draw = [then(first, second), then(second, third), then(third, '2025-06-01T00:00:00Z'), then('2021-06-01T00:00:00Z', first), then('2024-05-31T23:59:59Z'), map.picture]
+      const draw = [then(first, second), then(second, third), then(third, '2025-06-01T00:00:00Z'),
+        then('2021-06-01T00:00:00Z', first), then('2024-05-31T23:59:59Z'), map.picture]
       const { loaded, layers, drawn } = await drawnFrom(gateway(), `${layer}.qlr`, draw)
       assert.equal(loaded, true)
       const name = (GRIDS[layer].name ?? layer).replace('\u0000', '\ufffd')
-      assert.deepEqual(layers.map(({ source, ...rest }) => rest), [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'], ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
+      assert.deepEqual(layers.map(({
+        source, ...rest
+      }) => rest),
+      [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
+        ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
         name: `${name}, ${period[0].slice(0, 10)}`, valid: true, crs: SYSTEMS[layer], abstract: '', rights: [], period
       })))
       assert.deepEqual(drawn, [2022, 2023, 2024, undefined, 2023, 2024].map(year => map.in(year)))
@@ -203,8 +247,14 @@ onEachStore('QGIS', backend => {
     this.timeout(30000)
     // from a gateway: CouchDB answers gzipped tiles as they are, which QGIS 3.22 does not unpack
     const picture = { extent: WORLD.extent, size: [256, 256], at: [[64, 128], [192, 128]] }
-    const [now, then] = [await drawnFrom(gateway(), 'roads.qlr', [picture]), await drawnFrom(gateway(), 'roads@2023.qlr', [picture])]
-    assert.deepEqual(now.tree, [{ group: 'roads', ticked: true, choice: true, of: [{ layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }] }])
+    const [now, then] =
+      [await drawnFrom(gateway(), 'roads.qlr', [picture]), await drawnFrom(gateway(), 'roads@2023.qlr', [picture])]
+    assert.deepEqual(now.tree,
+      [
+        { group: 'roads', ticked: true, choice: true, of: [
+          { layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }
+        ] }
+      ])
     const isWhite = rgb => rgb.every(value => value === 255)
     assert.deepEqual([...now.drawn[0], ...then.drawn[0]].map(isWhite), [false, true, false, false])
   })
@@ -217,29 +267,36 @@ onEachStore('QGIS', backend => {
       assert.equal(layers.length, EDITIONS + 1)
       assert.ok(layers.every(({ valid }) => valid))
       const [{ choice, of: [newest, { of: editions, ...group }] }] = tree
-      assert.deepEqual([choice, newest, group], [true, { layer: name, ticked: true }, { group: `${name} (${EDITIONS})`, ticked: false, choice: false }])
+      assert.deepEqual([choice, newest, group],
+        [true, { layer: name, ticked: true }, { group: `${name} (${EDITIONS})`, ticked: false, choice: false }])
       assert.ok(editions.every(({ ticked }) => ticked))
-      assert.deepEqual([editions[0].layer, editions.at(-1).layer], [`${name}, 2024-01-13T11:00:00Z`, `${name}, 2024-01-01`])
+      assert.deepEqual([editions[0].layer, editions.at(-1).layer],
+        [`${name}, 2024-01-13T11:00:00Z`, `${name}, 2024-01-01`])
     }
   })
 
-  it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`, async function () {
+  it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`,
+    async function () {
     this.timeout(60000)
     const target = { base: '' }
     /** @type {{url: string, status: number}[]} */
     const seen = []
     const proxy = await startServer(async (req, res) => {
-      const answer = await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: /** @type {any} */ (req.headers) })
+      const answer =
+        await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: /** @type {any} */ (req.headers) })
       const { headers, status } = answer
       seen.push({ url: String(req.url), status })
-      res.writeHead(status, { etag: headers.get('etag') ?? '', 'content-type': headers.get('content-type') ?? '', 'cache-control': headers.get('cache-control') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
+      res.writeHead(status, { etag: headers.get('etag') ?? '', 'content-type': headers.get('content-type') ??
+        '', 'cache-control': headers.get('cache-control') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
     })
     const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/png&layers=hourly-swiss&styles=default'
     const url = `${proxy.url}/gis/wmts`
     await withGateway({ publicUrl: `${proxy.url}/gis` }, async base => {
       target.base = base
       const { layers } = await drawnFrom(base, 'hourly-swiss.qlr')
-      assert.deepEqual([layers[0], layers[1]].map(({ source }) => source), ['', '&tileDimensions=Time%3D2024-01-13T11:00:00Z'].map(time => `${common}${time}&tileMatrixSet=LV95_Level16&url=${url}/1.0.0/WMTSCapabilities.xml`))
+      assert.deepEqual([layers[0], layers[1]].map(({ source }) => source), [
+        '', '&tileDimensions=Time%3D2024-01-13T11:00:00Z'
+      ].map(time => `${common}${time}&tileMatrixSet=LV95_Level16&url=${url}/1.0.0/WMTSCapabilities.xml`))
       assert.equal(seen.length, EDITIONS + 1)
       assert.deepEqual([...new Set(seen.map(one => one.url))], ['/gis/wmts/1.0.0/WMTSCapabilities.xml'])
       assert.deepEqual(seen.filter(({ status }) => status !== 304).map(({ status }) => status), [200])
@@ -251,8 +308,13 @@ onEachStore('QGIS', backend => {
   it('draws a WMTS at a time of its dimension', async function () {
     this.timeout(30000)
     const url = new URL('wmts/1.0.0/WMTSCapabilities.xml', gateway()).href
-    for (const [time, year] of /** @type {[string, number][]} */ ([['2023-06-01T00:00:00Z', 2023], ['current', 2024]])) {
-      const wmts = { crs: 'EPSG:3857', dpiMode: 7, format: 'image/png', layers: 'world', styles: 'default', tileMatrixSet: 'GoogleMapsCompatible_Level2', tileDimensions: `Time=${time}`, url }
+    for (
+      const [time, year] of /** @type {[string, number][]} */ ([['2023-06-01T00:00:00Z', 2023], ['current', 2024]])
+    ) {
+      const wmts = {
+        crs: 'EPSG:3857', dpiMode: 7, format: 'image/png', layers: 'world',
+        styles: 'default', tileMatrixSet: 'GoogleMapsCompatible_Level2', tileDimensions: `Time=${time}`, url
+      }
       const { layers, drawn } = await qgis({ wmts, draw: [WORLD] })
       assert.equal(layers[0].valid, true)
       assert.deepEqual(drawn, [pictureOf(year)], time)
@@ -265,17 +327,23 @@ onEachStore('QGIS', backend => {
     for (const kind of ['xyz', 'vector-tiles', 'wmts']) files[kind] = await save(gateway(), `qgis-${kind}.xml`)
     const { connections } = await qgis({ connections: files })
     const [xyz, vector, wms] = ['xyz', 'vector-tile', 'wms'].map(kind => `qgis/connections-${kind}`)
-    const pick = start => Object.fromEntries(Object.entries(connections).filter(([key]) => key.startsWith(start)).map(([key, value]) => [key.slice(start.length + 1), value]))
-    assert.deepEqual(pick(`${xyz}/The world (world)`), { url: `${gateway()}world/{z}/{x}/{y}.png`, zmin: '0', zmax: '2', tilePixelRatio: '1' })
-    assert.deepEqual(pick(`${xyz}/${NAME.replace('\u0000', '\ufffd')} (big)`), { url: `${gateway()}big/{z}/{x}/{y}.png`, zmin: '0', zmax: '1', tilePixelRatio: '2' })
-    assert.deepEqual(pick(`${vector}/roads`), { url: `${gateway()}roads/{z}/{x}/{y}.pbf`, zmin: '0', zmax: '0', styleUrl: `${gateway()}roads/style.json` })
+    const pick = start => Object.fromEntries(Object.entries(connections)
+      .filter(([key]) => key.startsWith(start)).map(([key, value]) => [key.slice(start.length + 1), value]))
+    assert.deepEqual(pick(`${xyz}/The world (world)`),
+      { url: `${gateway()}world/{z}/{x}/{y}.png`, zmin: '0', zmax: '2', tilePixelRatio: '1' })
+    assert.deepEqual(pick(`${xyz}/${NAME.replace('\u0000', '\ufffd')} (big)`),
+      { url: `${gateway()}big/{z}/{x}/{y}.png`, zmin: '0', zmax: '1', tilePixelRatio: '2' })
+    assert.deepEqual(pick(`${vector}/roads`),
+      { url: `${gateway()}roads/{z}/{x}/{y}.pbf`, zmin: '0', zmax: '0', styleUrl: `${gateway()}roads/style.json` })
     assert.equal(pick(wms)['tilecouch/url'], `${gateway()}wmts/1.0.0/WMTSCapabilities.xml`)
-    assert.ok(!Object.keys(connections).some(key => /swiss|shapes/.test(key)), 'QGIS knows such addresses in Web Mercator only')
+    assert.ok(!Object.keys(connections).some(key => /swiss|shapes/.test(key)),
+      'QGIS knows such addresses in Web Mercator only')
   })
 
   it('gets an error in words for what it cannot show', async () => {
     for (const base of Object.values(bases())) {
-      for (const [name, status, code] of [['nope.qlr', 404, 'LAYER_NOT_FOUND'], ['shapes.qlr', 501, 'QGIS_GRID'], ['world@24.qlr', 400, 'BAD_TIME'], ['World.qlr', 400, 'BAD_LAYER']]) {
+      for (const [name, status, code] of [['nope.qlr', 404, 'LAYER_NOT_FOUND'],
+        ['shapes.qlr', 501, 'QGIS_GRID'], ['world@24.qlr', 400, 'BAD_TIME'], ['World.qlr', 400, 'BAD_LAYER']]) {
         const response = await fetch(new URL(String(name), base))
         assert.deepEqual([response.status, (await response.json()).error], [status, code], `${base}${name}`)
       }
@@ -288,11 +356,14 @@ onEachStore('QGIS', backend => {
   })
 
   it('gets the same file from CouchDB and the gateway, with its name', async () => {
-    for (const name of ['world.qlr', 'world@2023-06-01T06:00:00Z.qlr', 'big.qlr', 'roads.qlr', 'empty.qlr', 'hourly.qlr']) {
+    for (
+      const name of ['world.qlr', 'world@2023-06-01T06:00:00Z.qlr', 'big.qlr', 'roads.qlr', 'empty.qlr', 'hourly.qlr']
+    ) {
       const [mine, theirs] = await Promise.all(Object.values(bases()).map(async base => {
         const response = await fetch(new URL(name, base))
         const disposition = response.headers.get('content-disposition')
-        return { text: (await response.text()).replaceAll(base, 'BASE/'), disposition, type: response.headers.get('content-type') }
+        return { text: (await response.text())
+          .replaceAll(base, 'BASE/'), disposition, type: response.headers.get('content-type') }
       }))
       assert.deepEqual(mine, theirs)
       assert.equal(mine.disposition, `attachment; filename="${name.replaceAll(':', '')}"`)

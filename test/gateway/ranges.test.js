@@ -30,17 +30,21 @@ describe('a range of bytes', () => {
   })
 
   it('is ignored when it is none, or several, or of another method', () => {
-    for (const range of [undefined, '', 'bytes', 'bytes=', 'bytes=-', 'bytes=5-2', 'bytes=a-b', 'bytes=0-1,5-9', 'items=0-1', 'bytes=0x1-2', `bytes=${'9'.repeat(20)}-`]) assert.equal(of(range), undefined, range)
+    for (const range of [undefined, '', 'bytes', 'bytes=', 'bytes=-', 'bytes=5-2', 'bytes=a-b', 'bytes=0-1,5-9',
+      'items=0-1', 'bytes=0x1-2', `bytes=${'9'.repeat(20)}-`]) assert.equal(of(range), undefined, range)
     for (const method of ['HEAD', 'POST']) assert.equal(of('bytes=0-9', { method }), undefined)
   })
 
   it('is ignored when the client has a part of another body, or knows only its date', () => {
     assert.ok(of('bytes=0-9', { condition: ETAG }))
-    for (const condition of ['"other"', `W/${ETAG}`, 'Wed, 21 Oct 2015 07:28:00 GMT', '*']) assert.equal(of('bytes=0-9', { condition }), undefined, condition)
+    for (const condition of ['"other"', `W/${ETAG}`, 'Wed, 21 Oct 2015 07:28:00 GMT', '*']) {
+      assert.equal(of('bytes=0-9', { condition }), undefined, condition)
+    }
   })
 
   it('is refused when the body has no such bytes', () => {
-    for (const [range, length] of [['bytes=100-', 100], ['bytes=100-200', 100], ['bytes=-0', 100], ['bytes=0-', 0], ['bytes=-5', 0]]) {
+    for (const [range, length] of [['bytes=100-', 100], ['bytes=100-200', 100],
+      ['bytes=-0', 100], ['bytes=0-', 0], ['bytes=-5', 0]]) {
       assert.throws(() => of(range, { length }), error => error.code === 'BAD_RANGE' && error.status === 416, range)
     }
   })
@@ -61,12 +65,19 @@ describe('a range of a tile', () => {
   it('is of the bytes that are sent, coded or not', async () => {
     for (const coding of ['gzip', 'identity']) {
       const whole = await get('/osm/1/1/0.pbf', { 'accept-encoding': coding })
-      const part = await get('/osm/1/1/0.pbf', { 'accept-encoding': coding, range: 'bytes=10-19', 'if-range': whole.headers.etag })
-      assert.deepEqual([part.status, part.headers['content-range'], part.headers['content-encoding']], [206, `bytes 10-19/${whole.body.length}`, whole.headers['content-encoding']])
+      const part =
+        await get('/osm/1/1/0.pbf', { 'accept-encoding': coding, range: 'bytes=10-19', 'if-range': whole.headers.etag })
+      assert.deepEqual([part.status, part.headers['content-range'], part.headers['content-encoding']],
+        [206, `bytes 10-19/${whole.body.length}`, whole.headers['content-encoding']])
       assert.ok(part.body.equals(whole.body.subarray(10, 20)))
     }
-    const [gzipped, plain] = await Promise.all(['gzip', 'identity'].map(coding => get('/osm/1/1/0.pbf', { 'accept-encoding': coding })))
-    assert.equal((await get('/osm/1/1/0.pbf', { 'accept-encoding': 'identity', range: 'bytes=10-19', 'if-range': gzipped.headers.etag })).status, 200, 'a part of the one is no part of the other')
+    const [gzipped, plain] =
+      await Promise.all(['gzip', 'identity'].map(coding => get('/osm/1/1/0.pbf', { 'accept-encoding': coding })))
+    assert.equal(
+      (await get(
+        '/osm/1/1/0.pbf', { 'accept-encoding': 'identity', range: 'bytes=10-19', 'if-range': gzipped.headers.etag }
+      )).status, 200, 'a part of the one is no part of the other'
+    )
     assert.notEqual(plain.headers.etag, gzipped.headers.etag)
   })
 
@@ -79,9 +90,17 @@ describe('a range of a tile', () => {
 
   it('may be asked for by pages of other origins, which see what they got', async () => {
     const { headers } = await get('/osm/1/0/0.png', { origin: 'https://a.example', range: 'bytes=0-9' })
-    for (const name of ['Accept-Ranges', 'Content-Range', 'ETag']) assert.match(headers['access-control-expose-headers'], new RegExp(name), name)
-    const preflight = await get('/osm/1/0/0.png', { origin: 'https://a.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'range,if-range,if-none-match' }, 'OPTIONS')
-    for (const name of ['Range', 'If-Range', 'If-None-Match']) assert.match(preflight.headers['access-control-allow-headers'], new RegExp(`\\b${name}\\b`), name)
+    for (const name of ['Accept-Ranges', 'Content-Range', 'ETag']) {
+      assert.match(headers['access-control-expose-headers'], new RegExp(name), name)
+    }
+    const preflight = await get('/osm/1/0/0.png',
+      {
+        origin: 'https://a.example', 'access-control-request-method': 'GET',
+        'access-control-request-headers': 'range,if-range,if-none-match'
+      }, 'OPTIONS')
+    for (const name of ['Range', 'If-Range', 'If-None-Match']) {
+      assert.match(preflight.headers['access-control-allow-headers'], new RegExp(`\\b${name}\\b`), name)
+    }
     const refused = await get('/osm/1/0/0.png', { origin: 'https://a.example', range: 'bytes=99999-' })
     assert.deepEqual([refused.status, refused.headers['access-control-allow-origin']], [416, '*'])
   })
@@ -99,7 +118,11 @@ onEachStore('a range of any answer', backend => {
 
   async function paths () {
     const { json: head } = await get('/db/osm:1:0:0')
-    return ['/osm/1/0/0.png', '/osm@2024/1/0/0.png', '/osm.json', '/osm/times.json', '/osm/1/0/0.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts/osm/default/GoogleMapsCompatible/1/0/0.png',
+    return ['/osm/1/0/0.png', '/osm@2024/1/0/0.png', '/osm.json',
+      '/osm/times.json', '/osm/1/0/0.json', '/wmts/1.0.0/WMTSCapabiliti' +
+      'es.xml', '/wmts/osm/default/GoogleMapsCo' +
+      'mpatible' +
+      '/1/0/0.png',
       '/', '/viewer.css', '/db/osm:1:0:0/tile', `/db/osm:1:0:0/tile?rev=${head._rev}`]
   }
 
@@ -109,23 +132,35 @@ onEachStore('a range of any answer', backend => {
       const { length } = whole.body
       assert.deepEqual([whole.status, whole.headers['accept-ranges']], [200, 'bytes'], path)
       const half = Math.floor(length / 2)
-      const parts = await Promise.all([`bytes=0-${half - 1}`, `bytes=${half}-`].map(range => get(path, { range, 'if-range': whole.headers.etag })))
-      assert.deepEqual(parts.map(({ status, headers }) => [status, headers['content-range'], +headers['content-length']]), [[206, `bytes 0-${half - 1}/${length}`, half], [206, `bytes ${half}-${length - 1}/${length}`, length - half]], path)
+      const parts = await Promise.all(
+        [`bytes=0-${half - 1}`, `bytes=${half}-`].map(range => get(path, { range, 'if-range': whole.headers.etag }))
+      )
+      assert.deepEqual(
+        parts.map(({ status, headers }) => [status, headers['content-range'], +headers['content-length']]),
+        [[206, `bytes 0-${half - 1}/${length}`, half], [206, `bytes ${half}-${length - 1}/${length}`, length - half]],
+        path
+      )
       assert.ok(Buffer.concat(parts.map(({ body }) => body)).equals(whole.body), path)
-      for (const name of ['etag', 'content-type', 'cache-control', 'content-security-policy']) assert.equal(parts[0].headers[name], whole.headers[name], `${path} ${name}`)
+      for (const name of ['etag', 'content-type', 'cache-control', 'content-security-policy']) {
+        assert.equal(parts[0].headers[name], whole.headers[name], `${path} ${name}`)
+      }
       assert.deepEqual((await get(path, { range: 'bytes=-5' })).body, whole.body.subarray(-5), path)
     }
   })
 
-  it('is the whole where there are several, or the client has a part of another body; and nothing of it comes with HEAD or when it has not changed', async () => {
+  it('is the whole where there are several, or the client has a part of another body; and nothing of it comes with ' +
+    'HEAD or when it has not changed', async () => {
     for (const path of await paths()) {
       const whole = await get(path)
-      for (const headers of [{ range: 'bytes=0-1,3-4' }, { range: 'bytes=0-1', 'if-range': '"other"' }, { range: 'lines=1-2' }]) {
+      for (const headers of [{ range: 'bytes=0-1,3-4' }, { range: 'bytes=0-1', 'if-range': '"other"' },
+        { range: 'lines=1-2' }]) {
         const answer = await get(path, headers)
-        assert.deepEqual([answer.status, answer.body.equals(whole.body)], [200, true], `${path} ${JSON.stringify(headers)}`)
+        assert.deepEqual([answer.status, answer.body.equals(whole.body)],
+          [200, true], `${path} ${JSON.stringify(headers)}`)
       }
       const head = await get(path, { range: 'bytes=0-1' }, 'HEAD')
-      assert.deepEqual([head.status, head.headers['content-length'], head.headers['accept-ranges'], head.headers['content-range']], [200, `${whole.body.length}`, 'bytes', undefined], path)
+      assert.deepEqual([head.status, head.headers['content-length'], head.headers['accept-ranges'],
+        head.headers['content-range']], [200, `${whole.body.length}`, 'bytes', undefined], path)
       assert.equal((await get(path, { range: 'bytes=0-1', 'if-none-match': whole.headers.etag })).status, 304, path)
     }
   })
@@ -134,7 +169,8 @@ onEachStore('a range of any answer', backend => {
     for (const path of await paths()) {
       const { body } = await get(path)
       const refused = await get(path, { range: `bytes=${body.length}-` })
-      assert.deepEqual([refused.status, refused.headers['content-range'], refused.headers['cache-control']], [416, `bytes */${body.length}`, 'no-store'], path)
+      assert.deepEqual([refused.status, refused.headers['content-range'], refused.headers['cache-control']],
+        [416, `bytes */${body.length}`, 'no-store'], path)
       assert.ok(refused.json.error && refused.json.reason, path)
     }
   })

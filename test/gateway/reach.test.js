@@ -33,7 +33,9 @@ onEachStore('a world with one detailed place', backend => {
       const answer = await fetch(`${gateway.url}/wmts/osm/default/GoogleMapsCompatible/${z}/${y}/${x}.png`)
       assert.equal(answer.status, 200, `${z}/${x}/${y}: ${await answer.text()}`)
     }
-    const limits = async () => all(parseXml(await (await fetch(`${gateway.url}/wmts/1.0.0/WMTSCapabilities.xml`)).text()), 'TileMatrixLimits').map(limit => limit.children.map(({ text }) => +text))
+    const limits = async () => all(
+      parseXml(await (await fetch(`${gateway.url}/wmts/1.0.0/WMTSCapabilities.xml`)).text()), 'TileMatrixLimits'
+    ).map(limit => limit.children.map(({ text }) => +text))
     assert.deepEqual(await limits(), [[0, 0, 0, 0, 0], [1, 0, 1, 0, 1], [2, 0, 3, 0, 3], [3, 2, 2, 4, 4]])
     const file = path.join(folder.dir, 'world.mbtiles')
     await exportLayer(store, 'osm', file)

@@ -19,25 +19,31 @@ onEachStore('a tile with twice the pixels', backend => {
       await store.defineLayer('large', { tileSize: 512, maxzoom: 1 })
       await store.defineLayer('lost', { retina: 'nowhere' })
       await store.defineLayer('small', { retina: 'plain' })
-      for (const layer of Object.keys(SEEDS)) for (const time of [T1, T2]) await store.write([{ layer, z: 1, x: 1, y: 0, time, bytes: image(layer, time) }])
+      for (const layer of Object.keys(SEEDS)) for (const time of [T1, T2]) {
+        await store.write([{ layer, z: 1, x: 1, y: 0, time, bytes: image(layer, time) }])
+      }
     }
   })
   const get = (path, options) => own.ask(path, options)
 
   it('is that of the layer that is named for it, now and as of a time, in every numbering', async () => {
-    for (const [path, time] of [['/paired/1/1/0@2x.png', T2], ['/paired@2023/1/1/0@2x.png', T1], ['/tms/1.0.0/paired/1/1/1@2x.png', T2], ['/%70aired/1/1/0%402x.png', T2]]) {
+    for (const [path, time] of [['/paired/1/1/0@2x.png', T2], ['/paired@2023/1/1/0@2x.png', T1],
+      ['/tms/1.0.0/paired/1/1/1@2x.png', T2], ['/%70aired/1/1/0%402x.png', T2]]) {
       const { status, headers, body } = await get(path)
-      assert.deepEqual([status, headers['content-type'], headers['x-tilecouch-time'], body.equals(image('twin', time))], [200, 'image/png', time, true], path)
+      assert.deepEqual([status, headers['content-type'], headers['x-tilecouch-time'], body.equals(image('twin', time))],
+        [200, 'image/png', time, true], path)
       assert.match(headers['cache-control'], /^public, max-age=300/)
     }
-    assert.ok((await get('/paired/1/1/0.png')).body.equals(image('paired', T2)), 'without @2x it is the tile of the layer')
+    assert.ok((await get('/paired/1/1/0.png')).body.equals(image('paired', T2)),
+      'without @2x it is the tile of the layer')
   })
 
   it('is the tile itself where the layer has large tiles', async () => {
     const [plain, large] = await Promise.all(['', '@2x'].map(suffix => get(`/large/1/1/0${suffix}.png`)))
     assert.deepEqual([large.status, large.headers.etag, large.body.equals(plain.body)], [200, plain.headers.etag, true])
     assert.equal((await get('/large/1/1/0@2x.png', { headers: { 'if-none-match': plain.headers.etag } })).status, 304)
-    assert.deepEqual([(await get('/large/1/1/0@2x.png', { method: 'HEAD' })).body.length, (await get('/large/1/1/0@2x.png', { headers: { range: 'bytes=0-9' } })).status], [0, 206])
+    assert.deepEqual([(await get('/large/1/1/0@2x.png', { method: 'HEAD' })).body.length,
+      (await get('/large/1/1/0@2x.png', { headers: { range: 'bytes=0-9' } })).status], [0, 206])
   })
 
   it('is not there where no layer has it, and the error says so', async () => {
@@ -46,8 +52,12 @@ onEachStore('a tile with twice the pixels', backend => {
       assert.deepEqual([status, json.error], [404, 'NO_RETINA'], layer)
       assert.ok(json.reason.includes(`"${layer}"`) && json.advice.includes('--retina'), json.reason)
     }
-    const table = [['/nope/1/1/0@2x.png', 404, 'LAYER_NOT_FOUND'], ['/large/1/0/0@2x.png', 404, 'TILE_NOT_FOUND'], ['/paired/1/1/0@2x.json', 400, 'BAD_TILE'], ['/paired/1/1/0@3x.png', 400, 'BAD_TILE'], ['/paired/1/2/0@2x.png', 400, 'BAD_TILE']]
-    for (const [path, status, code] of table) assert.deepEqual([(await get(path)).status, (await get(path)).json.error], [status, code], path)
+    const table = [['/nope/1/1/0@2x.png', 404, 'LAYER_NOT_FOUND'], ['/large/1/0/0@2x.png', 404, 'TILE_NOT_FOUND'], [
+      '/paired/1/1/0@2x.json', 400, 'BAD_TILE'
+    ], ['/paired/1/1/0@3x.png', 400, 'BAD_TILE'], ['/paired/1/2/0@2x.png', 400, 'BAD_TILE']]
+    for (const [path, status, code] of table) {
+      assert.deepEqual([(await get(path)).status, (await get(path)).json.error], [status, code], path)
+    }
   })
 
   it('has its address in TileJSON', async () => {
@@ -58,7 +68,8 @@ onEachStore('a tile with twice the pixels', backend => {
   })
 
   it('is as private as both layers are', async () => {
-    for (const [hidden, tokens] of [[['twin'], ['twin']], [['paired'], ['paired']], [['paired', 'twin'], ['paired', 'twin']]]) {
+    for (const [hidden, tokens] of [[['twin'], ['twin']], [['paired'], ['paired']],
+      [['paired', 'twin'], ['paired', 'twin']]]) {
       const gateway = await own.another({ ...OPTIONS, privateLayers: hidden })
       assert.equal((await ask(gateway.url, '/paired/1/1/0@2x.png')).status, 401, `${hidden}`)
       const { status, headers } = await ask(gateway.url, `/paired/1/1/0@2x.png?token=${token(tokens)}`)

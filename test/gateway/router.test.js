@@ -25,16 +25,24 @@ describe('the router', () => {
     assert.deepEqual(ask('/osm/10/300/412.png'), TILE)
     assert.deepEqual(ask('/osm/10/300/412.png', 'HEAD'), TILE)
     assert.deepEqual(ask('/osm@2024-03/10/300/412.webp'), { ...TILE, time: '2024-03', ext: 'webp' })
-    assert.deepEqual(ask('/osm@2024-03-01T12:00:00Z/0/0/0.pbf'), { ...TILE, time: '2024-03-01T12:00:00Z', z: 0, x: 0, y: 0, ext: 'pbf' })
+    assert.deepEqual(ask('/osm@2024-03-01T12:00:00Z/0/0/0.pbf'),
+      { ...TILE, time: '2024-03-01T12:00:00Z', z: 0, x: 0, y: 0, ext: 'pbf' })
     assert.deepEqual(ask('/osm/30/1073741823/0.png'), { ...TILE, z: 30, x: 1073741823, y: 0 })
   })
 
   it('looks at nothing behind a question mark of a tile', () => {
-    for (const query of ['?', '?v=3', '?time=2024&z=4', '?a=/x/1/2/3.png', '?%', '?#x']) assert.deepEqual(ask(`/osm/10/300/412.png${query}`), TILE, query)
+    for (const query of ['?', '?v=3', '?time=2024&z=4', '?a=/x/1/2/3.png', '?%', '?#x']) {
+      assert.deepEqual(ask(`/osm/10/300/412.png${query}`), TILE, query)
+    }
   })
 
   it('reads an address that is spelled in another way like the plain one', () => {
-    for (const target of ['//osm/10/300/412.png', '/osm//10/300/412.png', '/osm/10/300/412.png/', '/%6fsm/10/300/412.png', '/osm/1%30/300/412%2Epng', 'http://other.example:99/osm/10/300/412.png', 'HTTPS://other.example/osm/10/300/412.png?x', '/osm/10/300/412.png#part']) {
+    for (
+      const target of ['//osm/10/300/412.png', '/osm//10/300/412.png',
+        '/osm/10/300/412.png/', '/%6fsm/10/300/412.png', '/osm/1%30/300/412%2Epng',
+        'http://other.example:99/osm/10/300/412.png', 'HTTPS://other.example/osm/10/300/412.png?x',
+        '/osm/10/300/412.png#part']
+    ) {
       assert.deepEqual(ask(target), TILE, target)
     }
     assert.deepEqual(ask('/osm%402024-03/10/300/412.png'), { ...TILE, time: '2024-03' })
@@ -43,17 +51,25 @@ describe('the router', () => {
 
   it('flips the rows of TMS', () => {
     fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
-      assert.deepEqual(ask(`/tms/1.0.0/osm/${z}/${x}/${y}.png`), { ...ask(`/osm/${z}/${x}/${flipY(z, y)}.png`), numbering: 'tms' })
-      assert.deepEqual(ask(`/tms/1.0.0/osm@2024/${z}/${x}/${y}.png`), { ...ask(`/osm@2024/${z}/${x}/${flipY(z, y)}.png`), numbering: 'tms' })
+      assert.deepEqual(ask(`/tms/1.0.0/osm/${z}/${x}/${y}.png`),
+        { ...ask(`/osm/${z}/${x}/${flipY(z, y)}.png`), numbering: 'tms' })
+      assert.deepEqual(ask(`/tms/1.0.0/osm@2024/${z}/${x}/${y}.png`),
+        { ...ask(`/osm@2024/${z}/${x}/${flipY(z, y)}.png`), numbering: 'tms' })
     }))
   })
 
   it('knows a tile by its quadkey', () => {
     fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
-      assert.deepEqual(ask(`/quadkey/osm/${quadkey(z, x, y)}.png`), { ...ask(`/osm/${z}/${x}/${y}.png`), numbering: 'quadkey' })
-      assert.deepEqual(ask(`/quadkey/osm@2024-03-01/${quadkey(z, x, y)}.jpg`), { ...ask(`/osm@2024-03-01/${z}/${x}/${y}.jpg`), numbering: 'quadkey' })
+      assert.deepEqual(ask(`/quadkey/osm/${quadkey(z, x, y)}.png`),
+        { ...ask(`/osm/${z}/${x}/${y}.png`), numbering: 'quadkey' })
+      assert.deepEqual(ask(`/quadkey/osm@2024-03-01/${quadkey(z, x, y)}.jpg`),
+        { ...ask(`/osm@2024-03-01/${z}/${x}/${y}.jpg`), numbering: 'quadkey' })
     }))
-    for (const name of ['4.png', 'a.png', '0123', '01.PNG', '0 1.png', '0'.repeat(31) + '.png', '-1.png', '01.png.png']) assert.equal(refusal(`/quadkey/osm/${encodeURIComponent(name)}`), 'BAD_QUADKEY', name)
+    for (
+      const name of ['4.png', 'a.png', '0123', '01.PNG', '0 1.png', '0'.repeat(31) + '.png', '-1.png', '01.png.png']
+    ) {
+      assert.equal(refusal(`/quadkey/osm/${encodeURIComponent(name)}`), 'BAD_QUADKEY', name)
+    }
     assert.equal(refusal('/quadkey/layer/01.png'), 'BAD_LAYER')
     assert.equal(refusal('/quadkey/osm@x/01.png'), 'BAD_TIME')
   })
@@ -61,32 +77,41 @@ describe('the router', () => {
   it('knows TileJSON, versions and times', () => {
     assert.deepEqual(ask('/osm.json'), { kind: 'tilejson', layer: 'osm', time: undefined })
     assert.deepEqual(ask('/osm@2024-03.json'), { kind: 'tilejson', layer: 'osm', time: '2024-03' })
-    assert.deepEqual(['/tms/1.0.0', '/tms/1.0.0/', '/tms/1.0.0/osm', '/tms/1.0.0/osm@2024/tilemapresource.xml'].map(target => ask(target)), [
-      { kind: 'tms' }, { kind: 'tms' }, { kind: 'tms', layer: 'osm', time: undefined }, { kind: 'tms', layer: 'osm', time: '2024' }
+    assert.deepEqual(['/tms/1.0.0', '/tms/1.0.0/', '/tms/1.0.0/osm', '/tms/1.0.0/osm@2024/' +
+      'tilemapresource.xml'].map(target => ask(target)), [
+      { kind: 'tms' }, { kind: 'tms' }, { kind: 'tms', layer: 'osm', time: undefined },
+      { kind: 'tms', layer: 'osm', time: '2024' }
     ])
-    for (const target of ['/osm/10/300/412.json', '/osm@2024/10/300/412.json', '/tms/1.0.0/osm/10/300/611.json', `/quadkey/osm/${quadkey(10, 300, 412)}.json`]) {
+    for (const target of ['/osm/10/300/412.json', '/osm@2024/10/300/412.json',
+      '/tms/1.0.0/osm/10/300/611.json', `/quadkey/osm/${quadkey(10, 300, 412)}.json`]) {
       const numbering = /tms|quadkey/.exec(target)?.[0]
-      assert.deepEqual(ask(target), { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412, ...(numbering && { numbering }) }, target)
+      assert.deepEqual(ask(target),
+        { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412, ...(numbering && { numbering }) }, target)
     }
     assert.deepEqual(ask('/osm@2024-03.qlr'), { kind: 'qgis', layer: 'osm', time: '2024-03' })
     assert.deepEqual(ask('/qgis-xyz.xml'), { kind: 'connections', of: 'xyz' })
     assert.deepEqual(ask('/qgis-wms.xml'), { kind: 'file', name: 'qgis-wms.xml' })
     assert.deepEqual(ask('/osm/times.json'), { kind: 'times', layer: 'osm' })
     assert.deepEqual(ask('/osm/times.json?z=4'), { kind: 'times', layer: 'osm', z: 4 })
-    assert.deepEqual(ask('/osm/times.json?bbox=5.9,45.8,10.5,47.8&z=10'), { kind: 'times', layer: 'osm', bbox: [5.9, 45.8, 10.5, 47.8], z: 10 })
-    assert.deepEqual(ask('/osm/times.json?z=10&bbox=170%2C-10%2C-170%2C10'), { kind: 'times', layer: 'osm', bbox: [170, -10, -170, 10], z: 10 })
+    assert.deepEqual(ask('/osm/times.json?bbox=5.9,45.8,10.5,47.8&z=10'),
+      { kind: 'times', layer: 'osm', bbox: [5.9, 45.8, 10.5, 47.8], z: 10 })
+    assert.deepEqual(ask('/osm/times.json?z=10&bbox=170%2C-10%2C-170%2C10'),
+      { kind: 'times', layer: 'osm', bbox: [170, -10, -170, 10], z: 10 })
   })
 
   it('knows the style of a layer, its sprite and its glyphs', () => {
     assert.deepEqual(ask('/osm/style.json'), { kind: 'style', layer: 'osm', time: undefined, theme: undefined })
-    assert.deepEqual(ask('/osm@2024-03/style.json?theme=dark'), { kind: 'style', layer: 'osm', time: '2024-03', theme: 'dark' })
+    assert.deepEqual(ask('/osm@2024-03/style.json?theme=dark'),
+      { kind: 'style', layer: 'osm', time: '2024-03', theme: 'dark' })
     const time = '2024-03-01T00:00:00Z'
     const file = name => ({ kind: 'style', layer: 'osm', time, file: name })
     assert.deepEqual(ask(`/styles/osm@${time}/sprite@2x.png`), file('sprite@2x.png'))
-    assert.deepEqual(ask(`/styles/osm@${time}/glyphs/Noto%20Sans%20Regular,Arial/0-255.pbf`), file('glyphs/Noto Sans Regular/0-255.pbf'))
+    assert.deepEqual(ask(`/styles/osm@${time}/glyphs/Noto%20Sans%20Regular,Arial/0-255.pbf`),
+      file('glyphs/Noto Sans Regular/0-255.pbf'))
     assert.deepEqual(ask('/styles/1/0/1.png').kind, 'tile')
     assert.equal(refusal('/styles/osm@2024-02-30T00:00:00Z/sprite.png'), 'BAD_TIME')
-    for (const name of ['sprite.gif', 'sprite', 'x/sprite.png', 'glyphs', 'glyphs/A/0.pbf', 'glyphs/A/0-255.pbf/x', 'glyphs/..%2f../0-255.pbf']) assert.ok(refusal(`/styles/osm@${time}/${name}`), name)
+    for (const name of ['sprite.gif', 'sprite', 'x/sprite.png', 'glyphs', 'glyphs/A/0.pbf',
+      'glyphs/A/0-255.pbf/x', 'glyphs/..%2f../0-255.pbf']) assert.ok(refusal(`/styles/osm@${time}/${name}`), name)
   })
 
   it('knows the viewer, health, metrics, WMTS and the database', () => {
@@ -100,8 +125,12 @@ describe('the router', () => {
     assert.deepEqual([capabilities.kind, capabilities.path], ['wmts', ['1.0.0', 'WMTSCapabilities.xml']])
     const kvp = /** @type {any} */ (ask('/wmts?SERVICE=WMTS&Layer=%C3%A4'))
     assert.deepEqual([kvp.path, kvp.query.get('Layer')], [[], 'ä'])
-    assert.deepEqual(/** @type {any} */ (ask('/wmts/osm/default/2024-03-01T00%3A00%3A00Z/GoogleMapsCompatible/10/412/300.png')).path, ['osm', 'default', '2024-03-01T00:00:00Z', 'GoogleMapsCompatible', '10', '412', '300.png'])
-    for (const [target, time] of [['/wmts@2023/1.0.0/WMTSCapabilities.xml', '2023'], ['/wmts@2023?SERVICE=WMTS', '2023'], ['/wmts@yesterday/1.0.0/WMTSCapabilities.xml', 'yesterday'], ['/wmts?SERVICE=WMTS', undefined]]) {
+    assert.deepEqual(/** @type {any} */ (
+      ask('/wmts/osm/default/2024-03-01T00%3A00%3A00Z/GoogleMapsCompatible/10/412/300.png')
+    ).path, ['osm', 'default', '2024-03-01T00:00:00Z', 'GoogleMapsCompatible', '10', '412', '300.png'])
+    for (const [target, time] of [['/wmts@2023/1.0.0/WMTSCapabilities.xml', '2023'], [
+      '/wmts@2023?SERVICE=WMTS', '2023'
+    ], ['/wmts@yesterday/1.0.0/WMTSCapabilities.xml', 'yesterday'], ['/wmts?SERVICE=WMTS', undefined]]) {
       const { kind, time: written } = /** @type {any} */ (ask(target))
       assert.deepEqual([kind, written], ['wmts', time], target)
     }
@@ -109,13 +138,15 @@ describe('the router', () => {
     assert.deepEqual(ask('/osm@2024-03/gdal.xml'), { kind: 'gdal', layer: 'osm', time: '2024-03' })
     assert.equal(refusal('/osm@2024-13/gdal.xml'), 'BAD_TIME')
     assert.deepEqual(ask('/db'), { kind: 'db', path: '', query: '' })
-    assert.deepEqual(ask('/db/osm%3A1:0:0/tile?rev=1-a%20'), { kind: 'db', path: '/osm%3A1:0:0/tile', query: 'rev=1-a%20' })
+    assert.deepEqual(ask('/db/osm%3A1:0:0/tile?rev=1-a%20'),
+      { kind: 'db', path: '/osm%3A1:0:0/tile', query: 'rev=1-a%20' })
     for (const method of ['POST', 'PUT', 'DELETE', 'COPY']) assert.equal(ask('/db/_all_docs', method).kind, 'db')
   })
 
   it('finds the tiles of layers that are named like something else', () => {
     for (const layer of ['tms', 'wmts', 'quadkey', 'health', 'metrics', 'constructor', 'times']) {
-      assert.deepEqual(ask(`/${layer}/1/0/1.png`), { kind: 'tile', layer, time: undefined, z: 1, x: 0, y: 1, ext: 'png' })
+      assert.deepEqual(ask(`/${layer}/1/0/1.png`),
+        { kind: 'tile', layer, time: undefined, z: 1, x: 0, y: 1, ext: 'png' })
       assert.equal(ask(`/${layer}@2024/1/0/1.png`).kind, 'tile')
       assert.equal(ask(`/${layer}.json`).kind, 'tilejson')
       assert.equal(ask(`/${layer}@2024.json`).kind, 'tilejson')
@@ -128,19 +159,34 @@ describe('the router', () => {
 
   it('only reads', () => {
     for (const method of ['PUT', 'POST', 'DELETE', 'PATCH', 'COPY', 'TRACE', 'get', '', undefined]) {
-      for (const target of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js', '/wmts', '/health', '/nowhere/at/all']) assert.equal(refusal(target, /** @type {any} */ (method ?? null)), 'READ_ONLY', `${method} ${target}`)
+      for (const target of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js', '/wmts', '/health', '/nowhere/at/all']) {
+        assert.equal(refusal(target, /** @type {any} */ (method ?? null)), 'READ_ONLY', `${method} ${target}`)
+      }
     }
   })
 
   it('says what was wrong', () => {
     const wrong = {
-      BAD_LAYER: ['/Osm/1/0/0.png', '/osm@/1/0/0.png', '/@2024/1/0/0.png', `/${'a'.repeat(64)}/1/0/0.png`, '/o.sm/1/0/0.png', '/ösm/1/0/0.png', '/_users/1/0/0.png', '/-a.json', '/../1/0/0.png', '/%2e%2e/1/0/0.png', '/osm%2F..%2Fx/1/0/0.png', '/osm:1:0:0/1/0/0.png'],
-      BAD_TIME: ['/osm@24/1/0/0.png', '/osm@2024-13/1/0/0.png', '/osm@2024-02-30/1/0/0.png', '/osm@2023-02-29.json', '/osm@2024-03-01T24/1/0/0.png', '/osm@now/1/0/0.png', '/osm@2024@2024/1/0/0.png', '/osm@..%2F..%2F_users/1/0/0.png', '/osm@2024-03-01T12:00+02:00/1/0/0.png', '/osm@2024-03-01T12:00:00.5Z/1/0/0.png', '/osm@2024-/1/0/0.png'],
-      BAD_TILE: ['/osm/1/2/0.png', '/osm/31/0/0.png', '/osm/1/0/0', '/osm/1/0/0.', '/osm/1/0/.png', '/osm/1/0/0.PNG', '/osm/1/0/0.toolong', '/osm/1/0/0.png.png', '/osm/01/0/0.png', '/osm/1/-1/0.png', '/osm/1/0/+0.png', '/osm/1e0/0/0.png', '/osm/1/0/..%2F0.png', '/osm/%D9%A1/0/0.png', '/tms/1.0.0/osm/1/0/2.png', '/osm/99999999999/0/0.png'],
-      BAD_ADDRESS: ['/%', '/%zz/1/0/0.png', '/%c3%28/1/0/0.png', '/%ff', '/osm%00/1/0/0.png', '/osm/1/0/0.png%00', '/a%0d%0aSet-Cookie:x', '/osm\\1\\0\\0.png', '/..%5c..%5cetc', `/${'a/'.repeat(1001)}`, '*', 'osm/1/0/0.png', 'ftp://x/osm/1/0/0.png', 'x:1'],
-      BAD_ZOOM: ['/osm/times.json?z=31', '/osm/times.json?z=', '/osm/times.json?z=-1', '/osm/times.json?z=1.5', '/osm/times.json?z=01', '/osm/times.json?bbox=1,2,3,4'],
-      BAD_BBOX: ['/osm/times.json?bbox=1,2,3&z=1', '/osm/times.json?bbox=&z=1', '/osm/times.json?bbox=1,2,3,x&z=1', '/osm/times.json?bbox=1,5,3,4&z=1', '/osm/times.json?bbox=181,2,3,4&z=1', '/osm/times.json?bbox=1,2,3,NaN&z=1'],
-      NOT_FOUND: ['/osm/1', '/osm/1/0', '/osm/1/0/0/0.png', '/..', '/.', '/.couchapprc', '/_all_docs', '/a%2Fb', '/osm/TIMES.json', '/tms/1.0.0/osm/0/0/0.png/x', '/wmts2/x/y/z/a/b']
+      BAD_LAYER: ['/Osm/1/0/0.png', '/osm@/1/0/0.png', '/@2024/1/0/0.png',
+        `/${'a'.repeat(64)}/1/0/0.png`, '/o.sm/1/0/0.png', '/ösm/1/0/0.png', '/_users/1/0/0.png',
+        '/-a.json', '/../1/0/0.png', '/%2e%2e/1/0/0.png', '/osm%2F..%2Fx/1/0/0.png', '/osm:1:0:0/1/0/0.png'],
+      BAD_TIME: ['/osm@24/1/0/0.png', '/osm@2024-13/1/0/0.png', '/osm@2024-02-30/1/0/0.png',
+        '/osm@2023-02-29.json', '/osm@2024-03-01T24/1/0/0.png', '/osm@now/1/0/0.png',
+        '/osm@2024@2024/1/0/0.png', '/osm@..%2F..%2F_users/1/0/0.png',
+        '/osm@2024-03-01T12:00+02:00/1/0/0.png', '/osm@2024-03-01T12:00:00.5Z/1/0/0.png', '/osm@2024-/1/0/0.png'],
+      BAD_TILE: ['/osm/1/2/0.png', '/osm/31/0/0.png', '/osm/1/0/0',
+        '/osm/1/0/0.', '/osm/1/0/.png', '/osm/1/0/0.PNG', '/osm/1/0/0.toolong',
+        '/osm/1/0/0.png.png', '/osm/01/0/0.png', '/osm/1/-1/0.png', '/osm/1/0/+0.png', '/osm/1e0/0/0.png',
+        '/osm/1/0/..%2F0.png', '/osm/%D9%A1/0/0.png', '/tms/1.0.0/osm/1/0/2.png', '/osm/99999999999/0/0.png'],
+      BAD_ADDRESS: ['/%', '/%zz/1/0/0.png', '/%c3%28/1/0/0.png', '/%ff',
+        '/osm%00/1/0/0.png', '/osm/1/0/0.png%00', '/a%0d%0aSet-Cookie:x', '/osm\\1\\0\\0.png',
+        '/..%5c..%5cetc', `/${'a/'.repeat(1001)}`, '*', 'osm/1/0/0.png', 'ftp://x/osm/1/0/0.png', 'x:1'],
+      BAD_ZOOM: ['/osm/times.json?z=31', '/osm/times.json?z=', '/osm/times.json?z=-1',
+        '/osm/times.json?z=1.5', '/osm/times.json?z=01', '/osm/times.json?bbox=1,2,3,4'],
+      BAD_BBOX: ['/osm/times.json?bbox=1,2,3&z=1', '/osm/times.json?bbox=&z=1', '/osm/times.json?bbox=1,2,3,x&z=1',
+        '/osm/times.json?bbox=1,5,3,4&z=1', '/osm/times.json?bbox=181,2,3,4&z=1', '/osm/times.json?bbox=1,2,3,NaN&z=1'],
+      NOT_FOUND: ['/osm/1', '/osm/1/0', '/osm/1/0/0/0.png', '/..', '/.',
+        '/.couchapprc', '/_all_docs', '/a%2Fb', '/osm/TIMES.json', '/tms/1.0.0/osm/0/0/0.png/x', '/wmts2/x/y/z/a/b']
     }
     for (const [code, targets] of Object.entries(wrong)) {
       for (const target of targets) assert.equal(refusal(target), code, target)
@@ -149,18 +195,24 @@ describe('the router', () => {
 
   it('answers every text there is with a question or a refusal, and never repeats the text unescaped', () => {
     const part = fc.oneof(
-      fc.constantFrom('', '.', '..', 'osm', 'osm@2024', 'db', 'tms', '1.0.0', 'wmts', 'quadkey', 'times.json', 'osm.json', '0', '1', '30', '0.png', '0.json', '%2e%2e', '%00', '%', '\\', '__proto__', 'constructor', '?', '#', ' ', '\u0000', 'http:'),
+      fc.constantFrom('', '.', '..', 'osm', 'osm@2024', 'db', 'tms',
+        '1.0.0', 'wmts', 'quadkey', 'times.json', 'osm.json', '0', '1', '30',
+        '0.png', '0.json', '%2e%2e', '%00', '%', '\\', '__proto__', 'constructor', '?', '#', ' ', '\u0000', 'http:'),
       fc.string({ maxLength: 8, unit: 'binary' }),
       fc.string({ maxLength: 8, unit: 'binary' }).map(text => encodeURIComponent(text.toWellFormed()))
     )
-    fc.assert(fc.property(fc.array(part, { maxLength: 9 }), fc.constantFrom('/', '', '//', 'http://h'), fc.constantFrom('GET', 'HEAD', 'POST'), (parts, start, method) => {
+    fc.assert(fc.property(fc.array(part, {
+      maxLength: 9
+    }), fc.constantFrom('/', '', '//', 'http://h'), fc.constantFrom('GET', 'HEAD', 'POST'), (parts, start, method) => {
       const target = start + parts.join('/')
       let asked
       try {
         asked = parseRequest(method, target)
       } catch (error) {
-        assert.ok(error instanceof TilecouchError && error.status >= 400 && error.status < 500, `${JSON.stringify(target)}: ${error.stack}`)
-        assert.ok([...error.message].every(letter => letter >= ' '), `${JSON.stringify(target)}: ${JSON.stringify(error.message)}`)
+        assert.ok(error instanceof TilecouchError && error.status >= 400 && error.status < 500,
+          `${JSON.stringify(target)}: ${error.stack}`)
+        assert.ok([...error.message].every(letter => letter >= ' '),
+          `${JSON.stringify(target)}: ${JSON.stringify(error.message)}`)
         return
       }
       if ('layer' in asked) assert.ok(isLayer(asked.layer))
@@ -185,23 +237,33 @@ describe('the router and the rewrites of CouchDB', () => {
       assert.deepEqual(JSON.parse(theirs.query.endkey), [layer, z, x, y], target)
       const prefix = JSON.parse(theirs.query.startkey)[4].slice(0, -1)
       assert.ok(endOf(time).startsWith(prefix) && `${time}Z`.startsWith(prefix), `${target}: ${prefix}`)
-    } else if (kind === 'versions') assert.deepEqual([theirs.path, JSON.parse(theirs.query.startkey)], ['_list/versions/versions/by_tile', [layer, z, x, y]])
+    } else if (kind === 'versions') assert.deepEqual([theirs.path, JSON.parse(theirs.query.startkey)],
+      ['_list/versions/versions/by_tile', [layer, z, x, y]])
     else if (kind === 'tilejson') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
-    else if (kind === 'style' && asked.file) assert.equal(theirs.path, `../../style:${layer}@${time}/${asked.file.split('/').map(encodeURIComponent).join('/')}`)
-    else if (kind === 'style') assert.deepEqual([theirs.query.reference, theirs.query.theme], [time === undefined ? layer : `${layer}@${time}`, asked.theme ?? ''])
+    else if (kind === 'style' && asked.file) assert.equal(theirs.path,
+      `../../style:${layer}@${time}/${asked.file.split('/').map(encodeURIComponent).join('/')}`)
+    else if (kind === 'style') assert.deepEqual([theirs.query.reference, theirs.query.theme],
+      [time === undefined ? layer : `${layer}@${time}`, asked.theme ?? ''])
     else if (kind === 'qgis') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
     else if (kind === 'times') assert.equal(theirs.query.layer, layer)
     else if (kind === 'db') assert.match(theirs.path, /^\.\.\/\.\.\//, target) // no layer can be reached by this name
     else assert.fail(`${target}: ${kind}`)
   }
 
-  const layer = fc.oneof(fc.constantFrom('osm', 'a', 'layer', 'edition', 'tms', 'db', 'wmts', 'quadkey', 'health', 'metrics', 'OSM', 'o.m', '_x', '-x', 'a'.repeat(63), 'a'.repeat(64)), fc.stringMatching(/^[a-z0-9_-]{1,6}$/))
+  const layer = fc.oneof(fc.constantFrom('osm', 'a', 'layer', 'edition', 'tms', 'db', 'wmts', 'quadkey', 'health',
+    'metrics', 'OSM', 'o.m', '_x', '-x', 'a'.repeat(63), 'a'.repeat(64)), fc.stringMatching(/^[a-z0-9_-]{1,6}$/))
   const time = fc.oneof(
-    fc.constantFrom('2024', '2024-02-29', '2023-02-29', '1900-02-29', '2000-02-29', '2024-04-31', '2024-00', '2024-13', '2024-01-00', '2024-03-01T12', '2024-03-01T12Z', '2024-03-01T12:30', '2024-03-01T12:30:59Z', '2024-03-01T12:60', '2024-03-01T24:00', '2024Z', '2024-03Z', '2024-03-01Z', 'now', '2024-3', ' 2024', '20240301'),
-    fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true }).chain(date => fc.constantFrom(4, 7, 10, 13, 16, 19, 20).map(length => length === 20 ? `${date.toISOString().slice(0, 19)}Z` : date.toISOString().slice(0, length)))
+    fc.constantFrom('2024', '2024-02-29', '2023-02-29', '1900-02-29',
+      '2000-02-29', '2024-04-31', '2024-00', '2024-13', '2024-01-00',
+      '2024-03-01T12', '2024-03-01T12Z', '2024-03-01T12:30', '2024-03-01T12:30:59Z',
+      '2024-03-01T12:60', '2024-03-01T24:00', '2024Z', '2024-03Z', '2024-03-01Z', 'now', '2024-3', ' 2024', '20240301'),
+    fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+      .chain(date => fc.constantFrom(4, 7, 10, 13, 16, 19, 20)
+        .map(length => length === 20 ? `${date.toISOString().slice(0, 19)}Z` : date.toISOString().slice(0, length)))
   )
   const reference = fc.oneof(layer, fc.tuple(layer, time).map(both => both.join('@')))
-  const number = fc.oneof(fc.nat(40).map(String), fc.constantFrom('00', '01', '-1', '1e1', '1.5', 'a', String(2 ** 30 - 1), String(2 ** 30), '12345678901'))
+  const number = fc.oneof(fc.nat(40).map(String),
+    fc.constantFrom('00', '01', '-1', '1e1', '1.5', 'a', String(2 ** 30 - 1), String(2 ** 30), '12345678901'))
   const ext = fc.constantFrom('.png', '.json', '.pbf', '.jpeg', '.x', '.toolong', '.PNG', '', '.png.png')
   const slash = fc.constantFrom('/', '/', '/', '//')
 
@@ -213,27 +275,36 @@ describe('the router and the rewrites of CouchDB', () => {
   })
 
   it('make the same of TileJSON and layer files', () => {
-    fc.assert(fc.property(reference, fc.constantFrom('json', 'qlr'), (ref, end) => compare(`/${ref}.${end}`)), { numRuns: 2000 })
+    fc.assert(fc.property(reference, fc.constantFrom('json', 'qlr'), (ref, end) => compare(`/${ref}.${end}`)),
+      { numRuns: 2000 })
   })
 
   it('make the same of styles and their files', () => {
-    const parts = fc.array(fc.constantFrom('sprite.json', 'sprite@2x.png', 'sprite.gif', 'glyphs', 'Noto%20Sans', 'A,B', '0-255.pbf', 'style.json', '1'), { minLength: 1, maxLength: 3 })
-    fc.assert(fc.property(reference, fc.constantFrom('', '?theme=dark', '?theme='), (ref, query) => compare(`/${ref}/style.json${query}`)), { numRuns: 1000 })
+    const parts = fc.array(fc.constantFrom('sprite.json', 'sprite@2x.png',
+      'sprite.gif', 'glyphs', 'Noto%20Sans', 'A,B', '0-255.pbf', 'style.json', '1'), { minLength: 1, maxLength: 3 })
+    fc.assert(fc.property(reference, fc.constantFrom('', '?theme=dark', '?theme='),
+      (ref, query) => compare(`/${ref}/style.json${query}`)), { numRuns: 1000 })
     fc.assert(fc.property(reference, parts, (ref, some) => {
       if (some.length !== 2) compare(`/styles/${ref}/${some.join('/')}`)
     }), { numRuns: 2000 })
   })
 
   it('make the same of the times of a view', () => {
-    const value = fc.oneof(fc.constantFrom('', '0', '-180', '180', '181', '-90', '90', '91', 'x', ' 1', '1e1', 'Infinity', '0x10'), fc.double({ min: -190, max: 190, noNaN: true }).map(String))
-    const box = fc.oneof(fc.array(value, { minLength: 3, maxLength: 5 }).map(parts => parts.join()), fc.constantFrom(undefined, ''))
+    const value = fc.oneof(fc.constantFrom('', '0', '-180', '180', '181', '-90',
+      '90', '91', 'x', ' 1', '1e1', 'Infinity', '0x10'), fc.double({ min: -190, max: 190, noNaN: true }).map(String))
+    const box = fc.oneof(fc.array(value, { minLength: 3, maxLength: 5 }).map(parts => parts.join()),
+      fc.constantFrom(undefined, ''))
     fc.assert(fc.property(reference, box, fc.option(number, { nil: undefined }), (ref, bbox, z) => {
-      compare(`/${ref}/times.json?${new URLSearchParams({ ...(bbox !== undefined && { bbox }), ...(z !== undefined && { z }) })}`)
+      compare(
+        `/${ref}/times.json?${new URLSearchParams({ ...(bbox !== undefined && { bbox }), ...(z !== undefined && { z }) })}`
+      )
     }), { numRuns: 4000 })
   })
 
   it('make the same of paths that lead nowhere', () => {
-    const part = fc.constantFrom('osm', 'osm@2024', 'osm@x', 'Osm', '1', '0', '0.png', 'times.json', 'tms', '1.0.0', '..', '_users')
-    fc.assert(fc.property(fc.array(part, { minLength: 2, maxLength: 7 }), parts => compare(`/${parts.join('/')}`)), { numRuns: 2000 })
+    const part = fc.constantFrom('osm', 'osm@2024', 'osm@x', 'Osm',
+      '1', '0', '0.png', 'times.json', 'tms', '1.0.0', '..', '_users')
+    fc.assert(fc.property(fc.array(part, { minLength: 2, maxLength: 7 }), parts => compare(`/${parts.join('/')}`)),
+      { numRuns: 2000 })
   })
 })

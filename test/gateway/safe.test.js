@@ -1,4 +1,5 @@
-// Nothing that a store holds can act as a page of the gateway: no tile of another type, and no answer that a browser may take for a page.
+// Nothing that a store holds can act as a page of the gateway: no tile of another type, and no answer that a browser
+// may take for a page.
 import assert from 'node:assert/strict'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { onEachStore, request } from '../support/backends.js'
@@ -7,7 +8,8 @@ import { useGateway } from './support/stand.js'
 import { ask, post, speak } from './support/wire.js'
 
 const PAGE = '<script>document.title = "here I am"</script>'
-const TYPES = ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/xml', 'application/javascript', 'image/png; x="', 'TEXT/HTML']
+const TYPES = ['text/html', 'image/svg+xml', 'application/xhtml+xml',
+  'text/xml', 'application/javascript', 'image/png; x="', 'TEXT/HTML']
 
 onEachStore('a store without a validation function', backend => {
   const own = useGateway(backend, { options: { opsPort: 0 } })
@@ -15,14 +17,23 @@ onEachStore('a store without a validation function', backend => {
 
   before(async () => {
     const { store, url } = own
-    const put = (path, value, method = 'PUT') => request(`${url}/${path}`, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) })
+    const put = (path, value, method = 'PUT') => request(`${url}/${path}`,
+      { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) })
     const { validate_doc_update: gone, ...design } = await (await request(`${url}/_design/tiles`)).json()
     assert.equal((await put('_design/tiles', design)).status, 201)
     await store.defineLayer('osm', { name: 'OSM', format: 'png', minzoom: 4, maxzoom: 4 })
     await store.write([{ layer: 'osm', z: 4, x: 15, y: 0, time: '2023-01-01T00:00:00Z', bytes: png(1) }])
-    const tile = (id, type, data) => ({ _id: id, type: 'tile', layer: 'osm', z: 4, x: +id.split(':')[2], y: 0, time: id.split('@')[1] ?? '2024-01-01T00:00:00Z', current: !id.includes('@'), _attachments: { tile: { content_type: type, data: Buffer.from(data).toString('base64') } } })
+    const tile = (id, type, data) => (
+      {
+        _id: id, type: 'tile', layer: 'osm', z: 4, x: +id.split(':')[2],
+        y: 0, time: id.split('@')[1] ?? '2024-01-01T00:00:00Z', current: !id.includes('@'),
+        _attachments: { tile: { content_type: type, data: Buffer.from(data).toString('base64') } }
+      }
+    )
     const docs = [
-      ...TYPES.flatMap((type, x) => [tile(`osm:4:${x}:0`, type, PAGE), tile(`osm:4:${x}:0@2023-01-01T00:00:00Z`, type, PAGE)]),
+      ...TYPES.flatMap(
+        (type, x) => [tile(`osm:4:${x}:0`, type, PAGE), tile(`osm:4:${x}:0@2023-01-01T00:00:00Z`, type, PAGE)]
+      ),
       tile('osm:4:10:0', 'image/png', PAGE),
       tile('osm:4:11:0', 'text/html', png(7))
     ]
@@ -31,34 +42,52 @@ onEachStore('a store without a validation function', backend => {
 
   it('makes the gateway answer with tiles alone, whatever the type of a document says', async () => {
     for (const [x, type] of TYPES.entries()) {
-      for (const path of [`/osm/4/${x}/0.png`, `/osm/4/${x}/0.html`, `/osm@2023/4/${x}/0.png`, `/osm@2024-06/4/${x}/0.png`, `/tms/1.0.0/osm/4/${x}/15.png`, `/wmts/osm/default/GoogleMapsCompatible/4/0/${x}.png`]) {
+      for (
+        const path of [`/osm/4/${x}/0.png`, `/osm/4/${x}/0.html`, `/osm@2023/4/${x}/0.png`, `/osm@2024-06/4/${x}/0.png`,
+          `/tms/1.0.0/osm/4/${x}/15.png`, `/wmts/osm/default/GoogleMapsCompatible/4/0/${x}.png`]
+      ) {
         for (let turn = 0; turn < 2; turn++) { // from the store and from memory
           const { status, headers, json } = await get(path)
-          assert.deepEqual([status, json.error, headers['content-type']], [422, 'UNKNOWN_IMAGE', 'application/json'], `${path} ${type}`)
+          assert.deepEqual([status, json.error, headers['content-type']],
+            [422, 'UNKNOWN_IMAGE', 'application/json'], `${path} ${type}`)
         }
       }
       assert.equal((await get(`/osm/4/${x}/0.png`, { method: 'HEAD' })).status, 422)
       assert.equal((await get(`/osm/4/${x}/0.png`, { headers: { 'if-none-match': '*' } })).status, 422)
     }
     const named = await get('/osm/4/10/0.png')
-    assert.deepEqual([named.status, named.headers['content-type'], named.headers['x-content-type-options'], named.headers['content-security-policy']], [200, 'image/png', 'nosniff', 'sandbox'], 'which browsers take for a broken image')
+    assert.deepEqual(
+      [named.status, named.headers['content-type'], named.headers['x-content-type-options'], named.headers[
+        'content-security-policy'
+      ]], [200, 'image/png', 'nosniff', 'sandbox'], 'which browsers take for a broken image'
+    )
     const image = await get('/osm/4/11/0.png')
-    assert.deepEqual([image.status, image.headers['content-type'], image.body], [200, 'image/png', png(7)], 'the bytes say what it is')
+    assert.deepEqual([image.status, image.headers['content-type'], image.body],
+      [200, 'image/png', png(7)], 'the bytes say what it is')
   })
 
   it('has every answer say that it is no page and what type it is', async () => {
     const { rev } = (await get('/osm/4/15/0.json')).json.versions?.[0] ?? {}
     const { _rev } = (await get('/db/osm:4:0:0')).json
     const paths = [
-      '/osm/4/15/0.png', '/osm/4/14/0.png', '/osm/4/0/0.png', '/osm@2023/4/15/0.png', '/osm.json', '/osm/4/15/0.json', '/osm/times.json', '/no/4/0/0.png', '/Osm/1/0/0.png', '/%ff', '/no-such-file.js', '/metrics', '/health',
-      '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=x', '/wmts/osm/default/GoogleMapsCompatible/4/0/15.png', '/db', '/db/osm:4:15:0', '/db/osm:4:0:0/tile', `/db/osm:4:0:0/tile?rev=${_rev}`, '/db/nothing', '/db/_all_docs?limit=1', '/db/_find',
+      '/osm/4/15/0.png', '/osm/4/14/0.png', '/osm/4/0/0.png', '/osm@2023/4/15/0.png', '/osm.json', '/osm/4/15/0.json',
+      '/osm/times.json', '/no/4/0/0.png', '/Osm/1/0/0.png', '/%ff', '/no-such-file.js', '/metrics', '/health',
+      '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=x', '/wmts/osm/default/GoogleMapsCompatible/4/0/15.png',
+      '/db', '/db/osm:4:15:0', '/db/osm:4:0:0/tile', `/db/osm:4:0:0/tile?rev=${_rev}`,
+      '/db/nothing', '/db/_all_docs?limit=1', '/db/_find',
       ...(rev ? [`/db/osm:4:15:0/tile?rev=${rev}`] : [])
     ]
-    const check = (answer, name, policy = 'sandbox') => assert.deepEqual([answer.headers['x-content-type-options'], answer.headers['content-security-policy']], ['nosniff', policy], `${name}: ${answer.status}`)
+    const check = (answer, name, policy = 'sandbox') => assert.deepEqual([
+      answer.headers['x-content-type-options'], answer.headers['content-security-policy']
+    ], ['nosniff', policy], `${name}: ${answer.status}`)
     for (const path of paths) {
-      for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'POST']) check(await get(path, { method }), `${method} ${path}`)
+      for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'POST']) {
+        check(await get(path, { method }), `${method} ${path}`)
+      }
       const { headers, status } = await get(path)
-      if (status === 200 && headers.etag) check(await get(path, { headers: { 'if-none-match': headers.etag } }), `304 ${path}`)
+      if (status === 200 && headers.etag) {
+        check(await get(path, { headers: { 'if-none-match': headers.etag } }), `304 ${path}`)
+      }
     }
     check(await post(own.gateway.url, '/db/_all_docs', { keys: ['osm:4:0:0'] }), 'POST')
     for (const path of ['/', '/tilecouch.js', '/leaflet.css']) check(await get(path), path, VIEWER_CSP)

@@ -30,7 +30,9 @@ onEachStore('tilecouch serve', backend => {
     options: null,
     async fill (store) {
       await store.defineLayer('osm', { name: 'OSM', format: 'png' })
-      for (const [time, seed] of [[T1, 1], [T2, 2]]) await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time, bytes: png(seed) }])
+      for (const [time, seed] of [[T1, 1], [T2, 2]]) {
+        await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time, bytes: png(seed) }])
+      }
       await store.putEdition('osm', T1, { title: 'First' })
     }
   })
@@ -57,7 +59,8 @@ onEachStore('tilecouch serve', backend => {
     const metrics = parseMetrics(await (await fetch(address('Metrics'))).text())
     const sum = name => metrics.get(name).samples.reduce((total, { value }) => total + value, 0)
     assert.ok(sum('tilecouch_cache_bytes') > png(2).length)
-    assert.ok(sum('tilecouch_store_reads_total') >= sum('tilecouch_store_batches_total') && sum('tilecouch_store_batches_total') > 0)
+    assert.ok(sum('tilecouch_store_reads_total') >= sum('tilecouch_store_batches_total') &&
+      sum('tilecouch_store_batches_total') > 0)
     assert.deepEqual([sum('tilecouch_cache_limit_bytes'), metrics.has('tilecouch_follower_up')], [256e6, true])
   })
 
@@ -66,7 +69,8 @@ onEachStore('tilecouch serve', backend => {
     const text = await serving.ready()
     assert.doesNotMatch(text, /Metrics/)
     const [base] = /http:\S+/.exec(text) ?? []
-    assert.deepEqual([(await fetch(new URL('/metrics', base))).status, (await fetch(new URL('/health', base))).status], [404, 200])
+    assert.deepEqual([(await fetch(new URL('/metrics', base))).status, (await fetch(new URL('/health', base))).status],
+      [404, 200])
   })
 
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
@@ -84,13 +88,15 @@ onEachStore('tilecouch serve', backend => {
   }).timeout(SLOW)
 
   it('serves with several workers, counts as one, and ends as one', async () => {
-    const serving = start(['--db', own.url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true'], { group: true })
+    const serving = start(['--db', own.url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true'],
+      { group: true })
     const { tiles, metrics, health, workers } = await serving.ready()
     assert.equal(workers, 2)
     const tile = tiles.replace('{z}/{x}/{y}', '3/1/2')
     const tags = new Set()
     let asked = 0
-    const workersThatAnswered = () => new Set(serving.log().filter(({ msg }) => msg === 'request').map(({ worker }) => worker))
+    const workersThatAnswered =
+      () => new Set(serving.log().filter(({ msg }) => msg === 'request').map(({ worker }) => worker))
     await until(async () => {
       const answer = await fetch(tile, { headers: { connection: 'close' } })
       asked++
@@ -100,7 +106,8 @@ onEachStore('tilecouch serve', backend => {
     })
     assert.equal(tags.size, 1)
     const samples = parseMetrics(await (await fetch(metrics)).text()).get('tilecouch_requests_total').samples
-    assert.equal(samples.filter(({ labels }) => labels.layer === 'osm').reduce((sum, { value }) => sum + value, 0), asked)
+    assert.equal(samples.filter(({ labels }) => labels.layer === 'osm').reduce((sum, { value }) => sum + value, 0),
+      asked)
     const { status, ...state } = /** @type {any} */ (await (await fetch(health)).json())
     assert.deepEqual([status, state.workers], ['ok', { ready: 2, wanted: 2 }])
     // Ctrl-C in a shell goes to all of them
@@ -130,14 +137,17 @@ onEachStore('tilecouch serve', backend => {
     it('shows the password of its CouchDB nowhere, however much it logs', async () => {
       const { username, password } = new URL(own.url)
       const named = start(['--db', own.url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true'])
-      const fromEnvironment = start(['--json', '--set', 'logLevel=trace'], { env: { COUCHDB_URL: own.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      const fromEnvironment = start(['--json', '--set', 'logLevel=trace'],
+        { env: { COUCHDB_URL: own.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
       for (const serving of [named, fromEnvironment]) {
         const { tiles } = await serving.ready()
         assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)
         await serving.stop()
         assert.ok(serving.err.length > 0)
         for (const text of [serving.out, serving.err]) {
-          for (const secret of [`:${password}@`, btoa(`${username}:${password}`)]) assert.ok(!text.includes(secret), text)
+          for (const secret of [`:${password}@`, btoa(`${username}:${password}`)]) {
+            assert.ok(!text.includes(secret), text)
+          }
         }
       }
     }).timeout(SLOW)
@@ -164,9 +174,20 @@ describe('tilecouch serve', () => {
   }).timeout(SLOW)
 
   it('takes its options from the file and the environment, and warns of secrets that everybody may read', async () => {
-    const config = path.join(folder.write({ 'g.json': JSON.stringify({ data: path.join(folder.dir, 'data'), viewer: false, upstreamHeaders: { 'a.example': { 'X-Key': 'hunter2hunter2' } } }) }), 'g.json')
+    const config = path.join(
+      folder.write(
+        {
+          'g.json': JSON.stringify(
+            { data: path.join(folder.dir, 'data'), viewer: false, upstreamHeaders: {
+              'a.example': { 'X-Key': 'hunter2hunter2' }
+            } }
+          )
+        }
+      ), 'g.json'
+    )
     chmodSync(config, 0o644)
-    const serving = start(['--json'], { env: { TILECOUCH_CONFIG: config, TILECOUCH_PUBLIC_URL: 'https://maps.example.org/x', TILECOUCH_MEMROY: '1' } })
+    const serving = start(['--json'],
+      { env: { TILECOUCH_CONFIG: config, TILECOUCH_PUBLIC_URL: 'https://maps.example.org/x', TILECOUCH_MEMROY: '1' } })
     const value = await serving.ready()
     assert.equal(value.tiles, 'https://maps.example.org/x/LAYER/{z}/{x}/{y}.png')
     assert.equal((await fetch(`http://127.0.0.1:${value.port}/`)).status, 404)
@@ -179,7 +200,8 @@ describe('tilecouch serve', () => {
   })
 
   for (const workers of ['1', '2']) {
-    it(`ends with 1 and says why when it cannot start with ${workers === '1' ? 'one process' : 'several'}`, async () => {
+    it(`ends with 1 and says why when it cannot start with ${workers === '1' ? 'one process' : 'several'}`,
+      async () => {
       const { port, close } = await startServer(() => {})
       const taken = start(['--data', path.join(folder.dir, 'data'), '--port', String(port), '--workers', workers])
       assert.equal(await taken.ended, 1)

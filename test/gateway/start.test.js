@@ -25,10 +25,14 @@ onEachStore('a gateway', backend => {
     await request(foreign, { method: 'PUT' })
     await request(`${foreign}/invoice`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } })
     const wrong = [
-      [{ db: foreign }, 'NOT_A_STORE'], [{ db: await backend.database() }, 'DATABASE_NOT_FOUND'], [{ db: 'no/such:environment' }, 'BAD_DATABASE'], [{}, 'BAD_OPTION'],
-      [{ db: own.url, cors: 'everybody' }, 'BAD_OPTION'], [{ db: own.url, port: 99999 }, 'BAD_OPTION'], [{ db: own.url, host: '203.0.113.1' }, 'BAD_OPTION'], [{ db: own.url, colour: 'red' }, 'BAD_OPTION']
+      [{ db: foreign }, 'NOT_A_STORE'], [{ db: await backend.database() }, 'DATABASE_NOT_FOUND'],
+      [{ db: 'no/such:environment' }, 'BAD_DATABASE'], [{}, 'BAD_OPTION'],
+      [{ db: own.url, cors: 'everybody' }, 'BAD_OPTION'], [{ db: own.url, port: 99999 }, 'BAD_OPTION'],
+      [{ db: own.url, host: '203.0.113.1' }, 'BAD_OPTION'], [{ db: own.url, colour: 'red' }, 'BAD_OPTION']
     ]
-    for (const [options, code] of wrong) await assert.rejects(startGateway({ port: 0, logLevel: 'silent', ...options }), { code }, JSON.stringify(options))
+    for (const [options, code] of wrong) {
+      await assert.rejects(startGateway({ port: 0, logLevel: 'silent', ...options }), { code }, JSON.stringify(options))
+    }
   })
 
   it('does not start on a port that is taken, and leaves nothing behind then', async () => {
@@ -46,9 +50,13 @@ onEachStore('a gateway', backend => {
   it('ends feeds at once and answers everything else, when it ends under load', async function () {
     this.timeout(60000)
     const side = 8
-    await own.store.write(square({ layer: 'osm', time: '2024-03-01T00:00:00Z', z: 5, side, seed: (x, y) => x * side + y }))
+    await own.store.write(
+      square({ layer: 'osm', time: '2024-03-01T00:00:00Z', z: 5, side, seed: (x, y) => x * side + y })
+    )
     const gateway = await openGateway(own.url, { memory: 20000 }) // so that most must come from the store
-    const feed = ask(gateway.url, '/db/_changes?feed=continuous&heartbeat=5000&since=now', { agent: false }).catch(() => {}) // it may end before a word
+    // it may end before a word
+    const feed = ask(gateway.url, '/db/_changes?feed=continuous&heartbeat=5000&since=now', { agent: false })
+      .catch(() => {})
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
     const seen = { answers: 0, failures: /** @type {any[]} */ ([]) }
     async function client (number) {
@@ -93,17 +101,21 @@ describe('a gateway that starts before its store', () => {
     let second
     try {
       const away = await ask(gateway.url, '/osm/1/0/0.png')
-      assert.deepEqual([away.status, away.json.error, away.headers['retry-after'], away.headers['cache-control']], [503, 'UNREACHABLE', '5', 'no-store'])
+      assert.deepEqual([away.status, away.json.error, away.headers['retry-after'], away.headers['cache-control']],
+        [503, 'UNREACHABLE', '5', 'no-store'])
       assert.ok(!away.text.includes(`${port}`), 'nobody learns where the store is')
-      for (const address of ['/health', '/osm@2024/1/0/0.png', '/osm.json', '/osm/1/0/0.json', '/osm/times.json', '/db', '/db/osm:1:0:0/tile', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts/osm/default/GoogleMapsCompatible/1/0/0.png']) {
+      for (const address of ['/health', '/osm@2024/1/0/0.png', '/osm.json', '/osm/1/0/0.json', '/osm/times.json', '/db',
+        '/db/osm:1:0:0/tile', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts/osm/default/GoogleMapsCompatible/1/0/0.png']) {
         const { status, text, headers } = await ask(gateway.url, address)
         assert.deepEqual([status, headers['cache-control']], [503, 'no-store'], `${address}: ${text}`)
         assert.ok(!text.includes(`${port}`), `${address}: ${text}`)
       }
       assert.equal((await ask(gateway.url, '/Osm/1/0/0.png')).status, 400, 'what is wrong is wrong without a store')
       second = await start()
-      await until(async () => (await ask(gateway.url, '/health')).status === 200, { what: 'a green /health', timeout: 20000 })
-      await until(async () => (await ask(gateway.url, '/osm/1/0/0.png')).body.equals(png(3)), { what: 'the tile', timeout: 20000 })
+      await until(async () => (await ask(gateway.url, '/health')).status === 200,
+        { what: 'a green /health', timeout: 20000 })
+      await until(async () => (await ask(gateway.url, '/osm/1/0/0.png')).body.equals(png(3)),
+        { what: 'the tile', timeout: 20000 })
     } finally {
       await gateway.close()
       await second?.close()
@@ -166,7 +178,9 @@ describe('the end of a gateway', () => {
 
   it('cuts no request off, however many come', async function () {
     this.timeout(60000)
-    await open({ get: async id => { await new Promise(resolve => setImmediate(resolve)); return entryOf({ bytes: png(id.length) }) } })
+    await open({ get: async id => {
+      await new Promise(resolve => setImmediate(resolve)); return entryOf({ bytes: png(id.length) })
+    } })
     const agent = new Agent({ keepAlive: true, maxSockets: 60 })
     const outcomes = { answered: 0, refused: 0 }
     const failures = []
@@ -199,10 +213,16 @@ describe('the end of a gateway', () => {
 describe('a thousand clients that keep their connections', () => {
   it('are all answered, with the right tile, again and again', async function () {
     this.timeout(60000)
-    await open({ kept: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`osm:3:${at >> 3}:${at & 7}`, entryOf({ bytes: png(at) })])) })
+    await open(
+      { kept: Object.fromEntries(
+        Array.from({ length: 64 }, (_, at) => [`osm:3:${at >> 3}:${at & 7}`, entryOf({ bytes: png(at) })])
+      ) }
+    )
     const agent = new Agent({ keepAlive: true, maxSockets: 1000 })
     for (let round = 0; round < 3; round++) {
-      const answers = await Promise.all(Array.from({ length: 1000 }, (_, at) => ask(front.url, `/osm/3/${(at & 63) >> 3}/${at & 7}.png`, { agent })))
+      const answers = await Promise.all(
+        Array.from({ length: 1000 }, (_, at) => ask(front.url, `/osm/3/${(at & 63) >> 3}/${at & 7}.png`, { agent }))
+      )
       answers.forEach(({ status, body }, at) => {
         assert.equal(status, 200)
         assert.ok(body.equals(png(at & 63)))

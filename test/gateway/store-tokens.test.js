@@ -16,7 +16,10 @@ const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
 /** A token as the control room makes it. */
 async function made (user, layers, more = {}) {
   const { id, secret } = newToken()
-  const doc = { _id: tokenId(id), type: 'token', title: 'For the press', hash: await hashOf(secret), layers, created: timeOf(Date.now()), user, ...more }
+  const doc = {
+    _id: tokenId(id), type: 'token', title: 'For the press', hash: await hashOf(secret),
+    layers, created: timeOf(Date.now()), user, ...more
+  }
   return { doc, id, text: tokenText(id, secret) }
 }
 
@@ -60,10 +63,12 @@ onEachStore('tokens of the store', backend => {
 
   it('are refused with a wrong secret, by their hash, and after their end', async () => {
     const { text, id, doc } = await give(['secret'])
-    for (const wrong of [tokenText(id, newToken().secret), tokenText(id, doc.hash.slice(0, 43)), `${text}A`, text.slice(0, -1), `tcs.${id}`, `tcs.constructor00.${text.slice(-43)}`]) {
+    for (const wrong of [tokenText(id, newToken().secret), tokenText(id, doc.hash.slice(0, 43)),
+      `${text}A`, text.slice(0, -1), `tcs.${id}`, `tcs.constructor00.${text.slice(-43)}`]) {
       assert.deepEqual(codeOf(await get(wrong)), [401, 'TOKEN_INVALID'], wrong)
     }
-    const ended = await give(['*'], { until: timeOf(Date.now() - 1000) }, answer => codeOf(answer)[1] === 'TOKEN_EXPIRED')
+    const ended =
+      await give(['*'], { until: timeOf(Date.now() - 1000) }, answer => codeOf(answer)[1] === 'TOKEN_EXPIRED')
     assert.deepEqual(codeOf(await get(ended.text)), [401, 'TOKEN_EXPIRED'])
     const short = await give(['secret'], { until: timeOf(Date.now() + 3000) })
     await until(() => isTold(short, 'TOKEN_EXPIRED'), { timeout: 5000 })
@@ -75,7 +80,8 @@ onEachStore('tokens of the store', backend => {
       token => change(token, { _deleted: true })
     ]) {
       const token = await give(['*'])
-      const feed = request(new URL('db/_changes?feed=continuous&heartbeat=5000&since=now', own.gateway.url).href, { headers: { authorization: `Bearer ${token.text}` } })
+      const feed = request(new URL('db/_changes?feed=continuous&heartbeat=5000&since=now', own.gateway.url).href,
+        { headers: { authorization: `Bearer ${token.text}` } })
         .then(async answer => { assert.equal(answer.status, 200); await answer.text() })
         .then(() => 'ended', error => { if (error.code === 'ERR_ASSERTION') throw error; return 'ended' })
       await own.ask('/health')
@@ -91,13 +97,20 @@ onEachStore('tokens of the store', backend => {
 
   it('that are not valid let nobody in', async () => {
     const bad = await made(user(), ['secret'])
-    await own.store.couch.request({ method: 'PUT', path: bad.doc._id, body: JSON.stringify({ ...bad.doc, hash: 'abc' }) }).catch(error => assert.equal(error.code, 'FORBIDDEN'))
+    await own.store.couch.request(
+      { method: 'PUT', path: bad.doc._id, body: JSON.stringify({ ...bad.doc, hash: 'abc' }) }
+    ).catch(error => assert.equal(error.code, 'FORBIDDEN'))
     assert.deepEqual(codeOf(await get(bad.text)), [401, 'TOKEN_INVALID'])
   })
 
   it('are shown at no address of the gateway, and are copied by no mirror', async () => {
     const { doc, text } = await give(['*'])
-    for (const path of [`/db/${doc._id}`, `/db/_all_docs?include_docs=true&keys=${encodeURIComponent(JSON.stringify([doc._id]))}`, '/db/_changes?include_docs=true']) {
+    for (
+      const path of [
+        `/db/${doc._id}`, `/db/_all_docs?include_docs=true&keys=${encodeURIComponent(JSON.stringify([doc._id]))}`,
+        '/db/_changes?include_docs=true'
+      ]
+    ) {
       assert.ok(!(await get(text, path)).text.includes(doc.hash), path)
     }
     const target = await backend.database()
@@ -123,7 +136,8 @@ withPeople('tokens of the store', start => {
       ;[url.username, url.password] = server.writer.map(encodeURIComponent)
       const { doc } = await made(server.writer[0], ['*'])
       const asWriter = await Store.open(url.href)
-      await assert.rejects(asWriter.couch.request({ method: 'PUT', path: doc._id, body: JSON.stringify(doc) }), { code: 'FORBIDDEN' })
+      await assert.rejects(asWriter.couch.request({ method: 'PUT', path: doc._id, body: JSON.stringify(doc) }),
+        { code: 'FORBIDDEN' })
       const root = decodeURIComponent(new URL(server.database).username)
       await store.couch.request({ method: 'PUT', path: doc._id, body: JSON.stringify({ ...doc, user: root }) })
       assert.equal((await store.couch.request({ path: doc._id })).user, root)

@@ -117,7 +117,8 @@ const upstream = { covers: () => true }
 function doc ({ tile = {}, ...fields } = {}) {
   const data = png(1)
   return {
-    _id: 'osm:1:0:0', _rev: '1-a', type: 'tile', layer: 'osm', time: '2021-06-01T00:00:00Z', stored: '2022-06-01T00:00:00Z',
+    _id: 'osm:1:0:0', _rev: '1-a', type: 'tile', layer: 'osm', time: '2021-06-01T00:00:00Z',
+    stored: '2022-06-01T00:00:00Z',
     _attachments: { tile: { content_type: 'image/png', digest: `md5-${md5(data)}`, data, ...tile } },
     ...fields
   }
@@ -126,24 +127,32 @@ function doc ({ tile = {}, ...fields } = {}) {
 describe('a tile in memory', () => {
   it('has what its answers need', () => {
     const { etag, lastModified, type, bytes, hit, ...entry } = entryOf(doc()).fit({ ttl: 60 }, upstream)
-    assert.deepEqual([etag, lastModified, type, bytes], [`"${md5(png(1))}"`, 'Wed, 01 Jun 2022 00:00:00 GMT', 'image/png', png(1)])
-    assert.deepEqual([entry.expires, entry.expiresAt, entry.freshUntil], ['2022-06-01T00:01:00Z', Date.UTC(2022, 5, 1, 0, 1), Date.UTC(2022, 5, 1, 0, 1)])
+    assert.deepEqual([etag, lastModified, type, bytes],
+      [`"${md5(png(1))}"`, 'Wed, 01 Jun 2022 00:00:00 GMT', 'image/png', png(1)])
+    assert.deepEqual([entry.expires, entry.expiresAt, entry.freshUntil],
+      ['2022-06-01T00:01:00Z', Date.UTC(2022, 5, 1, 0, 1), Date.UTC(2022, 5, 1, 0, 1)])
     assert.deepEqual([hit.outcome, hit.entry.bytes], ['hit', bytes])
   })
 
   it('expires by its own word before its layer’s, and not at all in the past', () => {
-    assert.equal(entryOf(doc({ expires: '2030-01-01T00:00:00Z' })).fit({ ttl: 60 }, null).expires, '2030-01-01T00:00:00Z')
+    assert.equal(entryOf(doc({ expires: '2030-01-01T00:00:00Z' })).fit({ ttl: 60 }, null).expires,
+      '2030-01-01T00:00:00Z')
     assert.equal(entryOf(doc()).fit({ ttl: 60 }, null).freshUntil, Infinity, 'nobody can be asked')
     assert.equal(entryOf(doc()).fit(undefined, null).expires, null)
-    assert.equal(entryOf(doc({ _id: 'osm:1:0:0@2021-06-01T00:00:00Z', expires: '2022-01-01T00:00:00Z' })).fit({ ttl: 60 }, upstream).expires, null)
+    assert.equal(entryOf(doc({ _id: 'osm:1:0:0@2021-06-01T00:00:00Z', expires: '2022-01-01T00:00:00Z' }))
+      .fit({ ttl: 60 }, upstream).expires, null)
   })
 
   it('of another program, or of somebody who means harm, makes headers all the same', () => {
     const strange = [
-      { time: undefined, stored: undefined }, { time: 'yesterday', stored: 7 }, { time: '9999-12-31T23:59:59Z', stored: '9999-12-31T23:59:59Z' },
-      { expires: 'never' }, { expires: 12 }, { expires: '2021-02-30T00:00:00Z' }, { stored: 'x\r\nSet-Cookie: a=b' }, { time: { a: 1 } },
-      { tile: { content_type: 'text/html\r\nSet-Cookie: a=b' } }, { tile: { content_type: undefined } }, { tile: { content_type: 'größe' } },
-      { tile: { content_type: 'x'.repeat(5000) } }, { tile: { digest: 'md5-"\r\n' } }, { tile: { digest: undefined } }, { origin: 'text' }
+      { time: undefined, stored: undefined }, { time: 'yesterday', stored: 7 },
+      { time: '9999-12-31T23:59:59Z', stored: '9999-12-31T23:59:59Z' },
+      { expires: 'never' }, { expires: 12 }, { expires: '2021-02-30T00:00:00Z' },
+      { stored: 'x\r\nSet-Cookie: a=b' }, { time: { a: 1 } },
+      { tile: { content_type: 'text/html\r\nSet-Cookie: a=b' } }, { tile: { content_type: undefined } },
+      { tile: { content_type: 'größe' } },
+      { tile: { content_type: 'x'.repeat(5000) } }, { tile: { digest: 'md5-"\r\n' } },
+      { tile: { digest: undefined } }, { origin: 'text' }
     ]
     const response = new http.ServerResponse(new http.IncomingMessage(/** @type {any} */ (null)))
     for (const fields of strange) {

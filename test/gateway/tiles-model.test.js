@@ -1,5 +1,5 @@
-// Random writers and readers against a naive model: whatever is answered, the store held it at some moment from one second
-// before the question on. Memory is small, answers are late, and the feed breaks now and then.
+// Random writers and readers against a naive model: whatever is answered, the store held it at some moment from one
+// second before the question on. Memory is small, answers are late, and the feed breaks now and then.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compose } from '../../loader/couchapp/compose.js'
@@ -18,7 +18,10 @@ const WRITERS = 3
 
 const timeOf = year => `${2000 + year}-01-01T00:00:00Z`
 
-/** One tile: everything that was said of it, and when. A statement is [year, seed], seed null when it is gone; one that changes nothing counts when something comes before it. */
+/**
+ * One tile: everything that was said of it, and when. A statement is [year, seed], seed null when it is gone; one that
+ * changes nothing counts when something comes before it.
+ */
 class History {
   constructor () {
     /** @type {{versions: [number, number | null][], from: number, to: number}[]} */
@@ -31,7 +34,8 @@ class History {
   begin (year, seed) {
     const before = this.states[this.states.length - 1]
     const older = before.versions.filter(([then]) => then < year)
-    const versions = [...older, /** @type {[number, number | null]} */ ([year, seed]), ...before.versions.filter(([then]) => then > year)]
+    const versions = [...older, /** @type {[number, number | null]} */ ([year, seed]),
+      ...before.versions.filter(([then]) => then > year)]
     this.states.push({ versions, from: performance.now(), to: Infinity })
     return () => { before.to = performance.now() }
   }
@@ -78,11 +82,14 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
     // a part of the answers comes late: what the store held when it was asked
     service.front.rule(async ({ kind, path, body }) => {
       if (kind === 'changes' || !body || next() < 0.6) return
-      const headers = { 'content-type': 'application/json', accept: path.startsWith('_bulk_get') ? 'multipart/mixed, application/json;q=0.5' : 'application/json' }
+      const headers = { 'content-type': 'application/json', accept: path.startsWith('_bulk_get')
+        ? 'multipart/mixed, application/json;q=0.5' : 'application/json' }
       const answer = await request(`${db}/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
       const bytes = Buffer.from(await answer.arrayBuffer())
       await sleep(pick(100))
-      return { status: answer.status, body: bytes, headers: { 'Content-Type': answer.headers.get('content-type') ?? '' } }
+      return {
+        status: answer.status, body: bytes, headers: { 'Content-Type': answer.headers.get('content-type') ?? '' }
+      }
     })
 
     // each writer has tiles of its own: what two write to one at once has no order that a model could know
@@ -99,7 +106,13 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
         if (tile.fills > 8) continue
         const seed = next() < 0.2 ? null : pick(40)
         const end = tile.begin(year, seed)
-        const { failed } = await store.write([{ layer: 'osm', z: 5, x, y: 0, time: timeOf(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }])
+        const {
+          failed
+        } = await store.write(
+          [{
+            layer: 'osm', z: 5, x, y: 0, time: timeOf(year), ...(seed === null ? { gone: true } : { bytes: png(seed) })
+          }]
+        )
         end()
         assert.equal(failed, 0)
         counts.writes++
@@ -113,7 +126,8 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
         const x = pick(TILES)
         const year = next() < 0.5 ? undefined : Math.max(0, tiles[x].year + 1 - pick(20))
         const started = performance.now()
-        const found = await service.tiles.get('osm', 5, x, 0, year === undefined ? undefined : timeOf(year)).catch(error => {
+        const found = await service.tiles.get('osm', 5, x, 0, year === undefined ? undefined : timeOf(year))
+          .catch(error => {
           if (error.code === 'TILE_NOT_FOUND') return null
           // an answer that was broken off, time and again: no answer is no wrong one
           if (error.code === 'UNREACHABLE' || error.code === 'BAD_ANSWER') return undefined
@@ -122,7 +136,8 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
         if (found === undefined) continue
         const allowed = tiles[x].shown(year, started - OLDEST, performance.now())
         const isAllowed = allowed.some(seed => seed === null ? found === null : found?.entry.bytes.equals(png(seed)))
-        assert.ok(isAllowed, `tile ${x} as of ${year ?? 'now'}: ${found?.outcome} ${found?.entry.time} is none of ${allowed}`)
+        assert.ok(isAllowed,
+          `tile ${x} as of ${year ?? 'now'}: ${found?.outcome} ${found?.entry.time} is none of ${allowed}`)
         counts.reads++
         if (found?.outcome === 'hit') counts.hits++
         assert.ok(service.memory.bytes <= service.memory.maxBytes)
@@ -141,7 +156,8 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
       }
     }
 
-    await Promise.all([...Array.from({ length: WRITERS }, (_, writer) => write(writer)), ...Array.from({ length: 8 }, read), breakFeed()])
+    await Promise.all([...Array.from({ length: WRITERS }, (_, writer) => write(writer)),
+      ...Array.from({ length: 8 }, read), breakFeed()])
     console.log(`      ${JSON.stringify(counts)}`)
     assert.ok(counts.reads > 50 && counts.hits > 10 && counts.writes > 5, JSON.stringify(counts))
 

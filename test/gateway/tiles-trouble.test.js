@@ -1,4 +1,5 @@
-// What the tile service does when the store is away, slow, refuses, or becomes another one, and when others write meanwhile.
+// What the tile service does when the store is away, slow, refuses, or becomes another one, and when others write
+// meanwhile.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
@@ -20,7 +21,8 @@ onEachStore('tiles in trouble', backend => {
     url = await backend.database()
     store = await Store.create(url)
     await store.defineLayer('osm', {})
-    await store.defineLayer('far', { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
+    await store.defineLayer('far',
+      { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
     await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
     service = await openService(url, { limits: { credit: 0 } }) // nothing is read ahead
   })
@@ -33,11 +35,13 @@ onEachStore('tiles in trouble', backend => {
   const get = (x, y, time, layer = 'osm') => service.tiles.get(layer, 5, x, y, time)
   const far = (x, y) => service.tiles.get('far', 4, x, y)
 
-  it('come from memory while the store is away; others fail soon; and all is well and true again when it is back', async () => {
+  it('come from memory while the store is away; others fail soon; and all is well and ' +
+    'true again when it is back', async () => {
     await Promise.all([get(0, 0), get(0, 1), get(0, 1, '2021-12')])
     const back = await service.cutOff()
     await until(() => service.tiles.following.state === 'away')
-    assert.deepEqual((await Promise.all([get(0, 0), get(0, 1, '2021-12')])).map(({ outcome }) => outcome), ['hit', 'hit'])
+    assert.deepEqual((await Promise.all([get(0, 0), get(0, 1, '2021-12')])).map(({ outcome }) => outcome),
+      ['hit', 'hit'])
     const started = performance.now()
     const [a, b] = await Promise.allSettled([get(1, 1), get(1, 2, '2022')])
     assert.deepEqual([a.reason.code, b.reason.code], ['UNREACHABLE', 'UNREACHABLE'])
@@ -63,7 +67,8 @@ onEachStore('tiles in trouble', backend => {
   })
 
   it('that are fetched while the store takes nothing are shown, kept in memory, and asked for no more', async () => {
-    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
+    service.front.rule(({ path }) => path.startsWith('_bulk_docs')
+      ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
     const first = await far(1, 1)
     assert.equal(first.outcome, 'upstream')
     assert.ok(first.entry.bytes.equals(await upstream.tile(4, 1, 1)))
@@ -81,7 +86,8 @@ onEachStore('tiles in trouble', backend => {
     await until(() => !service.tiles.peek('far', 4, 1, 2), { what: 'it to expire' })
     await store.defineLayer('far', { ttl: 3600 })
     await until(async () => (await service.layers.get('far')).ttl === 3600)
-    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
+    service.front.rule(({ path }) => path.startsWith('_bulk_docs')
+      ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
     assert.equal((await far(1, 2)).outcome, 'stale')
     await until(() => service.tiles.peek('far', 4, 1, 2), { what: 'it to hold again' })
     assert.ok((await far(1, 2)).entry.bytes.equals(await upstream.tile(4, 1, 2)))
@@ -143,13 +149,15 @@ onEachStore('tiles in trouble', backend => {
     assert.equal((await far(6, 6)).entry.rev, head.rev)
   })
 
-  it('that somebody else stored while they were fetched are not missing because the store cannot be read just then', async () => {
+  it('that somebody else stored while they were fetched are not missing because the ' +
+    'store cannot be read just then', async () => {
     const held = gate()
     upstream.behave({ wait: held.opened })
     const waiting = far(7, 6)
     await until(() => upstream.asked.length === 1)
     await store.write([{ layer: 'far', z: 4, x: 7, y: 6, time: '2100-01-01T00:00:00Z', bytes: png(67) }])
-    const well = service.front.rule(({ path }) => path.startsWith('_bulk_get?') ? { status: 500, body: '{"error":"badarg","reason":"a shard is away"}' } : undefined)
+    const well = service.front.rule(({ path }) => path.startsWith('_bulk_get?')
+      ? { status: 500, body: '{"error":"badarg","reason":"a shard is away"}' } : undefined)
     held.open()
     const { entry } = await waiting
     assert.ok(entry.bytes.equals(await upstream.tile(4, 7, 6)))
@@ -187,7 +195,9 @@ onEachStore('tiles in trouble', backend => {
     await store.destroy()
     store = await Store.create(url)
     await store.defineLayer('osm', {})
-    await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x === 0 ? undefined : 400 + x * 4 + y }))
+    await store.write(
+      square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x === 0 ? undefined : 400 + x * 4 + y })
+    )
     await until(async () => (await get(3, 3).catch(() => null))?.entry.bytes.equals(png(415)))
     await until(() => service.tiles.following.up)
     await assert.rejects(get(0, 0), { code: 'TILE_NOT_FOUND' })

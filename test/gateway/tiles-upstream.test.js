@@ -36,14 +36,19 @@ onEachStore('tiles from an upstream', backend => {
   /** A layer of its own for each test. */
   async function define ({ settings = {}, ...fields } = {}) {
     const layer = `far${layers++}`
-    await store.defineLayer(layer, { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, negative: 1, timeout: 2, ...settings }, ...fields })
+    await store.defineLayer(layer,
+      { tileSize: 64, ttl: 3600, upstream: {
+        type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, negative: 1, timeout: 2, ...settings
+      }, ...fields })
     await until(async () => await service.layers.find(layer), { what: 'the layer to be known' })
     return layer
   }
   /** Tiles that expired so many seconds ago. */
   async function stored (layer, seconds, tiles = [[0, 0]], more = {}) {
     const at = new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19) + 'Z'
-    await store.write(tiles.map(([x, y]) => ({ layer, z: 4, x, y, time: OLD, bytes: png(x * 16 + y), expires: at, ...more })))
+    await store.write(
+      tiles.map(([x, y]) => ({ layer, z: 4, x, y, time: OLD, bytes: png(x * 16 + y), expires: at, ...more }))
+    )
     await heard(service, store)
   }
   const get = (layer, x, y, options) => service.tiles.get(layer, 4, x, y, undefined, options)
@@ -57,7 +62,8 @@ onEachStore('tiles from an upstream', backend => {
     const head = await store.head(layer, 4, 1, 2)
     const { entry } = found[0]
     assert.ok(head.bytes.equals(expected))
-    assert.deepEqual([entry.rev, entry.time, entry.stored, entry.expires, entry.type], [head.rev, head.time, head.stored, head.expires, 'image/png'])
+    assert.deepEqual([entry.rev, entry.time, entry.stored, entry.expires, entry.type],
+      [head.rev, head.time, head.stored, head.expires, 'image/png'])
     assert.ok(Date.parse(entry.expires) > Date.now() + 3500e3)
     await heard(service, store)
     assert.equal(service.tiles.peek(layer, 4, 1, 2)?.entry, entry, 'our own write came back and dropped nothing')
@@ -99,13 +105,17 @@ onEachStore('tiles from an upstream', backend => {
   })
 
   it('of a metatile come from one request, whichever of them are asked for', async () => {
-    const layer = await define({ settings: { type: 'wms', url: `${upstream.url}/wms`, layers: 'map', metatile: 4, buffer: 0 } })
-    const found = await Promise.all(Array.from({ length: 16 }, (_, index) => get(layer, 4 + (index >> 2), 8 + index % 4)))
+    const layer =
+      await define({ settings: { type: 'wms', url: `${upstream.url}/wms`, layers: 'map', metatile: 4, buffer: 0 } })
+    const found =
+      await Promise.all(Array.from({ length: 16 }, (_, index) => get(layer, 4 + (index >> 2), 8 + index % 4)))
     assert.equal(upstream.asked.length, 1)
     assert.ok(found.every(({ outcome }) => outcome === 'upstream'))
     assert.deepEqual(new Set(found.map(({ entry }) => entry.id)).size, 16)
     await heard(service, store)
-    for (let index = 0; index < 16; index++) assert.equal((await get(layer, 4 + (index >> 2), 8 + index % 4)).outcome, 'hit')
+    for (let index = 0; index < 16; index++) {
+      assert.equal((await get(layer, 4 + (index >> 2), 8 + index % 4)).outcome, 'hit')
+    }
     assert.equal((await store.versions(layer, 4, 7, 11)).length, 1)
   })
 
@@ -142,7 +152,8 @@ onEachStore('tiles from an upstream', backend => {
 
   it('fail for each who waits with an error of his own, and can be had when the upstream is well again', async () => {
     const layer = await define()
-    for (const [behaviour, code] of [[{ status: 500 }, 'UPSTREAM_FAILED'], [{ truncate: 20 }, 'UPSTREAM_FAILED'], [{ body: '<html>', type: 'image/png' }, 'UPSTREAM_FAILED']]) {
+    for (const [behaviour, code] of [[{ status: 500 }, 'UPSTREAM_FAILED'],
+      [{ truncate: 20 }, 'UPSTREAM_FAILED'], [{ body: '<html>', type: 'image/png' }, 'UPSTREAM_FAILED']]) {
       upstream.behave(behaviour)
       const [a, b] = await Promise.allSettled([get(layer, 2, 2), get(layer, 2, 2)])
       assert.deepEqual([a.reason?.code, b.reason?.code], [code, code], JSON.stringify(behaviour))
@@ -162,7 +173,8 @@ onEachStore('tiles from an upstream', backend => {
     assert.ok(found.every(({ entry, outcome }) => outcome === 'stale' && entry.bytes.equals(png(0))))
     held.open()
     const expected = await upstream.tile(4, 0, 0)
-    await until(() => service.tiles.peek(layer, 4, 0, 0)?.entry.bytes.equals(expected), { what: 'the new one in memory' })
+    await until(() => service.tiles.peek(layer, 4, 0, 0)?.entry.bytes.equals(expected),
+      { what: 'the new one in memory' })
     assert.equal(upstream.asked.length, 1)
     assert.equal((await get(layer, 0, 0)).outcome, 'hit')
     await heard(service, store)
@@ -180,7 +192,8 @@ onEachStore('tiles from an upstream', backend => {
     await until(() => service.tiles.peek(layer, 4, 3, 3), { what: 'it to hold again' })
     assert.equal(upstream.asked.at(-1).status, 304)
     const { entry } = await get(layer, 3, 3)
-    assert.ok(entry.expires > first.expires && entry.etag === first.etag && entry.time === first.time && entry.rev !== first.rev)
+    assert.ok(entry.expires > first.expires && entry.etag === first.etag &&
+      entry.time === first.time && entry.rev !== first.rev)
     await heard(service, store)
     assert.equal(service.tiles.peek(layer, 4, 3, 3)?.entry, entry)
     assert.equal((await store.head(layer, 4, 3, 3)).expires, entry.expires)

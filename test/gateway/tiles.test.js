@@ -43,8 +43,14 @@ onEachStore('tiles of a gateway', backend => {
     assert.ok(entry.bytes.equals(png(109)))
     const doc = await store.couch.get('osm:5:1:1')
     const { digest } = doc._attachments.tile
-    assert.deepEqual({ id: entry.id, rev: entry.rev, time: entry.time, stored: entry.stored, expires: entry.expires, type: entry.type, etag: entry.etag },
-      { id: 'osm:5:1:1', rev: doc._rev, time: T2, stored: doc.stored, expires: null, type: 'image/png', etag: `"${digest.slice(4)}"` })
+    assert.deepEqual({
+      id: entry.id, rev: entry.rev, time: entry.time, stored: entry.stored,
+      expires: entry.expires, type: entry.type, etag: entry.etag
+    },
+      {
+        id: 'osm:5:1:1', rev: doc._rev, time: T2, stored: doc.stored,
+        expires: null, type: 'image/png', etag: `"${digest.slice(4)}"`
+      })
     assert.equal(Date.parse(entry.lastModified), Date.parse(doc.stored))
     const again = service.tiles.peek('osm', 5, 1, 1)
     assert.deepEqual([again?.entry, again?.outcome], [entry, 'hit'])
@@ -56,7 +62,10 @@ onEachStore('tiles of a gateway', backend => {
   it('keep their own bytes alone, not the answer they came in', async () => {
     const found = await Promise.all([2, 3, 4, 5].flatMap(x => [0, 1, 2, 3].map(y => get(x, y))))
     assert.equal(service.bulkReads().length, 1)
-    for (const { entry } of found) assert.ok(entry.bytes.buffer.byteLength <= 8192, `${entry.bytes.buffer.byteLength} bytes are kept for ${entry.bytes.length}`)
+    for (const { entry } of found) {
+      assert.ok(entry.bytes.buffer.byteLength <= 8192,
+        `${entry.bytes.buffer.byteLength} bytes are kept for ${entry.bytes.length}`)
+    }
   })
 
   it('cost one request when a thousand ask for one, and a few when they ask for all', async () => {
@@ -70,7 +79,9 @@ onEachStore('tiles of a gateway', backend => {
   })
 
   it('of any time come as they were, and any other time of the same tile costs one read at most', async () => {
-    const at = await Promise.all([shown(0, 1, '2021-06'), shown(0, 1, '2022'), shown(0, 1, T2), shown(1, 1, '2021-12-31'), shown(1, 1, '2030')])
+    const at = await Promise.all(
+      [shown(0, 1, '2021-06'), shown(0, 1, '2022'), shown(0, 1, T2), shown(1, 1, '2021-12-31'), shown(1, 1, '2030')]
+    )
     assert.deepEqual(at.map(({ time }) => time), [T1, T2, T2, T1, T2])
     assert.ok(at[0].is(1) && at[1].is(101) && at[2].is(101) && at[3].is(9) && at[4].is(109))
     assert.equal(service.timelineReads().length, 1, 'the timelines of both tiles together')
@@ -101,7 +112,8 @@ onEachStore('tiles of a gateway', backend => {
     service = await openService(url, { memory: 100000 })
     await get(3, 3)
     const { bytes } = service.memory
-    const asked = Array.from({ length: 2000 }, (_, index) => service.tiles.get('osm', 20, index, index, index % 2 ? '2022' : undefined).catch(({ code }) => code))
+    const asked = Array.from({ length: 2000 }, (_, index) =>
+      service.tiles.get('osm', 20, index, index, index % 2 ? '2022' : undefined).catch(({ code }) => code))
     assert.ok((await Promise.all(asked)).every(code => code === 'TILE_NOT_FOUND'))
     assert.deepEqual([service.memory.bytes, service.memory.size], [bytes, 1])
     assert.ok(service.tiles.counts.missing < 100, `${service.tiles.counts.missing} are remembered`)
@@ -149,7 +161,8 @@ onEachStore('tiles of a gateway', backend => {
   it('are not kept as they were when they changed while they were read', async () => {
     // the store's answers from before the change, held back until it was announced
     const doc = await store.couch.get('osm:5:7:7')
-    const attachment = { content_type: 'image/png', digest: doc._attachments.tile.digest, data: png(63).toString('base64') }
+    const attachment =
+      { content_type: 'image/png', digest: doc._attachments.tile.digest, data: png(63).toString('base64') }
     const old = {
       _bulk_get: { results: [{ id: doc._id, docs: [{ ok: { ...doc, _attachments: { tile: attachment } } }] }] },
       _all_docs: { results: [{ rows: [{ id: doc._id, key: doc._id, value: { rev: doc._rev }, doc }] }, { rows: [] }] }

@@ -12,7 +12,8 @@ describe('tiles that a gateway unpacks', () => {
     const [first, second] = [entry('a'.repeat(10)), entry('b'.repeat(10))]
     const response = new EventEmitter()
     await unpacked.take(/** @type {any} */ (first), /** @type {any} */ (response))
-    await assert.rejects(unpacked.take(/** @type {any} */ (second), /** @type {any} */ (new EventEmitter())), { code: 'BUSY' })
+    await assert.rejects(unpacked.take(/** @type {any} */ (second), /** @type {any} */ (new EventEmitter())),
+      { code: 'BUSY' })
     response.emit('close')
     const body = await unpacked.take(/** @type {any} */ (second), /** @type {any} */ (new EventEmitter()))
     assert.equal(`${body}`, 'b'.repeat(10))

@@ -22,7 +22,8 @@ onEachStore('the viewer of the gateway', backend => {
   })
 
   it('is every file of the couchapp but those of the control room, byte for byte, in whatever coding', async () => {
-    assert.ok(['index.html', 'viewer.js', 'tilecouch.js', 'tilecouch.esm.js', 'tilecouch.css', 'leaflet.js', 'leaflet.css'].every(name => name in files))
+    assert.ok(['index.html', 'viewer.js', 'tilecouch.js', 'tilecouch.esm.js',
+      'tilecouch.css', 'leaflet.js', 'leaflet.css'].every(name => name in files))
     const codings = { br: brotliDecompressSync, gzip: gunzipSync }
     for (const [name, { content_type: type, data }] of Object.entries(files)) {
       if (name.startsWith('admin') || name === 'words.admin.json') {
@@ -30,13 +31,21 @@ onEachStore('the viewer of the gateway', backend => {
         continue
       }
       const bytes = Buffer.from(data, 'base64')
-      for (const wanted of ['', 'identity', 'gzip', 'gzip;q=0.5, br;q=0.9', 'br;q=0, gzip', '*', 'gzip;q=0, br;q=0, *;q=0']) {
-        const { status, headers, body } = await get(`/${name}`, { headers: wanted ? { 'accept-encoding': wanted } : {} })
+      for (
+        const wanted of ['', 'identity', 'gzip', 'gzip;q=0.5, br;q=0.9', 'br;q=0, gzip', '*', 'gzip;q=0, br;q=0, *;q=0']
+      ) {
+        const { status, headers, body } =
+          await get(`/${name}`, { headers: wanted ? { 'accept-encoding': wanted } : {} })
         const coding = headers['content-encoding']
-        assert.deepEqual([status, headers['content-type'], headers['content-length']], [200, type, `${body.length}`], name)
+        assert.deepEqual([status, headers['content-type'], headers['content-length']],
+          [200, type, `${body.length}`], name)
         assert.deepEqual(coding ? codings[coding](body) : body, bytes, `${name} ${wanted}`)
-        if (/^(|identity|.*q=0, br;q=0.*)$/.test(wanted) || type === 'image/png') assert.equal(coding, undefined, `${name} ${wanted}`) // pictures are packed as they are
-        else if (bytes.length > 1000) assert.equal(coding, wanted === 'gzip' || wanted === 'br;q=0, gzip' ? 'gzip' : 'br', `${name} ${wanted}`)
+        // pictures are packed as they are
+        if (/^(|identity|.*q=0, br;q=0.*)$/.test(wanted) || type === 'image/png') assert.equal(coding,
+          undefined, `${name} ${wanted}`)
+        else if (bytes.length > 1000) {
+          assert.equal(coding, wanted === 'gzip' || wanted === 'br;q=0, gzip' ? 'gzip' : 'br', `${name} ${wanted}`)
+        }
         assert.match(headers.vary, /accept-encoding/i)
       }
     }
@@ -56,7 +65,8 @@ onEachStore('the viewer of the gateway', backend => {
         assert.deepEqual([again.status, again.body.length, again.headers.etag], [304, 0, headers.etag])
       }
       const head = await get('/viewer.js', { method: 'HEAD', headers: { 'accept-encoding': coding } })
-      assert.deepEqual([head.status, head.headers['content-length'], head.body.length], [200, headers['content-length'], 0])
+      assert.deepEqual([head.status, head.headers['content-length'], head.body.length],
+        [200, headers['content-length'], 0])
     }
     assert.equal(etags.size, 3, 'each coding is a representation of its own')
   })
@@ -71,11 +81,14 @@ onEachStore('the viewer of the gateway', backend => {
     const policy = async (path = '/') => (await get(path)).headers['content-security-policy']
     const until = wanted => eventually(async () => await policy() === wanted, { what: 'the policy' })
     const before = (await get('/')).headers.etag
-    await settings({ base: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' }, gazetteer: 'https://places.example.org/search' })
+    await settings(
+      { base: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' }, gazetteer: 'https://places.example.org/search' }
+    )
     const origins = { images: ['https://tiles.example.org'], requests: ['https://places.example.org'] }
     await until(viewerPolicy([], origins))
     const again = await get('/', { headers: { 'if-none-match': before } })
-    assert.deepEqual([again.status, again.headers['content-security-policy']], [200, viewerPolicy([], origins)], 'a page with another policy is another page')
+    assert.deepEqual([again.status, again.headers['content-security-policy']],
+      [200, viewerPolicy([], origins)], 'a page with another policy is another page')
     assert.equal((await get('/', { headers: { 'if-none-match': again.headers.etag } })).status, 304)
     assert.equal(await policy('/index.html'), viewerPolicy([], origins))
     assert.equal(await policy('/viewer.js'), VIEWER_CSP)
@@ -87,7 +100,11 @@ onEachStore('the viewer of the gateway', backend => {
   })
 
   it('is nothing but these files', async () => {
-    for (const path of ['/nope.html', '/package.json', '/server', '/viewer.js/', '/..%2fpackage.json', '/%2e%2e%2fpackage.json', '/index.html%00', '/__proto__', '/constructor', '/toString', '/.couchapprc', '/attachments/viewer.js', '/VIEWER.JS']) {
+    for (
+      const path of ['/nope.html', '/package.json', '/server', '/viewer.js/',
+        '/..%2fpackage.json', '/%2e%2e%2fpackage.json', '/index.html%00',
+        '/__proto__', '/constructor', '/toString', '/.couchapprc', '/attachments/viewer.js', '/VIEWER.JS']
+    ) {
       const { status, headers } = await get(path)
       assert.ok(status === 404 || status === 400 || (status === 200 && path === '/viewer.js/'), `${path}: ${status}`)
       if (status !== 200) assert.match(headers['content-type'], /^application\/json/)
@@ -97,7 +114,9 @@ onEachStore('the viewer of the gateway', backend => {
 
   it('can be left out, and the database with it', async () => {
     const bare = await own.another({ viewer: false, dbAccess: false })
-    for (const path of ['/', '/index.html', '/viewer.js', '/db', '/db/_all_docs']) assert.equal((await ask(bare.url, path)).status, 404, path)
+    for (const path of ['/', '/index.html', '/viewer.js', '/db', '/db/_all_docs']) {
+      assert.equal((await ask(bare.url, path)).status, 404, path)
+    }
     assert.equal((await ask(bare.url, '/steps/3/3/3.png')).status, 200)
   })
 
@@ -134,7 +153,8 @@ onEachStore('the viewer of the gateway', backend => {
       await page.mouse.click(600, 300)
       const card = page.getByRole('region', { name: 'This place' })
       await card.getByText('3 versions, times in UTC').waitFor()
-      assert.deepEqual(await card.locator('.versions .title').allTextContents(), ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
+      assert.deepEqual(await card.locator('.versions .title').allTextContents(),
+        ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
       const { origin } = new URL(own.gateway.url)
       assert.deepEqual(asked.filter(one => !one.startsWith(origin) && !/^(blob|data):/.test(one)), [])
       assert.ok(asked.some(one => /\/db\/holes:3:\d:\d.*\/tile\?rev=/.test(one)))
@@ -142,14 +162,24 @@ onEachStore('the viewer of the gateway', backend => {
 
     it('draws a base map of another origin and searches places there, if the operator names them', async () => {
       const settings = fields => own.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
-      const reads = pattern => eventually(async () => pattern.test(String((await get('/')).headers['content-security-policy'])), { what: 'the policy' })
-      await settings({ base: { url: 'https://{s}.tiles.example.org/{z}/{x}/{y}.png', name: 'Elsewhere' }, gazetteer: 'https://places.example.org/search' })
+      const reads = pattern => eventually(
+        async () => pattern.test(String((await get('/')).headers['content-security-policy'])), { what: 'the policy' }
+      )
+      await settings(
+        { base: {
+          url: 'https://{s}.tiles.example.org/{z}/{x}/{y}.png', name: 'Elsewhere'
+        }, gazetteer: 'https://places.example.org/search' }
+      )
       await reads(/c\.tiles\.example\.org.*places\.example\.org/)
       const view = await openPage(browser)
       views.push(view)
       const { page } = view
-      await page.route('https://*.tiles.example.org/**', route => route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }))
-      await page.route('https://places.example.org/**', route => route.fulfill({ headers: { 'access-control-allow-origin': '*' }, json: [{ display_name: 'Bern', lat: '46.9', lon: '7.4' }] }))
+      await page.route('https://*.tiles.example.org/**', route => route.fulfill(
+        { contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }
+      ))
+      await page.route('https://places.example.org/**', route => route.fulfill(
+        { headers: { 'access-control-allow-origin': '*' }, json: [{ display_name: 'Bern', lat: '46.9', lon: '7.4' }] }
+      ))
       await page.goto(`${own.gateway.url}#steps/3/0/0`)
       await page.waitForFunction(() => document.querySelectorAll('#map img.leaflet-tile-loaded').length > 2)
       await page.locator('.tools').getByRole('button', { name: 'Find a place' }).click()
@@ -160,7 +190,8 @@ onEachStore('the viewer of the gateway', backend => {
       await reads(/^(?!.*example\.org)/)
     })
 
-    it('has the client library draw layers and their history on a page of another origin, and follow them', async () => {
+    it('has the client library draw layers and their history on a page of another ' +
+      'origin, and follow them', async () => {
       const server = await serveExamples()
       const base = own.gateway.url.replace(/\/?$/, '/')
       server.pages.set('map.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="${base}leaflet.css"><link rel="stylesheet" href="${base}tilecouch.css">
@@ -171,21 +202,28 @@ onEachStore('the viewer of the gateway', backend => {
           await page.evaluate(([db, which]) => {
             const view = /** @type {any} */ (window)
             view.map = L.map('map', { center: [0, 0], zoom: 3 })
-            view.layer = (which === 'couch' ? L.tileLayer.couch : L.tileLayer.couch.history)(db, { layer: 'steps', live: true, ...(which === 'history' ? { preload: 0 } : { crossOrigin: true }) }).addTo(view.map)
+            view.layer = (which === 'couch' ? L.tileLayer.couch : L.tileLayer.couch.history)(
+              db, { layer: 'steps', live: true, ...(which === 'history' ? { preload: 0 } : { crossOrigin: true }) }
+            ).addTo(view.map)
           }, [`${base}db`, kind])
           const shows = expected => page.waitForFunction(([wanted]) => {
             const shown = Object.entries(/** @type {any} */ (window).see.picture())
-            return shown.length > 5 && shown.every(([key, text]) => text === (wanted[key.split('#')[0]] ?? wanted.other))
+            return shown.length > 5 &&
+              shown.every(([key, text]) => text === (wanted[key.split('#')[0]] ?? wanted.other))
           }, [expected])
           const before = kind === 'couch' ? '5' : '6'
           await shows({ other: '5', ...(kind === 'history' && { '3/3/3': '6' }) })
           const next = +before + 1
-          await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => /_changes\?feed=(normal|longpoll)/.test(name)))
+          await page.waitForFunction(() => performance.getEntriesByType('resource')
+            .some(({ name }) => /_changes\?feed=(normal|longpoll)/.test(name)))
           await own.store.write(await history('steps', { [next]: [[3, 3, 3]] }))
           await shows({ other: '5', '3/3/3': `${next}` })
           if (kind === 'history') {
             await page.evaluate(time => { /** @type {any} */ (window).layer.setTime(time) }, T(3))
-            await shows(Object.fromEntries([['other', '1'], ...layers.steps.steps[1].map(([z, x, y]) => [`${z}/${x}/${y}`, stepAt('steps', 3, z, x, y)])]))
+            await shows(
+              Object.fromEntries([['other', '1'],
+                ...layers.steps.steps[1].map(([z, x, y]) => [`${z}/${x}/${y}`, stepAt('steps', 3, z, x, y)])])
+            )
           }
         }
       } finally {

@@ -22,7 +22,8 @@ describe('the WMTS capabilities', () => {
     return parseXml(answer.text)
   }
   const layersOf = root => childrenOf(childrenOf(root, 'Contents')[0], 'Layer')
-  const layerOf = (root, name) => layersOf(root).find(layer => textOf(layer, 'ows:Identifier') === name) ?? assert.fail(`no layer ${name}`)
+  const layerOf = (root, name) => layersOf(root).find(layer => textOf(layer, 'ows:Identifier') === name) ??
+    assert.fail(`no layer ${name}`)
 
   before(async () => {
     service = await start()
@@ -39,7 +40,9 @@ describe('the WMTS capabilities', () => {
 
   describe('are checked by a schema that finds', () => {
     const mistakes = {
-      'elements in another order': [/(<ows:WGS84BoundingBox>.*<\/ows:WGS84BoundingBox>)\n(<ows:Identifier>osm<\/ows:Identifier>)/, '$2\n$1'],
+      'elements in another order': [
+        /(<ows:WGS84BoundingBox>.*<\/ows:WGS84BoundingBox>)\n(<ows:Identifier>osm<\/ows:Identifier>)/, '$2\n$1'
+      ],
       'an element that is missing': [/<ows:ServiceType>.*<\/ows:ServiceType>/, ''],
       'an element too many': [/<Current>true<\/Current>/, '$&$&'],
       'a dimension without values': [/(<Dimension>[^]*?<\/Current>)[^]*?(<\/Dimension>)/, '$1$2'],
@@ -62,47 +65,61 @@ describe('the WMTS capabilities', () => {
     }
 
     it('links that lead nowhere and names given twice', () => {
-      assert.notDeepEqual(dangling(parseXml(text.replace('<TileMatrixSet>GoogleMapsCompatible_Level19</', '<TileMatrixSet>Nowhere</'))), [])
+      assert.notDeepEqual(dangling(
+        parseXml(text.replace('<TileMatrixSet>GoogleMapsCompatible_Level19</', '<TileMatrixSet>Nowhere</'))
+      ), [])
       assert.notDeepEqual(dangling(parseXml(text.replace('<ows:Identifier>alps</', '<ows:Identifier>osm</'))), [])
     })
 
     it('and by a reader that refuses what is not well-formed', () => {
-      for (const [pattern, replacement] of [['</Contents>', ''], ['<Contents>', '<Contents><a></b>'], ['Streets', 'Streets & roads'], ['Streets', 'Str\u0001eets'], ['xmlns:ows=', 'xmlns:other=']]) {
+      for (const [pattern, replacement] of [['</Contents>', ''], ['<Contents>', '<Contents><a></b>'],
+        ['Streets', 'Streets & roads'], ['Streets', 'Str\u0001eets'], ['xmlns:ows=', 'xmlns:other=']]) {
         assert.throws(() => parseXml(text.replace(pattern, replacement)), assert.AssertionError)
       }
     })
   })
 
   it('come by KVP too, to whoever speaks 1.0.0', async () => {
-    for (const query of ['?SERVICE=WMTS&REQUEST=GetCapabilities', '?service=WMTS&request=GetCapabilities&version=1.0.0', '?service=WMTS&request=GetCapabilities&AcceptVersions=2.0.0,1.0.0', '?service=WMTS&request=GetCapabilities&acceptversions=&updatesequence=7']) {
+    for (
+      const query of ['?SERVICE=WMTS&REQUEST=GetCapabilities', '?service=WMTS&request=GetCapabilities&version=1.0.0',
+        '?service=WMTS&request=GetCapabilities&AcceptVersions=2.0.0,1.0.0',
+        '?service=WMTS&request=GetCapabilities&acceptversions=&updatesequence=7']
+    ) {
       const answer = await service.get(query)
       assert.deepEqual([answer.status, answer.text], [200, text], query)
     }
     const refused = await service.get('?SERVICE=WMTS&REQUEST=GetCapabilities&ACCEPTVERSIONS=2.0.0,0.9')
     const report = parseXml(refused.text)
     assert.deepEqual(violations(report), [])
-    assert.deepEqual([refused.status, childrenOf(report, 'ows:Exception')[0].attributes], [400, { exceptionCode: 'VersionNegotiationFailed' }])
+    assert.deepEqual([refused.status, childrenOf(report, 'ows:Exception')[0].attributes],
+      [400, { exceptionCode: 'VersionNegotiationFailed' }])
   })
 
   it('say both ways to ask, the one that caches well first', () => {
-    const operations = all(document, 'ows:Operation').map(operation => [operation.attributes.name, ...all(operation, 'ows:Get').map(get => [textOf(get, 'ows:Constraint', 'ows:AllowedValues', 'ows:Value'), get.attributes['xlink:href']])])
+    const operations = all(document, 'ows:Operation')
+      .map(operation => [operation.attributes.name, ...all(operation, 'ows:Get')
+        .map(get => [textOf(get, 'ows:Constraint', 'ows:AllowedValues', 'ows:Value'), get.attributes['xlink:href']])])
     const rest = `${service.url}wmts/1.0.0/WMTSCapabilities.xml`
     const kvp = ['KVP', `${service.url}wmts?`]
-    assert.deepEqual(operations, [['GetCapabilities', ['RESTful', rest], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp]])
+    assert.deepEqual(operations,
+      [['GetCapabilities', ['RESTful', rest], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp]])
     assert.equal(childrenOf(document, 'ServiceMetadataURL')[0].attributes['xlink:href'], rest)
   })
 
   it('have each layer with its title, what it is and whose', () => {
-    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'ows:Identifier')), ['osm', 'alps', 'roads', 'pacific'])
+    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'ows:Identifier')),
+      ['osm', 'alps', 'roads', 'pacific'])
     assert.equal(textOf(byName('osm'), 'ows:Title'), 'Streets')
     assert.equal(textOf(byName('osm'), 'ows:Abstract'), 'All roads\n© Mappers & co')
     assert.equal(textOf(byName('alps'), 'ows:Title'), 'alps')
     assert.deepEqual(childrenOf(byName('alps'), 'ows:Abstract'), [])
-    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'Format')), ['image/png', 'image/jpeg', 'application/vnd.mapbox-vector-tile', 'image/png'])
+    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'Format')),
+      ['image/png', 'image/jpeg', 'application/vnd.mapbox-vector-tile', 'image/png'])
   })
 
   it('have the box of a layer in degrees, all the way round where it goes over the antimeridian', () => {
-    const box = name => ['ows:LowerCorner', 'ows:UpperCorner'].map(corner => textOf(byName(name), 'ows:WGS84BoundingBox', corner))
+    const box =
+      name => ['ows:LowerCorner', 'ows:UpperCorner'].map(corner => textOf(byName(name), 'ows:WGS84BoundingBox', corner))
     assert.deepEqual(box('alps'), ['5.9 45.8', '10.5 47.8'])
     assert.deepEqual(box('osm'), ['-180 -85.0511287798066', '180 85.0511287798066'])
     assert.deepEqual(box('pacific'), ['-180 -20', '180 20'])
@@ -114,49 +131,75 @@ describe('the WMTS capabilities', () => {
     assert.deepEqual(limits[4], [8, 89, 91, 132, 135])
     assert.deepEqual(all(byName('osm'), 'TileMatrixLimits'), [])
     assert.deepEqual(all(byName('roads'), 'TileMatrixLimits'), [])
-    assert.deepEqual(all(byName('pacific'), 'TileMatrixLimits').map(limit => +textOf(limit, 'MaxTileCol')), [0, 1, 3, 7, 15, 31, 63])
+    assert.deepEqual(all(byName('pacific'), 'TileMatrixLimits').map(limit => +textOf(limit, 'MaxTileCol')),
+      [0, 1, 3, 7, 15, 31, 63])
 
     // what is offered is answered, and nothing beside it
     for (const [z, minRow, maxRow, minCol, maxCol] of limits) {
-      const status = async (row, column) => (await service.get(`/alps/default/GoogleMapsCompatible_Level12/${z}/${row}/${column}.jpg`)).status
-      assert.deepEqual([await status(minRow, minCol), await status(maxRow, maxCol), await status(minRow - 1, minCol), await status(maxRow, maxCol + 1)], [200, 200, 404, 404])
+      const status = async (row, column) =>
+        (await service.get(`/alps/default/GoogleMapsCompatible_Level12/${z}/${row}/${column}.jpg`)).status
+      assert.deepEqual([await status(minRow, minCol), await status(maxRow, maxCol),
+        await status(minRow - 1, minCol), await status(maxRow, maxCol + 1)], [200, 200, 404, 404])
     }
   })
 
   it('limit each zoom to where the store has tiles, unless an upstream may fill the rest', async () => {
     const place = { x0: 133, x1: 134, y0: 90, y1: 90 }
     const reach = new Map(['osm', 'topo', 'alps'].map(name => [name, new Map([[8, place]])]))
-    const given = { osm: { ...layers.osm, maxzoom: 8 }, topo: { layer: 'topo', upstream: {} }, alps: { ...layers.alps, bounds: [6, 47, 7, 47.5] } }
+    const given = { osm: { ...layers.osm, maxzoom: 8 }, topo: { layer: 'topo', upstream: {} }, alps: {
+      ...layers.alps, bounds: [6, 47, 7, 47.5]
+    } }
     const root = await read(await start({ layers: given, times: { osm: [], topo: [], alps: [] }, reach }))
-    const limits = name => all(layerOf(root, name), 'TileMatrixLimits').map(limit => limit.children.map(({ text: value }) => +value))
+    const limits = name => all(layerOf(root, name), 'TileMatrixLimits')
+      .map(limit => limit.children.map(({ text: value }) => +value))
     assert.deepEqual(limits('osm').slice(7), [[7, 0, 127, 0, 127], [8, 90, 90, 133, 134]])
     assert.deepEqual(limits('topo'), [])
-    assert.deepEqual(limits('alps').find(([z]) => z === 8), [8, 89, 90, 132, 132], 'tiles that all lie outside of the bounds say nothing')
+    assert.deepEqual(limits('alps').find(([z]) => z === 8), [8, 89, 90, 132, 132],
+      'tiles that all lie outside of the bounds say nothing')
   })
 
   it('have a time dimension where there are times, and one address a layer', () => {
     const [dimension] = childrenOf(byName('osm'), 'Dimension')
     assert.deepEqual(dimension.children.map(({ name, text: value }) => [name, value]), [
-      ['ows:Identifier', 'Time'], ['ows:UOM', 'ISO8601'], ['Default', 'current'], ['Current', 'true'], ['Value', times.osm[0]], ['Value', times.osm[1]]
+      ['ows:Identifier', 'Time'], ['ows:UOM', 'ISO8601'], ['Default', 'current'],
+      ['Current', 'true'], ['Value', times.osm[0]], ['Value', times.osm[1]]
     ])
     assert.deepEqual(childrenOf(byName('roads'), 'Dimension'), [])
     const templates = name => childrenOf(byName(name), 'ResourceURL').map(({ attributes }) => attributes)
-    assert.deepEqual(templates('osm'), [{ format: 'image/png', resourceType: 'tile', template: `${service.url}wmts/osm/default/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png` }])
-    assert.deepEqual(templates('roads'), [{ format: 'application/vnd.mapbox-vector-tile', resourceType: 'tile', template: `${service.url}wmts/roads/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.pbf` }])
+    assert.deepEqual(templates('osm'),
+      [
+        {
+          format: 'image/png', resourceType: 'tile',
+          template: `${service.url}wmts/osm/default/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`
+        }
+      ])
+    assert.deepEqual(templates('roads'),
+      [
+        {
+          format: 'application/vnd.mapbox-vector-tile', resourceType: 'tile',
+          template: `${service.url}wmts/roads/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.pbf`
+        }
+      ])
   })
 
   it('list the newest thousand of many times', async () => {
-    const many = Array.from({ length: 1500 }, (_, index) => new Date(Date.UTC(2020, 0, 1, index, index % 2)).toISOString().replace('.000', ''))
-    const values = all(layerOf(await read(await start({ layers: { osm: layers.osm }, times: { osm: many } })), 'osm'), 'Value').map(({ text: value }) => value)
+    const many = Array.from({ length: 1500 },
+      (_, index) => new Date(Date.UTC(2020, 0, 1, index, index % 2)).toISOString().replace('.000', ''))
+    const values = all(layerOf(await read(await start({ layers: { osm: layers.osm }, times: { osm: many } })), 'osm'),
+      'Value').map(({ text: value }) => value)
     assert.deepEqual(values, many.slice(-1000))
   })
 
   it('have the scales of the standard, in a set for each size of tiles and each deepest zoom', () => {
     const sets = childrenOf(childrenOf(document, 'Contents')[0], 'TileMatrixSet')
     const known = ['urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible']
-    const expected = [['GoogleMapsCompatible_Level6', known, 256, 6], ['GoogleMapsCompatible_Level12', known, 256, 12], ['GoogleMapsCompatible_Level19', known, 256, 19], ['GoogleMapsCompatible_512_Level14', [], 512, 14]]
-    assert.deepEqual(sets.map(set => [textOf(set, 'ows:Identifier'), childrenOf(set, 'WellKnownScaleSet').map(({ text: name }) => name)]), expected.map(([id, scales]) => [id, scales]))
-    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'TileMatrixSetLink', 'TileMatrixSet')), [2, 1, 3, 0].map(index => expected[index][0]))
+    const expected = [['GoogleMapsCompatible_Level6', known, 256, 6], ['GoogleMapsCompatible_Level12', known, 256, 12],
+      ['GoogleMapsCompatible_Level19', known, 256, 19], ['GoogleMapsCompatible_512_Level14', [], 512, 14]]
+    assert.deepEqual(sets.map(
+      set => [textOf(set, 'ows:Identifier'), childrenOf(set, 'WellKnownScaleSet').map(({ text: name }) => name)]
+    ), expected.map(([id, scales]) => [id, scales]))
+    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'TileMatrixSetLink', 'TileMatrixSet')),
+      [2, 1, 3, 0].map(index => expected[index][0]))
     for (const [index, [, , size, deepest]] of expected.entries()) {
       const set = sets[index]
       assert.equal(textOf(set, 'ows:SupportedCRS'), 'urn:ogc:def:crs:EPSG::3857')
@@ -165,18 +208,31 @@ describe('the WMTS capabilities', () => {
       matrices.forEach((matrix, z) => {
         assert.equal(textOf(matrix, 'ows:Identifier'), String(z))
         assert.equal(textOf(matrix, 'TopLeftCorner'), '-20037508.3427892 20037508.3427892')
-        assert.deepEqual(['TileWidth', 'TileHeight', 'MatrixWidth', 'MatrixHeight'].map(name => +textOf(matrix, name)), [size, size, 2 ** z, 2 ** z])
+        assert.deepEqual(['TileWidth', 'TileHeight', 'MatrixWidth', 'MatrixHeight'].map(name => +textOf(matrix, name)),
+          [size, size, 2 ** z, 2 ** z])
         // tiles of 0.28 mm pixels fill the world
         const width = +textOf(matrix, 'ScaleDenominator') * 0.00028 * size * 2 ** z
         assert.ok(Math.abs(width - 2 * 20037508.3427892) < 1e-6 * width / 2 ** z, `zoom ${z} is ${width} m wide`)
       })
     }
-    assert.deepEqual([0, 1, 18].map(z => textOf(childrenOf(sets[2], 'TileMatrix')[z], 'ScaleDenominator')), ['559082264.0287178', '279541132.0143589', '2132.729583849784'])
+    assert.deepEqual([0, 1, 18].map(z => textOf(childrenOf(sets[2], 'TileMatrix')[z], 'ScaleDenominator')),
+      ['559082264.0287178', '279541132.0143589', '2132.729583849784'])
   })
 
   it('hold whatever is in a layer document as text', async () => {
     const nasty = '<b>"a\' & b</b>]]>\u0000\u000b\ud800\uffff<!--'
-    const root = await read(await start({ layers: { osm: { layer: 'osm', name: nasty, description: `d ${nasty}`, attribution: '<a href="x>y">z</a> &constructor; &lt;b&gt;' } }, times: { osm: [] } }))
+    const root = await read(
+      await start(
+        {
+          layers: {
+            osm: {
+              layer: 'osm', name: nasty, description: `d ${nasty}`,
+              attribution: '<a href="x>y">z</a> &constructor; &lt;b&gt;'
+            }
+          }, times: { osm: [] }
+        }
+      )
+    )
     assert.deepEqual(violations(root), [])
     assert.equal(textOf(layerOf(root, 'osm'), 'ows:Title'), '<b>"a\' & b</b>]]>\ufffd\ufffd\ufffd\ufffd<!--')
     assert.match(textOf(layerOf(root, 'osm'), 'ows:Abstract'), /&constructor; <b>$/)
@@ -192,8 +248,12 @@ describe('the WMTS capabilities', () => {
     const behind = await start({ publicUrl: 'https://maps.example.org/a&b/' })
     const root = await read(behind)
     assert.deepEqual(violations(root), [])
-    for (const { attributes } of [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')]) assert.match(attributes['xlink:href'], /^https:\/\/maps\.example\.org\/a&b\/wmts/)
-    for (const { attributes } of all(root, 'ResourceURL')) assert.match(attributes.template, /^https:\/\/maps\.example\.org\/a&b\/wmts\//)
+    for (const { attributes } of [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')]) {
+      assert.match(attributes['xlink:href'], /^https:\/\/maps\.example\.org\/a&b\/wmts/)
+    }
+    for (const { attributes } of all(root, 'ResourceURL')) {
+      assert.match(attributes.template, /^https:\/\/maps\.example\.org\/a&b\/wmts\//)
+    }
   })
 
   describe('are kept', () => {
@@ -243,7 +303,9 @@ describe('the WMTS capabilities', () => {
         })
         return new Set(all(parseXml(body), 'ows:Get').map(({ attributes }) => new URL(attributes['xlink:href']).host))
       }
-      for (let index = 0; index < 20; index++) assert.deepEqual(await links(`host${index}.example`), new Set([`host${index}.example`]))
+      for (let index = 0; index < 20; index++) {
+        assert.deepEqual(await links(`host${index}.example`), new Set([`host${index}.example`]))
+      }
       assert.deepEqual(await links('host0.example'), new Set(['host0.example']))
     })
   })

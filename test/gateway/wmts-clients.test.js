@@ -42,25 +42,37 @@ onEachStore('clients of the WMTS', backend => {
       assert.equal(response.status, 200, address)
       return { bytes: Buffer.from(await response.arrayBuffer()), headers: response.headers }
     }
-    const kvp = '?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix=2&tilerow=1&tilecol=3'
-    for (const address of ['/world/default/GoogleMapsCompatible/2/1/3.png', '/world/default/current/GoogleMapsCompatible/2/1/3.png', kvp]) {
+    const kvp = '?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&' +
+      'tilematrixset=GoogleMapsCompatible&tilematrix=2&tilerow=1&tilecol=3'
+    for (const address of ['/world/default/GoogleMapsCompatible/2/1/3.png',
+      '/world/default/current/GoogleMapsCompatible/2/1/3.png', kvp]) {
       const { bytes, headers } = await get(address)
       assert.ok(bytes.equals(await colored(color(2, 3, 1))), address)
       assert.match(headers.get('etag') ?? '', /^"/)
       assert.equal(headers.get('x-tilecouch-time'), '2024-06-01T00:00:00Z')
     }
-    for (const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png', `${kvp}&TIME=2023-06-01`, '@2023/world/default/GoogleMapsCompatible/2/1/3.png', '@2023/world/default/{Time}/GoogleMapsCompatible/2/1/3.png', `@2023${kvp}`, `${kvp}&TIME=2020/2023/P1Y`]) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
-    assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png')).headers.get('cache-control') ?? '', /^public, max-age=300,/)
-    assert.equal((await fetch(new URL('wmts/world/default/2020/GoogleMapsCompatible/2/1/3.png', gateway.url))).status, 404)
+    for (
+      const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png',
+        `${kvp}&TIME=2023-06-01`, '@2023/world/default/GoogleMapsCompatible/2/1/3.png',
+        '@2023/world/default/{Time}/GoogleMapsCompatible/2/1/3.png', `@2023${kvp}`, `${kvp}&TIME=2020/2023/P1Y`]
+    ) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
+    assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png'))
+      .headers.get('cache-control') ?? '', /^public, max-age=300,/)
+    assert.equal((await fetch(new URL('wmts/world/default/2020/GoogleMapsCompatible/2/1/3.png', gateway.url))).status,
+      404)
   })
 
   it('get new capabilities within a moment of a new edition', async () => {
     await store.defineLayer('late', { name: 'Late' })
     const text = async () => (await fetch(capabilities())).text()
     const deadline = Date.now() + 5000
-    while (!(await text()).includes('<ows:Title>Late</ows:Title>')) assert.ok(Date.now() < deadline, 'the layer appears')
+    while (!(await text()).includes('<ows:Title>Late</ows:Title>')) {
+      assert.ok(Date.now() < deadline, 'the layer appears')
+    }
     await store.putEdition('late', '2022-01-01T00:00:00Z', { title: 'first', complete: true })
-    while (!(await text()).includes('<Value>2022-01-01T00:00:00Z</Value>')) assert.ok(Date.now() < deadline, 'the edition appears')
+    while (!(await text()).includes('<Value>2022-01-01T00:00:00Z</Value>')) {
+      assert.ok(Date.now() < deadline, 'the edition appears')
+    }
   })
 
   describe('OWSLib', () => {
@@ -140,15 +152,20 @@ print(json.dumps(out))
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
       const { hash } = await import('node:crypto')
-      const md5 = async (...tile) => [hash('md5', await colored(color(...tile))), hash('md5', await colored(color(...tile, 2023)))]
+      const md5 = async (...tile) => [hash('md5', await colored(color(...tile))),
+        hash('md5', await colored(color(...tile, 2023)))]
       const crs = name => `urn:ogc:def:crs:${name}`
       const expected = {
-        europe: [crs('EPSG::3035'), [5500000, 2000000], 4, 4, 256, [1000000, 2000000, 5500000, 6500000], ...await md5(2, 3, 1)],
-        swiss: [crs('EPSG::2056'), [2420000, 1350000], 8, 5, 256, [2420000, 1030000, 2932000, 1350000], ...await md5(16, 7, 3)],
+        europe: [crs('EPSG::3035'), [5500000, 2000000], 4, 4, 256, [1000000, 2000000, 5500000, 6500000],
+          ...await md5(2, 3, 1)],
+        swiss: [crs('EPSG::2056'), [2420000, 1350000], 8, 5, 256, [2420000, 1030000, 2932000, 1350000],
+          ...await md5(16, 7, 3)],
         degrees: [crs('OGC:1.3:CRS84'), [-180, 90], 8, 4, 256, [-180, -90, 180, 90], ...await md5(3, 6, 3)]
       }
       const found = JSON.parse(stdout)
-      for (const way of ['kvp', 'rest']) for (const layer of Object.keys(expected)) assert.deepEqual(found[`${way} ${layer}`], expected[layer], `${way} ${layer}`)
+      for (const way of ['kvp', 'rest']) for (const layer of Object.keys(expected)) {
+        assert.deepEqual(found[`${way} ${layer}`], expected[layer], `${way} ${layer}`)
+      }
     })
   })
 
@@ -160,7 +177,9 @@ print(json.dumps(out))
     const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO' } })
     const pixels = async file => {
       const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true })
-      return { width: info.width, height: info.height, at: (x, y) => [...data.subarray((y * info.width + x) * info.channels, (y * info.width + x) * info.channels + 3)] }
+      return { width: info.width, height: info.height, at: (x, y) => [
+        ...data.subarray((y * info.width + x) * info.channels, (y * info.width + x) * info.channels + 3)
+      ] }
     }
 
     it('lists the layers', async () => {
@@ -180,7 +199,9 @@ print(json.dumps(out))
       await tool('gdal_translate', '-q', '-of', 'PNG', source, file)
       const { width, height, at } = await pixels(file)
       assert.deepEqual([width, height], [1024, 1024])
-      for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) assert.deepEqual(at(256 * x + 100, 256 * y + 100), color(2, x, y), `2/${x}/${y}`)
+      for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
+        assert.deepEqual(at(256 * x + 100, 256 * y + 100), color(2, x, y), `2/${x}/${y}`)
+      }
     })
 
     it('reads another zoom, and another time as docs/gis.md says', async () => {
@@ -190,12 +211,15 @@ print(json.dumps(out))
       assert.deepEqual([one.width, one.at(300, 100)], [512, color(1, 1, 0)])
 
       const manual = await readFile(new URL('docs/gis.md', root), 'utf8')
-      const [description] = /<GDAL_WMS>[^]*<\/GDAL_WMS>/.exec(manual) ?? assert.fail('docs/gis.md describes tiles to GDAL')
-      const own = description.replace('http://localhost:5984/tiles/_design/tiles/_rewrite/osm@', `${store.url}/_design/tiles/_rewrite/world@`).replace('<TileLevel>8<', '<TileLevel>2<')
+      const [description] = /<GDAL_WMS>[^]*<\/GDAL_WMS>/.exec(manual) ??
+        assert.fail('docs/gis.md describes tiles to GDAL')
+      const own = description.replace('http://localhost:5984/tiles/_design/tiles/_rewrite/osm@',
+        `${store.url}/_design/tiles/_rewrite/world@`).replace('<TileLevel>8<', '<TileLevel>2<')
       assert.ok(own.includes('world@2023') && own.includes('>2<'))
       folder.write({ 'then.xml': own })
       const then = path.join(folder.dir, 'then.png')
-      await tool('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b', '2', '-b', '3', path.join(folder.dir, 'then.xml'), then)
+      await tool('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b',
+        '2', '-b', '3', path.join(folder.dir, 'then.xml'), then)
       assert.deepEqual((await pixels(then)).at(800, 300), color(2, 3, 1, 2023))
     })
   })

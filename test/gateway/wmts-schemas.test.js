@@ -1,5 +1,5 @@
-// The answers of the WMTS against the schemas that the OGC publishes, which are not part of this repository. The tests beside
-// this one check the same with rules of our own, in wmts/schema.js.
+// The answers of the WMTS against the schemas that the OGC publishes, which are not part of this repository. The tests
+// beside this one check the same with rules of our own, in wmts/schema.js.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -42,16 +42,25 @@ describe('the schemas of the OGC', () => {
   let service, schemas, python
 
   before(async function () {
-    schemas = ogcSchemas() ?? skip(this, 'the schemas of the OGC are not here: set OGC_SCHEMAS to a folder that has wmts/1.0 and ows/1.1.0')
-    python = owslib() ?? skip(this, 'OWSLib is not installed, whose XML library validates: set OWSLIB_PYTHON to a python that has it')
-    const many = Array.from({ length: 150 }, (_, index) => new Date(Date.UTC(2020, 0, 1, index)).toISOString().replace('.000', ''))
-    service = await startService({ layers: { ...layers, ...others, many: { layer: 'many' } }, times: { ...times, ...Object.fromEntries(Object.keys(others).map(name => [name, many])), many } })
+    schemas = ogcSchemas() ??
+      skip(this, 'the schemas of the OGC are not here: set OGC_SCHEMAS to a folder that has wmts/1.0 and ows/1.1.0')
+    python = owslib() ??
+      skip(this, 'OWSLib is not installed, whose XML library validates: set OWSLIB_PYTHON to a python that has it')
+    const many =
+      Array.from({ length: 150 }, (_, index) => new Date(Date.UTC(2020, 0, 1, index)).toISOString().replace('.000', ''))
+    service = await startService(
+      { layers: { ...layers, ...others, many: { layer: 'many' } }, times: {
+        ...times, ...Object.fromEntries(Object.keys(others).map(name => [name, many])), many
+      } }
+    )
   })
   after(() => service?.close())
 
   /** @param {Record<string, string>} paths name -> address below /wmts */
   async function validate (paths) {
-    for (const [name, address] of Object.entries(paths)) folder.write({ [`${name}.xml`]: (await service.get(address)).text })
+    for (const [name, address] of Object.entries(paths)) {
+      folder.write({ [`${name}.xml`]: (await service.get(address)).text })
+    }
     const files = Object.keys(paths).map(name => path.join(folder.dir, `${name}.xml`))
     const { stdout } = await run(python, ['-c', VALIDATE, schemas, ...files])
     return stdout.trim().split('\n')
@@ -68,7 +77,8 @@ describe('the schemas of the OGC', () => {
       operation: '?SERVICE=WMTS&REQUEST=GetFeatureInfo',
       versions: '?SERVICE=WMTS&REQUEST=GetCapabilities&ACCEPTVERSIONS=9'
     })
-    assert.deepEqual(found, ['now', 'kvp', 'then', 'parameter', 'time', 'place', 'operation', 'versions'].map(name => `${name}.xml valid`))
+    assert.deepEqual(found,
+      ['now', 'kvp', 'then', 'parameter', 'time', 'place', 'operation', 'versions'].map(name => `${name}.xml valid`))
   })
 
   it('are read so that a fault is found', async () => {

@@ -7,10 +7,14 @@ import { layers, startService, times } from './wmts/service.js'
 import { all, childrenOf, parseXml, textOf } from './wmts/xml.js'
 
 const CAPABILITIES = '/1.0.0/WMTSCapabilities.xml'
-const TILE = { SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default', FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300' }
+const TILE = {
+  SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default',
+  FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300'
+}
 const kvp = parameters => `?${new URLSearchParams(parameters)}`
 const timeAt = (...parts) => new Date(Date.UTC(...parts)).toISOString().replace('.000', '')
-const layerOf = (root, name) => all(root, 'Layer').find(layer => textOf(layer, 'ows:Identifier') === name) ?? assert.fail(`no layer ${name}`)
+const layerOf = (root, name) => all(root, 'Layer').find(layer => textOf(layer, 'ows:Identifier') === name) ??
+  assert.fail(`no layer ${name}`)
 
 describe('the times of the WMTS', () => {
   /** @type {Awaited<ReturnType<typeof startService>>} */
@@ -53,14 +57,17 @@ describe('the times of the WMTS', () => {
       const timeOf = async path => (await tile(path)).time
       const tail = 'GoogleMapsCompatible/10/412/300.png'
       const end = '2023-12-31T23:59:59Z'
-      for (const time of ['', 'default/', '{Time}/', '%7Btime%7D/']) assert.equal(await timeOf(`@2023/osm/default/${time}${tail}`), end, time)
+      for (const time of ['', 'default/', '{Time}/', '%7Btime%7D/']) {
+        assert.equal(await timeOf(`@2023/osm/default/${time}${tail}`), end, time)
+      }
       assert.equal(await timeOf(`@2023/osm/default/2022/${tail}`), '2022-12-31T23:59:59Z')
       assert.equal(await timeOf(`@2023/osm/default/current/${tail}`), undefined)
       assert.equal(await timeOf(`@2023${kvp(TILE)}`), end)
       assert.equal(await timeOf(`@2023${kvp({ ...TILE, TIME: 'default' })}`), end)
       assert.equal(await timeOf(`@2023${kvp({ ...TILE, TIME: '2022' })}`), '2022-12-31T23:59:59Z')
       for (const time of ['yesterday', '2023-02-30', '']) {
-        if (time) assert.deepEqual(await refused(`@${time}/osm/default/${tail}`), [400, 'InvalidParameterValue', 'Time'])
+        if (time) assert.deepEqual(await refused(`@${time}/osm/default/${tail}`),
+          [400, 'InvalidParameterValue', 'Time'])
         else assert.equal(await timeOf(`@/osm/default/${tail}`), undefined)
       }
     })
@@ -78,8 +85,10 @@ describe('the times of the WMTS', () => {
 
     it('have the newest listed time up to then as the default of each layer', async () => {
       const root = await at(`@2023${CAPABILITIES}`)
-      assert.deepEqual(['osm', 'alps', 'roads'].map(name => defaultOf(root, name)), [['2023-06-01T00:00:00Z'], ['2020-01-01T00:00:00Z'], []])
-      assert.deepEqual(all(layerOf(root, 'osm'), 'Value').map(({ text: value }) => value), times.osm, 'the list is whole')
+      assert.deepEqual(['osm', 'alps', 'roads'].map(name => defaultOf(root, name)),
+        [['2023-06-01T00:00:00Z'], ['2020-01-01T00:00:00Z'], []])
+      assert.deepEqual(all(layerOf(root, 'osm'), 'Value').map(({ text: value }) => value),
+        times.osm, 'the list is whole')
       assert.deepEqual(defaultOf(await at(`@2024-03${CAPABILITIES}`), 'osm'), ['2024-03-01T00:00:00Z'])
       assert.deepEqual(defaultOf(await at(`@2024-02${CAPABILITIES}`), 'osm'), ['2023-06-01T00:00:00Z'])
     })
@@ -91,12 +100,14 @@ describe('the times of the WMTS', () => {
     it('link to addresses of that time only, which programs without dimensions use', async () => {
       const root = await at(`@2023${CAPABILITIES}`)
       const own = `${service.url}wmts@2023-12-31T23:59:59Z`
-      const links = [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')].map(({ attributes }) => attributes['xlink:href'])
+      const links =
+        [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')].map(({ attributes }) => attributes['xlink:href'])
       const templates = all(root, 'ResourceURL').map(({ attributes }) => attributes.template)
       assert.equal(links.length + templates.length, 9)
       for (const link of [...links, ...templates]) assert.ok(link.startsWith(`${own}/`) || link === `${own}?`, link)
       // the address of a tile in which {Time} was left as it is
-      const address = templates[0].replace('{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}', 'GoogleMapsCompatible/10/412/300')
+      const address =
+        templates[0].replace('{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}', 'GoogleMapsCompatible/10/412/300')
       assert.equal((await (await fetch(address)).json()).time, '2023-12-31T23:59:59Z')
     })
 
@@ -104,12 +115,17 @@ describe('the times of the WMTS', () => {
       const textAt = async path => (await service.get(path)).text
       const query = '?SERVICE=WMTS&REQUEST=GetCapabilities'
       const expected = await textAt(`@2023${CAPABILITIES}`)
-      for (const path of [`${query}&TIME=2023`, `${query}&time=2023-12-31T23:59:59Z`, `@2023${query}`, `@2020${query}&TIME=2023`, `@2020-12-31T23:59:59Z${query}&TIME=2019/2023`]) assert.equal(await textAt(path), expected, path)
-      for (const path of [`${query}&TIME=current`, `${query}&TIME=`, `@2023${query}&TIME=current`, `@current${CAPABILITIES}`]) assert.equal(await textAt(path), await textAt(CAPABILITIES), path)
+      for (
+        const path of [`${query}&TIME=2023`, `${query}&time=2023-12-31T23:59:59Z`,
+          `@2023${query}`, `@2020${query}&TIME=2023`, `@2020-12-31T23:59:59Z${query}&TIME=2019/2023`]
+      ) assert.equal(await textAt(path), expected, path)
+      for (const path of [`${query}&TIME=current`, `${query}&TIME=`, `@2023${query}&TIME=current`,
+        `@current${CAPABILITIES}`]) assert.equal(await textAt(path), await textAt(CAPABILITIES), path)
     })
 
     it('are refused for a time that is none', async () => {
-      for (const path of ['?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=2023-13', `@2023-13${CAPABILITIES}`, `@yesterday${CAPABILITIES}`, `@2023/2024${CAPABILITIES}`]) {
+      for (const path of ['?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=2023-13',
+        `@2023-13${CAPABILITIES}`, `@yesterday${CAPABILITIES}`, `@2023/2024${CAPABILITIES}`]) {
         const { status, text: report } = await service.get(path)
         assert.deepEqual(violations(parseXml(report)), [])
         assert.ok(status === 400 || status === 404, path)
@@ -117,7 +133,8 @@ describe('the times of the WMTS', () => {
     })
 
     it('have an ETag of their own', async () => {
-      const etags = await Promise.all([CAPABILITIES, `@2023${CAPABILITIES}`, `@2022${CAPABILITIES}`, `@2023-12${CAPABILITIES}`].map(async path => (await service.get(path)).headers.get('etag')))
+      const etags = await Promise.all([CAPABILITIES, `@2023${CAPABILITIES}`, `@2022${CAPABILITIES}`,
+        `@2023-12${CAPABILITIES}`].map(async path => (await service.get(path)).headers.get('etag')))
       assert.equal(new Set(etags).size, 3)
       assert.equal((await service.get(`@2023${CAPABILITIES}`, { headers: { 'If-None-Match': etags[1] } })).status, 304)
     })
@@ -138,16 +155,22 @@ describe('the times of the WMTS', () => {
     it('of more than a hundred are periods in the capabilities where they are regular', async () => {
       const hours = Array.from({ length: 100 }, (_, index) => timeAt(2020, 0, 1, index))
       assert.deepEqual(await valuesOf(hours), hours, 'few programs read periods')
-      assert.deepEqual(await valuesOf([...hours, timeAt(2020, 5, 1), timeAt(2021, 5, 1)]), ['2020-01-01T00:00:00Z/2020-01-05T03:00:00Z/PT1H', '2020-06-01T00:00:00Z', '2021-06-01T00:00:00Z'])
+      assert.deepEqual(await valuesOf([...hours, timeAt(2020, 5, 1), timeAt(2021, 5, 1)]),
+        ['2020-01-01T00:00:00Z/2020-01-05T03:00:00Z/PT1H', '2020-06-01T00:00:00Z', '2021-06-01T00:00:00Z'])
     })
 
     it('are written with the largest unit that fits', () => {
       const series = (count, step) => withSeries(Array.from({ length: count }, (_, index) => step(index)))
-      assert.deepEqual(series(6, index => timeAt(2020 + index, 1, 28)), ['2020-02-28T00:00:00Z/2025-02-28T00:00:00Z/P1Y'])
-      assert.deepEqual(series(6, index => timeAt(2020, 3 * index, 1, 6, 30)), ['2020-01-01T06:30:00Z/2021-04-01T06:30:00Z/P3M'])
-      assert.deepEqual(series(6, index => timeAt(2021, 0, 1 + 16 * index)), ['2021-01-01T00:00:00Z/2021-03-22T00:00:00Z/P16D'])
-      assert.deepEqual(series(6, index => timeAt(2021, 0, 1, 0, 90 * index)), ['2021-01-01T00:00:00Z/2021-01-01T07:30:00Z/PT90M'])
-      assert.deepEqual(series(6, index => timeAt(2021, 0, 1, 0, 0, index)), ['2021-01-01T00:00:00Z/2021-01-01T00:00:05Z/PT1S'])
+      assert.deepEqual(series(6, index => timeAt(2020 + index, 1, 28)),
+        ['2020-02-28T00:00:00Z/2025-02-28T00:00:00Z/P1Y'])
+      assert.deepEqual(series(6, index => timeAt(2020, 3 * index, 1, 6, 30)),
+        ['2020-01-01T06:30:00Z/2021-04-01T06:30:00Z/P3M'])
+      assert.deepEqual(series(6, index => timeAt(2021, 0, 1 + 16 * index)),
+        ['2021-01-01T00:00:00Z/2021-03-22T00:00:00Z/P16D'])
+      assert.deepEqual(series(6, index => timeAt(2021, 0, 1, 0, 90 * index)),
+        ['2021-01-01T00:00:00Z/2021-01-01T07:30:00Z/PT90M'])
+      assert.deepEqual(series(6, index => timeAt(2021, 0, 1, 0, 0, index)),
+        ['2021-01-01T00:00:00Z/2021-01-01T00:00:05Z/PT1S'])
     })
 
     it('are no series at the ends of months, which programs count differently', () => {
@@ -159,7 +182,9 @@ describe('the times of the WMTS', () => {
 
     it('are exactly those that a program works out of the periods', () => {
       const DAY = 86400000
-      const list = fc.array(fc.constantFrom(DAY, DAY, DAY, 3600000, 31 * DAY, 365 * DAY, 1000, 'month', 'month', 'year'), { maxLength: 60 }).map(steps => {
+      const list = fc.array(
+        fc.constantFrom(DAY, DAY, DAY, 3600000, 31 * DAY, 365 * DAY, 1000, 'month', 'month', 'year'), { maxLength: 60 }
+      ).map(steps => {
         const date = new Date('2019-01-28T00:00:00Z')
         return steps.map(step => {
           if (step === 'month') date.setUTCMonth(date.getUTCMonth() + 1)
@@ -168,7 +193,8 @@ describe('the times of the WMTS', () => {
           return date.toISOString().replace('.000', '')
         })
       })
-      fc.assert(fc.property(list, written => assert.deepEqual(withSeries(written).flatMap(expand), written)), { numRuns: 500 })
+      fc.assert(fc.property(list, written => assert.deepEqual(withSeries(written).flatMap(expand), written)),
+        { numRuns: 500 })
     })
 
     /** As programs do: one step after the other. */

@@ -6,7 +6,10 @@ import { violations } from './wmts/schema.js'
 import { others, startService } from './wmts/service.js'
 import { childrenOf, parseXml, textOf } from './wmts/xml.js'
 
-const TILE = { SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default', FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300' }
+const TILE = {
+  SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default',
+  FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300'
+}
 const kvp = parameters => `?${new URLSearchParams(parameters)}`
 const without = name => Object.fromEntries(Object.entries(TILE).filter(([key]) => key !== name))
 
@@ -45,8 +48,10 @@ describe('the WMTS', () => {
     })
 
     it('takes names in any case, in any order, and leaves alone what it does not know', async () => {
-      const swapped = Object.entries(TILE).reverse().map(([name, value], index) => [index % 2 ? name.toLowerCase() : name[0] + name.slice(1).toLowerCase(), value])
-      assert.deepEqual(await tile(kvp([['map', '/etc/passwd'], ...swapped, ['__proto__', 'x'], ['constructor', 'y']])), asked)
+      const swapped = Object.entries(TILE).reverse()
+        .map(([name, value], index) => [index % 2 ? name.toLowerCase() : name[0] + name.slice(1).toLowerCase(), value])
+      assert.deepEqual(await tile(kvp([['map', '/etc/passwd'], ...swapped, ['__proto__', 'x'], ['constructor', 'y']])),
+        asked)
       assert.deepEqual(await tile(kvp({ ...TILE, SERVICE: 'wmts', FORMAT: 'IMAGE/PNG' })), asked)
     })
 
@@ -63,17 +68,20 @@ describe('the WMTS', () => {
         }
       }
       assert.deepEqual(await refused(''), [400, 'MissingParameterValue', 'service'])
-      assert.deepEqual(await refused("?request~GetCapabilities!service~!'WMTS'version~'1.0.0'"), [400, 'MissingParameterValue', 'service'])
+      assert.deepEqual(await refused("?request~GetCapabilities!service~!'WMTS'version~'1.0.0'"),
+        [400, 'MissingParameterValue', 'service'])
     })
 
     const wrong = {
       SERVICE: ['service', ['WMS', 'BOGUS', 'WMTS ', '../WMTS']],
       REQUEST: ['request', ['GetBOGUS', 'getcapabilities ', 'GetMap', 'constructor']],
       VERSION: ['version', ['1.1.0', '1.0', '1.0.0.0', '0']],
-      LAYER: ['Layer', ['nothere', 'OSM', 'layer', 'edition', '../osm', 'osm@2024', 'osm,alps', 'osm:10:300:412', '_design', '__proto__', 'a'.repeat(100), '<script>', '\u0000osm']],
+      LAYER: ['Layer', ['nothere', 'OSM', 'layer', 'edition', '../osm',
+        'osm@2024', 'osm,alps', 'osm:10:300:412', '_design', '__proto__', 'a'.repeat(100), '<script>', '\u0000osm']],
       STYLE: ['Style', ['night', 'Default ', '../default']],
       FORMAT: ['Format', ['image/jpeg', 'png', 'image/*', 'text/html', 'image/png\r\nSet-Cookie: a=b']],
-      TILEMATRIXSET: ['TileMatrixSet', ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512', 'GoogleMapsCompatible_Level18', '../..']],
+      TILEMATRIXSET: ['TileMatrixSet',
+        ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512', 'GoogleMapsCompatible_Level18', '../..']],
       TILEMATRIX: ['TileMatrix', ['20', '-1', '010', '1e1', '10.0', 'ten', '99999999999999999999', '٣']],
       TILEROW: ['TileRow', ['1.5', '1e2', '0x10', '0412', ' 412', '412/..', 'NaN', '', '٣'].filter(Boolean)],
       TILECOL: ['TileCol', ['1.5', 'Infinity', '+1', '%33', '300;']]
@@ -81,7 +89,10 @@ describe('the WMTS', () => {
 
     for (const [name, [locator, values]] of Object.entries(wrong)) {
       it(`refuses a ${name} that is none, naming ${locator}`, async () => {
-        for (const value of values) assert.deepEqual(await refused(kvp({ ...TILE, [name]: value })), [400, 'InvalidParameterValue', locator], JSON.stringify(value))
+        for (const value of values) {
+          assert.deepEqual(await refused(kvp({ ...TILE, [name]: value })),
+            [400, 'InvalidParameterValue', locator], JSON.stringify(value))
+        }
       })
     }
 
@@ -94,7 +105,8 @@ describe('the WMTS', () => {
     })
 
     it('has no GetFeatureInfo, and says that it has none', async () => {
-      assert.deepEqual(await refused(kvp({ ...TILE, REQUEST: 'GetFeatureInfo' })), [501, 'OperationNotSupported', 'GetFeatureInfo'])
+      assert.deepEqual(await refused(kvp({ ...TILE, REQUEST: 'GetFeatureInfo' })),
+        [501, 'OperationNotSupported', 'GetFeatureInfo'])
     })
 
     it('asks the layer: its format, tile size, zooms and bounds', async () => {
@@ -102,18 +114,23 @@ describe('the WMTS', () => {
       assert.deepEqual(await tile(kvp(alps)), { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
       assert.deepEqual(await refused(kvp({ ...alps, TILECOL: '136' })), [400, 'TileOutOfRange', 'TileCol'])
       assert.deepEqual(await refused(kvp({ ...alps, TILEROW: '0' })), [400, 'TileOutOfRange', 'TileRow'])
-      assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '3', TILEROW: '2', TILECOL: '4' })), [400, 'TileOutOfRange', 'TileMatrix'])
+      assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '3', TILEROW: '2', TILECOL: '4' })),
+        [400, 'TileOutOfRange', 'TileMatrix'])
       assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '13' })), [400, 'InvalidParameterValue', 'TileMatrix'])
       assert.deepEqual(await refused(kvp({ ...alps, FORMAT: 'image/png' })), [400, 'InvalidParameterValue', 'Format'])
 
-      const roads = { ...TILE, LAYER: 'roads', FORMAT: 'application/vnd.mapbox-vector-tile', TILEMATRIXSET: 'GoogleMapsCompatible_512' }
+      const roads = {
+        ...TILE, LAYER: 'roads', FORMAT: 'application/vnd.mapbox-vector-tile', TILEMATRIXSET: 'GoogleMapsCompatible_512'
+      }
       assert.deepEqual(await tile(kvp(roads)), { ...asked, layer: 'roads', ext: 'pbf' })
-      assert.deepEqual(await refused(kvp({ ...roads, TILEMATRIXSET: 'GoogleMapsCompatible' })), [400, 'InvalidParameterValue', 'TileMatrixSet'])
+      assert.deepEqual(await refused(kvp({ ...roads, TILEMATRIXSET: 'GoogleMapsCompatible' })),
+        [400, 'InvalidParameterValue', 'TileMatrixSet'])
     })
 
     it('takes the name of a matrix set with its deepest zoom and without', async () => {
       assert.deepEqual(await tile(kvp({ ...TILE, TILEMATRIXSET: 'GoogleMapsCompatible_Level19' })), asked)
-      assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512_Level14/10/412/300.pbf'), { ...asked, layer: 'roads', ext: 'pbf' })
+      assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512_Level14/10/412/300.pbf'),
+        { ...asked, layer: 'roads', ext: 'pbf' })
     })
 
     it('lets both sides of the antimeridian through', async () => {
@@ -125,13 +142,17 @@ describe('the WMTS', () => {
   describe('by address', () => {
     it('asks for the same tile', async () => {
       assert.deepEqual(await tile('/osm/default/GoogleMapsCompatible/10/412/300.png'), asked)
-      assert.deepEqual(await tile('/alps/default/GoogleMapsCompatible/8/90/133.jpeg'), { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
-      assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512/10/412/300.mvt'), { ...asked, layer: 'roads', ext: 'pbf' })
+      assert.deepEqual(await tile('/alps/default/GoogleMapsCompatible/8/90/133.jpeg'),
+        { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
+      assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512/10/412/300.mvt'),
+        { ...asked, layer: 'roads', ext: 'pbf' })
     })
 
     it('as of a time', async () => {
-      assert.deepEqual(await tile('/osm/default/2024-03-01/GoogleMapsCompatible/10/412/300.png'), { ...asked, time: '2024-03-01T23:59:59Z' })
-      assert.deepEqual(await tile('/osm/default/2024-03-01T00:00:00Z/GoogleMapsCompatible/10/412/300.png'), { ...asked, time: '2024-03-01T00:00:00Z' })
+      assert.deepEqual(await tile('/osm/default/2024-03-01/GoogleMapsCompatible/10/412/300.png'),
+        { ...asked, time: '2024-03-01T23:59:59Z' })
+      assert.deepEqual(await tile('/osm/default/2024-03-01T00:00:00Z/GoogleMapsCompatible/10/412/300.png'),
+        { ...asked, time: '2024-03-01T00:00:00Z' })
       assert.deepEqual(await tile('/osm/default/current/GoogleMapsCompatible/10/412/300.png'), asked)
     })
 
@@ -151,17 +172,25 @@ describe('the WMTS', () => {
         '/osm/default/2024-13/GoogleMapsCompatible/10/412/300.png': 'Time',
         '/osm/default/..%2F..%2Fetc/GoogleMapsCompatible/10/412/300.png': 'Time'
       }
-      for (const [path, locator] of Object.entries(wrong)) assert.deepEqual(await refused(path), [400, 'InvalidParameterValue', locator], path)
+      for (const [path, locator] of Object.entries(wrong)) {
+        assert.deepEqual(await refused(path), [400, 'InvalidParameterValue', locator], path)
+      }
     })
 
     it('has nothing outside the layer', async () => {
-      assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'), [404, 'TileOutOfRange', 'TileRow'])
-      assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/8/90/0.jpg'), [404, 'TileOutOfRange', 'TileCol'])
-      assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/0/0/0.jpg'), [404, 'TileOutOfRange', 'TileMatrix'])
+      assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'),
+        [404, 'TileOutOfRange', 'TileRow'])
+      assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/8/90/0.jpg'),
+        [404, 'TileOutOfRange', 'TileCol'])
+      assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/0/0/0.jpg'),
+        [404, 'TileOutOfRange', 'TileMatrix'])
     })
 
     it('has nothing at other addresses', async () => {
-      for (const path of ['/osm', '/1.0.0/', '/1.1.0/WMTSCapabilities.xml', '/WMTSCapabilities.xml', '/1.0.0/wmtscapabilities.xml', `/${'a/'.repeat(200)}`, '/osm/default/GoogleMapsCompatible/10/412/300/5/5.png']) {
+      for (
+        const path of ['/osm', '/1.0.0/', '/1.1.0/WMTSCapabilities.xml', '/WMTSCapabilities.xml',
+          '/1.0.0/wmtscapabilities.xml', `/${'a/'.repeat(200)}`, '/osm/default/GoogleMapsCompatible/10/412/300/5/5.png']
+      ) {
         assert.deepEqual(await refused(path), [404, 'NoApplicableCode', undefined], path)
       }
     })
@@ -172,29 +201,43 @@ describe('the WMTS', () => {
     before(async () => { grids = await startService({ layers: others, times: {} }) })
     after(() => grids.close())
     afterEach(() => assert.deepEqual(grids.thrown, []))
-    const swiss = { ...TILE, LAYER: 'swiss', TILEMATRIXSET: 'LV95_Level20', TILEMATRIX: '20', TILEROW: '60', TILECOL: '100' }
+    const swiss =
+      { ...TILE, LAYER: 'swiss', TILEMATRIXSET: 'LV95_Level20', TILEMATRIX: '20', TILEROW: '60', TILECOL: '100' }
 
     it('asks for the tile of the store by the matrices of the set', async () => {
       const expected = { kind: 'tile', layer: 'swiss', z: 20, x: 100, y: 60, ext: 'png' }
       assert.deepEqual(await tile(kvp(swiss), grids), expected)
       assert.deepEqual(await tile(kvp({ ...swiss, TILEMATRIXSET: 'LV95' }), grids), expected)
       assert.deepEqual(await tile('/swiss/default/LV95/20/60/100.png', grids), expected)
-      assert.deepEqual(await tile('/degrees/default/2023/WorldCRS84Quad_Level6/6/63/127.png', grids), { kind: 'tile', layer: 'degrees', time: '2023-12-31T23:59:59Z', z: 7, x: 127, y: 63, ext: 'png' }, 'matrix 6 is zoom 7')
-      assert.deepEqual(await tile('/town/default/Town/t1/4/6.png', grids), { kind: 'tile', layer: 'town', z: 3, x: 6, y: 4, ext: 'png' })
+      assert.deepEqual(await tile('/degrees/default/2023/WorldCRS84Quad_Level6/6/63/127.png', grids), {
+        kind: 'tile', layer: 'degrees', time: '2023-12-31T23:59:59Z', z: 7, x: 127, y: 63, ext: 'png'
+      }, 'matrix 6 is zoom 7')
+      assert.deepEqual(await tile('/town/default/Town/t1/4/6.png', grids),
+        { kind: 'tile', layer: 'town', z: 3, x: 6, y: 4, ext: 'png' })
     })
 
     it('refuses what the set or the layer has not', async () => {
       for (const [fields, ...expected] of [
-        [{ TILEMATRIXSET: 'GoogleMapsCompatible' }, 'InvalidParameterValue', 'TileMatrixSet'], [{ TILEMATRIXSET: 'LV95_Level21' }, 'InvalidParameterValue', 'TileMatrixSet'],
-        [{ TILEMATRIX: '21' }, 'InvalidParameterValue', 'TileMatrix'], [{ TILEMATRIX: '29' }, 'InvalidParameterValue', 'TileMatrix'], [{ TILEMATRIX: '020' }, 'InvalidParameterValue', 'TileMatrix'],
+        [{ TILEMATRIXSET: 'GoogleMapsCompatible' }, 'InvalidParameterValue', 'TileMatrixSet'],
+        [{ TILEMATRIXSET: 'LV95_Level21' }, 'InvalidParameterValue', 'TileMatrixSet'],
+        [{ TILEMATRIX: '21' }, 'InvalidParameterValue', 'TileMatrix'],
+        [{ TILEMATRIX: '29' }, 'InvalidParameterValue', 'TileMatrix'],
+        [{ TILEMATRIX: '020' }, 'InvalidParameterValue', 'TileMatrix'],
         [{ TILEMATRIX: '13', TILEROW: '0', TILECOL: '0' }, 'TileOutOfRange', 'TileMatrix'],
-        [{ TILEROW: '125' }, 'TileOutOfRange', 'TileRow'], [{ TILECOL: '188' }, 'TileOutOfRange', 'TileCol'], [{ TILECOL: '-1' }, 'TileOutOfRange', 'TileCol'], [{ TILEROW: 'x' }, 'InvalidParameterValue', 'TileRow'],
+        [{ TILEROW: '125' }, 'TileOutOfRange', 'TileRow'], [{ TILECOL: '188' }, 'TileOutOfRange', 'TileCol'],
+        [{ TILECOL: '-1' }, 'TileOutOfRange', 'TileCol'], [{ TILEROW: 'x' }, 'InvalidParameterValue', 'TileRow'],
         [{ TILECOL: '0' }, 'TileOutOfRange', 'TileCol']
-      ]) assert.deepEqual(await refused(kvp({ ...swiss, ...fields }), grids), [400, ...expected], JSON.stringify(fields))
+      ]) {
+        assert.deepEqual(await refused(kvp({ ...swiss, ...fields }), grids), [400, ...expected], JSON.stringify(fields))
+      }
       const town = { ...TILE, LAYER: 'town', TILEMATRIXSET: 'Town', TILEROW: '0', TILECOL: '0' }
-      for (const matrix of ['3', 't2', 'T1', 'constructor']) assert.deepEqual(await refused(kvp({ ...town, TILEMATRIX: matrix }), grids), [400, 'InvalidParameterValue', 'TileMatrix'])
+      for (const matrix of ['3', 't2', 'T1', 'constructor']) {
+        assert.deepEqual(await refused(kvp({ ...town, TILEMATRIX: matrix }), grids),
+          [400, 'InvalidParameterValue', 'TileMatrix'])
+      }
       assert.deepEqual(await refused('/town/default/Town/t0/2/0.png', grids), [404, 'TileOutOfRange', 'TileRow'])
-      assert.deepEqual(await refused('/degrees/default/WorldCRS84Quad/0/1/0.png', grids), [404, 'TileOutOfRange', 'TileRow'])
+      assert.deepEqual(await refused('/degrees/default/WorldCRS84Quad/0/1/0.png', grids),
+        [404, 'TileOutOfRange', 'TileRow'])
     })
   })
 
@@ -203,7 +246,10 @@ describe('the WMTS', () => {
 
     it('current, default and nothing are the newest', async () => {
       for (const time of ['current', 'default', 'Current', '']) assert.equal(await at(time), undefined)
-      for (const time of ['{Time}', '%7BTime%7D', '']) assert.deepEqual(await tile(`/osm/default/${time}/GoogleMapsCompatible/10/412/300.png`), asked, 'an address template that was not filled in')
+      for (const time of ['{Time}', '%7BTime%7D', '']) {
+        assert.deepEqual(await tile(`/osm/default/${time}/GoogleMapsCompatible/10/412/300.png`),
+          asked, 'an address template that was not filled in')
+      }
     })
 
     it('takes dates, partial times and full timestamps, and means their end', async () => {
@@ -216,18 +262,26 @@ describe('the WMTS', () => {
     })
 
     it('refuses anything else', async () => {
-      for (const time of ['yesterday', '2024-02-30', '2024/2020', '2020,2024', '2020/2024/P', '2020/2024/P1X', '2020/2024/P1D/P1D', '2020/', '/2024', '../../etc/passwd', '2024-03-01/..', '2024\u0000', '٢٠٢٤', '20240301', '1709251200', ' 2024', '2024-03-01T25:00', 'x'.repeat(5000)]) {
-        assert.deepEqual(await refused(kvp({ ...TILE, TIME: time })), [400, 'InvalidParameterValue', 'Time'], time.slice(0, 40))
+      for (
+        const time of ['yesterday', '2024-02-30', '2024/2020', '2020,2024',
+          '2020/2024/P', '2020/2024/P1X', '2020/2024/P1D/P1D', '2020/', '/2024', '../../etc/passwd', '2024-03-01/..',
+          '2024\u0000', '٢٠٢٤', '20240301', '1709251200', ' 2024', '2024-03-01T25:00', 'x'.repeat(5000)]
+      ) {
+        assert.deepEqual(await refused(kvp({ ...TILE, TIME: time })),
+          [400, 'InvalidParameterValue', 'Time'], time.slice(0, 40))
       }
     })
   })
 
   describe('whatever is asked', () => {
     const hostile = fc.oneof(
-      fc.constantFrom(...Object.values(TILE), 'GetCapabilities', 'GetFeatureInfo', 'current', '2020/2024/P1Y', '2020--2024.xml', '2024', 'alps', '-1', '../..', '%00', '<!--', '\u202e', '__proto__', 'constructor', '${jndi}', "' or 1=1", '9'.repeat(400)),
+      fc.constantFrom(...Object.values(TILE), 'GetCapabilities', 'GetFeatureInfo',
+        'current', '2020/2024/P1Y', '2020--2024.xml', '2024', 'alps',
+        '-1', '../..', '%00', '<!--', '\u202e', '__proto__', 'constructor', '${jndi}', "' or 1=1", '9'.repeat(400)),
       fc.string({ unit: 'binary', maxLength: 40 })
     )
-    const name = fc.oneof(fc.constantFrom(...Object.keys(TILE), 'TIME', 'AcceptVersions', 'layer', '__proto__', ''), fc.string({ maxLength: 10 }))
+    const name = fc.oneof(fc.constantFrom(...Object.keys(TILE), 'TIME', 'AcceptVersions', 'layer', '__proto__', ''),
+      fc.string({ maxLength: 10 }))
 
     const check = async path => {
       const answer = await service.get(path)
@@ -258,12 +312,18 @@ describe('the WMTS', () => {
     }
 
     it('says so in a report where it is about the request', async () => {
-      await failing(new TilecouchError('TILE_NOT_FOUND', { id: 'osm:10:300:412' }), async broken => assert.deepEqual(await refused(kvp(TILE), broken), [404, 'NoApplicableCode', undefined]))
-      await failing(new TilecouchError('LAYER_NOT_FOUND', { layer: 'osm' }), async broken => assert.deepEqual(await refused(kvp(TILE), broken), [400, 'InvalidParameterValue', 'Layer']))
+      await failing(new TilecouchError('TILE_NOT_FOUND', { id: 'osm:10:300:412' }),
+        async broken => assert.deepEqual(await refused(kvp(TILE), broken), [404, 'NoApplicableCode', undefined]))
+      await failing(new TilecouchError('LAYER_NOT_FOUND', { layer: 'osm' }),
+        async broken => assert.deepEqual(await refused(kvp(TILE), broken), [400, 'InvalidParameterValue', 'Layer']))
     })
 
     it('leaves to the gateway what is not about the request', async () => {
-      for (const error of [new Error('a bug'), new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://couch/tiles' }), new TilecouchError('UNREACHABLE', { url: 'http://couch', why: 'ECONNREFUSED' }), new TilecouchError('ABORTED')]) {
+      for (
+        const error of [new Error('a bug'), new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://couch/tiles' }),
+          new TilecouchError('UNREACHABLE', { url: 'http://couch', why: 'ECONNREFUSED' }),
+          new TilecouchError('ABORTED')]
+      ) {
         await failing(error, async broken => {
           await broken.get(kvp(TILE))
           assert.deepEqual(broken.thrown, [error])

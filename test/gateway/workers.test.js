@@ -31,7 +31,8 @@ describe('a gateway of several processes', () => {
 
   const run = async (options = {}, restart = {}) => {
     out = memory()
-    crew = await runWorkers(resolveOptions({ flags: { port: 0, workers: 2, grace: 5, ...options } }), { log: createLog({ destination: out }), entry, restart: { ...quick, ...restart } })
+    crew = await runWorkers(resolveOptions({ flags: { port: 0, workers: 2, grace: 5, ...options } }),
+      { log: createLog({ destination: out }), entry, restart: { ...quick, ...restart } })
     for (const pid of crew.pids) pids.add(pid)
     return crew
   }
@@ -55,7 +56,8 @@ describe('a gateway of several processes', () => {
     return answers
   }
   const replaced = async before => {
-    await until(() => crew.pids.every(pid => !before.includes(pid) || isAlive(pid)) && crew.pids.some(pid => !before.includes(pid)), { what: 'another worker' })
+    await until(() => crew.pids.every(pid => !before.includes(pid) || isAlive(pid)) &&
+      crew.pids.some(pid => !before.includes(pid)), { what: 'another worker' })
     for (const pid of crew.pids) pids.add(pid)
     return everyone('pid', 2)
   }
@@ -71,7 +73,8 @@ describe('a gateway of several processes', () => {
   it('divides the memory, and tells workers all else', async () => {
     await run({ memory: '3MB', cors: 'none', upstreamHeaders: { 'a.example': { 'X-Key': '1' } } })
     const options = JSON.parse(await ask('options'))
-    assert.deepEqual([options.memory, options.workers, options.opsPort, options.cors, options.upstreamHeaders], [1.5e6, 1, null, 'none', { 'a.example': { 'X-Key': '1' } }])
+    assert.deepEqual([options.memory, options.workers, options.opsPort, options.cors, options.upstreamHeaders],
+      [1.5e6, 1, null, 'none', { 'a.example': { 'X-Key': '1' } }])
   })
 
   it('has another worker when one dies, and serves meanwhile', async () => {
@@ -128,7 +131,8 @@ describe('a gateway of several processes', () => {
     const config = path.join(folder.write({ trouble: '' }), 'trouble')
     await assert.rejects(run({ config }), { code: 'DATABASE_NOT_FOUND' })
     await assert.rejects(run({ config, cors: 'exit' }), { code: 'WORKER_FAILED', message: 'a worker ended with 3' })
-    await assert.rejects(run({ config, cors: 'hang' }, { timeout: 50 }), { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
+    await assert.rejects(run({ config, cors: 'hang' }, { timeout: 50 }),
+      { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
   })
 
   it('gives up when no worker starts any more', async () => {
@@ -166,12 +170,14 @@ describe('a gateway of several processes', () => {
     for (let i = 0; i < 4; i++) assert.equal(await total(ask('metrics')), counted)
     const metrics = parseMetrics(fromOps)
     const only = name => metrics.get(name).samples[0].value
-    assert.deepEqual(['tilecouch_cache_bytes', 'tilecouch_cache_limit_bytes', 'tilecouch_workers_ready', 'tilecouch_worker_restarts_total'].map(only), [200, 256e6, 2, 0])
+    assert.deepEqual(['tilecouch_cache_bytes', 'tilecouch_cache_limit_bytes',
+      'tilecouch_workers_ready', 'tilecouch_worker_restarts_total'].map(only), [200, 256e6, 2, 0])
     const before = crew.pids
     process.kill(before[0], 'SIGKILL')
     await replaced(before)
     const after = parseMetrics(await (await askOps('metrics')).text())
-    assert.deepEqual(['tilecouch_requests_total', 'tilecouch_workers_ready', 'tilecouch_worker_restarts_total', 'tilecouch_cache_bytes'].map(name => after.get(name).samples[0].value), [counted, 2, 1, 200])
+    assert.deepEqual(['tilecouch_requests_total', 'tilecouch_workers_ready', 'tilecouch_worker_restarts_total',
+      'tilecouch_cache_bytes'].map(name => after.get(name).samples[0].value), [counted, 2, 1, 200])
     await ask('count')
     assert.equal(await total((await askOps('metrics')).text()), counted + 1)
   })
@@ -179,7 +185,10 @@ describe('a gateway of several processes', () => {
   it('has nothing else on its port for monitoring', async () => {
     await run({ opsPort: 0 })
     const answer = async (page, options) => (await fetch(new URL(page, crew.opsUrl), options)).status
-    assert.deepEqual([await answer('/'), await answer('/osm/0/0/0.png'), await answer('/constructor'), await answer('/metrics', { method: 'POST' }), await answer('/metrics', { method: 'HEAD' })], [404, 404, 404, 405, 200])
+    assert.deepEqual(
+      [await answer('/'), await answer('/osm/0/0/0.png'), await answer('/constructor'), await answer('/metrics',
+        { method: 'POST' }), await answer('/metrics', { method: 'HEAD' })], [404, 404, 404, 405, 200]
+    )
     assert.equal((await askOps('metrics')).headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   })
 
@@ -188,7 +197,8 @@ describe('a gateway of several processes', () => {
     const answers = await Promise.all([1, 2].map(() => fetch(`${crew.url}/hold`)))
     const ended = crew.ended
     await crew.close()
-    assert.deepEqual((await Promise.all(answers.map(answer => answer.text()))).map(text => text.replace(/\d+/, 'pid')), ['pid\ndone\n', 'pid\ndone\n'])
+    assert.deepEqual((await Promise.all(answers.map(answer => answer.text()))).map(text => text.replace(/\d+/, 'pid')),
+      ['pid\ndone\n', 'pid\ndone\n'])
     await ended
     await assert.rejects(ask('pid'))
   })

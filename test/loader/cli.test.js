@@ -17,7 +17,8 @@ async function run (...argv) {
 }
 
 /** Runs a command that does this. */
-const runAction = action => runCommand(['do'], { extend: (program, wrap) => program.command('do').action(wrap(action)) })
+const runAction =
+  action => runCommand(['do'], { extend: (program, wrap) => program.command('do').action(wrap(action)) })
 
 const commands = allCommands()
 
@@ -45,7 +46,8 @@ describe('the command line', () => {
         assert.ok(description, `${name} ${long} has no text`)
         const general = meanings[long] ?? description
         assert.ok(description.startsWith(general), `${long} of ${name}`)
-        for (const [flag, meaning] of [[long, `${required ? 'takes a value: ' : ''}${general}`], ...(short ? [[short, long]] : [])]) {
+        for (const [flag, meaning] of [[long, `${required ? 'takes a value: ' : ''}${general}`],
+          ...(short ? [[short, long]] : [])]) {
           const before = known.get(flag) ?? { name, meaning }
           assert.equal(meaning, before.meaning, `${flag} of ${name} and of ${before.name}`)
           known.set(flag, before)
@@ -55,13 +57,17 @@ describe('the command line', () => {
   })
 
   it('fits into 80 columns, but for examples', async () => {
-    for (const name of ['help', 'up', 'doctor', 'load', 'layer', 'info', 'get', 'serve', 'export', 'push', 'access', 'token', 'settings']) {
+    for (const name of ['help', 'up', 'doctor', 'load', 'layer',
+      'info', 'get', 'serve', 'export', 'push', 'access', 'token', 'settings']) {
       const { out } = await run(name, ...(name === 'help' ? [] : ['--help']))
-      for (const line of out.split('\n')) assert.ok(line.length <= 80 || line.startsWith('  tilecouch '), `${name}: ${line}`)
+      for (const line of out.split('\n')) {
+        assert.ok(line.length <= 80 || line.startsWith('  tilecouch '), `${name}: ${line}`)
+      }
     }
   })
 
-  const start = (...argv) => spawn(process.execPath, [fileURLToPath(new URL('../../server/bin.js', import.meta.url)), ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const start = (...argv) => spawn(process.execPath,
+    [fileURLToPath(new URL('../../server/bin.js', import.meta.url)), ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
 
   it('ends quietly when nobody reads on, and not with 0: it has not done all', async () => {
     const child = start('--help')
@@ -85,11 +91,13 @@ describe('the command line', () => {
     it(`shows examples for ${command} that it would parse`, async () => {
       const { code, out } = await run(command, '--help')
       assert.equal(code, 0)
-      const examples = out.split(/Examples?:\n/)[1].split('\n').filter(line => line.includes(`tilecouch ${command} `) || line.endsWith(`tilecouch ${command}`))
+      const examples = out.split(/Examples?:\n/)[1].split('\n')
+        .filter(line => line.includes(`tilecouch ${command} `) || line.endsWith(`tilecouch ${command}`))
       assert.ok(examples.length > 0)
       const flags = found.options.flatMap(({ short, long }) => [short, long])
       for (const example of examples) {
-        for (const [flag] of example.slice(example.indexOf('tilecouch')).split('|')[0].matchAll(/(?<= )--?[a-z][a-z-]*/gi)) assert.ok(flags.includes(flag), `${example}: ${flag}`)
+        for (const [flag] of example.slice(example.indexOf('tilecouch'))
+          .split('|')[0].matchAll(/(?<= )--?[a-z][a-z-]*/gi)) assert.ok(flags.includes(flag), `${example}: ${flag}`)
       }
       assert.match(out, /--json/)
       if (!['mirror', 'token'].includes(command)) assert.match(out, /--db <env\|url>/)
@@ -103,7 +111,8 @@ describe('the command line', () => {
   })
 
   it('ends with 2 when it was used wrongly, and says how to go on', async () => {
-    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['remove'], ['get', 'osm', '1/0/0'], ['info', '--nope'], ['info', 'a', 'b', 'c'], []]) {
+    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'],
+      ['remove'], ['get', 'osm', '1/0/0'], ['info', '--nope'], ['info', 'a', 'b', 'c'], []]) {
       const { code, err, out } = await run(...argv)
       assert.equal(code, 2, argv.join(' '))
       assert.match(err + out, /--help|Usage/, argv.join(' '))
@@ -148,7 +157,8 @@ describe('the command line', () => {
   for (const [line, wanted] of Object.entries(bad)) {
     it(`refuses: ${line}`, async () => {
       folder.write({ 'a.txt': 'x', 'tiles/0/0/0.png': 'x' })
-      const argv = line.split(' ').map(word => word.replace(/^SRC\//, `${folder.dir}/`).replace(/^SRC$/, `${folder.dir}/tiles`))
+      const argv = line.split(' ')
+        .map(word => word.replace(/^SRC\//, `${folder.dir}/`).replace(/^SRC$/, `${folder.dir}/tiles`))
       const plain = await run(...argv)
       assert.equal(plain.code, 1)
       assert.match(plain.err, new RegExp(`^tilecouch: .*\\[${wanted}\\]\\n`))

@@ -14,11 +14,14 @@ describe('a database URL', () => {
       delete process.env[name]
     }
   })
-  afterEach(() => { for (const [name, value] of Object.entries(saved)) if (value === undefined) delete process.env[name]; else process.env[name] = value })
+  afterEach(() => { for (const [name, value] of Object.entries(saved)) {
+    if (value === undefined) delete process.env[name]; else process.env[name] = value
+  } })
 
   it('is taken apart, and shown without its password', () => {
     assert.deepEqual(parseDatabaseUrl('http://admin:secret@localhost:5984/tiles'), {
-      db: 'tiles', url: 'http://localhost:5984/tiles', serverUrl: 'http://localhost:5984', authorised: 'http://admin:secret@localhost:5984'
+      db: 'tiles', url: 'http://localhost:5984/tiles', serverUrl: 'http://localhost:5984',
+      authorised: 'http://admin:secret@localhost:5984'
     })
     assert.equal(parseDatabaseUrl('https://h/tiles/').db, 'tiles')
   })
@@ -34,12 +37,17 @@ describe('a database URL', () => {
     assert.equal(parseDatabaseUrl('http://h/tiles').authorised, 'http://me%40home:p%3Aw%2Fd@h')
     assert.equal(parseDatabaseUrl('http://a:b@h/tiles').authorised, 'http://a:b@h')
     assert.equal(parseDatabaseUrl('http://h/tiles').url, 'http://h/tiles')
-    assert.equal(parseDatabaseUrl('http://h/tiles', { ambient: false }).authorised, 'http://h', 'unless it is somebody else\'s')
+    assert.equal(parseDatabaseUrl('http://h/tiles', { ambient: false }).authorised,
+      'http://h', 'unless it is somebody else\'s')
     assert.equal(parseDatabaseUrl('http://a:b@h/tiles', { ambient: false }).authorised, 'http://a:b@h')
   })
 
   it('is refused when it names no database, or one that CouchDB would refuse', () => {
-    for (const url of ['', 'tiles', 'http://h', 'http://h/', 'ftp://h/tiles', 'file:///tiles', 'http://h/Tiles', 'http://h/1tiles', 'http://h/_users', 'http://h/a.b', 'http://h/a b', 'http://h/%zz', 'http://u:100%@h/tiles', `http://h/${'a'.repeat(300)}`, null, undefined]) {
+    for (
+      const url of ['', 'tiles', 'http://h', 'http://h/', 'ftp://h/tiles',
+        'file:///tiles', 'http://h/Tiles', 'http://h/1tiles', 'http://h/_users', 'http://h/a.b',
+        'http://h/a b', 'http://h/%zz', 'http://u:100%@h/tiles', `http://h/${'a'.repeat(300)}`, null, undefined]
+    ) {
       assert.throws(() => parseDatabaseUrl(url), error => {
         assert.equal(error.code, 'BAD_DATABASE', `${url}: ${error.stack}`)
         return true
@@ -48,7 +56,8 @@ describe('a database URL', () => {
   })
 
   it('that is refused is shown without its password', () => {
-    assert.throws(() => parseDatabaseUrl('http://admin:s3cret@h/Tiles'), error => !`${error.message}${JSON.stringify(error)}${JSON.stringify(error.details)}`.includes('s3cret'))
+    assert.throws(() => parseDatabaseUrl('http://admin:s3cret@h/Tiles'),
+      error => !`${error.message}${JSON.stringify(error)}${JSON.stringify(error.details)}`.includes('s3cret'))
   })
 })
 
@@ -68,7 +77,8 @@ describe('an id in a path', () => {
       assert.ok(!/[/?#\s]/.test(encoded), encoded)
       assert.equal(decodeURIComponent(encoded), id)
     }), { numRuns: 1000 })
-    assert.equal(decodeURIComponent(encodeId(versionId('osm', 1, 0, 0, '2024-03-01T00:00:00Z'))), `${tileId('osm', 1, 0, 0)}@2024-03-01T00:00:00Z`)
+    assert.equal(decodeURIComponent(encodeId(versionId('osm', 1, 0, 0, '2024-03-01T00:00:00Z'))),
+      `${tileId('osm', 1, 0, 0)}@2024-03-01T00:00:00Z`)
   })
 })
 
@@ -86,7 +96,9 @@ describe('the winner among the leaves of a document', () => {
     ]
     const leaf = text => ({ _rev: text.replace('!', ''), ...(text.endsWith('!') && { _deleted: true }) })
     for (const [leaves, wanted] of golden) {
-      for (const order of [leaves, [...leaves].reverse()]) assert.deepEqual(winnerOf(order.map(leaf)), wanted && leaf(wanted), String(order))
+      for (const order of [leaves, [...leaves].reverse()]) {
+        assert.deepEqual(winnerOf(order.map(leaf)), wanted && leaf(wanted), String(order))
+      }
     }
     assert.equal(winnerOf(), undefined)
   })

@@ -10,7 +10,8 @@ const OK = [200, { ok: true }]
 const troubles = {
   'too many requests': [[429, { error: 'too_many_requests', reason: 'slow down' }], 'COUCHDB_ERROR'],
   'an internal error': [[500, { error: 'internal_server_error', reason: 'badmatch' }], 'COUCHDB_ERROR'],
-  'a proxy’s page': [(request, response) => response.writeHead(503, { 'content-type': 'text/html' }).end('<h1>Service Unavailable</h1>'), 'COUCHDB_ERROR'],
+  'a proxy’s page': [(request, response) => response.writeHead(503, { 'content-type': 'text/html' })
+    .end('<h1>Service Unavailable</h1>'), 'COUCHDB_ERROR'],
   'a connection that is reset': [request => request.socket.resetAndDestroy(), 'UNREACHABLE'],
   'a connection that is closed without an answer': [request => request.socket.destroy(), 'UNREACHABLE'],
   'JSON that is cut off': [[200, '{"ok": tr'], 'BAD_ANSWER'],
@@ -18,7 +19,9 @@ const troubles = {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
     response.write('{"ok": true', () => response.destroy())
   }, 'UNREACHABLE'],
-  'no JSON at all': [(request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Log in</p>'), 'BAD_ANSWER']
+  'no JSON at all': [
+    (request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Log in</p>'), 'BAD_ANSWER'
+  ]
 }
 
 describe('requests to CouchDB', () => {
@@ -43,7 +46,8 @@ describe('requests to CouchDB', () => {
 
   it('that ask for little once an answer broke off are repeated after a refusal, which came whole', async () => {
     const seen = []
-    const ask = () => couch({ onRetry: ({ details }) => seen.push([details.status, details.isBroken]) }).request({ path: 'x', isDivisible: true })
+    const ask = () => couch({ onRetry: ({ details }) => seen.push([details.status, details.isBroken]) })
+      .request({ path: 'x', isDivisible: true })
     for (const status of [429, 503]) {
       server.answers = [[status, { error: 'busy', reason: 'slow down' }], OK]
       assert.deepEqual(await ask(), { ok: true })
@@ -60,7 +64,17 @@ describe('requests to CouchDB', () => {
     server.answers = [(request, response) => {
       response.writeHead(200, { 'content-type': 'multipart/mixed; boundary=x', 'content-length': 1000 })
       response.write('--x\r\n', () => response.destroy())
-    }, [200, { results: [{ id: 'osm:0:0:0', docs: [{ error: { id: 'osm:0:0:0', rev: 'undefined', error: 'not_found', reason: 'missing' } }] }] }]]
+    },
+    [
+      200,
+      {
+        results: [
+          { id: 'osm:0:0:0', docs: [
+            { error: { id: 'osm:0:0:0', rev: 'undefined', error: 'not_found', reason: 'missing' } }
+          ] }
+        ]
+      }
+    ]]
     assert.deepEqual(await couch().docs(['osm:0:0:0'], { attachments: true }), [{ id: 'osm:0:0:0', deleted: false }])
     assert.equal(server.requests.length, 2)
   })
@@ -68,7 +82,9 @@ describe('requests to CouchDB', () => {
   it('wait longer each time', async () => {
     server.answers = [[503, {}]]
     const times = []
-    await assert.rejects(couch({ firstDelay: 16, longestDelay: 64, retries: 4, onRetry: () => times.push(performance.now()) }).request({}))
+    await assert.rejects(
+      couch({ firstDelay: 16, longestDelay: 64, retries: 4, onRetry: () => times.push(performance.now()) }).request({})
+    )
     const waits = times.slice(1).map((time, index) => time - times[index])
     // a wait is 50 to 100 % of 16, 32, 64 and 64 ms; only the lower bounds are certain on a busy machine
     assert.ok(waits[0] >= 7 && waits[1] >= 15 && waits[2] >= 31, String(waits))
@@ -106,7 +122,8 @@ describe('requests to CouchDB', () => {
   })
 
   it('do not take a page that somebody else answers for a document that is not there', async () => {
-    for (const [type, page] of [['text/html', '<h1>404 Not Found</h1>'], ['text/plain', 'default backend - 404'], ['application/json', '[]'], ['text/plain', '']]) {
+    for (const [type, page] of [['text/html', '<h1>404 Not Found</h1>'],
+      ['text/plain', 'default backend - 404'], ['application/json', '[]'], ['text/plain', '']]) {
       server.answers = [(request, response) => response.writeHead(404, { 'content-type': type }).end(page)]
       await assert.rejects(couch().get('x'), { code: 'BAD_ANSWER' }, page)
       await assert.rejects(couch().view('_design/versions/_view/by_tile', {}), { code: 'BAD_ANSWER' }, page)
@@ -125,18 +142,21 @@ describe('requests to CouchDB', () => {
 
     const later = new AbortController()
     server.answers = [[503, {}]]
-    const waiting = couch({ firstDelay: 60_000, longestDelay: 60_000, onRetry: () => setImmediate(() => later.abort()) })
+    const waiting =
+      couch({ firstDelay: 60_000, longestDelay: 60_000, onRetry: () => setImmediate(() => later.abort()) })
     await assert.rejects(waiting.request({ signal: later.signal }), { code: 'ABORTED' })
   })
 
   it('change a document again when somebody else was quicker, and not for ever', async () => {
     const conflict = [409, { error: 'conflict', reason: 'Document update conflict.' }]
-    server.answers = [[200, { _id: 'x', _rev: '1-a', n: 1 }], conflict, [200, { _id: 'x', _rev: '2-b', n: 5 }], [201, { ok: true, id: 'x', rev: '3-c' }]]
+    server.answers = [[200, { _id: 'x', _rev: '1-a', n: 1 }], conflict,
+      [200, { _id: 'x', _rev: '2-b', n: 5 }], [201, { ok: true, id: 'x', rev: '3-c' }]]
     assert.deepEqual(await couch().update('x', doc => ({ n: doc.n + 1 })), { _id: 'x', _rev: '3-c', n: 6 })
     assert.deepEqual(JSON.parse(server.requests.at(-1).body), { _id: 'x', _rev: '2-b', n: 6 })
     server.answers = [(request, response) => {
       const get = request.method === 'GET'
-      response.writeHead(get ? 200 : 409, { 'content-type': 'application/json' }).end(get ? '{"_id":"x","_rev":"1-a"}' : '{"error":"conflict","reason":"x"}')
+      response.writeHead(get ? 200 : 409, { 'content-type': 'application/json' })
+        .end(get ? '{"_id":"x","_rev":"1-a"}' : '{"error":"conflict","reason":"x"}')
     }]
     await assert.rejects(couch().update('x', doc => ({ ...doc })), { code: 'CONTENDED' })
   })
@@ -147,13 +167,16 @@ describe('requests to CouchDB', () => {
     assert.equal(server.requests[0].authorization, `Basic ${btoa('admin:s3cret')}`)
 
     const echo = `you asked ${server.url}`
-    const answers = [...Object.values(troubles).map(([answer]) => answer), ...[400, 401, 403, 404, 409, 412, 500, 507].map(status => [status, { error: 'x', reason: echo }])]
+    const answers = [...Object.values(troubles).map(([answer]) => answer),
+      ...[400, 401, 403, 404, 409, 412, 500, 507].map(status => [status, { error: 'x', reason: echo }])]
     for (const answer of answers) {
       server.answers = [answer]
-      for (const request of [{ path: 'x' }, { path: 'x', server: true }, { path: 'x', raw: true, parse: () => { throw new Error(echo) } }]) {
+      for (const request of [{ path: 'x' }, { path: 'x', server: true },
+        { path: 'x', raw: true, parse: () => { throw new Error(echo) } }]) {
         const error = await couch({ retries: 1 }).request(request).catch(caught => caught)
         assert.equal(error.name, 'TilecouchError', inspect(error))
-        for (const shown of [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.details), inspect(error, { depth: 9 })]) {
+        for (const shown of [error.message, error.stack, JSON.stringify(error),
+          JSON.stringify(error.details), inspect(error, { depth: 9 })]) {
           assert.ok(!shown.includes('s3cret') && !shown.includes(btoa('admin:s3cret')), shown)
         }
       }

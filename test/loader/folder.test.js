@@ -6,7 +6,8 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { tilesOf, useFolder } from './helpers.js'
 
 const files = (tiles, ext = 'png') => Object.fromEntries(tiles.map(tile => [`${tile}.${ext}`, tile]))
-const sorted = tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
+const sorted =
+  tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 describe('a folder of tiles', () => {
   const folder = useFolder()
@@ -22,7 +23,8 @@ describe('a folder of tiles', () => {
   })
 
   it('gives them in the order of their ids, and again when asked again', async () => {
-    const tiles = ['0/0/0', '1/1/0', '2/1/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5', '10/1/11', '10/1/1', '10/1/2', '12/9/9', '11/9/90', '11/9/9']
+    const tiles = ['0/0/0', '1/1/0', '2/1/3', '10/2/1', '10/2/10',
+      '10/2/2', '10/100/5', '10/10/5', '10/1/11', '10/1/1', '10/1/2', '12/9/9', '11/9/90', '11/9/9']
     const source = await open(files(tiles))
     assert.deepEqual(await tilesOf(source), sorted(tiles))
     assert.deepEqual(await tilesOf(source), sorted(tiles))
@@ -32,12 +34,14 @@ describe('a folder of tiles', () => {
     const source = await open(files(['4/3/0', '4/3/1', '4/3/10', '4/3/15', '4/3/2']), { scheme: 'tms' })
     const found = []
     for await (const { z, x, y, read } of source.tiles()) found.push([`${z}/${x}/${y}`, String(await read())])
-    assert.deepEqual(found, [['4/3/0', '4/3/15'], ['4/3/13', '4/3/2'], ['4/3/14', '4/3/1'], ['4/3/15', '4/3/0'], ['4/3/5', '4/3/10']])
+    assert.deepEqual(found,
+      [['4/3/0', '4/3/15'], ['4/3/13', '4/3/2'], ['4/3/14', '4/3/1'], ['4/3/15', '4/3/0'], ['4/3/5', '4/3/10']])
   })
 
   it('passes over what is no tile', async () => {
     const source = await open({
-      ...files(['1/0/0']), 'readme.txt': 'x', '1/0/1.kml': 'x', '1/0/a.png': 'x', '1/0/01.png': 'x', '1/0/1.png.aux.xml': 'x', '1/x/0.png': 'x', '01/0/0.png': 'x',
+      ...files(['1/0/0']), 'readme.txt': 'x', '1/0/1.kml': 'x', '1/0/a.png': 'x',
+      '1/0/01.png': 'x', '1/0/1.png.aux.xml': 'x', '1/x/0.png': 'x', '01/0/0.png': 'x',
       '1/0/2.PNG.part': 'x', '1/.DS_Store': 'x', '2': 'a file called 2', 'thumbs/0/0.png': 'x', '1/0/-1.png': 'x'
     })
     assert.deepEqual(await tilesOf(source), ['1/0/0'])
@@ -68,24 +72,31 @@ describe('a folder of tiles', () => {
   it('gives only the zooms and the box that were asked for', async () => {
     const tiles = ['0/0/0', '1/0/0', '1/0/1', '1/1/0', '1/1/1', '2/0/0', '2/3/3', '3/4/4']
     const contents = files(tiles)
-    assert.deepEqual(await tilesOf(await open(contents, { zooms: { min: 1, max: 2 } })), ['1/0/0', '1/0/1', '1/1/0', '1/1/1', '2/0/0', '2/3/3'])
+    assert.deepEqual(await tilesOf(await open(contents, { zooms: { min: 1, max: 2 } })),
+      ['1/0/0', '1/0/1', '1/1/0', '1/1/1', '2/0/0', '2/3/3'])
     assert.deepEqual(await tilesOf(await open(contents, { bbox: [1, -10, 10, -1] })), ['0/0/0', '1/1/1', '3/4/4'])
-    assert.deepEqual(await tilesOf(await open(contents, { bbox: [1, -10, 10, -1], zooms: { min: 1, max: 2 } })), ['1/1/1'])
-    assert.deepEqual(await tilesOf(await open(contents, { scheme: 'tms', bbox: [1, -10, 10, -1], zooms: { min: 1, max: 1 } })), ['1/1/1'])
+    assert.deepEqual(await tilesOf(await open(contents, { bbox: [1, -10, 10, -1], zooms: { min: 1, max: 2 } })),
+      ['1/1/1'])
+    assert.deepEqual(await tilesOf(
+      await open(contents, { scheme: 'tms', bbox: [1, -10, 10, -1], zooms: { min: 1, max: 1 } })
+    ), ['1/1/1'])
   })
 
   it('says of itself what its metadata.json says', async () => {
     const metadata = {
-      name: 'City', description: 'd', attribution: '©', version: 2, format: 'jpeg', minzoom: '0', maxzoom: 14, bounds: '5,45,10,48', center: '7,46,10',
+      name: 'City', description: 'd', attribution: '©', version: 2,
+      format: 'jpeg', minzoom: '0', maxzoom: 14, bounds: '5,45,10,48', center: '7,46,10',
       json: '{"vector_layers": [{"id": "water"}]}', type: 'baselayer', scheme: 'tms', id: 'x'
     }
     assert.deepEqual((await open({ 'metadata.json': JSON.stringify(metadata) })).fields, {
-      name: 'City', description: 'd', attribution: '©', version: '2', format: 'jpg', minzoom: 0, maxzoom: 14, bounds: [5, 45, 10, 48], center: [7, 46, 10], vector_layers: [{ id: 'water' }]
+      name: 'City', description: 'd', attribution: '©', version: '2', format: 'jpg',
+      minzoom: 0, maxzoom: 14, bounds: [5, 45, 10, 48], center: [7, 46, 10], vector_layers: [{ id: 'water' }]
     })
   })
 
   it('is as good without metadata, or with another program’s', async () => {
-    for (const text of ['', '{', 'null', '[]', '5', '{"minzoom": "low", "bounds": "here", "center": "1,2", "json": "{", "format": 5, "vector_layers": "x"}']) {
+    for (const text of ['', '{', 'null', '[]', '5',
+      '{"minzoom": "low", "bounds": "here", "center": "1,2", "json": "{", "format": 5, "vector_layers": "x"}']) {
       assert.deepEqual((await open({ 'metadata.json': text })).fields, {}, text)
     }
   })

@@ -9,7 +9,8 @@ import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { useFolder } from './helpers.js'
 
 const [NOW, FAR] = ['2024-01-01T00:00:00Z', '2204-01-01T00:00:00Z']
-const sourceOf = seed => ({ name: 'x', fields: {}, async * tiles () { yield { z: 3, x: 1, y: 2, read: async () => png(seed) } } })
+const sourceOf =
+  seed => ({ name: 'x', fields: {}, async * tiles () { yield { z: 3, x: 1, y: 2, read: async () => png(seed) } } })
 
 onEachStore('tiles that are dated in the future', backend => {
   const folder = useFolder()
@@ -52,7 +53,9 @@ onEachStore('tiles that are dated in the future', backend => {
     const run = (...argv) => runCommand(['load', `${folder.dir}/x.mbtiles`, '--layer', 'osm', '--db', url, ...argv])
     const made = await run('--time', '2204')
     assert.equal(made.code, 0, made.err)
-    for (const text of [made.out, made.err]) assert.match(text, /WARNING: 2204-01-01T00:00:00Z is in the future: .*\n {2}If that time is a mistake/)
+    for (const text of [made.out, made.err]) {
+      assert.match(text, /WARNING: 2204-01-01T00:00:00Z is in the future: .*\n {2}If that time is a mistake/)
+    }
     const met = JSON.parse((await run('--time', '2024', '--json')).out)
     assert.deepEqual(met.warnings.map(({ error }) => error), ['FUTURE_TIME'])
     assert.match(met.warnings[0].reason, /2204-01-01T00:00:00Z/)

@@ -1,5 +1,5 @@
-// What a load says of its tiles: where they lie, and what looks wrong. Each warning is tried in both directions: that it
-// comes, and that it does not.
+// What a load says of its tiles: where they lie, and what looks wrong. Each warning is tried in both directions: that
+// it comes, and that it does not.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -38,7 +38,9 @@ onEachStore('what a load says of its tiles', backend => {
   beforeEach(() => { ({ store, url } = own) })
 
   /** Tiles of a box in a folder, and what lies beside them. */
-  function pyramid (name, bbox, { place = asRead, min = 3, max = 10, beside = {}, bytes = (/** @type {any} */ tile) => png(tile.x + tile.y) } = {}) {
+  function pyramid (name, bbox, {
+    place = asRead, min = 3, max = 10, beside = {}, bytes = (/** @type {any} */ tile) => png(tile.x + tile.y)
+  } = {}) {
     const files = {}
     for (let z = min; z <= max; z++) {
       for (const tile of parseArea({ bbox }).tiles(z)) files[`${name}/${place(tile).join('/')}.png`] = bytes(tile)
@@ -61,7 +63,8 @@ onEachStore('what a load says of its tiles', backend => {
   it('is a place, bounds, zooms, size and types', async () => {
     const { where, warnings } = await loaded(pyramid('bern', BERN, { bytes: () => png(1), min: 0 }))
     assert.equal(warnings, undefined)
-    assert.deepEqual([where.place, where.zooms, where.formats, where.tileSize, where.flipped], ['Switzerland, near Bern', { min: 0, max: 10 }, ['png'], undefined, undefined])
+    assert.deepEqual([where.place, where.zooms, where.formats, where.tileSize, where.flipped],
+      ['Switzerland, near Bern', { min: 0, max: 10 }, ['png'], undefined, undefined])
     assert.ok(where.bounds[0] < 7.3 && where.bounds[2] > 7.5 && where.bounds[1] < 46.9 && where.bounds[3] > 47)
     folder.write({ 'sized/0/0/0.png': await image(256) })
     assert.equal((await loaded(path.join(folder.dir, 'sized'), { layer: 'sized' })).where.tileSize, 256)
@@ -76,7 +79,8 @@ onEachStore('what a load says of its tiles', backend => {
       onFirstTiles: first => told.push(['first', first.where.place, codes(first)]),
       onProgress: () => told.push(['progress'])
     })
-    assert.deepEqual(told.filter(([what]) => what === 'first'), [['first', 'the South Atlantic Ocean', ['ROWS_FLIPPED']]])
+    assert.deepEqual(told.filter(([what]) => what === 'first'),
+      [['first', 'the South Atlantic Ocean', ['ROWS_FLIPPED']]])
     assert.equal(told[0][0], 'first')
     assert.ok(told.length > 2)
     assert.deepEqual(codes(result), ['ROWS_FLIPPED'])
@@ -88,7 +92,8 @@ onEachStore('what a load says of its tiles', backend => {
     const onBegin = ({ time, timeFrom }) => begun.push([time, timeFrom])
     assert.equal((await loaded(name, { onBegin })).timeFrom, 'option')
     assert.equal((await loaded(name, { onBegin, time: undefined })).timeFrom, 'clock')
-    const dated = pyramid('dated', BERN, { max: 4, beside: { 'metadata.json': JSON.stringify({ 'tilecouch:time': T2 }) } })
+    const dated =
+      pyramid('dated', BERN, { max: 4, beside: { 'metadata.json': JSON.stringify({ 'tilecouch:time': T2 }) } })
     assert.equal((await loaded(dated, { onBegin, time: undefined })).timeFrom, 'source')
     assert.deepEqual(begun.map(([, from]) => from), ['option', 'clock', 'source'])
     assert.deepEqual([begun[0][0], begun[2][0]], [T1, T2])
@@ -104,13 +109,17 @@ onEachStore('what a load says of its tiles', backend => {
       it(`warns when ${what} says where they are`, async () => {
         const { warnings: [warning, ...more] } = await loaded(pyramid('tms', BERN, { place: fromSouth, beside }))
         assert.deepEqual([warning.code, more], ['ROWS_FLIPPED', []])
-        assert.match(warning.message, /as read, the tiles lie in the South Atlantic Ocean; counted from the other side, in Switzerland, near Bern, and its metadata say so/)
-        assert.equal(warning.advice, `If so, remove this edition with \`tilecouch remove osm --edition ${T1}\`, and load it with --scheme tms.`)
+        assert.match(warning.message,
+          /as read, the tiles lie in the South Atlantic Ocean; counted from the other side, in Switzerland, near Bern, and its metadata say so/)
+        assert.equal(warning.advice,
+          `If so, remove this edition with \`tilecouch remove osm --edition ${T1}\`, and load it with --scheme tms.`)
       })
 
       it(`is silent when ${what} agrees with them`, async () => {
         assert.deepEqual(codes(await loaded(pyramid('xyz', BERN, { beside }))), [])
-        assert.deepEqual(codes(await loaded(pyramid('tms', BERN, { place: fromSouth, beside }), { scheme: 'tms', layer: 'other' })), [])
+        assert.deepEqual(
+          codes(await loaded(pyramid('tms', BERN, { place: fromSouth, beside }), { scheme: 'tms', layer: 'other' })), []
+        )
       })
 
       it(`warns of --scheme tms when ${what} agrees with rows from the north`, async () => {
@@ -123,7 +132,8 @@ onEachStore('what a load says of its tiles', backend => {
       const tiles = [...parseArea({ bbox: BERN }).tiles(9)].map(tile => ({ ...tile, bytes: png(tile.y) }))
       const metadata = { bounds: BERN.join(',') }
       const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, metadata)
-      const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'), tiles.map(tile => ({ ...tile, y: flipY(9, tile.y) })), metadata)
+      const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'),
+        tiles.map(tile => ({ ...tile, y: flipY(9, tile.y) })), metadata)
       assert.deepEqual(codes(await loaded(right)), [])
       const { warnings: [warning] } = await loaded(wrong, { layer: 'wrong' })
       assert.equal(warning.code, 'ROWS_FLIPPED')
@@ -150,7 +160,8 @@ onEachStore('what a load says of its tiles', backend => {
       const name = pyramid('tms', [6.5, 46.5, 8, 47.5], { place: fromSouth })
       await assert.rejects(loaded(name, { area }), error => {
         assert.equal(error.code, 'SOURCE_EMPTY')
-        assert.match(error.message, /as read, they lie not in this area, but in the South Atlantic Ocean; with rows counted from the other side they lie in Switzerland/)
+        assert.match(error.message,
+          /as read, they lie not in this area, but in the South Atlantic Ocean; with rows counted from the other side they lie in Switzerland/)
         assert.equal(error.advice, 'Load it with --scheme tms.')
         return true
       })
@@ -161,7 +172,9 @@ onEachStore('what a load says of its tiles', backend => {
     })
 
     it('says where tiles lie when there are none in an area, and guesses nothing', async () => {
-      await assert.rejects(loaded(pyramid('berlin', BERLIN, { min: 6 }), { area: parseArea({ bbox: BERN }) }), error => {
+      await assert.rejects(loaded(pyramid('berlin', BERLIN, { min: 6 }), {
+        area: parseArea({ bbox: BERN })
+      }), error => {
         assert.match(error.message, /its tiles lie in Germany, near Berlin, at zooms 6 to 10, and not in this area/)
         assert.doesNotMatch(error.advice, /--scheme/)
         return true
@@ -173,7 +186,8 @@ onEachStore('what a load says of its tiles', backend => {
       assert.deepEqual(codes(await loaded(pyramid('uganda', UGANDA, { place: fromSouth, beside, max: 7 }))), [])
       const { where, warnings } = await loaded(pyramid('unknown', BERN, { place: fromSouth }), { layer: 'unknown' })
       assert.equal(warnings, undefined)
-      assert.deepEqual([where.place, where.flipped], ['the South Atlantic Ocean', 'Switzerland, near Bern'], 'but it says both')
+      assert.deepEqual([where.place, where.flipped], ['the South Atlantic Ocean', 'Switzerland, near Bern'],
+        'but it says both')
     })
   })
 
@@ -183,7 +197,8 @@ onEachStore('what a load says of its tiles', backend => {
     assert.deepEqual([warning.code, more], ['AXES_SWAPPED', []])
     assert.match(warning.message, /z\/y\/x instead of z\/x\/y.*exchanged, in Switzerland, near Bern/)
     assert.match(warning.advice, /rename the files to z\/x\/y/)
-    assert.deepEqual(codes(await loaded(pyramid('other', BERLIN, { beside }), { layer: 'other' })), [], 'metadata that are wrong')
+    assert.deepEqual(codes(await loaded(pyramid('other', BERLIN, { beside }), { layer: 'other' })),
+      [], 'metadata that are wrong')
   })
 
   it('warns when tiles are of another grid, unless it is known', async () => {
@@ -197,7 +212,8 @@ onEachStore('what a load says of its tiles', backend => {
       folder.write({ [`${name}/1/0/0.png`]: png(1), [`${name}/${file}`]: text })
       return path.join(folder.dir, name)
     }
-    for (const [name, file, text] of [['geodetic', 'tilemapresource.xml', tileMap(BERN, 'geodetic')], ['degrees', 'metadata.json', '{"crs":"EPSG:4326"}']]) {
+    for (const [name, file, text] of [['geodetic', 'tilemapresource.xml', tileMap(BERN, 'geodetic')],
+      ['degrees', 'metadata.json', '{"crs":"EPSG:4326"}']]) {
       assert.deepEqual(codes(await loaded(folderOf(name, file, text), { layer: name })), [], name)
       assert.equal((await store.layer(name)).grid, 'WorldCRS84Quad')
     }
@@ -209,13 +225,16 @@ onEachStore('what a load says of its tiles', backend => {
     const name = path.join(folder.dir, 'mixed')
     const { warnings: [warning, ...more] } = await loaded(name, { anySize: true })
     assert.deepEqual([warning.code, more], ['MIXED_SIZES', []])
-    assert.equal(warning.message, 'the tiles have several sizes: 2 of 512 x 512 pixels; 1 of 256 x 256 pixels, such as 1/0/1')
+    assert.equal(warning.message,
+      'the tiles have several sizes: 2 of 512 x 512 pixels; 1 of 256 x 256 pixels, such as 1/0/1')
     const strict = await loaded(name, { layer: 'strict' })
     assert.deepEqual([strict.failed, codes(strict)], [1, []], 'what is refused is not there')
   })
 
   it('warns of large tiles', async () => {
-    folder.write({ 'large/1/0/0.png': noiseTile(1, 1.2e6), 'large/1/0/1.png': noiseTile(2, 2.4e6), 'large/1/1/0.png': png(1) })
+    folder.write(
+      { 'large/1/0/0.png': noiseTile(1, 1.2e6), 'large/1/0/1.png': noiseTile(2, 2.4e6), 'large/1/1/0.png': png(1) }
+    )
     const { warnings } = await loaded(path.join(folder.dir, 'large'), { anySize: true })
     const large = warnings?.find(({ code }) => code === 'LARGE_TILES')
     assert.deepEqual([large?.details.count, large?.details.tile], [2, '1/0/1'])
@@ -226,13 +245,15 @@ onEachStore('what a load says of its tiles', backend => {
     const jpeg = await image(256, 'jpeg')
     folder.write({ 'named/1/0/0.png': jpeg, 'named/1/0/1.png': await image(256), 'named/1/1/0.jpeg': jpeg })
     const { warnings: [named, ...more], where } = await loaded(path.join(folder.dir, 'named'))
-    assert.deepEqual([named.code, named.message, more], ['OTHER_TYPE', '1 tile is jpg, but called .png, such as 1/0/0', []])
+    assert.deepEqual([named.code, named.message, more],
+      ['OTHER_TYPE', '1 tile is jpg, but called .png, such as 1/0/0', []])
     assert.match(named.advice, /tilecouch layer osm --tile-format jpg/)
     assert.deepEqual(where.formats, ['jpg', 'png'])
     const tiles = [0, 1].flatMap(x => [0, 1].map(y => ({ z: 1, x, y, bytes: jpeg })))
     const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'), tiles, { format: 'png' })
     const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, { format: 'jpg' })
-    assert.equal((await loaded(wrong, { layer: 'wrong' })).warnings[0].message, 'the metadata say that the tiles are png, but most are jpg')
+    assert.equal((await loaded(wrong, { layer: 'wrong' })).warnings[0].message,
+      'the metadata say that the tiles are png, but most are jpg')
     assert.deepEqual(codes(await loaded(right, { layer: 'right' })), [])
   })
 
@@ -253,13 +274,17 @@ onEachStore('what a load says of its tiles', backend => {
     const name = pyramid('tms', BERN, { place: fromSouth, beside: { 'tilemapresource.xml': tileMap(BERN) } })
     const run = (...argv) => runCommand(['load', name, '--layer', 'osm', '--time', '2024', '--db', url, ...argv])
     const planned = await run('--dry-run')
-    assert.match(planned.out, /\n {2}place: the South Atlantic Ocean\n[^]*\nWARNING: the rows look counted from the wrong side: .*\n {2}If so, load it with --scheme tms\.\nNothing was changed\.\n$/)
+    assert.match(planned.out,
+      /\n {2}place: the South Atlantic Ocean\n[^]*\nWARNING: the rows look counted from the wrong side: .*\n {2}If so, load it with --scheme tms\.\nNothing was changed\.\n$/)
     const { code, out, err } = await run()
     assert.equal(code, 0, err)
-    assert.match(err, /^First tiles: the South Atlantic Ocean\n {2}PNG, zooms? .*, bounds .*\n {2}With rows counted from the other side \(--scheme\) it would be Switzerland, near Bern\.\nWARNING: the rows look/m)
+    assert.match(err,
+      /^First tiles: the South Atlantic Ocean\n {2}PNG, zooms? .*, bounds .*\n {2}With rows counted from the other side \(--scheme\) it would be Switzerland, near Bern\.\nWARNING: the rows look/m)
     assert.doesNotMatch(out, /Place: /) // it was said before
-    assert.match(out, /\nWARNING: the rows look .*\n {2}If so, remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it with --scheme tms\.\n$/)
+    assert.match(out,
+      /\nWARNING: the rows look .*\n {2}If so, remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it with --scheme tms\.\n$/)
     const json = JSON.parse((await run('--json')).out)
-    assert.deepEqual([json.where.place, json.warnings.map(({ error }) => error), json.timeFrom], ['the South Atlantic Ocean', ['ROWS_FLIPPED'], 'option'])
+    assert.deepEqual([json.where.place, json.warnings.map(({ error }) => error), json.timeFrom],
+      ['the South Atlantic Ocean', ['ROWS_FLIPPED'], 'option'])
   })
 })

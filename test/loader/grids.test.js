@@ -24,14 +24,21 @@ const own = {
   id: 'Town',
   crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
   tileMatrices: [[100, 3, 2], [40, 7, 5], [10, 27, 17]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
-    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize, pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
+    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
+    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
   }))
 }
 
 const cases = [
-  { name: 'LV95', grid: 'LV95', bbox: [7.40, 46.90, 7.50, 46.97], half: [7.40, 46.90, 7.42, 46.97], zooms: { min: 14, max: 20 } },
-  { name: 'WorldCRS84Quad', grid: 'WorldCRS84Quad', bbox: [0, 40, 15, 50], half: [0, 40, 2, 50], zooms: { min: 1, max: 7 } },
-  { name: 'a set as JSON', grid: own, bbox: [5.2, 52.25, 5.3, 52.3], half: [5.2, 52.25, 5.22, 52.3], zooms: { min: 2, max: 4 } }
+  { name: 'LV95', grid: 'LV95', bbox: [7.40, 46.90, 7.50, 46.97], half: [7.40, 46.90, 7.42, 46.97], zooms: {
+    min: 14, max: 20
+  } },
+  { name: 'WorldCRS84Quad', grid: 'WorldCRS84Quad', bbox: [0, 40, 15, 50], half: [0, 40, 2, 50], zooms: {
+    min: 1, max: 7
+  } },
+  { name: 'a set as JSON', grid: own, bbox: [5.2, 52.25, 5.3, 52.3], half: [5.2, 52.25, 5.22, 52.3], zooms: {
+    min: 2, max: 4
+  } }
 ]
 
 /** A picture whose pixels say which tile it is, and of which edition. */
@@ -50,13 +57,19 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
   const asked = []
   let edition = 0
   const urn = grid.crs === 'OGC:CRS84' ? 'urn:ogc:def:crs:OGC:1.3:CRS84' : `urn:ogc:def:crs:EPSG::${grid.crs.slice(5)}`
-  const matrices = grid.matrices.map(({ id, origin, columns, rows, scaleDenominator }) => `<TileMatrix><ows:Identifier>${prefix}${id}</ows:Identifier><ScaleDenominator>${scaleDenominator.toFixed(7)}</ScaleDenominator><TopLeftCorner>${(grid.northingFirst ? [...origin].reverse() : origin).join(' ')}</TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth><MatrixHeight>${rows}</MatrixHeight></TileMatrix>`).join('')
+  const matrices = grid.matrices.map(
+    (
+      { id, origin, columns, rows, scaleDenominator }
+    ) =>
+      `<TileMatrix><ows:Identifier>${prefix}${id}</ows:Identifier><ScaleDenominator>${scaleDenominator.toFixed(7)}</ScaleDenominator><TopLeftCorner>${(grid.northingFirst ? [...origin].reverse() : origin).join(' ')}</TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth><MatrixHeight>${rows}</MatrixHeight></TileMatrix>`
+  ).join('')
   const server = createServer(async (req, res) => {
     const url = new URL(req.url ?? '', 'http://here')
     const query = Object.fromEntries([...url.searchParams].map(([key, value]) => [key.toLowerCase(), value]))
     if (url.pathname.endsWith('.xml') || query.request === 'GetCapabilities') {
       const base = `http://127.0.0.1:${server.address().port}`
-      const rest = `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png"/>`
+      const rest =
+        `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png"/>`
       res.setHeader('content-type', 'application/xml')
       return res.end(`<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink">
         <ows:OperationsMetadata><ows:Operation name="GetTile"><ows:DCP><ows:HTTP><ows:Get xlink:href="${base}/wmts?map=a&amp;"/></ows:HTTP></ows:DCP></ows:Operation></ows:OperationsMetadata>
@@ -66,7 +79,8 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
         <TileMatrixSet><ows:Identifier>their-set</ows:Identifier><ows:SupportedCRS>${urn}</ows:SupportedCRS>${matrices}</TileMatrixSet></Contents></Capabilities>`)
     }
     const [, , style, time, set, matrix, row, file] = url.pathname.split('/')
-    const at = isRest ? { set, matrix, row: +row, column: parseInt(file) } : { set: query.tilematrixset, matrix: query.tilematrix, row: +query.tilerow, column: +query.tilecol }
+    const at = isRest ? { set, matrix, row: +row, column: parseInt(file) }
+      : { set: query.tilematrixset, matrix: query.tilematrix, row: +query.tilerow, column: +query.tilecol }
     asked.push(isRest ? `${style} ${time} ${at.set}` : `${query.style} ${query.layer} ${at.set}`)
     const z = grid.zoomOf(at.matrix.slice(prefix.length))
     if (z === undefined || !grid.has(z, at.column, at.row)) return res.writeHead(404).end()
@@ -110,7 +124,9 @@ onEachStore('a layer in another grid', backend => {
   /** Every tile as of a time: place -> digest. */
   async function shown (store, layer, time) {
     const found = {}
-    for await (const tile of store.fetch(store.list(layer, { time }))) found[`${tile.z}/${tile.x}/${tile.y}`] = tile.digest
+    for await (const tile of store.fetch(store.list(layer, { time }))) {
+      found[`${tile.z}/${tile.x}/${tile.y}`] = tile.digest
+    }
     return found
   }
 
@@ -123,7 +139,8 @@ onEachStore('a layer in another grid', backend => {
       try {
         for (const [edition, time] of TIMES.entries()) {
           wmts.show(edition)
-          const done = await loadFrom(store, `${wmts.url}/caps.xml`, { layer: 'old', time }, { area: parseArea({ bbox: /** @type {any} */ (bbox) }), zooms })
+          const done = await loadFrom(store, `${wmts.url}/caps.xml`, { layer: 'old', time },
+            { area: parseArea({ bbox: /** @type {any} */ (bbox) }), zooms })
           assert.equal(done.failed, 0)
           assert.equal(done.tiles, area.count(zooms))
         }
@@ -132,7 +149,8 @@ onEachStore('a layer in another grid', backend => {
         await wmts.close()
       }
       const doc = await store.layer('old')
-      assert.deepEqual(gridOf(doc).matrices.map(({ span }) => Math.round(span[0] * 1e6)), grid.matrices.map(({ span }) => Math.round(span[0] * 1e6)))
+      assert.deepEqual(gridOf(doc).matrices.map(({ span }) => Math.round(span[0] * 1e6)),
+        grid.matrices.map(({ span }) => Math.round(span[0] * 1e6)))
       if (typeof field === 'string') assert.equal(doc.grid, field)
       assert.equal(area.within(doc.bounds).count(zooms), area.count(zooms), 'its bounds touch every tile')
 
@@ -140,10 +158,13 @@ onEachStore('a layer in another grid', backend => {
       for (const [edition, time] of TIMES.entries()) {
         const expected = {}
         for (let z = zooms.min; z <= zooms.max; z++) {
-          for (const { x, y } of area.tiles(z)) expected[`${z}/${x}/${y}`] = (await sharp(await draw(z, x, y, shownAt(x, y, edition))).raw().toBuffer()).subarray(0, 3).join()
+          for (const { x, y } of area.tiles(z)) expected[`${z}/${x}/${y}`] =
+            (await sharp(await draw(z, x, y, shownAt(x, y, edition))).raw().toBuffer()).subarray(0, 3).join()
         }
         const found = {}
-        for await (const tile of store.fetch(store.list('old', { time }))) found[`${tile.z}/${tile.x}/${tile.y}`] = (await sharp(tile.bytes).raw().toBuffer()).subarray(0, 3).join()
+        for await (const tile of store.fetch(store.list('old', { time }))) {
+          found[`${tile.z}/${tile.x}/${tile.y}`] = (await sharp(tile.bytes).raw().toBuffer()).subarray(0, 3).join()
+        }
         assert.deepEqual(found, expected, time)
       }
 
@@ -192,24 +213,29 @@ onEachStore('a layer in another grid', backend => {
     const wmts = await startWmts(grid, { isRest: false, prefix: 'EPSG:4326:' })
     const store = await newStore()
     try {
-      const done = await loadFrom(store, `${wmts.url}/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`, { layer: 'world', time: TIMES[0] }, { zooms: { min: 0, max: 3 } })
+      const done = await loadFrom(store, `${wmts.url}/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`,
+        { layer: 'world', time: TIMES[0] }, { zooms: { min: 0, max: 3 } })
       assert.deepEqual([done.tiles, done.failed], [2 + 8 + 32, 0])
       assert.deepEqual([...new Set(wmts.asked)], ['light Maps.Old their-set'])
       const { bounds, minzoom, maxzoom, name, grid: field } = await store.layer('world')
-      assert.deepEqual({ bounds, minzoom, maxzoom, name, field }, { bounds: [-180, -90, 180, 90], minzoom: 1, maxzoom: 3, name: 'Old maps', field: 'WorldCRS84Quad' })
+      assert.deepEqual({ bounds, minzoom, maxzoom, name, field },
+        { bounds: [-180, -90, 180, 90], minzoom: 1, maxzoom: 3, name: 'Old maps', field: 'WorldCRS84Quad' })
     } finally {
       await wmts.close()
     }
   })
 
-  const one = (z, x, y) => ({ name: 'one', fields: {}, async * tiles () { yield { z, x, y, read: () => draw(z, x, y, 0) } }, close () {} })
+  const one = (z, x, y) => (
+    { name: 'one', fields: {}, async * tiles () { yield { z, x, y, read: () => draw(z, x, y, 0) } }, close () {} }
+  )
 
   it('keeps its grid once it has tiles', async () => {
     const store = await newStore()
     await load(store, one(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
     assert.equal((await store.layer('alps')).grid, 'LV95')
     await assert.rejects(store.defineLayer('alps', { grid: 'WorldCRS84Quad' }), { code: 'OTHER_GRID' })
-    await assert.rejects(load(store, { ...one(18, 30, 20), fields: { grid: 'DE_EPSG_25832_ADV' } }, { layer: 'alps', time: TIMES[1] }), { code: 'OTHER_GRID' })
+    await assert.rejects(load(store, { ...one(18, 30, 20), fields: { grid: 'DE_EPSG_25832_ADV' } },
+      { layer: 'alps', time: TIMES[1] }), { code: 'OTHER_GRID' })
     await load(store, one(18, 31, 20), { layer: 'alps', time: TIMES[1] })
     assert.equal((await store.stats('alps')).tiles, 2)
     // and one in Web Mercator stays there; without tiles the grid may change
@@ -221,7 +247,9 @@ onEachStore('a layer in another grid', backend => {
 
   it('takes no tile that its grid has not', async () => {
     const store = await newStore()
-    const done = await load(store, { ...one(18, 30, 20), async * tiles () { yield * one(18, 30, 20).tiles(); yield * one(18, 39, 20).tiles() } }, { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    const done = await load(store, {
+      ...one(18, 30, 20), async * tiles () { yield * one(18, 30, 20).tiles(); yield * one(18, 39, 20).tiles() }
+    }, { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
     assert.deepEqual([done.tiles, done.failed], [2, 1])
     assert.match(done.failures[0].reason, /zoom 18 of LV95 has columns 0 to 37/)
   })
@@ -252,19 +280,24 @@ describe('an upstream of a layer in another grid', () => {
     }
     assert.equal(at('LV95', { z: 18, x: 0, y: 0 }), 'EPSG:2056 2420000,1337200,2432800,1350000')
     assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }), 'EPSG:3035 1000000,2000000,5500000,6500000')
-    assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }, { version: '1.1.1' }), 'EPSG:3035 2000000,1000000,6500000,5500000')
+    assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }, { version: '1.1.1' }),
+      'EPSG:3035 2000000,1000000,6500000,5500000')
     assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }), 'CRS:84 0,-90,180,90')
     assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { srs: 'EPSG:4326' }), 'EPSG:4326 -90,0,90,180')
     assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { version: '1.1.1' }), 'EPSG:4326 0,-90,180,90')
     for (const srs of ['EPSG:3857', 'EPSG:4326', 'EPSG:21781']) {
-      assert.throws(() => addressOf({ grid: 'LV95', upstream: { ...wms, srs } }, { z: 18, x: 0, y: 0 }), { code: 'BAD_UPSTREAM', message: /must be EPSG:2056/ })
+      assert.throws(() => addressOf({ grid: 'LV95', upstream: { ...wms, srs } }, { z: 18, x: 0, y: 0 }),
+        { code: 'BAD_UPSTREAM', message: /must be EPSG:2056/ })
     }
   })
 
   it('has the names of its matrices, and rows from the south of them', () => {
     const wmts = { type: 'wmts', url: 'http://h/{TileMatrixSet}/{TileMatrix}/{TileCol}/{TileRow}.png' }
-    assert.equal(addressOf({ grid: 'WorldCRS84Quad', upstream: wmts }, { z: 1, x: 1, y: 0 }), 'http://h/WorldCRS84Quad/0/1/0.png')
-    assert.equal(addressOf({ grid: 'LV95', upstream: { ...wmts, matrixSet: 'a', matrix: { 18: 'x' } } }, { z: 18, x: 3, y: 2 }), 'http://h/a/x/3/2.png')
-    assert.equal(addressOf({ grid: 'LV95', upstream: { type: 'tms', url: 'http://h/{z}/{x}/{y}.png' } }, { z: 18, x: 3, y: 0 }), 'http://h/18/3/24.png')
+    assert.equal(addressOf({ grid: 'WorldCRS84Quad', upstream: wmts }, { z: 1, x: 1, y: 0 }),
+      'http://h/WorldCRS84Quad/0/1/0.png')
+    assert.equal(addressOf({ grid: 'LV95', upstream: { ...wmts, matrixSet: 'a', matrix: { 18: 'x' } } },
+      { z: 18, x: 3, y: 2 }), 'http://h/a/x/3/2.png')
+    assert.equal(addressOf({ grid: 'LV95', upstream: { type: 'tms', url: 'http://h/{z}/{x}/{y}.png' } },
+      { z: 18, x: 3, y: 0 }), 'http://h/18/3/24.png')
   })
 })

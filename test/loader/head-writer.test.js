@@ -15,22 +15,32 @@ describe('a batch on new ground', () => {
       }
       const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
       const done = []
-      const tiles = rows.map(y => ({ id: tileId('osm', 8, 0, y), layer: 'osm', z: 8, x: 0, y, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }))
+      const tiles = rows.map(
+        y => (
+          { id: tileId('osm', 8, 0,
+            y), layer: 'osm', z: 8, x: 0, y, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }
+        )
+      )
       await new HeadWriter(couch, { stored: T, send, report: (tile, outcome) => done.push(outcome) }).store(tiles)
       assert.deepEqual(done, tiles.map(tile => decide(tile, null)))
       for (const y of rows) {
-        for (const id of [tileId('osm', 8, 0, y), versionId('osm', 8, 0, y, T)]) assert.ok(compareIds(range.startkey, id) <= 0 && compareIds(id, range.endkey) <= 0, id)
+        for (const id of [tileId('osm', 8, 0, y), versionId('osm', 8, 0, y, T)]) {
+          assert.ok(compareIds(range.startkey, id) <= 0 && compareIds(id, range.endkey) <= 0, id)
+        }
       }
     }))
   })
 
   it('asks for the head of a tile that is alone, and for nothing around it', async () => {
     const asked = []
-    const couch = { docs: async ids => { asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false })) }, ranges: async ranges => ranges.map(() => []) }
+    const couch = { docs: async ids => {
+      asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false }))
+    }, ranges: async ranges => ranges.map(() => []) }
     const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
     const done = []
     const id = tileId('osm', 8, 0, 1)
-    await new HeadWriter(couch, { stored: T, send, report: (_, outcome) => done.push(outcome) }).store([{ id, layer: 'osm', z: 8, x: 0, y: 1, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }])
+    await new HeadWriter(couch, { stored: T, send, report: (_, outcome) => done.push(outcome) })
+      .store([{ id, layer: 'osm', z: 8, x: 0, y: 1, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }])
     assert.deepEqual([asked, done], [[id], ['create']])
   })
 })
@@ -38,7 +48,12 @@ describe('a batch on new ground', () => {
 describe('a batch of tiles of which a manifest says that they changed', () => {
   const id = tileId('osm', 8, 0, 1)
   const [BEFORE, AFTER] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
-  const tile = bytes => ({ id, layer: 'osm', z: 8, x: 0, y: 1, time: AFTER, digest: 'md5-new', type: 'image/png', bytes: Buffer.alloc(bytes), attempts: 0 })
+  const tile = bytes => (
+    {
+      id, layer: 'osm', z: 8, x: 0, y: 1, time: AFTER, digest: 'md5-new',
+      type: 'image/png', bytes: Buffer.alloc(bytes), attempts: 0
+    }
+  )
   const storing = async (bytes, { fields = {}, inManifest = true, expectsChanges = true } = {}) => {
     const asked = []
     const sent = []
@@ -46,7 +61,8 @@ describe('a batch of tiles of which a manifest says that they changed', () => {
     const couch = {
       docs: async (ids, { attachments = false, base64 = false }) => {
         asked.push({ attachments, base64 })
-        const image = { content_type: 'image/png', digest: 'md5-old', ...(attachments ? { data: 'b2xk' } : { stub: true }) }
+        const image =
+          { content_type: 'image/png', digest: 'md5-old', ...(attachments ? { data: 'b2xk' } : { stub: true }) }
         return ids.map(own => ({ id: own, doc: { ...head, _attachments: { tile: image }, ...fields }, deleted: false }))
       },
       ranges: async ranges => ranges.map(() => [])
@@ -56,7 +72,9 @@ describe('a batch of tiles of which a manifest says that they changed', () => {
       return docs.map(({ _id }) => ({ id: _id, ok: true, rev: '2-a' }))
     }
     const done = []
-    await new HeadWriter(couch, { stored: AFTER, send, report: (_, outcome) => done.push(outcome), inManifest, expectsChanges }).store([tile(bytes)])
+    await new HeadWriter(
+      couch, { stored: AFTER, send, report: (_, outcome) => done.push(outcome), inManifest, expectsChanges }
+    ).store([tile(bytes)])
     return { asked, sent, done }
   }
 
@@ -73,7 +91,8 @@ describe('a batch of tiles of which a manifest says that they changed', () => {
   })
 
   it('asks for no bytes of a head that shows no tile', async () => {
-    const { asked, done } = await storing(100, { fields: { _attachments: undefined, gone: true }, expectsChanges: false })
+    const { asked, done } =
+      await storing(100, { fields: { _attachments: undefined, gone: true }, expectsChanges: false })
     assert.deepEqual([asked.filter(({ attachments }) => attachments), done], [[], ['advance']])
   })
 })

@@ -5,7 +5,10 @@ export { random as seeded } from '../../bench/tiles.js'
 export { memory } from '../support/cli.js'
 export { useFolder } from '../support/folder.js'
 
-/** @param {import('../../loader/load/sources/index.js').Source} source @returns {Promise<string[]>} z/x/y of its tiles, in its order */
+/**
+ * @param {import('../../loader/load/sources/index.js').Source} source
+ * @returns {Promise<string[]>} z/x/y of its tiles, in its order
+ */
 export async function tilesOf (source) {
   const found = []
   for await (const { z, x, y } of source.tiles()) found.push(`${z}/${x}/${y}`)
@@ -25,11 +28,14 @@ export function useServer () {
     server = createServer(async (request, response) => {
       let body = ''
       for await (const chunk of request) body += chunk
-      fake.requests.push({ method: request.method, url: request.url, authorization: request.headers.authorization, body })
+      fake.requests.push(
+        { method: request.method, url: request.url, authorization: request.headers.authorization, body }
+      )
       const answer = fake.answers.length > 1 ? fake.answers.shift() : fake.answers[0]
       if (typeof answer === 'function') return answer(request, response)
       const [status, content] = answer
-      response.writeHead(status, { 'content-type': 'application/json' }).end(typeof content === 'string' ? content : JSON.stringify(content))
+      response.writeHead(status, { 'content-type': 'application/json' })
+        .end(typeof content === 'string' ? content : JSON.stringify(content))
     })
     await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
     fake.url = `http://admin:s3cret@127.0.0.1:${server.address().port}/tiles`

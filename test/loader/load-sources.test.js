@@ -37,7 +37,8 @@ onEachStore('a load', backend => {
   const heads = async () => {
     const found = []
     for await (const { id } of store.heads('osm')) found.push(id)
-    return [...(await store.versionsById(found)).values()].filter(({ gone }) => !gone).map(({ id }) => id.slice(4)).sort()
+    return [...(await store.versionsById(found)).values()].filter(({ gone }) => !gone)
+      .map(({ id }) => id.slice(4)).sort()
   }
   const COUNTS = ['tiles', 'created', 'advanced', 'unchanged', 'missing', 'failed', 'gone']
   const numbers = result => COUNTS.map(name => result[name])
@@ -46,7 +47,8 @@ onEachStore('a load', backend => {
     const result = await run({ '4:0:0': png(1), '4:0:1': null, '4:9:9': null }, T1)
     assert.deepEqual(numbers(result), [1, 1, 0, 0, 2, 0, 0])
     assert.equal(result.edition.missing, 2)
-    assert.deepEqual((await store.layer('osm')).bounds.map(Math.round), [-180, 83, -157, 85], 'it reaches as far as there are tiles')
+    assert.deepEqual((await store.layer('osm')).bounds.map(Math.round),
+      [-180, 83, -157, 85], 'it reaches as far as there are tiles')
   })
 
   it('writes what the source says is gone', async () => {
@@ -56,7 +58,8 @@ onEachStore('a load', backend => {
     assert.deepEqual(await heads(), ['4:0:1', '4:1:0', '4:1:1'])
   })
 
-  it('that is run again leaves its edition as the run made it that put it there, also when a run was killed in between', async () => {
+  it('that is run again leaves its edition as the run made it that put it there, also when a run was killed in ' +
+    'between', async () => {
     const second = { ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }
     await run(grid(3), T1)
     const first = await run(second, T2, { title: 'Second' })
@@ -76,7 +79,9 @@ onEachStore('a load', backend => {
   it('that is complete takes away what is missing, and nothing that could not be read', async () => {
     await run(grid(3), T1)
     const { '4:0:0': first, ...rest } = grid(3)
-    const source = sourceOf({ ...rest, '4:0:1': null, '4:0:2': Buffer.from('<html>'), '4:1:0': new Error('EIO'), '4:1:1': Buffer.alloc(0) })
+    const source = sourceOf(
+      { ...rest, '4:0:1': null, '4:0:2': Buffer.from('<html>'), '4:1:0': new Error('EIO'), '4:1:1': Buffer.alloc(0) }
+    )
     const result = await load(store, source, { layer: 'osm', time: T2, complete: true })
     assert.ok(first)
     assert.deepEqual(numbers(result), [9 - 2 + 2, 0, 2, 4, 1, 3, 2])
@@ -107,14 +112,17 @@ onEachStore('a load', backend => {
     const polygon = { type: 'Polygon', coordinates: [[[-170, 80], [-70, 80], [-170, 20], [-170, 80]]] }
     let day = 1
     for (const [what, zooms, count] of [
-      [{ bbox: [-170, 60, -100, 80] }], [{ polygon }], [{ polygon, bbox: [-150, 30, -100, 80] }], [{ polygon }, { min: 0, max: 3 }, 0]
+      [{ bbox: [-170, 60, -100, 80] }], [{ polygon }], [{ polygon, bbox: [-150, 30, -100, 80] }],
+      [{ polygon }, { min: 0, max: 3 }, 0]
     ]) {
       const time = `2024-01-0${day++}T00:00:00Z`
       const area = parseArea(what)
       const source = await openSource(`${folder.dir}/less.mbtiles`, { area, zooms })
-      const expected = tiles.filter(({ z, x, y }) => (x + y) % 3 === 0 && area.has(z, x, y)).map(({ z, x, y }) => `${z}:${x}:${y}`)
+      const expected = tiles.filter(({ z, x, y }) => (x + y) % 3 === 0 && area.has(z, x, y))
+        .map(({ z, x, y }) => `${z}:${x}:${y}`)
       const before = await heads()
-      const result = await load(store, source, { layer: 'osm', time, complete: true, area, zooms }).catch(error => error)
+      const result = await load(store, source, { layer: 'osm', time, complete: true, area, zooms })
+        .catch(error => error)
       await source.close()
       if (count === 0) assert.equal(result.code, 'SOURCE_EMPTY')
       const removed = before.filter(id => expected.includes(id))
@@ -150,13 +158,16 @@ onEachStore('a load', backend => {
 
   it('does not trust a source that loses its order', async () => {
     await run(grid(3), T1)
-    const unordered = sourceOf({}, { async * tiles () { for (const y of [2, 1, 0]) yield { z: 4, x: 1, y, read: () => png(y) } } })
-    await assert.rejects(load(store, unordered, { layer: 'osm', time: T2, complete: true }), { code: 'INTERNAL', message: /does not give its tiles in order/ })
+    const unordered =
+      sourceOf({}, { async * tiles () { for (const y of [2, 1, 0]) yield { z: 4, x: 1, y, read: () => png(y) } } })
+    await assert.rejects(load(store, unordered, { layer: 'osm', time: T2, complete: true }),
+      { code: 'INTERNAL', message: /does not give its tiles in order/ })
     assert.ok((await heads()).length >= 9 - 3)
   })
 
   it('begins nothing in a store whose validation function is of before there were manifests', async () => {
-    const outdated = "(function (newDoc) { if (newDoc.type === 'manifest') throw ({ forbidden: 'the id of an edition must be edition:LAYER@TIME' }) })".replace("'manifest'", "'other'")
+    const outdated = ("(function (newDoc) { if (newDoc.type === 'manifest') throw ({ forbidden: 'the id of an " +
+      "edition must be edition:LAYER@TIME' }) })").replace("'manifest'", "'other'")
     await store.couch.put({ _id: '_design/tiles', language: 'javascript', validate_doc_update: outdated })
     await assert.rejects(run(grid(2), T1), { code: 'STORE_OUTDATED' })
     assert.deepEqual([await store.layers(), await heads()], [[], []])

@@ -29,12 +29,16 @@ describe('an MBTiles file', () => {
       const bytes = Buffer.from(deduplicated ? `image ${z}` : tile)
       if (deduplicated) {
         db.prepare('INSERT INTO map VALUES (?, ?, ?, ?)').run(z, x, flipY(z, y), `id${z}`)
-        if (!db.prepare('SELECT 1 FROM images WHERE tile_id = ?').get(`id${z}`)) db.prepare('INSERT INTO images VALUES (?, ?)').run(bytes, `id${z}`)
+        if (!db.prepare('SELECT 1 FROM images WHERE tile_id = ?').get(`id${z}`)) {
+          db.prepare('INSERT INTO images VALUES (?, ?)').run(bytes, `id${z}`)
+        }
       } else db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)').run(z, x, flipY(z, y), bytes)
     }
     if (metadata) {
       db.exec('CREATE TABLE metadata (name TEXT, value TEXT)')
-      for (const [key, value] of Object.entries(metadata)) db.prepare('INSERT INTO metadata VALUES (?, ?)').run(key, value)
+      for (const [key, value] of Object.entries(metadata)) {
+        db.prepare('INSERT INTO metadata VALUES (?, ?)').run(key, value)
+      }
     }
     db.close()
     return file
@@ -86,23 +90,29 @@ describe('an MBTiles file', () => {
     })
   }
 
-  it('whose writer forgot to flip rows is read with the scheme xyz', () => using(make({ holds: ['2/3/0'] }), { scheme: 'xyz' }, async source => {
+  it('whose writer forgot to flip rows is read with the scheme xyz', () => using(make({ holds: ['2/3/0'] }), {
+    scheme: 'xyz'
+  }, async source => {
     assert.deepEqual(await tilesOf(source), ['2/3/3'])
   }))
 
   it('gives only the zooms and the box that were asked for', async () => {
     const file = make()
-    await using(file, { zooms: { min: 1, max: 2 } }, async source => assert.deepEqual(await tilesOf(source), ['1/0/1', '2/3/0', '2/3/3']))
-    await using(file, { bbox: [100, 70, 110, 80] }, async source => assert.deepEqual(await tilesOf(source), ['0/0/0', '2/3/0']))
+    await using(file, { zooms: { min: 1, max: 2 } },
+      async source => assert.deepEqual(await tilesOf(source), ['1/0/1', '2/3/0', '2/3/3']))
+    await using(file, { bbox: [100, 70, 110, 80] },
+      async source => assert.deepEqual(await tilesOf(source), ['0/0/0', '2/3/0']))
   })
 
   it('becomes the fields of a layer', async () => {
     const metadata = {
-      name: 'City', format: 'pbf', bounds: '5.9,45.8,10.5,47.8', center: '8,46,7', minzoom: '0', maxzoom: '14', attribution: '©', description: 'd', type: 'overlay', version: '2',
+      name: 'City', format: 'pbf', bounds: '5.9,45.8,10.5,47.8', center: '8,46,7',
+      minzoom: '0', maxzoom: '14', attribution: '©', description: 'd', type: 'overlay', version: '2',
       json: JSON.stringify({ vector_layers: [{ id: 'water', fields: { name: 'String' } }], tilestats: {} })
     }
     await using(make({ metadata }), {}, source => assert.deepEqual(source.fields, {
-      name: 'City', format: 'pbf', bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, attribution: '©', description: 'd', version: '2',
+      name: 'City', format: 'pbf', bounds: [5.9, 45.8, 10.5, 47.8],
+      center: [8, 46, 7], minzoom: 0, maxzoom: 14, attribution: '©', description: 'd', version: '2',
       vector_layers: [{ id: 'water', fields: { name: 'String' } }]
     }))
   })
@@ -129,7 +139,8 @@ describe('an MBTiles file', () => {
 
   it('may be called anything', async () => {
     for (const name of ['a b.mbtiles', 'a#b?c=d.mbtiles', '100%.mbtiles', 'ü.MBTILES', 'x.sqlite']) {
-      await using(make({ name, holds: ['0/0/0'] }), {}, async source => assert.deepEqual(await tilesOf(source), ['0/0/0'], name))
+      await using(make({ name, holds: ['0/0/0'] }), {},
+        async source => assert.deepEqual(await tilesOf(source), ['0/0/0'], name))
     }
   })
 
@@ -163,7 +174,10 @@ describe('an MBTiles file', () => {
     const db = new Database(path.join(folder.dir, 'other.mbtiles'))
     db.exec('CREATE TABLE points (x, y)')
     db.close()
-    folder.write({ 'page.mbtiles': '<html>not found</html>'.repeat(50), 'empty.mbtiles': '', 'half.mbtiles': readFileSync(make()).subarray(0, 3000) })
+    folder.write(
+      { 'page.mbtiles': '<html>not found</html>'.repeat(50), 'empty.mbtiles': '', 'half.mbtiles': readFileSync(make())
+        .subarray(0, 3000) }
+    )
     for (const name of ['other', 'page', 'empty', 'half']) {
       await assert.rejects(async () => using(path.join(folder.dir, `${name}.mbtiles`), {}, tilesOf), error => {
         assert.equal(error.code, 'SOURCE_UNREADABLE', `${name}: ${error.stack}`)

@@ -28,10 +28,13 @@ const image = (side, format = 'png') =>
   sharp({ create: { width: side, height: side, channels: 3, background: '#123456' } }).toFormat(format).toBuffer()
 
 /** Tiles of Bern, as files. */
-function bern (folder, { place = ({ z, x, y }) => [z, x, y], seed = 0, beside = true, bytes = number => png(number) } = {}) {
+function bern (folder,
+  { place = ({ z, x, y }) => [z, x, y], seed = 0, beside = true, bytes = number => png(number) } = {}) {
   const files = beside ? { [`${folder}/metadata.json`]: JSON.stringify({ bounds: BERN }) } : {}
   for (let z = 3; z <= 9; z++) {
-    for (const tile of parseArea({ bbox: BERN }).tiles(z)) files[`${folder}/${place(tile).join('/')}.png`] = bytes(seed + tile.x + tile.y)
+    for (const tile of parseArea({ bbox: BERN }).tiles(z)) {
+      files[`${folder}/${place(tile).join('/')}.png`] = bytes(seed + tile.x + tile.y)
+    }
   }
   return files
 }
@@ -55,7 +58,9 @@ const load = (source, ...more) => ['load', source, '--layer', 'osm', '--time', '
  */
 
 const town = { files: bern('tiles'), before: load('tiles') }
-const hill = { a: { type: 'raster', tiles: ['https://a.example.org/{z}/{x}/{y}.png'] }, b: { type: 'raster', url: 'https://b.example.org/map.json' } }
+const hill = { a: { type: 'raster', tiles: ['https://a.example.org/{z}/{x}/{y}.png'] }, b: {
+  type: 'raster', url: 'https://b.example.org/map.json'
+} }
 
 /** @type {Record<string, Mistake>} */
 const mistakes = {
@@ -63,35 +68,46 @@ const mistakes = {
   'removing a layer in a script': {
     ...town,
     typed: ['remove', 'osm', '--all'],
-    says: [/nothing was removed: nobody confirmed it \[NOT_CONFIRMED\]/, /Look first with --dry-run\. At a terminal the command asks; in scripts add --yes\./],
+    says: [/nothing was removed: nobody confirmed it \[NOT_CONFIRMED\]/,
+      /Look first with --dry-run\. At a terminal the command asks; in scripts add --yes\./],
     layers: ['osm']
   },
   'removing another layer than was meant': {
     ...town,
     typed: ['remove', 'osm', '--all'],
     answer: 'town',
-    says: [/^Removing from osm: \d+ versions of \d+ tiles/m, /To go on, type osm: tilecouch: nothing was removed: the answer was not osm \[NOT_CONFIRMED\]/, /--dry-run/],
+    says: [/^Removing from osm: \d+ versions of \d+ tiles/m,
+      /To go on, type osm: tilecouch: nothing was removed: the answer was not osm \[NOT_CONFIRMED\]/, /--dry-run/],
     layers: ['osm']
   },
-  'pruning with rules in a script': { typed: ['prune', 'osm', '--keep-last', '1'], says: [/\[NOT_CONFIRMED\]/, /add --yes/] },
-  'pruning what has expired in a script': { typed: ['prune', '--all', '--expired'], says: [/\[NOT_CONFIRMED\]/, /add --yes/] },
+  'pruning with rules in a script': {
+    typed: ['prune', 'osm', '--keep-last', '1'], says: [/\[NOT_CONFIRMED\]/, /add --yes/]
+  },
+  'pruning what has expired in a script': {
+    typed: ['prune', '--all', '--expired'], says: [/\[NOT_CONFIRMED\]/, /add --yes/]
+  },
   'loading something private into a new database': {
     files: bern('tiles'),
     typed: load('tiles'),
     code: 0,
-    says: [/ is new\. When this command ends, everybody who can reach it may read it; --private keeps it closed\./, /may read it now\. `tilecouch access --private` closes it\./],
+    says: [/ is new\. When this command ends, everybody who can reach it may read it; --private keeps it closed\./,
+      /may read it now\. `tilecouch access --private` closes it\./],
     layers: ['osm']
   },
   'naming a server and no database': {
     files: bern('tiles'),
     typed: load('tiles'),
     db: 'http://127.0.0.1:1/',
-    says: [/http:\/\/127\.0\.0\.1:1\/ names a server and no database/, /add the name of one, such as http:\/\/127\.0\.0\.1:1\/tiles \[NO_DATABASE_NAMED\]/]
+    says: [/http:\/\/127\.0\.0\.1:1\/ names a server and no database/,
+      /add the name of one, such as http:\/\/127\.0\.0\.1:1\/tiles \[NO_DATABASE_NAMED\]/]
   },
   'loading files that are no images': {
     files: bern('pages', { bytes: () => Buffer.from('<html>') }),
     typed: load('pages'),
-    says: [/ failed:\n {4}osm:\d:\d+:\d+ {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and \d+ more like it\n/, /Tiles are PNG, JPEG, WebP/],
+    says: [
+      / failed:\n {4}osm:\d:\d+:\d+ {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and \d+ more like it\n/,
+      /Tiles are PNG, JPEG, WebP/
+    ],
     layers: []
   },
 
@@ -101,7 +117,8 @@ const mistakes = {
     typed: load('tms'),
     code: 0,
     says: [
-      /^First tiles: the South Atlantic Ocean\n/m, /rows look counted from the wrong side: .* counted from the other side, in Switzerland, near Bern, and its metadata say so\n/,
+      /^First tiles: the South Atlantic Ocean\n/m,
+      /rows look counted from the wrong side: .* counted from the other side, in Switzerland, near Bern, and its metadata say so\n/,
       /remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it with --scheme tms\.\n/
     ],
     layers: ['osm']
@@ -111,7 +128,8 @@ const mistakes = {
     before: load('tiles'),
     typed: ['load', 'tms', '--layer', 'osm', '--time', '2025'],
     code: 0,
-    says: [/and the other editions of the layer lie there\n/, /load it with --scheme tms\. If the other editions are wrong, remove those\./],
+    says: [/and the other editions of the layer lie there\n/,
+      /load it with --scheme tms\. If the other editions are wrong, remove those\./],
     layers: ['osm']
   },
   'z/y/x instead of z/x/y': {
@@ -124,14 +142,17 @@ const mistakes = {
   'tiles of another size than the others': {
     files: async () => ({ 'map/1/0/0.png': await image(512), 'map/1/0/1.png': await image(256) }),
     typed: load('map'),
-    says: [/osm:1:0:1 {2}the tile is 256 x 256 pixels, those of the layer "osm" are 512 x 512 \[TILE_SIZE\]\n/, /Load it as another layer\./],
+    says: [/osm:1:0:1 {2}the tile is 256 x 256 pixels, those of the layer "osm" are 512 x 512 \[TILE_SIZE\]\n/,
+      /Load it as another layer\./],
     layers: ['osm']
   },
   'tiles of two sizes, which were accepted': {
     files: async () => ({ 'map/1/0/0.png': await image(512), 'map/1/0/1.png': await image(256) }),
     typed: load('map', '--any-size'),
     code: 0,
-    says: [/the tiles have several sizes: .*512 x 512 pixels; .*256 x 256 pixels|the tiles have several sizes: .*256 x 256 pixels; .*512 x 512 pixels/, /Load each size as a layer of its own/],
+    says: [
+      /the tiles have several sizes: .*512 x 512 pixels; .*256 x 256 pixels|the tiles have several sizes: .*256 x 256 pixels; .*512 x 512 pixels/, /Load each size as a layer of its own/
+    ],
     layers: ['osm']
   },
   'a tile of more than 1 MB': {
@@ -150,19 +171,38 @@ const mistakes = {
   },
 
   // what holds no tiles
-  'a GeoTIFF': { files: { 'dem.tif': 'II*\0rest' }, typed: load('dem.tif'), says: [NOT_TILES, /is a TIFF image/, GDAL] },
-  'a single image': { files: () => image(256).then(bytes => ({ 'photo.png': bytes })), typed: load('photo.png'), says: [NOT_TILES, /is a single image/, GDAL] },
-  'a QGIS project': { files: { 'town.qgz': 'PK\x03\x04' }, typed: load('town.qgz'), says: [NOT_TILES, /is a QGIS project/, /Generate XYZ tiles \(MBTiles\)/] },
-  'a layer definition of QGIS': {
-    files: { 'town.qlr': '<qlr><maplayer><datasource>type=xyz&amp;url=https://t.example.org/%7Bz%7D/%7Bx%7D/%7By%7D.png</datasource></maplayer></qlr>' },
-    typed: load('town.qlr'),
-    says: [NOT_TILES, /is a layer definition of QGIS/, /tilecouch load "https:\/\/t\.example\.org\/{z}\/{x}\/{y}\.png" --layer NAME --bbox/]
+  'a GeoTIFF': {
+    files: { 'dem.tif': 'II*\0rest' }, typed: load('dem.tif'), says: [NOT_TILES, /is a TIFF image/, GDAL]
   },
-  'a shapefile': { files: { 'roads.shp': Buffer.from('0000270a0000000000', 'hex') }, typed: load('roads.shp'), says: [NOT_TILES, /is a shapefile/, /ogr2ogr -f MBTILES roads\.mbtiles roads\.shp/] },
-  GeoJSON: { files: { 'roads.geojson': '{"type":"FeatureCollection","features":[]}' }, typed: load('roads.geojson'), says: [NOT_TILES, /is GeoJSON/, /tippecanoe -zg -o roads\.mbtiles roads\.geojson/] },
-  'a map style of several sources': { files: { 'style.json': style(hill) }, typed: load('style.json'), says: [NOT_TILES, /is a map style/, /tilecouch load https:\/\/b\.example\.org\/map\.json --layer NAME/] },
-  'a bucket of Amazon': { typed: load('s3://maps/town.mbtiles'), says: [NOT_TILES, /in object storage/, /aws s3 cp s3:\/\/maps\/town\.mbtiles \./] },
-  'a bucket of Google': { typed: load('gs://maps/planet.pmtiles'), says: [NOT_TILES, /over HTTPS/, /tilecouch load https:\/\/storage\.googleapis\.com\/maps\/planet\.pmtiles/] },
+  'a single image': { files: () => image(256)
+    .then(bytes => ({ 'photo.png': bytes })), typed: load('photo.png'), says: [NOT_TILES, /is a single image/, GDAL] },
+  'a QGIS project': { files: { 'town.qgz': 'PK\x03\x04' }, typed: load('town.qgz'), says: [
+    NOT_TILES, /is a QGIS project/, /Generate XYZ tiles \(MBTiles\)/
+  ] },
+  'a layer definition of QGIS': {
+    files: {
+      'town.qlr': '<qlr><maplayer><datasource>type=xyz&amp;url=https://t.example.org/%7Bz%7D/%7Bx%7D/%7By%7D.png</' +
+        'datasource></maplayer></qlr>'
+    },
+    typed: load('town.qlr'),
+    says: [NOT_TILES, /is a layer definition of QGIS/,
+      /tilecouch load "https:\/\/t\.example\.org\/{z}\/{x}\/{y}\.png" --layer NAME --bbox/]
+  },
+  'a shapefile': { files: { 'roads.shp': Buffer.from('0000270a0000000000', 'hex') }, typed: load('roads.shp'), says: [
+    NOT_TILES, /is a shapefile/, /ogr2ogr -f MBTILES roads\.mbtiles roads\.shp/
+  ] },
+  GeoJSON: { files: {
+    'roads.geojson': '{"type":"FeatureCollection","features":[]}'
+  }, typed: load('roads.geojson'), says: [NOT_TILES, /is GeoJSON/, /tippecanoe -zg -o roads\.mbtiles roads\.geojson/] },
+  'a map style of several sources': { files: { 'style.json': style(hill) }, typed: load('style.json'), says: [
+    NOT_TILES, /is a map style/, /tilecouch load https:\/\/b\.example\.org\/map\.json --layer NAME/
+  ] },
+  'a bucket of Amazon': { typed: load('s3://maps/town.mbtiles'), says: [
+    NOT_TILES, /in object storage/, /aws s3 cp s3:\/\/maps\/town\.mbtiles \./
+  ] },
+  'a bucket of Google': { typed: load('gs://maps/planet.pmtiles'), says: [
+    NOT_TILES, /over HTTPS/, /tilecouch load https:\/\/storage\.googleapis\.com\/maps\/planet\.pmtiles/
+  ] },
   'the address of a WMS': {
     typed: load('https://maps.example.org/wms?SERVICE=WMS&REQUEST=GetCapabilities'),
     says: [NOT_TILES, /is a WMS/, /"type":"wms".*> upstream\.json\n {4}tilecouch load --upstream upstream\.json/]
@@ -172,19 +212,25 @@ const mistakes = {
     says: [NOT_TILES, /is a WMS/, /echo '{"type":"wms",.*"layers":"hill"}' > upstream\.json\n/]
   },
   'the address of a WMS, without parameters': {
-    pages: { '/maps/wms': '<WMS_Capabilities version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></Capability></WMS_Capabilities>' },
+    pages: {
+      '/maps/wms': '<WMS_Capabilities version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></' +
+        'Capability></WMS_Capabilities>'
+    },
     typed: server => load(`${server}/maps/wms`),
     says: [NOT_TILES, /is a WMS/, /tilecouch load --upstream upstream\.json/]
   },
   'vector tiles, which the viewer does not draw': {
-    files: at => { writeMbtiles(path.join(at, 'roads.mbtiles'), [{ z: 0, x: 0, y: 0, bytes: vectorTile() }], { format: 'pbf' }) },
+    files: at => {
+      writeMbtiles(path.join(at, 'roads.mbtiles'), [{ z: 0, x: 0, y: 0, bytes: vectorTile() }], { format: 'pbf' })
+    },
     typed: load('roads.mbtiles'),
     code: 0,
     says: [/MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed\./],
     layers: ['osm']
   },
   'a TileJSON, which is loaded': {
-    pages: { '/map.json': server => JSON.stringify({ tilejson: '3.0.0', tiles: [`${server}/xyz/{z}/{x}/{y}.png`], minzoom: 0, maxzoom: 1 }) },
+    pages: { '/map.json': server =>
+      JSON.stringify({ tilejson: '3.0.0', tiles: [`${server}/xyz/{z}/{x}/{y}.png`], minzoom: 0, maxzoom: 1 }) },
     typed: server => load(`${server}/map.json`),
     code: 0,
     says: [/^osm@2024-01-01T00:00:00Z: 5 tiles /m],
@@ -196,18 +242,29 @@ const mistakes = {
     files: bern('survey-2022-06-01'),
     typed: ['load', 'survey-2022-06-01', '--layer', 'osm'],
     code: 0,
-    says: [/^Time: \S+Z\. This is the time of the load: neither --time nor the source says when the map looked like this\./m, /stop and add --time 2022-06-01\./],
+    says: [
+      /^Time: \S+Z\. This is the time of the load: neither --time nor the source says when the map looked like this\./m,
+      /stop and add --time 2022-06-01\./
+    ],
     layers: ['osm']
   },
   'two loads of one time': {
     files: { ...bern('tiles'), ...bern('others', { seed: 5000 }) },
     before: load('tiles'),
     typed: load('others'),
-    says: [/ failed:\n {4}osm:\S+ {2}\S+ already has another image at 2024-01-01T00:00:00Z \[VERSION_TAKEN\], and \d+ more like it\n/, /later --time; or remove the edition first: `tilecouch remove osm --edition 2024-01-01T00:00:00Z`\./],
+    says: [
+      / failed:\n {4}osm:\S+ {2}\S+ already has another image at 2024-01-01T00:00:00Z \[VERSION_TAKEN\], and \d+ more like it\n/, /later --time; or remove the edition first: `tilecouch remove osm --edition 2024-01-01T00:00:00Z`\./
+    ],
     layers: ['osm']
   },
-  'a mistyped option': { typed: ['load', 'tiles', '--layr', 'osm'], code: 2, says: [/^error: unknown option '--layr'\n\(Did you mean --layer\?\)/] },
-  'no store': { typed: ['info'], db: null, says: [/no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]/, /Name a store with --db or COUCHDB_URL\. To create one: `tilecouch load`/] }
+  'a mistyped option': { typed: ['load', 'tiles', '--layr', 'osm'], code: 2, says: [
+    /^error: unknown option '--layr'\n\(Did you mean --layer\?\)/
+  ] },
+  'no store': {
+    typed: ['info'], db: null,
+    says: [/no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]/,
+      /Name a store with --db or COUCHDB_URL\. To create one: `tilecouch load`/]
+  }
 }
 
 /** Runs tests in a folder without settings of a store. */
@@ -247,7 +304,9 @@ onEachStore('a mistake, typed', backend => {
     await new Promise(resolve => { web.close(resolve) })
   })
 
-  for (const [mistake, { files = {}, before: first, typed, answer, db, code = 1, says, layers, pages: own = {} }] of Object.entries(mistakes)) {
+  for (const [
+    mistake, { files = {}, before: first, typed, answer, db, code = 1, says, layers, pages: own = {} }
+  ] of Object.entries(mistakes)) {
     it(`is answered: ${mistake}`, async () => {
       pages = own
       folder.write(await (typeof files === 'function' ? files(folder.dir) : files) ?? {})
@@ -271,7 +330,10 @@ describe('a port that is taken', function () {
 
   it('is named by tilecouch up, and later commands find the store on the other one', async () => {
     const listener = createListener(socket => socket.resume()) // it answers nothing
-    await new Promise(resolve => { listener.once('error', resolve).listen(5984, '127.0.0.1', () => resolve(undefined)) }) // or somebody else has it
+    // or somebody else has it
+    await new Promise(
+      resolve => { listener.once('error', resolve).listen(5984, '127.0.0.1', () => resolve(undefined)) }
+    )
     const [stdout, stderr] = [memory(), memory()]
     const streams = /** @type {any} */ ({ stdout, stderr })
     const openEmbedded = async () => assert.fail('the store runs')
@@ -279,7 +341,8 @@ describe('a port that is taken', function () {
     const ended = createProgram({ streams, openEmbedded, extend: addServerCommands }).run(['up', '--no-demo'])
     try {
       await until(() => stdout.text.includes('Ctrl-C stops'), { timeout: 50000 })
-      assert.match(stdout.text, /\n {2}Port 5984 is taken by .+, so this store listens on \d+\.\n {2}Commands in this folder find it there; /)
+      assert.match(stdout.text,
+        /\n {2}Port 5984 is taken by .+, so this store listens on \d+\.\n {2}Commands in this folder find it there; /)
       folder.write(bern('tiles'))
       const { code, err } = await runCommand(load('tiles'))
       assert.equal(code, 0, err)

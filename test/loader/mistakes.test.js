@@ -50,34 +50,47 @@ describe('a mistake on the command line', function () {
     assert.match(mistyped.err, /unknown option '--layr'\n\(Did you mean --layer\?\)/)
     assert.doesNotMatch(mistyped.err, /required/)
     const missing = await run('load', 'tiles')
-    assert.deepEqual([missing.code, missing.err], [2, 'error: required option \'-l, --layer <name>\' not specified\n(see --help)\n'])
+    assert.deepEqual([missing.code, missing.err],
+      [2, 'error: required option \'-l, --layer <name>\' not specified\n(see --help)\n'])
   })
 
   describe('about which store is meant', () => {
     it('is refused where a server is named and no database', async () => {
-      const { code, err } = await run('load', tiles('tiles'), '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/')
-      assert.deepEqual([code, err.split('\n')[0]], [1, 'tilecouch: http://127.0.0.1:1/ names a server and no database: add the name of one, such as http://127.0.0.1:1/tiles [NO_DATABASE_NAMED]'])
+      const { code, err } =
+        await run('load', tiles('tiles'), '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/')
+      assert.deepEqual([code, err.split('\n')[0]],
+        [
+          1,
+          'tilecouch: http://127.0.0.1:1/ names a server and no database: add the name of one, such as ' +
+            'http://127.0.0.1:1/tiles [NO_DATABASE_NAMED]'
+        ])
     })
 
     it('leaves no folder behind when a command only reads', async () => {
       const data = path.join(folder.dir, 'data')
       for (const argv of [
-        ['info'], ['info', 'osm'], ['get', 'osm', '1/0/0', '-o', 'x.png'], ['check'], ['doctor'], ['access'], ['layer', 'osm'], ['push', '--dry-run'],
-        ['prune', '--all'], ['remove', 'osm', '--all', '--yes'], ['export', 'osm', 'out'], ['backup', 'b.tcb'], ['copy', 'a', 'b'],
-        ['settings'], ['settings', '--title', 'Map'], ['diff', 'a', 'b'], ['seed', 'osm', '--bbox', '0,0,1,1', '--zoom', '1']
+        ['info'], ['info', 'osm'], ['get', 'osm', '1/0/0', '-o', 'x.png'],
+        ['check'], ['doctor'], ['access'], ['layer', 'osm'], ['push', '--dry-run'],
+        ['prune', '--all'], ['remove', 'osm', '--all', '--yes'], ['export', 'osm', 'out'],
+        ['backup', 'b.tcb'], ['copy', 'a', 'b'],
+        ['settings'], ['settings', '--title', 'Map'], ['diff', 'a', 'b'],
+        ['seed', 'osm', '--bbox', '0,0,1,1', '--zoom', '1']
       ]) {
         const { code, err } = await runCommand(argv, { openEmbedded: async dir => assert.fail(`${argv} opens ${dir}`) })
         assert.equal(code, 1, argv.join(' '))
-        assert.match(err, /^tilecouch: no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]\n {2}Name a store with --db or COUCHDB_URL\./, argv.join(' '))
+        assert.match(err,
+          /^tilecouch: no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]\n {2}Name a store with --db or COUCHDB_URL\./, argv.join(' '))
         assert.ok(!existsSync(data), argv.join(' '))
       }
     })
 
     it('shows in a line that says which one was used, unless it was typed', async () => {
       const data = path.join(folder.dir, 'data')
-      const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
+      const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data],
+        { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
       assert.equal(made.code, 0, made.err)
-      assert.match(made.err, new RegExp(`^Store: a new embedded one in ${data}\\. For another one: --db or --data\\.\n`))
+      assert.match(made.err,
+        new RegExp(`^Store: a new embedded one in ${data}\\. For another one: --db or --data\\.\n`))
       assert.doesNotMatch(made.err, /127\.0\.0\.1|localhost/, 'its address ends with the command')
       assert.match(made.err, new RegExp(`\n\`tilecouch up --data ${data}\` shows it, on this machine only\\.\n`))
       const again = await runCommand(['info', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
@@ -95,31 +108,37 @@ describe('a mistake on the command line', function () {
 
   it('in the name of a layer is named with the right one', async () => {
     await Store.create(url)
-    assert.match((await run('info', 'Town', '--db', url)).err, /bad layer name "Town": write it small: town \[BAD_LAYER\]/)
+    assert.match((await run('info', 'Town', '--db', url)).err,
+      /bad layer name "Town": write it small: town \[BAD_LAYER\]/)
   })
 
   it('about the version of Node is named before anything else is read', () => {
     const fake = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.20.4'}})"
     for (const script of ['server/bin.js', '.ci/ensure-installed.js']) {
       const file = fileURLToPath(new URL(`../../${script}`, import.meta.url))
-      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', `data:text/javascript,${fake}`, file], { encoding: 'utf8' })
+      const { status, stdout, stderr } =
+        spawnSync(process.execPath, ['--import', `data:text/javascript,${fake}`, file], { encoding: 'utf8' })
       assert.deepEqual([status, stdout], [1, ''])
       assert.match(stderr, /^tilecouch needs Node \d+\.\d+ or later, and this is Node 18\.20\.4\. See .*\n$/)
     }
   })
 
   it('about rights is named with the place', async () => {
-    const refuse = async dir => { throw Object.assign(new Error('EACCES: no'), { code: 'EACCES', path: `${dir}/databases` }) }
+    const refuse = async dir => {
+      throw Object.assign(new Error('EACCES: no'), { code: 'EACCES', path: `${dir}/databases` })
+    }
     const { code, err } = await runCommand(['load', tiles('tiles'), '--layer', 'osm'], { openEmbedded: refuse })
     assert.equal(code, 1)
-    assert.match(err, /tilecouch: no permission to read or write \.\/data\/databases \[NO_PERMISSION\]\n {2}Name another place/)
+    assert.match(err,
+      /tilecouch: no permission to read or write \.\/data\/databases \[NO_PERMISSION\]\n {2}Name another place/)
   })
 
   it('that leaves out what to remove is told what there is', async () => {
     const { err } = await run('remove', 'town', '--yes', '--db', url)
     assert.match(err, /^tilecouch: what to remove is missing: name it with --bbox, .* or --all \[BAD_OPTION\]/)
     const both = await run('remove', 'town', '--all', '--edition', '2024', '--yes', '--db', url)
-    assert.match(both.err, /^tilecouch: --all cannot be used here: it is the whole layer: leave out other options \[BAD_OPTION\]/)
+    assert.match(both.err,
+      /^tilecouch: --all cannot be used here: it is the whole layer: leave out other options \[BAD_OPTION\]/)
   })
 
   it('about places is told once: where tiles lie, and what they are', async () => {
@@ -134,13 +153,18 @@ describe('a mistake on the command line', function () {
     it('is told when a store is created, and when it is opened', async () => {
       const { code, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 0, err)
-      assert.match(err, new RegExp(`^${url} is new\\. When this command ends, everybody who can reach it may read it; --private keeps it closed\\.\n`))
-      assert.match(err, new RegExp(`\nEverybody who can reach ${url} may read it now\\. \`tilecouch access --private\` closes it\\.\n`))
+      assert.match(err,
+        new RegExp(
+          `^${url} is new\\. When this command ends, everybody who can reach it may read it; --private keeps it closed\\.\n`
+        ))
+      assert.match(err,
+        new RegExp(`\nEverybody who can reach ${url} may read it now\\. \`tilecouch access --private\` closes it\\.\n`))
       assert.deepEqual((await securityOf()).members, { names: [], roles: [] })
       const later = await load(tiles('tiles'), '--layer', 'osm', '--time', '2025')
       assert.doesNotMatch(later.err, /everybody/i)
       const refused = await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')
-      assert.match(refused.err, /everybody may read this store already; `tilecouch access --private` closes it \[BAD_OPTION\]/)
+      assert.match(refused.err,
+        /everybody may read this store already; `tilecouch access --private` closes it \[BAD_OPTION\]/)
       assert.equal((await (await Store.open(url)).editions('osm')).length, 2)
     })
 
@@ -153,7 +177,8 @@ describe('a mistake on the command line', function () {
         assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2025')).code, 0)
         assert.deepEqual(await securityOf(), CLOSED_SECURITY)
         assert.ok((await json(`${url}/${STORE_ID}`)).published)
-        assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')).code, 0, 'it is what it was')
+        assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')).code,
+          0, 'it is what it was')
       })
     }
 
@@ -165,12 +190,14 @@ describe('a mistake on the command line', function () {
   })
 
   describe('about a source', () => {
-    const left = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id).filter(id => !id.startsWith('_design/'))
+    const left = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
+      .filter(id => !id.startsWith('_design/'))
 
     it('leaves no layer when not one tile could be stored, and opens no store', async () => {
       const { code, out } = await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 1)
-      assert.match(out, /\n {2}16 failed:\n {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n {6}Tiles are PNG, .*\n {4}--json lists them one by one\.\n$/)
+      assert.match(out,
+        /\n {2}16 failed:\n {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n {6}Tiles are PNG, .*\n {4}--json lists them one by one\.\n$/)
       assert.deepEqual(await left(), [STORE_ID])
       assert.deepEqual((await json(`${url}/_security`)).members.roles, ['_admin'])
       const right = await load(tiles('right'), '--layer', 'osm', '--time', '2024')
@@ -199,7 +226,8 @@ describe('a mistake on the command line', function () {
         }
       })
       await dropEmptyLayer(between, 'osm', 'failed')
-      assert.deepEqual((await store.editions('osm')).map(({ time, tiles: number }) => [time, number]), [['2025-01-01T00:00:00Z', 16]])
+      assert.deepEqual((await store.editions('osm')).map(({ time, tiles: number }) => [time, number]),
+        [['2025-01-01T00:00:00Z', 16]])
       assert.equal((await store.stats('osm')).tiles, 16)
       assert.ok((await store.layer('osm')).bounds, 'the layer is that of the other load')
     })
@@ -226,7 +254,8 @@ describe('a mistake on the command line', function () {
   describe('about the time', () => {
     it('is met by the time that a load took, and why', async () => {
       const { err, out } = await load(tiles('tiles-2024-03-01'), '--layer', 'osm')
-      assert.match(err, /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked like this\.\n {2}Its name contains a time\. .* add --time 2024-03-01\.$/m)
+      assert.match(err,
+        /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked like this\.\n {2}Its name contains a time\. .* add --time 2024-03-01\.$/m)
       assert.match(out, /\n {2}This is the time of the load: /)
       const typed = await load(tiles('tiles-2024-03-01'), '--layer', 'osm', '--time', '2024')
       assert.doesNotMatch(typed.err + typed.out, /^Time: |time of the load/m)
@@ -252,7 +281,10 @@ describe('a mistake on the command line', function () {
       const source = tiles('tiles')
       const { code, out } = await load(source, '--layer', 'osm', '--time', '2024', '--dry-run')
       assert.equal(code, 0)
-      assert.match(out, new RegExp(`^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}place: .*\n {2}zoom +tiles\n +3 +16\nNothing was changed\\.\n$`))
+      assert.match(out,
+        new RegExp(
+          `^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}place: .*\n {2}zoom +tiles\n +3 +16\nNothing was changed\\.\n$`
+        ))
       assert.equal((await request(url)).status, 404)
       const embedded = await run('load', source, '--layer', 'osm', '--dry-run')
       assert.match(embedded.out, /^Would load 16 tiles as osm@.*, a new layer\n {2}This is the time of the load/)
@@ -267,7 +299,8 @@ describe('a mistake on the command line', function () {
       const argv = [tiles('part'), '--layer', 'osm', '--time', '2024-03', '--complete', '--dry-run']
       assert.match((await load(...argv)).out, /become gone; how many is known when the store has its indexes/)
       await publish(store)
-      assert.match((await load(...argv)).out, /\n {2}19 tiles of the layer are not in the source and would become gone\n/)
+      assert.match((await load(...argv)).out,
+        /\n {2}19 tiles of the layer are not in the source and would become gone\n/)
       assert.deepEqual((await store.head('osm', 3, 5, 0)).bytes, png(40))
     })
 
@@ -276,7 +309,8 @@ describe('a mistake on the command line', function () {
       tiles('set/town-2023')
       const { code, out } = await load(path.join(folder.dir, 'set'), '--layer', 'town', '--dated', '--dry-run')
       assert.equal(code, 0)
-      assert.match(out, /^Would load 2 editions of town:\n {2}time +source\n {2}2022-01-01T00:00:00Z {2}.*town-2022\n {2}2023-01-01T00:00:00Z {2}.*town-2023\nNothing was changed\.\n$/)
+      assert.match(out,
+        /^Would load 2 editions of town:\n {2}time +source\n {2}2022-01-01T00:00:00Z {2}.*town-2022\n {2}2023-01-01T00:00:00Z {2}.*town-2023\nNothing was changed\.\n$/)
       assert.equal((await request(url)).status, 404)
     })
   })
@@ -287,7 +321,8 @@ describe('a mistake on the command line', function () {
     const source = folder.write({ 'map/0/0/0.png': png(1), 'map/3/2/3.png': png(2), 'map/3/3/3.png': png(3) })
     assert.equal((await load(path.join(source, 'map'), '--layer', 'osm', '--time', '2024')).code, 0)
     const lineOf = ({ out }) => out.split('\n').find(line => line.startsWith('bounds '))
-    const [info, layer] = [lineOf(await run('info', 'osm', '--db', url)), lineOf(await run('layer', 'osm', '--db', url))]
+    const [info, layer] =
+      [lineOf(await run('info', 'osm', '--db', url)), lineOf(await run('layer', 'osm', '--db', url))]
     assert.deepEqual([info, layer], ['bounds -90, 0, 0, 40.9799', 'bounds -90, 0, 0, 40.9799'])
     assert.deepEqual((await store.stats('osm')).bounds, (await store.layer('osm')).bounds)
   })

@@ -8,7 +8,11 @@ const BERN = [7.3, 46.9, 7.5, 47]
 const KENYA = [33.9, -4.7, 41.9, 5.5] // on both sides of the equator
 const DIAGONAL = [-55, 46.5, -53, 48] // Newfoundland, where columns and rows have nearly the same numbers
 
-/** The boxes of all tiles of a box. @param {any} bbox @param {(z: number, x: number, y: number) => [number, number]} [place] */
+/**
+ * The boxes of all tiles of a box.
+ * @param {any} bbox
+ * @param {(z: number, x: number, y: number) => [number, number]} [place]
+ */
 function boxesOf (bbox, { min = 3, max = 11 } = {}, place = (z, x, y) => [x, y]) {
   const extent = new Extent()
   for (let z = min; z <= max; z++) {

@@ -29,7 +29,8 @@ describe('the place of a box', () => {
   })
 
   it('is found for any box, however small or odd', () => {
-    for (const bbox of [[0, 0, 0, 0], [180, 0, -180, 1], [-180, -90, -180, 90], [7, 47, 7.0000001, 47.0000001], [0, 89, 1, 90], [-180, -90, 180, -89.9]]) {
+    for (const bbox of [[0, 0, 0, 0], [180, 0, -180, 1], [-180, -90, -180, 90],
+      [7, 47, 7.0000001, 47.0000001], [0, 89, 1, 90], [-180, -90, 180, -89.9]]) {
       assert.equal(typeof placeOf(/** @type {any} */ (bbox)).name, 'string', String(bbox))
     }
   })

@@ -76,7 +76,8 @@ describe('the progress of a long command', () => {
       return screen.stderr.text.replace('\r', '').replace('\u001b[K', '')
     }
     assert.match(drawn(2), /^0% {2}2 of 2,000,000 tiles {2}.* left {2}12\.4 MB {2}1,200 unchanged {2}3 failed$/)
-    assert.match(drawn(500_000), /^25% {2}500,000 of 2,000,000 tiles {2}0:03 left {2}12\.4 MB {2}1,200 unchanged {2}3 failed$/)
+    assert.match(drawn(500_000),
+      /^25% {2}500,000 of 2,000,000 tiles {2}0:03 left {2}12\.4 MB {2}1,200 unchanged {2}3 failed$/)
   })
 
   it('is nothing with --json', () => {
@@ -97,9 +98,12 @@ describe('the progress of a long command', () => {
 
   it('tells how fast it is lately, not on average', () => {
     const log = stage()
-    for (const [second, done] of [[10, 10000], [20, 20000], [30, 20100], [40, 20200], [50, 20300]]) log.at(second, done, 30000)
+    for (const [second, done] of [[10, 10000], [20, 20000], [30, 20100], [40, 20200], [50, 20300]]) {
+      log.at(second, done, 30000)
+    }
     assert.match(log.lines[1], /1,000 tiles\/s/)
-    assert.match(/** @type {string} */ (log.lines.at(-1)), /^67% {2}20,300 of 30,000 tiles {2}10 tiles\/s {2}16:10 left$/)
+    assert.match(/** @type {string} */ (log.lines.at(-1)),
+      /^67% {2}20,300 of 30,000 tiles {2}10 tiles\/s {2}16:10 left$/)
   })
 
   it('begins anew for the next task, and when something is counted anew', () => {
@@ -137,7 +141,8 @@ describe('the progress of a long command', () => {
     const progress = new CountingProgress(output, countSource(source))
     await new Promise(resolve => { setImmediate(resolve) })
     progress.drawFigures({ done: 2, failed: 0, about: { bytes: 1000, unchanged: 1 } })
-    assert.match(/** @type {string} */ (stderr.text.split('\r').at(-1)), / 25% {2}2 of 8 tiles .*1\.0 kB {2}1 unchanged/)
+    assert.match(/** @type {string} */ (stderr.text.split('\r').at(-1)),
+      / 25% {2}2 of 8 tiles .*1\.0 kB {2}1 unchanged/)
     progress.end()
   })
 })

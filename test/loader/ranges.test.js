@@ -25,19 +25,22 @@ describe('reading ranges of a view', () => {
   it('finds a version whose head was no more in the one shard and whose copy not yet in the other', async () => {
     const skewed = [row(1, T1)]
     const settled = [row(1, T0, true), row(1, T1)]
-    assert.deepEqual(await read([skewed, settled], ['7-x', '9-x']), ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2001'])
+    assert.deepEqual(await read([skewed, settled], ['7-x', '9-x']),
+      ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2001'])
   })
 
   it('keeps what only the first answer has, and takes what the second one says of the rest', async () => {
     const first = [row(1, T0), row(2, T0)]
     const second = [row(1, T0, true), row(1, T2), row(3, T2)]
-    assert.deepEqual(await read([first, second], ['7', '8']), ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2002', 'osm:5:1:2 2000', 'osm:5:1:3 2002'])
+    assert.deepEqual(await read([first, second], ['7', '8']),
+      ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2002', 'osm:5:1:2 2000', 'osm:5:1:3 2002'])
   })
 
   it('goes on where the shorter of two full answers ends', async () => {
     const first = [row(1, T0), row(2, T0), row(3, T0)]
     const second = [row(1, T0, true), row(1, T1), row(2, T0)]
     const rest = [row(3, T0), row(4, T0)]
-    assert.deepEqual(await read([first, second, rest], ['7', '8', '8'], 3), ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2001', 'osm:5:1:2 2000', 'osm:5:1:3 2000', 'osm:5:1:4 2000'])
+    assert.deepEqual(await read([first, second, rest], ['7', '8', '8'], 3),
+      ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2001', 'osm:5:1:2 2000', 'osm:5:1:3 2000', 'osm:5:1:4 2000'])
   })
 })

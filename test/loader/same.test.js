@@ -19,7 +19,9 @@ const SIDE = 256
 /** An image of a few colours; with another seed, one pixel differs, by as much as is said. */
 function pixels (seed, by = 50) {
   const data = Buffer.alloc(SIDE * SIDE * 4)
-  for (let at = 0; at < data.length; at += 4) data.set([(at >> 12) % 4 * 60, (at >> 6) % 4 * 60, 90, at % 5 ? 255 : 0], at)
+  for (let at = 0; at < data.length; at += 4) {
+    data.set([(at >> 12) % 4 * 60, (at >> 6) % 4 * 60, 90, at % 5 ? 255 : 0], at)
+  }
   if (seed) data[4 * 17 * seed + 1] += by
   return sharp(data, { raw: { width: SIDE, height: SIDE, channels: 4 } })
 }
@@ -31,14 +33,17 @@ const encoders = {
   slightly: () => pixels(3, 2).png().toBuffer()
 }
 
-const road = (id, name) => ({ id, type: 'LineString', lines: [[[0, 0], [100, id], [200, 5], [90, 3]]], properties: { name, lanes: 2 } })
+const road = (id, name) => (
+  { id, type: 'LineString', lines: [[[0, 0], [100, id], [200, 5], [90, 3]]], properties: { name, lanes: 2 } }
+)
 const features = name => ({ roads: [road(1, 'A'), road(2, name)], water: [{ type: 'Point', lines: [[[5, 5]]] }] })
 
 /** @param {Record<string, () => any>} tiles place -> bytes */
 const source = (tiles, fields = {}) => /** @type {any} */ ({
   name: 'memory', fields,
   async * tiles () {
-    for (const [place, read] of Object.entries(tiles).sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
+    for (const [place, read] of Object.entries(tiles)
+      .sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
       const [z, x, y] = place.split('/').map(Number)
       yield { z, x, y, read }
     }
@@ -57,7 +62,8 @@ onEachStore('tiles that were only encoded anew', backend => {
   beforeEach(() => { layer = `layer${made++}` })
 
   const loadTiles = (tiles, time, options = {}) => load(store, source(tiles), { layer, time, ...options })
-  const images = (encoder, seeds) => Object.fromEntries(seeds.map((seed, x) => [`4/${x}/3`, () => encoders[encoder](seed)]))
+  const images =
+    (encoder, seeds) => Object.fromEntries(seeds.map((seed, x) => [`4/${x}/3`, () => encoders[encoder](seed)]))
   const versionsOf = async (x = 0) => (await store.versions(layer, 4, x, 3)).map(({ time, digest }) => [time, digest])
 
   for (const encoder of ['other', 'palette', 'lossless']) {
@@ -97,24 +103,28 @@ onEachStore('tiles that were only encoded anew', backend => {
     })
     await loadTiles(images('first', [0]), T1, { same: 'pixels' })
     assert.equal((await loadTiles({ '4/0/3': () => hidden }, T2)).reencoded, 1)
-    const deep = value => sharp(new Uint16Array(SIDE * SIDE).fill(value), { raw: { width: SIDE, height: SIDE, channels: 1 } })
+    const deep =
+      value => sharp(new Uint16Array(SIDE * SIDE).fill(value), { raw: { width: SIDE, height: SIDE, channels: 1 } })
       .toColourspace('grey16').png().toBuffer()
     await loadTiles({ '4/9/3': () => deep(512) }, T1)
     assert.equal((await loadTiles({ '4/9/3': () => deep(513) }, T2)).advanced, 1)
   })
 
   it('make no version where features are compared', async () => {
-    const tiles = (other, names) => Object.fromEntries(names.map((name, x) => [`4/${x}/3`, () => packTile(features(name), { other })]))
+    const tiles = (other, names) =>
+      Object.fromEntries(names.map((name, x) => [`4/${x}/3`, () => packTile(features(name), { other })]))
     await loadTiles(tiles(false, ['B', 'C']), T1, { same: 'features' })
     const second = await loadTiles(tiles(true, ['B', 'D']), T2)
     assert.deepEqual([second.unchanged, second.advanced, second.reencoded], [1, 1, 1])
   })
 
   it('are refused before anything is written where they cannot be compared like that', async () => {
-    await assert.rejects(loadTiles(images('first', [0]), T1, { same: 'features' }), { code: 'SAME_UNFIT', message: /images/ })
+    await assert.rejects(loadTiles(images('first', [0]), T1, { same: 'features' }),
+      { code: 'SAME_UNFIT', message: /images/ })
     await assert.rejects(store.layer(layer), { code: 'LAYER_NOT_FOUND' })
     await loadTiles({ '4/0/3': () => packTile(features('B')) }, T1)
-    await assert.rejects(loadTiles({ '4/0/3': () => packTile(features('C')) }, T2, { same: 'pixels' }), { code: 'SAME_UNFIT', message: /vector tiles/ })
+    await assert.rejects(loadTiles({ '4/0/3': () => packTile(features('C')) }, T2, { same: 'pixels' }),
+      { code: 'SAME_UNFIT', message: /vector tiles/ })
     assert.equal((await store.layer(layer)).same, undefined, 'the next load is not refused')
     await assert.rejects(loadTiles({}, T2, { same: 'pixels:999' }), { code: 'BAD_OPTION' })
   })
@@ -125,7 +135,8 @@ onEachStore('tiles that were only encoded anew', backend => {
     const again = await loadTiles(images('other', [0, 9]), T2, { complete: true })
     assert.deepEqual([again.unchanged, again.edition.root], [2, first.edition.root])
     const third = await loadTiles(images('palette', [0, 9]), T2, { complete: true })
-    assert.deepEqual([third.unchanged, third.failed, third.edition.root], [2, 0, first.edition.root], 'also by a third encoder')
+    assert.deepEqual([third.unchanged, third.failed, third.edition.root],
+      [2, 0, first.edition.root], 'also by a third encoder')
   })
 
   it('keep their bytes when the edition that brought them is removed', async () => {
@@ -172,7 +183,8 @@ onEachStore('tiles that were only encoded anew', backend => {
     this.timeout(120000)
     const small = seed => sharp(Buffer.alloc(16 * 16 * 3, seed * 20), { raw: { width: 16, height: 16, channels: 3 } })
     const encodings = await Promise.all([0, 1, 2].map(seed => Promise.all([
-      small(seed).png({ compressionLevel: 9 }).toBuffer(), small(seed).png({ compressionLevel: 0 }).toBuffer(), small(seed).webp({ lossless: true }).toBuffer()
+      small(seed).png({ compressionLevel: 9 }).toBuffer(), small(seed).png({ compressionLevel: 0 }).toBuffer(),
+      small(seed).webp({ lossless: true }).toBuffer()
     ])))
     const seedOf = async bytes => (await sharp(bytes).raw().toBuffer())[0] / 20
     const places = [0, 1, 2]
@@ -187,19 +199,24 @@ onEachStore('tiles that were only encoded anew', backend => {
       layer = `layer${made++}`
       const removed = new Set()
       for (const [index, { time, seeds, encoder }] of editions.entries()) {
-        const tiles = Object.fromEntries(places.filter(x => seeds[x] !== undefined).map(x => [`4/${x}/3`, () => encodings[seeds[x]][encoder]]))
+        const tiles = Object.fromEntries(
+          places.filter(x => seeds[x] !== undefined).map(x => [`4/${x}/3`, () => encodings[seeds[x]][encoder]])
+        )
         if (!Object.keys(tiles).length) continue
         await loadTiles(tiles, time, { same: 'pixels' })
         const { time: other } = editions[removeAfter % (index + 1)]
-        const isTime = index === removeAfter && editions.find(one => one.time === other)?.isRemoved && await store.edition(layer, other)
+        const isTime = index === removeAfter && editions.find(one => one.time === other)?.isRemoved &&
+          await store.edition(layer, other)
         if (!isTime) continue
         await removeEdition(store, layer, other)
         removed.add(other)
       }
       for (const time of [T0, T1, T2, T3]) {
         for (const x of places) {
-          const [newest] = editions.filter(one => one.time <= time && one.seeds[x] !== undefined && !removed.has(one.time)).sort((a, b) => a.time < b.time ? 1 : -1)
-          const shown = await store.at(layer, 4, x, 3, time).catch(error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
+          const [newest] = editions.filter(one => one.time <= time && one.seeds[x] !== undefined &&
+            !removed.has(one.time)).sort((a, b) => a.time < b.time ? 1 : -1)
+          const shown = await store.at(layer, 4, x, 3, time)
+            .catch(error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
           assert.equal(shown && await seedOf(shown.bytes), newest?.seeds[x], `${x} as of ${time}`)
         }
       }
@@ -223,12 +240,15 @@ onEachStore('tiles that were only encoded anew', backend => {
       return path.join(folder.dir, name)
     }
     const tilecouch = (...argv) => runCommand([...argv, '--db', db])
-    assert.equal((await tilecouch('load', await write('first', 'first'), '-l', layer, '-t', '2021', '--same', 'pixels')).code, 0)
-    assert.match((await tilecouch('load', await write('second', 'other'), '-l', layer, '-t', '2022')).out, /\n {2}2 unchanged, 2 of them encoded anew\n/)
+    assert.equal((await tilecouch('load', await write('first', 'first'), '-l', layer, '-t', '2021', '--same', 'pixels'))
+      .code, 0)
+    assert.match((await tilecouch('load', await write('second', 'other'), '-l', layer, '-t', '2022')).out,
+      /\n {2}2 unchanged, 2 of them encoded anew\n/)
     assert.match((await tilecouch('layer', layer, '--title', 'Town')).out, /\nloads compare tiles by pixels\n/)
     assert.doesNotMatch((await tilecouch('layer', layer, '--same', 'bytes')).out, /compare/)
     for (const command of [['layer', layer], ['load', path.join(folder.dir, 'first'), '-l', layer]]) {
-      assert.match((await tilecouch(...command, '--same', 'colours')).err, /bad value "colours" for --same.*\[BAD_OPTION\]/)
+      assert.match((await tilecouch(...command, '--same', 'colours')).err,
+        /bad value "colours" for --same.*\[BAD_OPTION\]/)
     }
   })
 })

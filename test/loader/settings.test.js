@@ -20,18 +20,23 @@ onEachStore('tilecouch settings', backend => {
   const run = (...argv) => runCommand(['settings', ...argv, '--db', own.url])
   const stored = () => json(`${own.url}/${STORE_ID}`)
   const at = name => path.join(folder.dir, name)
-  const all = ['--title', 'Maps of Bern', '--description', 'The town since 1850.', '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
+  const all = ['--title', 'Maps of Bern', '--description', 'The town since 1850.',
+    '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
 
   it('shows and sets what the viewer shows, and leaves the mark of the store as it is', async () => {
     assert.deepEqual(await run(), { code: 0, out: NOTHING, err: '' })
     const { _id, _rev, ...mark } = await stored()
     const lines = [
-      'title:       Maps of Bern', 'description: The town since 1850.', `colours:     ${LIGHT} in the light, ${DARK} in the dark`, 'opens:       land', 'base map:    land', 'gazetteer:   /search'
+      'title:       Maps of Bern', 'description: The town since 1850.',
+      `colours:     ${LIGHT} in the light, ${DARK} in the dark`, 'opens:       land',
+      'base map:    land', 'gazetteer:   /search'
     ]
     assert.deepEqual(await run(...all), { code: 0, out: lines.join('\n') + '\n', err: '' })
     assert.deepEqual((await run()).out, lines.join('\n') + '\n')
     const { _id: id, _rev: rev, ...doc } = await stored()
-    const settings = { title: 'Maps of Bern', description: 'The town since 1850.', colours: { light: LIGHT, dark: DARK }, opens: 'land', base: 'land', gazetteer: '/search' }
+    const settings = { title: 'Maps of Bern', description: 'The town since 1850.', colours: {
+      light: LIGHT, dark: DARK
+    }, opens: 'land', base: 'land', gazetteer: '/search' }
     assert.deepEqual(doc, { ...mark, ...settings })
     assert.deepEqual(JSON.parse((await run('--json')).out), settings)
     await run(...all)
@@ -45,7 +50,9 @@ onEachStore('tilecouch settings', backend => {
     const { out } = await run('--colour-dark', '', '--base-map', '', '--opens', '', '--description', '')
     assert.equal(out, 'title:       Maps of Bern\ngazetteer:   /search\n')
     assert.equal((await run('--title', '', '--gazetteer', '')).out, NOTHING)
-    for (const field of ['title', 'description', 'colours', 'opens', 'base', 'gazetteer']) assert.ok(!(field in await stored()), field)
+    for (const field of ['title', 'description', 'colours', 'opens', 'base', 'gazetteer']) {
+      assert.ok(!(field in await stored()), field)
+    }
   })
 
   it('attaches a logo, which stays when something else is set', async () => {
@@ -64,10 +71,14 @@ onEachStore('tilecouch settings', backend => {
   })
 
   it('takes a base map as an address, or as a file with its attribution', async () => {
-    folder.write({ 'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 }) })
-    assert.deepEqual(await run('--base-map', at('base.json')), { code: 0, out: 'base map:    /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
+    folder.write({
+      'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 })
+    })
+    assert.deepEqual(await run('--base-map', at('base.json')),
+      { code: 0, out: 'base map:    /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
     assert.equal((await stored()).base.maxzoom, 19)
-    const { out, err } = await run('--base-map', 'https://tiles.example.org/{z}/{x}/{y}.png', '--gazetteer', 'https://search.example.org/search')
+    const { out, err } = await run('--base-map', 'https://tiles.example.org/{z}/{x}/{y}.png',
+      '--gazetteer', 'https://search.example.org/search')
     assert.match(out, /^base map: {4}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
     assert.match(err, /^Another origin: .*\n`tilecouch doctor --fix --allow-viewer`/)
   })
@@ -76,20 +87,26 @@ onEachStore('tilecouch settings', backend => {
     await run(...all)
     const before = await stored()
     folder.write({
-      'logo.svg': '<svg/>', 'large.png': noiseTile(1, 3e5), 'cut.png': png(1).subarray(0, 100), 'bad.json': '{', 'other.json': '{"tiles": []}'
+      'logo.svg': '<svg/>', 'large.png': noiseTile(1, 3e5), 'cut.png': png(1).subarray(0, 100),
+      'bad.json': '{', 'other.json': '{"tiles": []}'
     })
     /** @type {[string[], RegExp][]} */
     const refused = [
-      [['--title', 'x'.repeat(201)], /^tilecouch: bad title "x+…" for the viewer: it takes at most 200 characters \[BAD_SETTING\]\n {2}See `tilecouch settings --help`/],
-      [['--colour-light', 'red'], /bad colour in the light "red" .*: it takes a colour such as #0f6674 \[BAD_SETTING\]/],
-      [['--colour-light', DARK], /text in it has a contrast of 1\.\d to 1 and needs 4\.5 to 1: take a darker one \[BAD_SETTING\]/],
+      [['--title', 'x'.repeat(201)],
+        /^tilecouch: bad title "x+…" for the viewer: it takes at most 200 characters \[BAD_SETTING\]\n {2}See `tilecouch settings --help`/],
+      [['--colour-light', 'red'],
+        /bad colour in the light "red" .*: it takes a colour such as #0f6674 \[BAD_SETTING\]/],
+      [['--colour-light', DARK],
+        /text in it has a contrast of 1\.\d to 1 and needs 4\.5 to 1: take a darker one \[BAD_SETTING\]/],
       [['--colour-dark', LIGHT], /needs 4\.5 to 1: take a lighter one \[BAD_SETTING\]/],
       [['--opens', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
       [['--base-map', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
-      [['--base-map', 'https://tiles.example.org/{z}/{x}.png'], /bad base .*it takes a layer, or an address with \{z\}, \{x\} and \{y\}.*\[BAD_SETTING\]/],
+      [['--base-map', 'https://tiles.example.org/{z}/{x}.png'],
+        /bad base .*it takes a layer, or an address with \{z\}, \{x\} and \{y\}.*\[BAD_SETTING\]/],
       [['--base-map', at('other.json')], /bad base .*\[BAD_SETTING\]/],
       [['--base-map', at('bad.json')], /it is not JSON \[CONFIG_INVALID\]/],
-      [['--gazetteer', 'javascript:alert(1)'], /bad gazetteer .*an address, or a path on the same server \[BAD_SETTING\]/],
+      [['--gazetteer', 'javascript:alert(1)'],
+        /bad gazetteer .*an address, or a path on the same server \[BAD_SETTING\]/],
       [['--logo', at('logo.svg')], /bad logo "<svg\/>" .*it takes a PNG, JPEG, WebP or AVIF \[BAD_SETTING\]/],
       [['--logo', at('large.png')], /more than 262144 \[SOURCE_UNREADABLE\]/],
       [['--logo', at('cut.png')], /\[TRUNCATED_IMAGE\]/],
@@ -109,7 +126,8 @@ onEachStore('tilecouch settings', backend => {
     const before = await stored()
     folder.write({ 'logo.png': png(1) })
     const { out } = await run('--title', 'Map', '--logo', at('logo.png'), '--dry-run')
-    assert.equal(out, `It would be:\n  title:       Map\n  logo:        image/png, ${png(1).length} B\nNothing was changed.\n`)
+    assert.equal(out,
+      `It would be:\n  title:       Map\n  logo:        image/png, ${png(1).length} B\nNothing was changed.\n`)
     assert.deepEqual(await stored(), before)
   })
 

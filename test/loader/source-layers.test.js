@@ -11,8 +11,11 @@ import { encodeTile, packTile } from '../support/vector-tile.js'
 import { useFolder } from './helpers.js'
 
 const feature = properties => ({ type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties })
-const tileOf = layers => packTile(Object.fromEntries(Object.entries(layers).map(([name, all]) => [name, all.map(feature)])))
-const summary = layers => layers?.map(({ id, fields, minzoom, maxzoom }) => [id, Object.entries(fields).map(String).join(' '), minzoom, maxzoom])
+const tileOf =
+  layers => packTile(Object.fromEntries(Object.entries(layers).map(([name, all]) => [name, all.map(feature)])))
+const summary = layers => layers?.map(
+  ({ id, fields, minzoom, maxzoom }) => [id, Object.entries(fields).map(String).join(' '), minzoom, maxzoom]
+)
 
 onEachStore('the tiles of a load', backend => {
   const folder = useFolder()
@@ -42,7 +45,9 @@ onEachStore('the tiles of a load', backend => {
   })
 
   it('add to what the layer says, which stays, and change nothing if they have nothing new', async () => {
-    await own.store.defineLayer('osm', { vector_layers: [{ id: 'water', description: 'wet', fields: { name: 'in German' }, minzoom: 3 }, { id: 'air' }] })
+    await own.store.defineLayer('osm', {
+      vector_layers: [{ id: 'water', description: 'wet', fields: { name: 'in German' }, minzoom: 3 }, { id: 'air' }]
+    })
     const tile = tileOf({ water: [{ name: 'Rhine', wide: true }], land: [{}] })
     await loadFiles({ '2/0/0.pbf': tile }, '2023')
     const first = await own.store.layer('osm')
@@ -57,7 +62,8 @@ onEachStore('the tiles of a load', backend => {
 
   it('are not asked where the source says it', async () => {
     const vector = [{ id: 'water', fields: {} }]
-    await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023', { format: 'pbf', json: JSON.stringify({ vector_layers: vector }) })
+    await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023',
+      { format: 'pbf', json: JSON.stringify({ vector_layers: vector }) })
     assert.deepEqual((await own.store.layer('osm')).vector_layers, vector)
   })
 
@@ -80,13 +86,19 @@ onEachStore('the tiles of a load', backend => {
 
   it('cannot make the layer document too large, whatever they have', async function () {
     this.timeout(20000)
-    const wide = index => Object.fromEntries(Array.from({ length: 400 }, (_, field) => [`${'f'.repeat(150)}${index}-${field}`, 1]))
-    const many = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`layer ${index}`, [index === 700 ? wide(index) : {}]]))
-    await loadFiles({ '2/0/0.pbf': tileOf(many), '2/0/1.pbf': tileOf({ wide: [wide(1)], '': [{}], ['n'.repeat(500)]: [{}] }) }, '2023')
+    const wide =
+      index => Object.fromEntries(Array.from({ length: 400 }, (_, field) => [`${'f'.repeat(150)}${index}-${field}`, 1]))
+    const many = Object.fromEntries(
+      Array.from({ length: 1500 }, (_, index) => [`layer ${index}`, [index === 700 ? wide(index) : {}]])
+    )
+    await loadFiles(
+      { '2/0/0.pbf': tileOf(many), '2/0/1.pbf': tileOf({ wide: [wide(1)], '': [{}], ['n'.repeat(500)]: [{}] }) }, '2023'
+    )
     const { vector_layers: layers } = await own.store.layer('osm')
     assert.ok(layers.length > 50 && layers.length <= 1000)
     assert.ok(JSON.stringify(layers).length <= sourceLayersDefaults.size)
-    assert.ok(layers.every(({ id, fields }) => id && id.length < 300 && Object.keys(fields).length <= sourceLayersDefaults.fields))
+    assert.ok(layers.every(({ id, fields }) => id && id.length < 300 &&
+      Object.keys(fields).length <= sourceLayersDefaults.fields))
   })
 })
 
@@ -98,7 +110,8 @@ describe('the source layers of a load', () => {
   }
 
   it('are read from a part of many tiles: the first, some of the others, and the larger ones', async () => {
-    const [plain, larger] = [tileOf({ land: [{}] }), tileOf({ peaks: [{ name: 'a rare thing, in a tile that has more than the others' }] })]
+    const [plain, larger] =
+      [tileOf({ land: [{}] }), tileOf({ peaks: [{ name: 'a rare thing, in a tile that has more than the others' }] })]
     const layers = new SourceLayers()
     for (let at = 0; at < 5000; at++) await layers.add({ z: 9 }, at === 2600 ? larger : plain)
     assert.deepEqual(layers.complete({ format: 'pbf' }).vector_layers?.map(({ id }) => id), ['land', 'peaks'])
@@ -114,11 +127,14 @@ describe('the source layers of a load', () => {
 
   it('leave alone what is listed in a way that nobody knows', async () => {
     const odd = [{ id: 'land', fields: 'all' }, { fields: {} }, { id: { a: 1 } }]
-    assert.deepEqual((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], { vector_layers: odd })).vector_layers, odd)
+    assert.deepEqual((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], { vector_layers: odd })).vector_layers,
+      odd)
   })
 
   it('may be called like what every object has', async () => {
-    const { vector_layers: layers } = await complete([[1, tileOf({ ['__proto__']: [{ ['__proto__']: 1, constructor: 2 }] })]])
-    assert.deepEqual(JSON.stringify(layers), '[{"id":"__proto__","fields":{"__proto__":"Number","constructor":"Number"},"minzoom":1,"maxzoom":1}]')
+    const { vector_layers: layers } =
+      await complete([[1, tileOf({ ['__proto__']: [{ ['__proto__']: 1, constructor: 2 }] })]])
+    assert.deepEqual(JSON.stringify(layers),
+      '[{"id":"__proto__","fields":{"__proto__":"Number","constructor":"Number"},"minzoom":1,"maxzoom":1}]')
   })
 })

@@ -9,7 +9,9 @@ import { png } from '../support/tiles.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-const image = (side, red, format = 'png') => sharp({ create: { width: side, height: side, channels: 3, background: { r: red, g: 0, b: 0 } } }).toFormat(format).toBuffer()
+const image = (side, red, format = 'png') => sharp(
+  { create: { width: side, height: side, channels: 3, background: { r: red, g: 0, b: 0 } } }
+).toFormat(format).toBuffer()
 
 const sourceOf = (tiles, fields = {}) => ({
   name: 'told',
@@ -32,13 +34,17 @@ onEachStore('the size of loaded tiles', backend => {
 
   it('is what a new layer says, to every client', async () => {
     const blank = png(1) // a few pixels, as many have for water: it tells nothing
-    await loaded({ '0/0/0': blank, '1/0/0': await image(512, 1), '1/0/1': await image(512, 2, 'jpeg'), '1/1/0': await image(512, 3, 'webp') })
+    await loaded(
+      { '0/0/0': blank, '1/0/0': await image(512, 1), '1/0/1': await image(512,
+        2, 'jpeg'), '1/1/0': await image(512, 3, 'webp') }
+    )
     assert.equal(await sizeOf(), 512)
     await publish(store)
     const gateway = await startGateway({ db: store.url, port: 0, logLevel: 'silent' })
     try {
       assert.equal((await (await fetch(`${gateway.url}/osm.json`)).json()).tileSize, 512)
-      assert.match(await (await fetch(`${gateway.url}/wmts/1.0.0/WMTSCapabilities.xml`)).text(), /<TileWidth>512<\/TileWidth><TileHeight>512<\/TileHeight>/)
+      assert.match(await (await fetch(`${gateway.url}/wmts/1.0.0/WMTSCapabilities.xml`)).text(),
+        /<TileWidth>512<\/TileWidth><TileHeight>512<\/TileHeight>/)
     } finally {
       await gateway.close()
     }
@@ -62,9 +68,11 @@ onEachStore('the size of loaded tiles', backend => {
   })
 
   it('that is mixed costs the tiles that differ, unless it is meant', async () => {
-    const mixed = { '1/0/0': await image(512, 1), '1/0/1': await image(256, 2), '1/1/0': await image(512, 3), '1/1/1': png(1) }
+    const mixed =
+      { '1/0/0': await image(512, 1), '1/0/1': await image(256, 2), '1/1/0': await image(512, 3), '1/1/1': png(1) }
     const result = await loaded(mixed)
-    assert.deepEqual([result.created, result.failed, result.failures.map(({ id, code }) => `${id} ${code}`)], [3, 1, ['osm:1:0:1 TILE_SIZE']])
+    assert.deepEqual([result.created, result.failed, result.failures.map(({ id, code }) => `${id} ${code}`)],
+      [3, 1, ['osm:1:0:1 TILE_SIZE']])
     assert.equal((await loaded(mixed, { anySize: true })).failed, 0)
     assert.equal(await sizeOf(), 512)
   })
@@ -80,7 +88,9 @@ onEachStore('the size of loaded tiles', backend => {
     const reads = []
     const source = sourceOf({ '0/0/0': png(1), '1/0/0': png(2), '1/0/1': png(3) })
     const { tiles } = source
-    source.tiles = async function * () { for await (const tile of tiles()) yield { ...tile, read: () => { reads.push(tile.z + tile.y); return tile.read() } } }
+    source.tiles = async function * () { for await (const tile of tiles()) {
+      yield { ...tile, read: () => { reads.push(tile.z + tile.y); return tile.read() } }
+    } }
     assert.equal((await load(store, source, { layer: 'osm', time: T1 })).created, 3)
     assert.deepEqual(reads, [0, 1, 2])
   })

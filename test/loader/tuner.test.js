@@ -3,11 +3,14 @@ import { Tuner, tunerDefaults } from '../../loader/store/tuner.js'
 import { seeded } from './helpers.js'
 
 /**
- * A server in numbers: documents a second at a setting. Below its best batch the cost of a request weighs, above it memory;
+ * A server in numbers: documents a second at a setting. Below its best batch the cost of a request weighs, above it
+ * memory;
  * the same for requests in flight.
  */
 const serverOf = ({ peak, batch, concurrency }) => setting =>
-  peak / (1 + 0.25 * Math.log2(setting.batch / batch) ** 2) / (1 + 0.3 * Math.log2(setting.concurrency / concurrency) ** 2)
+  peak / (1 + 0.25 * Math.log2(setting.batch / batch) ** 2) / (
+    1 + 0.3 * Math.log2(setting.concurrency / concurrency) ** 2
+  )
 
 /** Lets a tuner load documents into a simulated server for some simulated seconds. */
 function simulate (tuner, rate, { seconds, noise, clock, random, onBatch }) {
@@ -25,7 +28,9 @@ function simulate (tuner, rate, { seconds, noise, clock, random, onBatch }) {
 function bestRate (rate) {
   let best = 0
   for (let concurrency = 1; concurrency <= tunerDefaults.maxConcurrency; concurrency++) {
-    for (let batch = tunerDefaults.minBatch; batch <= tunerDefaults.maxBatch; batch += 5) best = Math.max(best, rate({ batch, concurrency }))
+    for (let batch = tunerDefaults.minBatch; batch <= tunerDefaults.maxBatch; batch += 5) {
+      best = Math.max(best, rate({ batch, concurrency }))
+    }
   }
   return best
 }
@@ -56,7 +61,8 @@ describe('the tuner', () => {
           simulate(tuner, rate, { seconds: 300, noise, clock, random: seeded(seed) })
           // where it stays, trials included
           const seen = []
-          simulate(tuner, rate, { seconds: 60, noise, clock, random: seeded(seed + 100), onBatch: setting => seen.push(setting) })
+          simulate(tuner, rate,
+            { seconds: 60, noise, clock, random: seeded(seed + 100), onBatch: setting => seen.push(setting) })
           const documents = seen.reduce((sum, { batch }) => sum + batch, 0)
           const time = seen.reduce((sum, setting) => sum + setting.batch / rate(setting), 0)
           return documents / time / best
@@ -93,7 +99,9 @@ describe('the tuner', () => {
       tuner.seed(100)
       tuner.trouble()
       const seen = { batch: new Set([tuner.batch]), concurrency: new Set([tuner.concurrency]) }
-      simulate(tuner, rate, { seconds: 60, noise: 0.05, clock, random, onBatch: setting => { seen.batch.add(setting.batch); seen.concurrency.add(setting.concurrency) } })
+      simulate(tuner, rate, { seconds: 60, noise: 0.05, clock, random, onBatch: setting => {
+        seen.batch.add(setting.batch); seen.concurrency.add(setting.concurrency)
+      } })
       for (const name of ['batch', 'concurrency']) {
         if (fixed[name]) assert.deepEqual([...seen[name]], [fixed[name]], name)
         else assert.ok(seen[name].size > 1, `${name} is free`)
@@ -109,8 +117,10 @@ describe('the tuner', () => {
         clock.now += random() * 500
         if (random() < 0.02) tuner.trouble()
         else tuner.record(tuner.batch)
-        assert.ok(Number.isInteger(tuner.batch) && tuner.batch >= tunerDefaults.minBatch && tuner.batch <= tunerDefaults.maxBatch)
-        assert.ok(Number.isInteger(tuner.concurrency) && tuner.concurrency >= 1 && tuner.concurrency <= tunerDefaults.maxConcurrency)
+        assert.ok(Number.isInteger(tuner.batch) && tuner.batch >= tunerDefaults.minBatch &&
+          tuner.batch <= tunerDefaults.maxBatch)
+        assert.ok(Number.isInteger(tuner.concurrency) && tuner.concurrency >= 1 &&
+          tuner.concurrency <= tunerDefaults.maxConcurrency)
       }
     }
   })

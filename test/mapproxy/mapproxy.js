@@ -65,7 +65,10 @@ export async function startMapProxy (python, yaml) {
   })
   const get = async url => {
     const response = await fetch(`http://127.0.0.1:${port}${url}`)
-    return { status: response.status, type: response.headers.get('content-type'), body: Buffer.from(await response.arrayBuffer()) }
+    return {
+      status: response.status, type: response.headers.get('content-type'),
+      body: Buffer.from(await response.arrayBuffer())
+    }
   }
   return {
     dir,
@@ -80,7 +83,8 @@ export async function startMapProxy (python, yaml) {
 
 /** The code block of a language in the manual, without the indentation of the list it stands in. */
 export function block (language) {
-  const [, indent, text] = new RegExp(`^( *)\`\`\`${language}\\n([^]*?)\\n *\`\`\`$`, 'm').exec(manual) ?? assert.fail(`no ${language} in docs/mapproxy.md`)
+  const [, indent, text] = new RegExp(`^( *)\`\`\`${language}\\n([^]*?)\\n *\`\`\`$`, 'm').exec(manual) ??
+    assert.fail(`no ${language} in docs/mapproxy.md`)
   return text.split('\n').map(line => line.slice(indent.length)).join('\n')
 }
 
@@ -104,7 +108,8 @@ export async function startUpstream () {
     const [, z, x, y] = /^\/(\d+)\/(\d+)\/(\d+)\.png$/.exec(url)
     upstream.asked.push(`${z}/${x}/${y}`)
     const tile = upstreamTile(+z, +x, +y, upstream.year)
-    if (upstream.jpeg) response.writeHead(200, { 'content-type': 'image/jpeg' }).end(await sharp(tile).jpeg().toBuffer())
+    if (upstream.jpeg) response.writeHead(200, { 'content-type': 'image/jpeg' })
+      .end(await sharp(tile).jpeg().toBuffer())
     else response.writeHead(200, { 'content-type': 'image/png' }).end(tile)
   })
   await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })

@@ -1,4 +1,5 @@
-// A real MapProxy on the documents of a store, configured as docs/mapproxy.md says: the configuration is taken from there.
+// A real MapProxy on the documents of a store, configured as docs/mapproxy.md says: the configuration is taken from
+// there.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -12,12 +13,14 @@ import { skip } from '../support/tools.js'
 import { block, configuration, findMapProxy, fullTile, startMapProxy, startUpstream, upstreamTile } from './mapproxy.js'
 
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
-const [T2020, T2021, T2022, FUTURE] = ['2020-06-01T00:00:00Z', '2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2100-01-01T00:00:00Z']
+const [T2020, T2021, T2022, FUTURE] =
+  ['2020-06-01T00:00:00Z', '2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2100-01-01T00:00:00Z']
 
 onEachStore('MapProxy', backend => {
   if (!findMapProxy()) {
     it('reads and writes tiles', function () {
-      skip(this, 'MapProxy is not installed: set MAPPROXY_PYTHON to a python that has it, or put mapproxy-util on the PATH')
+      skip(this,
+        'MapProxy is not installed: set MAPPROXY_PYTHON to a python that has it, or put mapproxy-util on the PATH')
     })
     return
   }
@@ -74,10 +77,14 @@ onEachStore('MapProxy', backend => {
 
   const rewrite = async (address, options) => {
     const response = await request(`${url}/_design/tiles/_rewrite${address}`, options)
-    return { status: response.status, type: response.headers.get('content-type'), location: response.headers.get('location'), body: Buffer.from(await response.arrayBuffer()) }
+    return {
+      status: response.status, type: response.headers.get('content-type'),
+      location: response.headers.get('location'), body: Buffer.from(await response.arrayBuffer())
+    }
   }
   const same = (answer, bytes, message) => {
-    assert.deepEqual([answer.status, answer.type], [200, 'image/png'], `${answer.body.subarray(0, 200)} ${mapproxy.said()}`)
+    assert.deepEqual([answer.status, answer.type], [200, 'image/png'],
+      `${answer.body.subarray(0, 200)} ${mapproxy.said()}`)
     assert.ok(answer.body.equals(bytes), message ?? 'byte for byte')
   }
   const pixels = image => sharp(image).removeAlpha().extractChannel(0).raw().toBuffer()
@@ -88,7 +95,9 @@ onEachStore('MapProxy', backend => {
     const difference = a.reduce((sum, value, index) => sum + Math.abs(value - b[index]), 0) / a.length
     assert.ok(difference < 8, `differs by ${difference} on average`)
   }
-  const version = (layer, z, x, y, time, seed) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: fullTile(seed) }) })
+  const version = (layer, z, x, y, time, seed) => (
+    { layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: fullTile(seed) }) }
+  )
 
   describe('reads what tilecouch loaded', () => {
     before(() => store.write([
@@ -106,7 +115,9 @@ onEachStore('MapProxy', backend => {
     it('over WMS, at the same place', async () => {
       const world = 20037508.342789244
       const side = world / 4
-      const map = layer => mapproxy.get(`/service?service=WMS&version=1.1.1&request=GetMap&layers=${layer}&styles=&srs=EPSG:3857&format=image/png&width=256&height=256&bbox=${[-world + side, world - 3 * side, -world + 2 * side, world - 2 * side]}`)
+      const map = layer => mapproxy.get(
+        `/service?service=WMS&version=1.1.1&request=GetMap&layers=${layer}&styles=&srs=EPSG:3857&format=image/png&width=256&height=256&bbox=${[-world + side, world - 3 * side, -world + 2 * side, world - 2 * side]}`
+      )
       const [now, then] = [await map('land'), await map('land-2021')]
       await alike(now.body, fullTile(2))
       await alike(then.body, fullTile(1))
@@ -134,7 +145,8 @@ onEachStore('MapProxy', backend => {
     it('a tile that is gone: transparent through the tile URL, 500 through the cache', async () => {
       const through = await mapproxy.tile('land-2021', 3, 2, 2)
       assert.equal((await sharp(through.body).stats()).isOpaque, false)
-      assert.equal((await mapproxy.tile('land', 3, 2, 2)).status, 500, 'should this have become better, docs/mapproxy.md may lose a limit')
+      assert.equal((await mapproxy.tile('land', 3, 2, 2)).status, 500,
+        'should this have become better, docs/mapproxy.md may lose a limit')
       assert.match(mapproxy.said(), /KeyError: '_attachments'/)
     })
   })
@@ -174,7 +186,8 @@ onEachStore('MapProxy', backend => {
       same(await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`), tile)
       assert.equal((await rewrite(`/osm@2021/${z}/${x}/${y}.png`)).status, 404)
       const { versions } = JSON.parse((await rewrite(`/osm/${z}/${x}/${y}.json`)).body)
-      assert.deepEqual(versions.map(({ time, bytes, current }) => [time, bytes, current]), [[head.time, tile.length, true]])
+      assert.deepEqual(versions.map(({ time, bytes, current }) => [time, bytes, current]),
+        [[head.time, tile.length, true]])
       const { times } = JSON.parse((await rewrite('/osm/times.json')).body)
       assert.equal(times.reduce((sum, { tiles }) => sum + tiles, 0), 4)
       assert.deepEqual(JSON.parse((await rewrite('/osm.json')).body).tiles, ['osm/{z}/{x}/{y}.png'])
@@ -185,7 +198,8 @@ onEachStore('MapProxy', backend => {
       assert.ok((await store.head('osm', z, x, y)).bytes.equals(tile))
       assert.ok((await store.at('osm', z, x, y, FUTURE)).bytes.equals(tile))
       const versions = await store.versions('osm', z, x, y)
-      assert.deepEqual(versions.map(({ time, stored, current, type }) => [time, stored, current, type]), [[head.time, head.stored, true, 'image/png']])
+      assert.deepEqual(versions.map(({ time, stored, current, type }) => [time, stored, current, type]),
+        [[head.time, head.stored, true, 'image/png']])
       assert.equal((await store.stats('osm')).tiles, 4)
       const history = await tilecouch('info', 'osm', `${z}/${x}/${y}`, '--db', url)
       assert.ok(history.includes(head.time) && history.includes('current'), history)
@@ -194,7 +208,8 @@ onEachStore('MapProxy', backend => {
     })
 
     it('a load goes over them without losing them', async () => {
-      const { backfilled, advanced } = await store.write([version('osm', z, x, y, T2020, 7), version('osm', z, x, y, FUTURE, 8)])
+      const { backfilled, advanced } =
+        await store.write([version('osm', z, x, y, T2020, 7), version('osm', z, x, y, FUTURE, 8)])
       assert.deepEqual([backfilled, advanced], [1, 1])
       assert.deepEqual((await store.versions('osm', z, x, y)).map(({ time }) => time), [T2020, head.time, FUTURE])
       same(await mapproxy.tile('osm', z, x, y), fullTile(8))
@@ -202,7 +217,8 @@ onEachStore('MapProxy', backend => {
     })
 
     it('an export is an edition: what MapProxy fetched is kept', async () => {
-      await mapproxy.util(['export', '-f', 'mapproxy.yaml', '--source', 'osm', '--grid', 'xyz', '--levels', '4..4', '--type', 'tms', '--dest', 'osm-today'])
+      await mapproxy.util(['export', '-f', 'mapproxy.yaml', '--source',
+        'osm', '--grid', 'xyz', '--levels', '4..4', '--type', 'tms', '--dest', 'osm-today'])
       const source = await openSource(path.join(mapproxy.dir, 'osm-today'))
       const summary = await load(store, source, { layer: 'osm-kept', time: '2024-03-01' })
       await source.close()
@@ -212,7 +228,8 @@ onEachStore('MapProxy', backend => {
   })
 
   describe('overwrites', () => {
-    it('a head of tilecouch, when a neighbour in its metatile is missing: its version is lost until it is loaded again', async () => {
+    it('a head of tilecouch, when a neighbour in its metatile is missing: its version is lost until it is loaded ' +
+      'again', async () => {
       await store.write([version('osm', 4, 8, 8, T2020, 10)])
       same(await mapproxy.tile('osm', 4, 8, 8), fullTile(10))
       await mapproxy.tile('osm', 4, 9, 9)
@@ -235,7 +252,8 @@ onEachStore('MapProxy', backend => {
       same(await rewrite('/osm/4/9/9.png'), upstreamTile(4, 9, 9, 1))
 
       await store.write([version('osm', 4, 12, 12, T2020, 11)])
-      assert.equal((await refreshing.tile('osm', 4, 12, 12)).status, 500, 'should this have become better, docs/mapproxy.md may lose a limit')
+      assert.equal((await refreshing.tile('osm', 4, 12, 12)).status,
+        500, 'should this have become better, docs/mapproxy.md may lose a limit')
       assert.match(refreshing.said(), /AssertionError/)
       upstream.year = 0
     })
@@ -256,13 +274,15 @@ onEachStore('MapProxy', backend => {
 
     it('with the wrong layer', () => refused({ changes: { 'layer: osm ': 'layer: ocm ' } }))
 
-    it('with the format mixed', () => refused({ changes: { 'format: image/png           #': 'format: mixed\n    request_format: image/png #' } }))
+    it('with the format mixed',
+      () => refused({ changes: { 'format: image/png           #': 'format: mixed\n    request_format: image/png #' } }))
   })
 
   describe('and the store', () => {
     it('makes a database that becomes a store', async () => {
       const fresh = await backend.database()
-      const running = await mapProxy({ writes: new URL('/', url).href.replace(/\/$/, ''), db: new URL(fresh).pathname.slice(1) })
+      const running =
+        await mapProxy({ writes: new URL('/', url).href.replace(/\/$/, ''), db: new URL(fresh).pathname.slice(1) })
       same(await running.tile('osm', 3, 5, 1), upstreamTile(3, 5, 1))
       const own = await Store.create(fresh)
       assert.ok((await own.head('osm', 3, 5, 1)).bytes.equals(upstreamTile(3, 5, 1)))
@@ -289,7 +309,8 @@ onEachStore('MapProxy', backend => {
     })
 
     it('the deepest zoom has the same numbers', async () => {
-      const deep = await mapProxy({ changes: { 'base: GLOBAL_WEBMERCATOR': 'base: GLOBAL_WEBMERCATOR\n    num_levels: 31' } })
+      const deep =
+        await mapProxy({ changes: { 'base: GLOBAL_WEBMERCATOR': 'base: GLOBAL_WEBMERCATOR\n    num_levels: 31' } })
       const [z, x, y] = [30, 562345678, 345678901]
       same(await deep.tile('osm', z, x, y), upstreamTile(z, x, y))
       assert.ok((await store.head('osm', z, x, y)).bytes.equals(upstreamTile(z, x, y)))

@@ -33,7 +33,8 @@ onEachStore('tilecouch mirror', backend => {
 
   /** In a process of its own, which can be told to end. */
   function start (...argv) {
-    const child = spawn(process.execPath, [BIN, 'mirror', ...argv], { cwd: folder.dir, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child =
+      spawn(process.execPath, [BIN, 'mirror', ...argv], { cwd: folder.dir, stdio: ['ignore', 'pipe', 'pipe'] })
     const ended = new Promise(resolve => { child.once('close', code => resolve(code)) })
     const self = {
       out: '',
@@ -55,12 +56,14 @@ onEachStore('tilecouch mirror', backend => {
   it('prints what it did, and in the second run that nothing was missing', async () => {
     const first = await run(url, target)
     assert.equal(first.code, 0, first.err)
-    assert.match(first.out, /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n {2}2 design documents deployed, indexes built\n {2}Everybody reads the mirror; .*\n {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/)
+    assert.match(first.out,
+      /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n {2}2 design documents deployed, indexes built\n {2}Everybody reads the mirror; .*\n {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/)
     assert.match(first.err, /^All documents are copied\. Deploying/)
     const again = await run(url, target, '--json')
     const { from, to, changes, missing, docs, failures, seconds } = JSON.parse(again.out)
     assert.match((await run(url, target)).out, /Nothing was missing/)
-    assert.deepEqual([again.code, again.err, changes, missing, docs, failures, seconds >= 0], [0, '', 0, 0, 0, [], true])
+    assert.deepEqual([again.code, again.err, changes, missing, docs, failures, seconds >= 0],
+      [0, '', 0, 0, 0, [], true])
     assert.deepEqual([from, to].map(address => new URL(address).username), ['', ''])
   })
 
@@ -68,7 +71,8 @@ onEachStore('tilecouch mirror', backend => {
     const notes = await notesOf(url)
     const { code, out } = await run(url, target, '--dry-run')
     assert.equal(code, 0)
-    assert.match(out, /\n {2}Would copy 24 revisions: 1 layer, 2 editions, 16 tiles, 4 past versions, 1 marker of the store\nNothing was changed\.\n$/)
+    assert.match(out,
+      /\n {2}Would copy 24 revisions: 1 layer, 2 editions, 16 tiles, 4 past versions, 1 marker of the store\nNothing was changed\.\n$/)
     assert.deepEqual([await isThere(target), await notesOf(url)], [false, notes])
     const data = path.join(folder.dir, 'data')
     assert.match((await run(url, 'embedded', '--data', data, '--dry-run')).out, /Would copy 24 revisions/)
@@ -91,9 +95,13 @@ onEachStore('tilecouch mirror', backend => {
 
   it('refuses wrong arguments with an error code before it starts', async () => {
     const wrong = [
-      [['BAD_LAYER'], url, target, '--layer', 'Ü'], [['BAD_ZOOM'], url, target, '--zoom', 'x'], [['BAD_TIME'], url, target, '--since', 'yesterday'], [['BAD_BBOX'], url, target, '--bbox', '1'],
-      [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url], [['BAD_OPTION']], [['SAME_DATABASE'], 'embedded', 'embedded'], [['SAME_DATABASE'], url, url],
-      [['SOURCE_NOT_FOUND'], `${url}_no`, target], [['SOURCE_NOT_FOUND'], 'embedded', target, '--data', path.join(folder.dir, 'no')], [['BAD_DATABASE'], 'Not A Name', target]
+      [['BAD_LAYER'], url, target, '--layer', 'Ü'], [['BAD_ZOOM'], url, target, '--zoom', 'x'],
+      [['BAD_TIME'], url, target, '--since', 'yesterday'], [['BAD_BBOX'], url, target, '--bbox', '1'],
+      [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url],
+      [['BAD_OPTION']], [['SAME_DATABASE'], 'embedded', 'embedded'], [['SAME_DATABASE'], url, url],
+      [['SOURCE_NOT_FOUND'], `${url}_no`, target],
+      [['SOURCE_NOT_FOUND'], 'embedded', target, '--data', path.join(folder.dir, 'no')],
+      [['BAD_DATABASE'], 'Not A Name', target]
     ]
     for (const [[expected], ...argv] of wrong) {
       const { code, out, err } = await run(...argv)
@@ -112,7 +120,8 @@ onEachStore('tilecouch mirror', backend => {
     await post(`${bad}/_bulk_docs`, { docs })
     const { code, out } = await run(bad, target)
     assert.equal(code, 1)
-    const named = /\n {2}30 revisions refused:\n {4}page\d+ {2}not a document of a tile store: .*, and 29 more like it\n/
+    const named =
+      /\n {2}30 revisions refused:\n {4}page\d+ {2}not a document of a tile store: .*, and 29 more like it\n/
     assert.match(out, named)
     // and so it does as long as anything is refused
     const again = await run(bad, target)
@@ -129,7 +138,8 @@ onEachStore('tilecouch mirror', backend => {
     try {
       await store.write(edition({ count: 300, size: 5000 }))
       const child = start(link.url, target)
-      await until(async () => (await json(target).catch(() => ({}))).doc_count > 10, { timeout: 30000, what: 'the first documents' })
+      await until(async () => (await json(target).catch(() => ({}))).doc_count > 10,
+        { timeout: 30000, what: 'the first documents' })
       assert.equal(await child.end('SIGINT'), 130)
       assert.match(child.out, /\(stopped\): /)
       assert.match(child.err, /Run it again: it goes on where it was\.\n.*\[ABORTED\]/s)
@@ -159,8 +169,10 @@ onEachStore('tilecouch mirror', backend => {
   it('reports in a live run when the source is away and back, and exits with 0', async () => {
     const link = await startLink(url)
     try {
-      const [people, program] = [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
-      const told = (event, at = -1) => until(() => program.lines.at(at)?.event === event, { timeout: 20000, what: `${event}: ${program.out} ${program.err}` })
+      const [people, program] =
+        [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
+      const told = (event, at = -1) => until(() => program.lines.at(at)?.event === event,
+        { timeout: 20000, what: `${event}: ${program.out} ${program.err}` })
       await told('following')
       await until(() => /up to date, following the changes/.test(people.err), { timeout: 20000, what: people.err })
       await link.cut()
@@ -170,11 +182,14 @@ onEachStore('tilecouch mirror', backend => {
       await link.restore()
       await until(() => isThere(`${target}/osm:5:9:9`), { timeout: 20000 })
       await told('following')
-      await until(() => /Back, and up to date again: following the changes/.test(people.err), { timeout: 20000, what: people.err })
+      await until(() => /Back, and up to date again: following the changes/.test(people.err),
+        { timeout: 20000, what: people.err })
       assert.deepEqual([await people.end('SIGINT'), await program.end('SIGTERM')], [0, 0])
-      assert.match(people.out, /\(stopped\): .*\n.*( missing: |Nothing was missing)/) // whichever of the two was there first
+      // whichever of the two was there first
+      assert.match(people.out, /\(stopped\): .*\n.*( missing: |Nothing was missing)/)
       const { event, time, from, lag, failures } = program.lines.at(-1)
-      assert.deepEqual([event, Boolean(Date.parse(time)), from, lag, failures], ['stopped', true, link.url.replace(/\/\/.*@/, '//'), 0, []])
+      assert.deepEqual([event, Boolean(Date.parse(time)), from, lag, failures],
+        ['stopped', true, link.url.replace(/\/\/.*@/, '//'), 0, []])
     } finally {
       await link.close()
     }

@@ -1,5 +1,5 @@
-// A cluster of three CouchDB nodes as origin: each document is there three times. One node at a time is lost or restarted
-// during loads and mirrors, and nobody but who looks at the repetitions of requests hears of it.
+// A cluster of three CouchDB nodes as origin: each document is there three times. One node at a time is lost or
+// restarted during loads and mirrors, and nobody but who looks at the repetitions of requests hears of it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -34,14 +34,16 @@ async function startCluster ({ q = 2, n = 3 } = {}) {
 }
 
 async function put (url, body) {
-  const answer = await request(url, { method: 'PUT', ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) })
+  const answer = await request(url,
+    { method: 'PUT', ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) })
   if (!answer.ok) throw new Error(`PUT ${new URL(url).pathname} answered ${answer.status}: ${await answer.text()}`)
 }
 
 /** Whether each node sees all others. */
 async function isWhole (nodes) {
   const seen = await Promise.all(nodes.map(({ url }) => json(`${url}/_membership`).catch(() => ({ all_nodes: [] }))))
-  return seen.every(({ all_nodes: all, cluster_nodes: known }) => all.length === nodes.length && known.length === nodes.length)
+  return seen.every(({ all_nodes: all, cluster_nodes: known }) => all.length === nodes.length &&
+    known.length === nodes.length)
 }
 
 /** What each node holds by itself, through its own port: documents of the copies of all shards there. */
@@ -55,7 +57,8 @@ async function copies (nodes, db) {
 }
 
 /**
- * One address for all nodes: every new connection goes to the first that takes it. No more is needed of a balancer, since
+ * One address for all nodes: every new connection goes to the first that takes it. No more is needed of a balancer,
+ * since
  * clients of a store repeat what was lost with a connection.
  * @param {{port: number, url: string}[]} nodes
  */
@@ -145,7 +148,9 @@ suite('a cluster of three nodes', function () {
     await until(cluster.isWhole, { timeout: 30000, what: 'the nodes to see each other' })
   }
 
-  /** The node that was away has all that the others have. CouchDB sees to that by itself, and sooner when it is told to. */
+  /**
+   * The node that was away has all that the others have. CouchDB sees to that by itself, and sooner when it is told to.
+   */
   const caughtUp = name => until(async () => {
     const [first, ...others] = await copies(cluster.nodes, name)
     if (first > 0 && others.every(count => count === first)) return true
@@ -179,7 +184,8 @@ suite('a cluster of three nodes', function () {
       await loadYear(url, 21)
       await request(to, { method: 'PUT' })
       let killed
-      const status = await replication(url, to, { couch: { ...hasty, retries: 8 }, onProgress: () => { killed ??= node.kill() } }).run()
+      const status = await replication(url, to,
+        { couch: { ...hasty, retries: 8 }, onProgress: () => { killed ??= node.kill() } }).run()
       await killed
       assert.equal(status.refused + status.absent, 0)
       assert.deepEqual(await differences(url, to), [])
@@ -206,11 +212,16 @@ suite('a cluster of three nodes', function () {
         await revive(node)
         await caughtUp(name)
       }
-      await until(async () => mirror.is('following') && !(await differences(url, to)).length, { timeout: 60000, every: 200, what: 'the mirror to be the same' })
+      await until(async () => mirror.is('following') && !(await differences(url, to)).length,
+        { timeout: 60000, every: 200, what: 'the mirror to be the same' })
       await checkLoaded(url, loaded)
       await checkLoaded(to, loaded)
-      // a node that comes back has its old _local documents, for which there is no replication inside: the place may be an older one
-      assert.ok(mirror.states.every(({ error }) => [undefined, 'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'PLACE_LOST'].includes(error)), JSON.stringify(mirror.states))
+      // a node that comes back has its old _local documents, for which there is no replication inside: the place may be
+      // an older one
+      assert.ok(
+        mirror.states.every(({ error }) => [undefined, 'UNREACHABLE',
+          'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'PLACE_LOST'].includes(error)), JSON.stringify(mirror.states)
+      )
     } finally {
       await mirror.stop()
     }

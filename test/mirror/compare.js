@@ -1,4 +1,5 @@
-// Two databases held against each other, by nothing but what they answer to everybody: documents, revisions, attachments.
+// Two databases held against each other, by nothing but what they answer to everybody: documents, revisions,
+// attachments.
 // And what CouchDB's own replicator does between the two.
 import { isDeepStrictEqual } from 'node:util'
 import { isAdministrative } from '../../core/index.js'
@@ -8,11 +9,15 @@ import { json, post } from '../support/backends.js'
 const CHUNK = 200 // documents read at once, with the bytes of their attachments
 
 /**
- * Everything in which two databases differ, one line each; nothing when they are the same. Compared are all leaves of all
- * documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners. What is
+ * Everything in which two databases differ, one line each; nothing when they are the same. Compared are all leaves of
+ * all
+ * documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners. What
+ * is
  * about the running of a store (work, activity, tokens) belongs to it alone.
  * @param {string} aUrl @param {string} bUrl
- * @param {{selects?: (id: string) => boolean, design?: boolean, revpos?: boolean}} [options] selects: what B is to hold of A, and nothing else; design: design documents as well; revpos: not when the embedded store is between, which takes an attachment for as new as the revision it came with
+ * @param {{selects?: (id: string) => boolean, design?: boolean, revpos?: boolean}} [options] selects: what B is to hold
+ *   of A, and nothing else; design: design documents as well; revpos: not when the embedded store is between, which
+ *   takes an attachment for as new as the revision it came with
  * @returns {Promise<string[]>}
  */
 export async function differences (aUrl, bUrl, { selects = () => true, design = false, revpos = true } = {}) {
@@ -26,7 +31,9 @@ export async function differences (aUrl, bUrl, { selects = () => true, design = 
     else both.push(id)
   }
   const [first, second] = await Promise.all([aUrl, bUrl].map(winners))
-  for (const id of both) if (first.get(id) !== second.get(id)) found.push(`${id}: ${first.get(id) ?? 'nothing'} wins, and ${second.get(id) ?? 'nothing'} there`)
+  for (const id of both) if (first.get(id) !== second.get(id)) {
+    found.push(`${id}: ${first.get(id) ?? 'nothing'} wins, and ${second.get(id) ?? 'nothing'} there`)
+  }
   for (let at = 0; at < both.length; at += CHUNK) {
     const ids = both.slice(at, at + CHUNK)
     const [left, right] = await Promise.all([leaves(aUrl, ids, a), leaves(bUrl, ids, b)])
@@ -70,16 +77,20 @@ function differ (id, left, right, revpos) {
 
 function differInFields ({ _attachments: these = {}, ...a }, { _attachments: those = {}, ...b }, revpos) {
   const keys = new Set([...Object.keys(a), ...Object.keys(b)])
-  const fields = [...keys].filter(key => !isDeepStrictEqual(a[key], b[key])).map(key => `${key} is ${JSON.stringify(a[key])}, and ${JSON.stringify(b[key])} there`)
+  const fields = [...keys].filter(key => !isDeepStrictEqual(a[key], b[key]))
+    .map(key => `${key} is ${JSON.stringify(a[key])}, and ${JSON.stringify(b[key])} there`)
   const names = new Set([...Object.keys(these), ...Object.keys(those)])
-  return [...fields, ...[...names].flatMap(name => differInAttachment(these[name], those[name], revpos).map(what => `attachment ${name}: ${what}`))]
+  return [...fields, ...[
+    ...names
+  ].flatMap(name => differInAttachment(these[name], those[name], revpos).map(what => `attachment ${name}: ${what}`))]
 }
 
 function differInAttachment (a, b, revpos) {
   if (!a || !b) return [a ? 'is missing' : 'should not be there']
   if (a.data === undefined || b.data === undefined) return ['has no bytes']
   if (a.data !== b.data) return ['has other bytes']
-  const found = ['content_type', 'length', ...(revpos ? ['revpos'] : [])].filter(key => a[key] !== b[key]).map(key => `${key} is ${a[key]}, and ${b[key]} there`)
+  const found = ['content_type', 'length', ...(revpos ? ['revpos'] : [])].filter(key => a[key] !== b[key])
+    .map(key => `${key} is ${a[key]}, and ${b[key]} there`)
   // CouchDB compresses text and digests that, the embedded store does not
   const plain = digestOf(Buffer.from(a.data, 'base64'))
   const isPacked = (a.digest === plain) !== (b.digest === plain)
@@ -92,13 +103,15 @@ function differInAttachment (a, b, revpos) {
  * @param {string} server URL of the CouchDB that does it, with an admin's name and password
  * @param {string} from @param {string} to
  * @param {Record<string, any>} [options] more fields of the request, such as create_target
- * @returns {Promise<{missing_checked: number, missing_found: number, docs_read: number, docs_written: number, doc_write_failures: number}>} what its history says of this run
+ * @returns {Promise<{missing_checked: number, missing_found: number, docs_read: number, docs_written: number,
+ *   doc_write_failures: number}>} what its history says of this run
  */
 export async function theirs (server, from, to, options = {}) {
   // another header is another replication: it knows of no checkpoint
   const once = Math.random().toString(36).slice(2)
   const answer = await post(`${server}/_replicate`, {
-    source: endpoint(from, once), target: endpoint(to, once), selector: { $not: { _id: { $regex: '^_design/' } } }, ...options
+    source: endpoint(from, once), target: endpoint(to, once), selector: { $not: { _id: { $regex: '^_design/' } } },
+    ...options
   })
   if (!answer.ok) throw new Error(`CouchDB did not replicate ${from}: ${JSON.stringify(answer)}`)
   return answer.history[0]
@@ -106,6 +119,7 @@ export async function theirs (server, from, to, options = {}) {
 
 function endpoint (url, once) {
   const { username, password, origin, pathname } = new URL(url)
-  const auth = username && { auth: { basic: { username: decodeURIComponent(username), password: decodeURIComponent(password) } } }
+  const auth = username &&
+    { auth: { basic: { username: decodeURIComponent(username), password: decodeURIComponent(password) } } }
   return { url: `${origin}${pathname}`, headers: { 'x-once': once }, ...auth }
 }

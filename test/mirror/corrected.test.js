@@ -1,5 +1,6 @@
-// The documented way to correct an edition is to remove it and to load it again for the same time. A mirror that did not look in between
-// gets the new images of it, whoever replicates: versions of one time are told apart by their bytes.
+// The documented way to correct an edition is to remove it and to load it again for the same time. A mirror that did
+// not look in between gets the new images of it, whoever replicates: versions of one time are told apart by their
+// bytes.
 import assert from 'node:assert/strict'
 import { mirror, publish, removeEdition, removeTiles } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
@@ -17,7 +18,8 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
   const replicators = {
     'tilecouch mirror': (from, to) => mirror(from, to),
     'PouchDB.replicate': (from, to) => PouchDB.replicate(from, to, withoutDesigns),
-    ...(backend.name === 'CouchDB' && { 'the replicator of CouchDB': async (from, to) => theirs(await backend.url(), from, to) })
+    ...(backend.name === 'CouchDB' &&
+      { 'the replicator of CouchDB': async (from, to) => theirs(await backend.url(), from, to) })
   }
   const load = async (store, time, seed) => {
     const { failures } = await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => seed + 3 * x + y }))
@@ -41,7 +43,9 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
 
       const arrives = async () => {
         await replicate(from, to)
-        assert.deepEqual(await differences(from, to, { revpos: backend.name === 'CouchDB' && name !== 'PouchDB.replicate' }), [])
+        assert.deepEqual(
+          await differences(from, to, { revpos: backend.name === 'CouchDB' && name !== 'PouchDB.replicate' }), []
+        )
       }
 
       it('in the past', async () => {
@@ -88,7 +92,9 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
         await removeEdition(store, 'osm', T1)
         await load(store, T1, seed)
       }
-      await until(async () => live.is('following') && !(await differences(from, to, { revpos: backend.name === 'CouchDB' })).length, { timeout: 20000, what: 'the correction' })
+      await until(async () => live.is('following') && !(
+        await differences(from, to, { revpos: backend.name === 'CouchDB' })
+      ).length, { timeout: 20000, what: 'the correction' })
       assert.deepEqual([live.status().lacking, live.status().refused], [0, 0])
     } finally {
       await live.stop()

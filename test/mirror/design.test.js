@@ -20,20 +20,24 @@ onEachPair('design documents', (from, to) => {
   })
 
   /** What `tilecouch push` would still do at the target. */
-  const behind = async () => (await push(new Couch(target), await compose(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
+  const behind = async () => (await push(new Couch(target), await compose(), { dryRun: true }))
+    .filter(({ action }) => action !== 'unchanged')
 
   it('that are equal are copied with their revisions: CouchDB finds nothing to do', async () => {
     const { ready } = await mirror(url, target)
     assert.ok(ready.designs.every(({ action }) => action === 'copied'))
     assert.deepEqual(await designsOf(target), await designsOf(url))
     if (!to.supports.users) return
-    const { missing_found: missing, missing_checked: checked } = await theirs(await to.url(), url, target, { selector: undefined })
+    const { missing_found: missing, missing_checked: checked } =
+      await theirs(await to.url(), url, target, { selector: undefined })
     assert.ok(checked > 8)
     assert.equal(missing, 0)
   })
 
   it('of a hostile source are not copied', async () => {
-    await put(`${url}/_design/evil`, { language: 'javascript', validate_doc_update: SPITE, views: { a: { map: '(function (doc) { emit(doc._id) })' } } })
+    await put(`${url}/_design/evil`, {
+      language: 'javascript', validate_doc_update: SPITE, views: { a: { map: '(function (doc) { emit(doc._id) })' } }
+    })
     const tiles = await json(`${url}/_design/tiles`)
     await put(`${url}/_design/tiles`, { ...tiles, validate_doc_update: '(function () {})' })
     const versions = await json(`${url}/_design/versions`)
@@ -42,7 +46,10 @@ onEachPair('design documents', (from, to) => {
       const { ready } = await mirror(url, target, wanted)
       assert.deepEqual(Object.keys(await designsOf(target)).sort(), ['_design/tiles', '_design/versions'])
       assert.deepEqual(await behind(), [])
-      if (ready.created) assert.deepEqual(ready.designs.filter(({ action }) => action !== 'copied').map(({ id }) => id).sort(), ['_design/tiles', '_design/versions'])
+      if (ready.created) {
+        assert.deepEqual(ready.designs.filter(({ action }) => action !== 'copied').map(({ id }) => id).sort(),
+          ['_design/tiles', '_design/versions'])
+      }
       assert.notEqual((await json(`${target}/_design/tiles`)).validate_doc_update, '(function () {})')
     }
   })
@@ -78,11 +85,20 @@ onEachStore('a source that answers what nobody asked for', backend => {
   async function tamper (req, res) {
     let body = ''
     for await (const chunk of req) body += chunk
-    const answer = await fetch(`${new URL(url).origin}${req.url}`, { method: req.method, headers: { 'content-type': 'application/json', accept: 'application/json' }, ...(body && { body }) })
+    const answer = await fetch(`${new URL(url).origin}${req.url}`,
+      { method: req.method, headers: {
+        'content-type': 'application/json', accept: 'application/json'
+      }, ...(body && { body }) })
     let text = await answer.text()
     if (req.url.includes('/_bulk_get')) {
       const { results } = JSON.parse(text)
-      const evil = ['_design/evil', '_design/tiles', 'tilecouch-evil'].map(id => ({ ok: { _id: id, _rev: '9-aa', _revisions: { start: 9, ids: ['aa'] }, type: 'layer', validate_doc_update: SPITE } }))
+      const evil = ['_design/evil', '_design/tiles', 'tilecouch-evil'].map(
+        id => (
+          { ok: {
+            _id: id, _rev: '9-aa', _revisions: { start: 9, ids: ['aa'] }, type: 'layer', validate_doc_update: SPITE
+          } }
+        )
+      )
       results[0].docs.push(...evil)
       text = JSON.stringify({ results })
     }
@@ -98,7 +114,8 @@ onEachStore('a source that answers what nobody asked for', backend => {
     const { docs, refused, ready } = await mirror(proxy, target)
     assert.deepEqual([docs, refused, ready.created], [4 + 1 + 1 + 2 + 1, 0, true])
     assert.deepEqual(await evil(), [])
-    const { validate_doc_update: validation, _conflicts: conflicts } = await json(`${target}/_design/tiles?conflicts=true`)
+    const { validate_doc_update: validation, _conflicts: conflicts } =
+      await json(`${target}/_design/tiles?conflicts=true`)
     assert.deepEqual([validation !== SPITE, conflicts], [true, undefined])
   })
 

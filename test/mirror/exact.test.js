@@ -24,7 +24,9 @@ async function fill (url) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { name: 'Test', format: 'png' })
   await store.putEdition('osm', T1, { title: 'first' })
-  const tiles = (time, seed, which) => Array.from({ length: 40 }, (_, x) => ({ layer: 'osm', z: 6, x, y: 1, time, ...(which(x) === null ? { gone: true } : { bytes: png(seed + x) }) })).filter(({ x }) => which(x) !== undefined)
+  const tiles = (time, seed, which) => Array.from({ length: 40 }, (_, x) => (
+    { layer: 'osm', z: 6, x, y: 1, time, ...(which(x) === null ? { gone: true } : { bytes: png(seed + x) }) }
+  )).filter(({ x }) => which(x) !== undefined)
   await store.write(tiles(T1, 0, () => 1))
   await store.write(tiles(T2, 100, x => x % 3 ? undefined : x % 2 ? null : 1))
   await store.write(tiles(T3, 200, x => x % 5 ? undefined : 1))
@@ -41,10 +43,19 @@ async function others (url) {
     leaf('buried twice', ['b', 'a'], { _deleted: true }),
     leaf('buried twice', ['d', 'c', 'a'], { _deleted: true }),
     leaf('deep', Array.from({ length: 1200 }, (_, at) => `f${1200 - at}`), { n: 1200 }), // more than a tree remembers
-    leaf('ümläut/+%20 ?#&"\\ 🗺', ['a'], { _attachments: { 'ä/ö +%20"?#🗺': image(3), 'plain.txt': text('strange names ') } }),
-    leaf('several', ['a'], { _attachments: { a: image(4), b: image(5, 'image/webp'), c: text('text '), d: { content_type: 'application/json', data: btoa('{"a":1}') }, empty: { content_type: 'image/png', data: '' } } }),
+    leaf('ümläut/+%20 ?#&"\\ 🗺', ['a'],
+      { _attachments: { 'ä/ö +%20"?#🗺': image(3), 'plain.txt': text('strange names ') } }),
+    leaf('several', ['a'],
+      {
+        _attachments: { a: image(4), b: image(5, 'image/webp'), c: text('text '), d: {
+          content_type: 'application/json', data: btoa('{"a":1}')
+        }, empty: { content_type: 'image/png', data: '' } }
+      }),
     leaf('none', ['a'], { _attachments: {} }),
-    leaf('numbers', ['a'], { big: 9007199254740991, small: 1e-7, nothing: null, list: [1, [2, { three: '3' }]], text: 'a "quoted" \u2028 line\r\n--' })
+    leaf('numbers', ['a'],
+      { big: 9007199254740991, small: 1e-7, nothing: null, list: [
+        1, [2, { three: '3' }]
+      ], text: 'a "quoted" \u2028 line\r\n--' })
   ]
   assert.deepEqual(await post(`${url}/_bulk_docs`, { new_edits: false, docs }), [])
   for (let n = 0, _rev; n < REVS; n++) ({ rev: _rev } = await put(`${url}/often`, { _rev, n }))
@@ -53,8 +64,11 @@ async function others (url) {
   await put(`${url}/undeleted`, { _rev: dead, n: 2, _attachments: { tile: image(7) } })
   await put(`${url}/osm%3A6%3A7%3A1`, { _rev: await rev('osm:6:7:1'), _deleted: true })
   // compressed by whoever sent it, and not as CouchDB would
-  const { rev: packed } = await put(`${url}/packed`, { _attachments: { tile: image(8), note: text('packed by CouchDB ') } })
-  const vector = { method: 'PUT', headers: { 'content-type': 'application/vnd.mapbox-vector-tile', 'content-encoding': 'gzip' }, body: gzipSync('a vector tile '.repeat(99), { level: 1 }) }
+  const { rev: packed } =
+    await put(`${url}/packed`, { _attachments: { tile: image(8), note: text('packed by CouchDB ') } })
+  const vector = { method: 'PUT', headers: {
+    'content-type': 'application/vnd.mapbox-vector-tile', 'content-encoding': 'gzip'
+  }, body: gzipSync('a vector tile '.repeat(99), { level: 1 }) }
   const sent = await request(`${url}/packed/vector?rev=${packed}`, vector)
   assert.ok([201, 405].includes(sent.status)) // the embedded store takes none
   await put(`${url}/_local/here`, { stays: true })
@@ -64,7 +78,8 @@ async function others (url) {
 /** What changes after the first mirror: nothing of it needs the image again. */
 async function change (url) {
   const { rows } = await json(`${url}/_all_docs?startkey="osm:6:"&endkey="osm:6:~"&include_docs=true`)
-  await post(`${url}/_bulk_docs`, { docs: rows.filter(({ id }) => !id.includes('@')).map(({ doc }) => ({ ...doc, expires: T3 })) })
+  await post(`${url}/_bulk_docs`,
+    { docs: rows.filter(({ id }) => !id.includes('@')).map(({ doc }) => ({ ...doc, expires: T3 })) })
 }
 
 const server = name => backends.find(backend => backend.name === name)
@@ -107,7 +122,8 @@ describe('mirrors between real CouchDBs', function () {
     try {
       const before = (await copy(link.url, B())).bytes
       const changed = (await json(`${A()}/_all_docs?startkey="osm:6:"&endkey="osm:6:~"`)).rows.length
-      assert.ok(before < changed * 900, `${before} bytes for ${changed} documents whose images are larger than 300 each`)
+      assert.ok(before < changed * 900,
+        `${before} bytes for ${changed} documents whose images are larger than 300 each`)
     } finally {
       await link.close()
     }
@@ -117,7 +133,10 @@ describe('mirrors between real CouchDBs', function () {
   })
 
   it('in both directions make both stores equal, and keep every conflict', async () => {
-    for (const [url, who] of [[A(), 'a'], [B(), 'b']]) await put(`${url}/${encodeURIComponent('osm:6:2:1')}`, { ...await json(`${url}/${encodeURIComponent('osm:6:2:1')}`), who })
+    for (const [url, who] of [[A(), 'a'], [B(), 'b']]) {
+      await put(`${url}/${encodeURIComponent('osm:6:2:1')}`,
+        { ...await json(`${url}/${encodeURIComponent('osm:6:2:1')}`), who })
+    }
     await copy(A(), B())
     await copy(B(), A())
     assert.deepEqual(await differences(A(), B()), [])

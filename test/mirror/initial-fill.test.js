@@ -25,7 +25,10 @@ onEachStore('The initial fill of a new mirror', backend => {
     await store.defineLayer('osm', { name: 'Map' })
     await store.defineLayer('day')
     await store.putEdition('osm', NEW, { title: 'new' })
-    await store.putStyle('osm', { time: OLD, digest: 'x', style: { version: 8, sources: {}, layers: [] }, files: { 'sprite.json': { type: 'application/json', bytes: Buffer.from('{}') } } })
+    await store.putStyle('osm',
+      { time: OLD, digest: 'x', style: { version: 8, sources: {}, layers: [] }, files: {
+        'sprite.json': { type: 'application/json', bytes: Buffer.from('{}') }
+      } })
     await store.write(square({ layer: 'osm', z: 6, time: OLD, side, seed: (x, y) => x + y }))
     await store.write(square({ layer: 'osm', z: 6, time: NEW, side, seed: (x, y) => x % 3 ? x + y + 1 : null }))
     await store.write(square({ layer: 'day', z: 6, time: OLD, side: 2, seed: (x, y) => x + y }))
@@ -39,7 +42,8 @@ onEachStore('The initial fill of a new mirror', backend => {
   async function unlikeTheFeed (wanted) {
     const other = await backend.database()
     await (await replicationOf(from, other, wanted)).run()
-    const lists = await Promise.all([to, other].map(async url => (await documentsOf(url)).map(({ _id, _rev }) => `${_id} ${_rev}`)))
+    const lists =
+      await Promise.all([to, other].map(async url => (await documentsOf(url)).map(({ _id, _rev }) => `${_id} ${_rev}`)))
     assert.ok(lists[1].length > 3)
     assert.deepEqual(lists[0], lists[1])
     const ids = new Set((await documentsOf(other)).map(({ _id }) => _id))
@@ -54,13 +58,19 @@ onEachStore('The initial fill of a new mirror', backend => {
       'an area, now': { bbox: box(6, 3, 5), current: true },
       'a layer, and one that is not there': { layers: ['day', 'other'] },
       'some zooms': { zooms: { min: 6, max: 9 } },
-      'a polygon': { polygon: parseArea({ polygon: { type: 'Polygon', coordinates: [[[-179, 84], [-150, 84], [-179, 80], [-179, 84]]] } }) }
+      'a polygon': {
+        polygon: parseArea(
+          { polygon: { type: 'Polygon', coordinates: [[[-179, 84], [-150, 84], [-179, 80], [-179, 84]]] } }
+        )
+      }
     })) {
       to = await backend.database()
       const status = await (await replicationOf(from, to, wanted, { shortcut: ANY })).run()
       const { update_seq: newest, doc_count: documents } = await json(from)
       assert.ok(parseInt(status.since) >= parseInt(newest), `${name}: it goes on from where the source was`)
-      if (!wanted.zooms) assert.ok(status.changes < documents, `${name}: ${status.changes} of ${documents} were looked at`)
+      if (!wanted.zooms) {
+        assert.ok(status.changes < documents, `${name}: ${status.changes} of ${documents} were looked at`)
+      }
       assert.deepEqual(await unlikeTheFeed(wanted), [], name)
     }
   }).timeout(60000)
@@ -70,7 +80,8 @@ onEachStore('The initial fill of a new mirror', backend => {
     for (const side of [8, 14]) {
       await load(side)
       const asked = []
-      const replication = await replicationOf(from, await backend.database(), { bbox: box(6, 3, 5) }, { shortcut: ANY, onRequest: ({ path }) => { asked.push(path) } })
+      const replication = await replicationOf(from, await backend.database(),
+        { bbox: box(6, 3, 5) }, { shortcut: ANY, onRequest: ({ path }) => { asked.push(path) } })
       const { changes, docs } = await replication.run()
       counts.push({ requests: asked.filter(path => !path.startsWith('_local')).length, changes, docs })
     }
@@ -90,7 +101,12 @@ onEachStore('The initial fill of a new mirror', backend => {
         if (path !== '_bulk_get' || changed++ > 3) return
         const [x, y, time] = [2 + changed, 3, `2024-0${changed + 1}-01T00:00:00Z`]
         const stored = new Store(store.couch)
-        await stored.write([{ layer: 'osm', z: 6, x, y, time, gone: true }, { layer: 'osm', z: 6, x: 5, y: 5, time: `201${changed}-01-01T00:00:00Z`, gone: false, bytes: square({ layer: 'osm', time, side: 1, seed: () => changed })[0].bytes }])
+        await stored.write(
+          [{ layer: 'osm', z: 6, x, y, time, gone: true },
+            { layer: 'osm', z: 6, x: 5, y: 5, time: `201${changed}-01-01T00:00:00Z`, gone: false, bytes: square(
+              { layer: 'osm', time, side: 1, seed: () => changed }
+            )[0].bytes }]
+        )
         const doomed = (await documentsOf(from)).find(({ _id: id }) => id === `osm:6:4:${3 + changed}`)
         if (doomed) await store.couch.bulk([{ _id: doomed._id, _rev: doomed._rev, _deleted: true }])
       }
@@ -117,7 +133,9 @@ onEachStore('The initial fill of a new mirror', backend => {
     const broken = await replicationOf(from, to, wanted, {
       shortcut: { ...ANY, page: 10, pages: 1 },
       onRequest ({ path, qs }) {
-        if (path === '_bulk_get' && qs?.attachments && ++reads > 3) throw Object.assign(new Error('cut'), { code: 'CUT' })
+        if (path === '_bulk_get' && qs?.attachments && ++reads > 3) {
+          throw Object.assign(new Error('cut'), { code: 'CUT' })
+        }
       }
     })
     await assert.rejects(broken.run(), { code: 'CUT' })
@@ -126,11 +144,14 @@ onEachStore('The initial fill of a new mirror', backend => {
     const [head] = (await documentsOf(to)).filter(({ current }) => current)
     await store.couch.bulk([{ _id: head._id, _rev: head._rev, _deleted: true }])
     const asked = []
-    const again = await replicationOf(from, to, wanted, { shortcut: { ...ANY, page: 10 }, onRequest: ({ path, qs }) => { if (path === '_changes') asked.push(qs.since) } })
+    const again = await replicationOf(from, to, wanted, {
+      shortcut: { ...ANY, page: 10 }, onRequest: ({ path, qs }) => { if (path === '_changes') asked.push(qs.since) }
+    })
     const second = await again.run()
     assert.ok(parseInt(asked[0]) > 0, 'the feed is not read from its beginning')
     assert.equal(second.deleted, 1, 'what was deleted meanwhile is deleted')
-    assert.equal(first.docs + second.docs, 2 * 36 + 1 + 5 + 1, 'tiles of two layers, what describes them, and the tombstone')
+    assert.equal(first.docs + second.docs, 2 * 36 + 1 + 5 + 1,
+      'tiles of two layers, what describes them, and the tombstone')
     assert.ok(!(await documentsOf(to)).some(({ _id: id }) => id === head._id))
     // a mirror that never had a document need not know that it is deleted
     assert.deepEqual(await unlikeTheFeed(wanted), [`${head._id} should not be there`])
@@ -152,7 +173,8 @@ onEachStore('The initial fill of a new mirror', backend => {
     await load(8)
     const since = async (wanted, shortcut, url = to) => {
       const asked = []
-      await (await replicationOf(from, url, wanted, { shortcut, onRequest: ({ path, qs }) => { if (path === '_changes') asked.push(parseInt(qs.since)) } })).run()
+      await (await replicationOf(from, url, wanted,
+        { shortcut, onRequest: ({ path, qs }) => { if (path === '_changes') asked.push(parseInt(qs.since)) } })).run()
       return asked[0]
     }
     const wanted = { bbox: box(6, 3, 5) }

@@ -1,5 +1,6 @@
-// Whatever is killed when: either server, or the mirror. In the end nothing is lost, nothing is there twice, and little came
-// more than once: the line to the source counts. TILECOUCH_KILL_ROUNDS (kills) and TILECOUCH_KILL_TILES make it a long run.
+// Whatever is killed when: either server, or the mirror. In the end nothing is lost, nothing is there twice, and little
+// came more than once: the line to the source counts. TILECOUCH_KILL_ROUNDS (kills) and TILECOUCH_KILL_TILES make it a
+// long run.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { random } from '../../bench/tiles.js'
@@ -56,7 +57,8 @@ for (const [kind, start] of Object.entries(kinds)) {
       for (let kill = 0; kill < KILLS; kill++) {
         const victim = VICTIMS[(kill + Math.floor(next() * 2)) % VICTIMS.length]
         const when = needed * (kill + next()) / KILLS
-        await until(() => link.bytes.down >= when || running.child.exitCode !== null, { timeout: PATIENCE, every: 1, what: `${when} bytes` })
+        await until(() => link.bytes.down >= when || running.child.exitCode !== null,
+          { timeout: PATIENCE, every: 1, what: `${when} bytes` })
         done[victim]++
         if (victim === 'mirror') {
           await end(running.child, 'SIGKILL')
@@ -70,7 +72,9 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.equal(await running.ended, 0, 'it waits for the servers to come back')
 
       const more = link.bytes.down / needed - 1
-      console.log(`      ${JSON.stringify({ kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down, more: `${(100 * more).toFixed(1)} %` })}`)
+      console.log(
+        `      ${JSON.stringify({ kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down, more: `${(100 * more).toFixed(1)} %` })}`
+      )
       assert.deepEqual(await differences(from, to), [])
       assert.deepEqual(await outline(to), standing, 'each revision is there as often as after a clean run')
       assert.ok(link.bytes.down <= 1.01 * needed + KILLS * IN_FLIGHT, `${link.bytes.down} bytes for ${needed}`)
@@ -84,7 +88,8 @@ for (const [kind, start] of Object.entries(kinds)) {
 async function outline (url) {
   const { doc_count: docs, doc_del_count: deleted, update_seq: seq } = await json(url)
   const { results } = await json(`${url}/_changes`)
-  const revisions = results.filter(({ id }) => isAdministrative(id)).map(({ changes: [{ rev }] }) => Number.parseInt(rev))
+  const revisions = results.filter(({ id }) => isAdministrative(id))
+    .map(({ changes: [{ rev }] }) => Number.parseInt(rev))
   const written = revisions.reduce((sum, each) => sum + each, 0)
   return { docs: docs - revisions.length, deleted, seq: Number.parseInt(seq) - written }
 }

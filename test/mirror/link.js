@@ -1,4 +1,5 @@
-// A bad line between two servers: a TCP proxy that counts, and that can be cut, frozen, slowed and made to lose or change bytes.
+// A bad line between two servers: a TCP proxy that counts, and that can be cut, frozen, slowed and made to lose or
+// change bytes.
 import { connect, createServer } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,10 +14,14 @@ export const linkDefaults = {
 
 const PIECE = 16384 // bytes passed on at once
 const QUEUE = 64 // pieces on their way at most
-const AROUND = 200 // characters on either side of a changed one without a quote or the end of a line: it lies in an attachment
+// characters on either side of a changed one without a quote or the end of a line: it lies in an attachment
+const AROUND = 200
 const FRAMING = new Set([0x22, 0x0d])
 
-/** @param {string} url of a server, or of a database @param {Partial<typeof linkDefaults> & {seed?: number}} [options] */
+/**
+ * @param {string} url of a server, or of a database
+ * @param {Partial<typeof linkDefaults> & {seed?: number}} [options]
+ */
 export async function startLink (url, options) {
   const link = new Link(url, options)
   await link.restore()
@@ -57,7 +62,10 @@ export class Link {
     return this.#pairs.size
   }
 
-  /** What it does to bytes from now on; what is not named is as it should be. @param {Partial<typeof linkDefaults>} [settings] */
+  /**
+   * What it does to bytes from now on; what is not named is as it should be.
+   * @param {Partial<typeof linkDefaults>} [settings]
+   */
   set (settings) {
     this.settings = { ...linkDefaults, ...settings }
     this.#untilFlip = this.#next(this.settings.flip)
@@ -98,7 +106,10 @@ export class Link {
     this.#frozen = undefined
   }
 
-  /** The connections of this moment are dead without knowing it, as behind a router that has forgotten them; new ones are well. */
+  /**
+   * The connections of this moment are dead without knowing it, as behind a router that has forgotten them; new ones
+   * are well.
+   */
   strand () {
     for (const pair of this.#pairs) this.#stranded.add(pair)
   }
@@ -187,7 +198,9 @@ export class Link {
     if (life.left) life.left -= passing.length
     if (way === 'down') this.#fuse -= passing.length
     const isTaken = to.write(passing)
-    if (passing === piece) return isTaken || to.destroyed ? undefined : Promise.race([once(to, 'drain'), once(to, 'close')])
+    if (passing === piece) {
+      return isTaken || to.destroyed ? undefined : Promise.race([once(to, 'drain'), once(to, 'close')])
+    }
     // the bytes before it are to arrive
     await new Promise(resolve => to.write('', () => resolve(undefined)))
     if (this.#fuse < 1) this.cut()

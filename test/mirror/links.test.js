@@ -1,4 +1,5 @@
-// Mirrors over lines that are slow, far, lossy, cut or dead: what arrives is right, and the replication knows how it is.
+// Mirrors over lines that are slow, far, lossy, cut or dead: what arrives is right, and the replication knows how it
+// is.
 import assert from 'node:assert/strict'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
@@ -12,7 +13,8 @@ import { T2, edition, fill, follow, hasty, limits, replication, write } from './
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const COUNT = 300
 const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
-const DEAD = 9000 // milliseconds until a line is taken for dead in the middle: three rounds of batches, each tried twice
+// milliseconds until a line is taken for dead in the middle: three rounds of batches, each tried twice
+const DEAD = 9000
 const MOMENT = 1 // seconds of lag: half of it is a poll
 const POLL = 1000 // milliseconds after which a poll that was to be answered in half a second is given up
 
@@ -36,7 +38,8 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
   const run = options => replication(near.url, far.url, options).run()
   const same = async () => assert.deepEqual(await differences(from, to), [])
   /** New versions of some tiles, which are not those of before. */
-  const change = (count, seed) => write(store, edition({ count, time: T2.replace('2022', `${2022 + seed}`), seed: 100 + seed }))
+  const change =
+    (count, seed) => write(store, edition({ count, time: T2.replace('2022', `${2022 + seed}`), seed: 100 + seed }))
 
   it('is complete when connections are reset again and again', async () => {
     near.set({ loss: 150e3 })
@@ -108,7 +111,8 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
           link.cut()
           await change(30, round)
           await until(() => following.is('away'), { what: 'it to be away' })
-          assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(following.status().error), following.status().error) // in the middle of an answer the one, else the other
+          // in the middle of an answer the one, else the other
+          assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(following.status().error), following.status().error)
           const { lag = Infinity } = following.status()
           await until(() => (following.status().lag ?? 0) > lag, { what: 'the lag to grow' })
           await link.restore()
@@ -129,7 +133,8 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
         link.freeze()
         const frozen = performance.now()
         await until(() => following.is('away'), { timeout: 30000, what: 'it to be away' })
-        assert.ok(performance.now() - frozen < Math.max(POLL, DEAD) + 8000, `found after ${performance.now() - frozen} ms`)
+        assert.ok(performance.now() - frozen < Math.max(POLL, DEAD) + 8000,
+          `found after ${performance.now() - frozen} ms`)
         link.thaw()
         await until(() => following.is('following'), { timeout: 20000, what: 'it to follow' })
         await same()
@@ -149,9 +154,11 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
         const changed = performance.now()
         const last = `${from}/${encodeURIComponent('osm:10:0:9')}`
         const { _rev: rev } = await json(last)
-        await until(async () => (await json(last.replace(from, to)))._rev === rev, { timeout: 20000, every: 100, what: 'the change to arrive' })
+        await until(async () => (await json(last.replace(from, to)))._rev === rev,
+          { timeout: 20000, every: 100, what: 'the change to arrive' })
         assert.ok(performance.now() - changed < POLL + 5000, `there after ${performance.now() - changed} ms`)
-        await until(async () => following.is('following') && !(await differences(from, to)).length, { what: 'the others' })
+        await until(async () => following.is('following') && !(await differences(from, to)).length,
+          { what: 'the others' })
       } finally {
         await following.stop()
       }

@@ -44,7 +44,8 @@ onEachPair('a mirror', (from, to) => {
   it('is for admins only and has no validation while it is filled, and opens in the run after a stop', async () => {
     const stop = new AbortController()
     const onProgress = ({ docs }) => { if (docs) stop.abort() }
-    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, limits: { page: 5, pages: 1, batch: 5 } }), { code: 'ABORTED' })
+    await assert.rejects(mirror(url, target,
+      { signal: stop.signal, onProgress, limits: { page: 5, pages: 1, batch: 5 } }), { code: 'ABORTED' })
     assert.deepEqual([await securityOf(target), await designsOf(target)], [PRIVATE_SECURITY, {}])
     assert.ok((await json(target)).doc_count < 49)
     const { ready } = await mirror(url, target)
@@ -57,7 +58,8 @@ onEachPair('a mirror', (from, to) => {
     const { missing, docs, lacked } = await mirror(url, target, { dryRun: true })
     assert.deepEqual([missing, docs, lacked], [49, 0, { marker: 1, layers: 1, editions: 2, heads: 36, past: 9 }])
     assert.equal((await mirror(url, null, { dryRun: true })).missing, 49)
-    assert.deepEqual([await isThere(target), (await json(url)).update_seq.split('-')[0], await notesOf(url)], [false, before.split('-')[0], notes])
+    assert.deepEqual([await isThere(target), (await json(url)).update_seq.split('-')[0], await notesOf(url)],
+      [false, before.split('-')[0], notes])
     await mirror(url, target, { layers: ['osm'], current: true })
     const there = await notesOf(target)
     assert.equal((await mirror(url, target, { dryRun: true })).missing, 9, 'the past')
@@ -68,10 +70,12 @@ onEachPair('a mirror', (from, to) => {
     const security = { admins: { names: ['operator'], roles: ['_admin'] }, members: { names: ['guest'], roles: [] } }
     const own = await Store.create(target, { public: false })
     await own.secure(security)
-    await put(`${target}/_design/tiles`, { language: 'javascript', mine: true, validate_doc_update: '(function () {})' })
+    await put(`${target}/_design/tiles`,
+      { language: 'javascript', mine: true, validate_doc_update: '(function () {})' })
     const { ready } = await mirror(url, target)
     assert.deepEqual([ready.created, ready.access, await securityOf(target)], [false, 'kept', security])
-    assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(), [['_design/tiles', 'differs'], ['_design/versions', 'copied']])
+    assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(),
+      [['_design/tiles', 'differs'], ['_design/versions', 'copied']])
     assert.equal((await json(`${target}/_design/tiles`)).mine, true)
   })
 
@@ -94,14 +98,18 @@ onEachPair('a mirror', (from, to) => {
     await source.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: T2, bytes: png(1) }])
     const { _rev, ...doc } = await json(`${bad}/osm:1:0:0`)
     await put(`${bad}/osm:1:1:1`, { ...doc, _attachments: undefined, _id: 'osm:1:1:1', x: 1 })
-    await put(`${bad}/page`, { type: 'page', _attachments: { 'index.html': { content_type: 'text/html', data: btoa('<script>') } } })
+    await put(`${bad}/page`,
+      { type: 'page', _attachments: { 'index.html': { content_type: 'text/html', data: btoa('<script>') } } })
     for (const how of ['filled', 'there']) {
       const refused = []
-      const { docs, ...status } = await mirror(bad, target, { onRefused: one => refused.push(`${one.id} ${one.error}`), layers: how === 'there' ? ['osm'] : undefined })
-      assert.deepEqual(refused.sort(), how === 'filled' ? ['osm:1:1:1 forbidden', 'page forbidden'] : ['osm:1:1:1 forbidden'], how)
+      const { docs, ...status } = await mirror(bad, target,
+        { onRefused: one => refused.push(`${one.id} ${one.error}`), layers: how === 'there' ? ['osm'] : undefined })
+      assert.deepEqual(refused.sort(),
+        how === 'filled' ? ['osm:1:1:1 forbidden', 'page forbidden'] : ['osm:1:1:1 forbidden'], how)
       assert.equal(status.refused, refused.length)
     }
-    assert.deepEqual((await json(`${target}/_all_docs?startkey="a"`)).rows.map(({ id }) => id), ['osm:1:0:0', 'tilecouch'])
+    assert.deepEqual((await json(`${target}/_all_docs?startkey="a"`)).rows.map(({ id }) => id),
+      ['osm:1:0:0', 'tilecouch'])
   })
 
   it('waits, when live, for a source that is not running yet, and then follows it', async () => {
@@ -109,7 +117,8 @@ onEachPair('a mirror', (from, to) => {
     await link.cut()
     const stop = new AbortController()
     const states = []
-    const live = new Mirror(link.url, target, { live: true, signal: stop.signal, onState: ({ state, error }) => states.push(`${state} ${error ?? ''}`.trim()) })
+    const live = new Mirror(link.url, target,
+      { live: true, signal: stop.signal, onState: ({ state, error }) => states.push(`${state} ${error ?? ''}`.trim()) })
     assert.equal(live.status().lag, undefined)
     const ended = assert.rejects(live.run(), { code: 'ABORTED' })
     try {
@@ -141,7 +150,9 @@ onEachStore('a mirror is refused or limited:', backend => {
   it('of a store into itself, also at another port; a copy of its files is another store', async () => {
     const link = await startLink(url)
     try {
-      for (const options of [{}, { live: true }, { dryRun: true }]) await assert.rejects(mirror(url, url, options), { code: 'SAME_DATABASE' })
+      for (const options of [{}, { live: true }, { dryRun: true }]) {
+        await assert.rejects(mirror(url, url, options), { code: 'SAME_DATABASE' })
+      }
       await assert.rejects(mirror(link.url, url), { code: 'SAME_DATABASE' })
       await assert.rejects(mirror(url, link.url), { code: 'SAME_DATABASE' })
     } finally {
@@ -160,7 +171,8 @@ onEachStore('a mirror is refused or limited:', backend => {
     await request(foreign, { method: 'PUT' })
     await put(`${foreign}/blog`, { post: 1 })
     await assert.rejects(mirror(url, foreign), { code: 'NOT_A_STORE' })
-    await assert.rejects(mirror(foreign, target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('blog'))
+    await assert.rejects(mirror(foreign, target),
+      ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('blog'))
     await assert.rejects(mirror(`${url}_not_there`, target), { code: 'SOURCE_NOT_FOUND' })
     await assert.rejects(mirror(`${url}_not_there`, target, { live: true }), { code: 'SOURCE_NOT_FOUND' })
     assert.ok(!await isThere(target))
@@ -170,8 +182,12 @@ onEachStore('a mirror is refused or limited:', backend => {
     const { url: gateway, close } = await startGateway({ db: url, port: 0, logLevel: 'silent', dbAccess: true })
     const at = `${gateway.replace(/\/$/, '')}/db`
     try {
-      for (const dryRun of [false, true]) await assert.rejects(mirror(url, at, { dryRun }), ({ code, message }) => code === 'READ_ONLY' && message.includes('gateway'))
-      await assert.rejects(mirror(gateway.replace(/\/$/, '') + '/tiles', target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('/db'))
+      for (const dryRun of [false, true]) {
+        await assert.rejects(mirror(url, at, { dryRun }),
+          ({ code, message }) => code === 'READ_ONLY' && message.includes('gateway'))
+      }
+      await assert.rejects(mirror(gateway.replace(/\/$/, '') + '/tiles', target),
+        ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('/db'))
       await assert.rejects(mirror(at, url), { code: 'SAME_DATABASE' })
       const { ready } = await mirror(at, target)
       assert.deepEqual([ready.created, ready.access], [true, 'opened'])

@@ -1,9 +1,11 @@
-// What a mirror is to hold, by reading every document of the source for what its fields say: slow, and nothing to get wrong in.
+// What a mirror is to hold, by reading every document of the source for what its fields say: slow, and nothing to get
+// wrong in.
 import { asOf, tileBounds } from '../../core/index.js'
 
 /**
  * @param {any[]} docs of a store, without deleted ones
- * @param {{layers?: string[], bbox?: number[], polygon?: import('../../core/area.js').Area, zooms?: {min: number, max: number}, current?: boolean, since?: string}} wanted
+ * @param {{layers?: string[], bbox?: number[], polygon?: import('../../core/area.js').Area, zooms?: {min: number, max:
+ *   number}, current?: boolean, since?: string}} wanted
  * @returns {Set<string>} ids
  */
 export function belonging (docs, { layers, bbox, polygon, zooms, current, since }) {
@@ -16,7 +18,9 @@ export function belonging (docs, { layers, bbox, polygon, zooms, current, since 
   }
   const selects = doc => {
     if (doc.type === 'store') return true
-    if (!['layer', 'edition', 'style', 'tile'].includes(doc.type) || (layers && !layers.includes(doc.layer))) return false
+    if (!['layer', 'edition', 'style', 'tile'].includes(doc.type) || (layers && !layers.includes(doc.layer))) {
+      return false
+    }
     if (doc.type !== 'tile') return true
     if (zooms && (doc.z < zooms.min || doc.z > zooms.max)) return false
     return touches(doc) && !(current && !doc.current) && !isOld(doc)
@@ -40,4 +44,5 @@ export function tilesOf (docs) {
 }
 
 /** What a tile shows at times, as text: the digest of its bytes. */
-export const shownAt = (versions, times) => times.map(time => asOf(versions, time)?._attachments?.tile.digest ?? 'nothing').join(' ')
+export const shownAt =
+  (versions, times) => times.map(time => asOf(versions, time)?._attachments?.tile.digest ?? 'nothing').join(' ')

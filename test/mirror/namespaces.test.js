@@ -1,4 +1,5 @@
-// Servers in network namespaces of their own: the kernel cuts their lines, slows them and loses packets, and nobody is told.
+// Servers in network namespaces of their own: the kernel cuts their lines, slows them and loses packets, and nobody is
+// told.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
@@ -8,10 +9,12 @@ import { skip } from '../support/tools.js'
 import { differences } from './compare.js'
 import { edition, fill, follow, hasty, replication, T2, write } from './stage.js'
 
-const sh = (...command) => execFileSync(command[0], command.slice(1), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+const sh =
+  (...command) => execFileSync(command[0], command.slice(1), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
 const made = /** @type {Set<Namespace>} */ (new Set())
-process.once('exit', () => { for (const namespace of made) namespace.close() }) // a test that was ended leaves none behind either
+// a test that was ended leaves none behind either
+process.once('exit', () => { for (const namespace of made) namespace.close() })
 process.once('SIGTERM', () => process.exit(143))
 
 /** Why there can be none here; nothing when there can. */
@@ -113,7 +116,8 @@ const year = number => T2.replace('2022', `${number}`)
 
 describe('mirrors between network namespaces', function () {
   this.timeout(120000)
-  const sides = /** @type {Record<string, {namespace: Namespace, server: Awaited<ReturnType<typeof startCouchDb>>}>} */ ({})
+  const sides =
+    /** @type {Record<string, {namespace: Namespace, server: Awaited<ReturnType<typeof startCouchDb>>}>} */ ({})
   let from, to, store
   before(async function () {
     const why = findCouchDb() ? whyNot() : 'no CouchDB: COUCHDB_BIN names one'

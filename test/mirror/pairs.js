@@ -14,7 +14,8 @@ export const T2 = '2023-06-01T00:00:00Z'
 export async function origin (url, { side = 6 } = {}) {
   const store = await Store.create(url, { public: false })
   await store.defineLayer('osm', { format: 'png' })
-  for (const [time, seed] of [[T1, (x, y) => x * side + y], [T2, (x, y) => x < side / 2 && y < side / 2 ? 1000 + x * side + y : undefined]]) {
+  for (const [time, seed] of [[T1, (x, y) => x * side + y],
+    [T2, (x, y) => x < side / 2 && y < side / 2 ? 1000 + x * side + y : undefined]]) {
     await store.putEdition('osm', time, { started: time })
     await store.write(square({ layer: 'osm', time, side, seed }))
     await store.putEdition('osm', time, { finished: time })

@@ -7,12 +7,15 @@ import { initialFill } from '../../loader/maintain/mirror/initial-fill.js'
 import { json, request } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 
-export const selectionOf = ({ bbox, polygon, ...rest }) => new Selection({ ...rest, area: bbox ? parseArea({ bbox }) : polygon })
+export const selectionOf =
+  ({ bbox, polygon, ...rest }) => new Selection({ ...rest, area: bbox ? parseArea({ bbox }) : polygon })
 
 /**
  * @param {string} from @param {string} to a database, made if it is not there
  * @param {Parameters<typeof selectionOf>[0]} wanted
- * @param {{live?: boolean, signal?: AbortSignal, shortcut?: Partial<import('../../loader/maintain/mirror/initial-fill.js').initialFillDefaults>, limits?: any, onRequest?: (request: any) => void}} [options]
+ * @param {{live?: boolean, signal?: AbortSignal, shortcut?:
+ *   Partial<import('../../loader/maintain/mirror/initial-fill.js').initialFillDefaults>, limits?: any, onRequest?:
+ *   (request: any) => void}} [options]
  */
 export async function replicationOf (from, to, wanted, { shortcut, onRequest, ...options } = {}) {
   await request(to, { method: 'PUT' })

@@ -18,7 +18,9 @@ const SIDE = 4
 const within = ([west, south, east, north]) => [west + 0.1, south + 0.1, east - 0.1, north - 0.1]
 const two = within([tileBounds(3, 1, 1)[0], tileBounds(3, 1, 2)[1], tileBounds(3, 2, 1)[2], tileBounds(3, 1, 1)[3]])
 const [west, south, east, north] = two
-const triangle = parseArea({ polygon: { type: 'Polygon', coordinates: [[[west, south], [east, south], [west, north], [west, south]]] } })
+const triangle = parseArea(
+  { polygon: { type: 'Polygon', coordinates: [[[west, south], [east, south], [west, north], [west, south]]] } }
+)
 
 /** @type {Record<string, Parameters<typeof belonging>[1]>} */
 const kinds = {
@@ -45,21 +47,27 @@ class Life {
   }
 
   place () {
-    return { layer: this.pick(['osm', 'day']), z: this.pick([3, 4]), x: Math.floor(this.next() * SIDE), y: Math.floor(this.next() * SIDE) }
+    return {
+      layer: this.pick(['osm', 'day']), z: this.pick([3, 4]), x: Math.floor(this.next() * SIDE),
+      y: Math.floor(this.next() * SIDE)
+    }
   }
 
   async step () {
     const { store } = this
-    const what = this.pick(['load', 'load', 'load', 'backfill', 'gone', 'deleteHead', 'deletePast', 'deletePast', 'extend', 'undelete', 'overwrite', 'describe'])
+    const what = this.pick(['load', 'load', 'load', 'backfill', 'gone',
+      'deleteHead', 'deletePast', 'deletePast', 'extend', 'undelete', 'overwrite', 'describe'])
     const one = async current => this.pick((await documentsOf(this.url)).filter(doc => doc.current === current))
     const remove = doc => doc && store.couch.bulk([{ _id: doc._id, _rev: doc._rev, _deleted: true }])
-    const write = (count, time, gone = false) => store.write(Array.from({ length: count }, () => ({ ...this.place(), time, ...(gone ? { gone } : { bytes: png(Math.floor(this.next() * 50)) }) })))
+    const write = (count, time, gone = false) => store.write(Array.from({ length: count },
+      () => ({ ...this.place(), time, ...(gone ? { gone } : { bytes: png(Math.floor(this.next() * 50)) }) })))
     if (what === 'load') return write(12, this.pick(TIMES.slice(2)))
     if (what === 'backfill') return write(6, this.pick(TIMES.slice(0, 5)))
     if (what === 'gone') return write(2, this.pick(TIMES), true)
     if (what === 'deleteHead') return remove(await one(true))
     if (what === 'deletePast') return remove(await one(false))
-    if (what === 'describe') return this.next() < 0.5 ? store.defineLayer('osm', { name: `${this.next()}` }) : store.putEdition('day', this.pick(TIMES), { title: `${this.next()}` })
+    if (what === 'describe') return this.next() < 0.5 ? store.defineLayer('osm', { name: `${this.next()}` })
+      : store.putEdition('day', this.pick(TIMES), { title: `${this.next()}` })
     const head = await one(true)
     if (!head) return
     const { layer, z, x, y, time } = head
@@ -71,7 +79,11 @@ class Life {
     // as programs do that know nothing of a past
     const later = TIMES.filter(each => each > time)
     const data = png(Math.floor(this.next() * 50)).toString('base64')
-    if (later.length) await store.couch.put({ ...head, time: this.pick(later), _attachments: { tile: { content_type: 'image/png', data } } })
+    if (later.length) {
+      await store.couch.put(
+        { ...head, time: this.pick(later), _attachments: { tile: { content_type: 'image/png', data } } }
+      )
+    }
   }
 }
 
@@ -83,14 +95,20 @@ function wrong (source, mirror, wanted, exactly) {
   const missing = [...expected].filter(id => !held.has(id)).map(id => `${id} is missing`)
   const others = [...held.keys()].filter(id => !expected.has(id)).filter(id => {
     const doc = there.get(id)
-    const wasInForce = wanted.since && doc?.current === false && doc.time < wanted.since && belonging([doc], wanted).has(id)
+    const wasInForce = wanted.since && doc?.current === false &&
+      doc.time < wanted.since && belonging([doc], wanted).has(id)
     return exactly || !wasInForce
   }).map(id => `${id} should not be there`)
-  const revised = [...held.values()].filter(({ _id: id, _rev: rev }) => there.get(id)?._rev !== rev).map(({ _id: id }) => `${id} is another revision`)
-  const times = wanted.current ? ['9999-12-31T23:59:59Z'] : [...TIMES, '2019-07-01T00:00:00Z'].filter(time => !wanted.since || time >= wanted.since)
-  const [sources, mirrors] = [source.filter(doc => belonging([doc], { ...wanted, since: undefined }).has(doc._id)), mirror].map(tilesOf)
-  const shown = [...sources].filter(([tile, versions]) => shownAt(versions, times) !== shownAt(mirrors.get(tile) ?? [], times))
-    .map(([tile, versions]) => `${tile} shows ${shownAt(mirrors.get(tile) ?? [], times)} instead of ${shownAt(versions, times)}`)
+  const revised = [...held.values()].filter(({ _id: id, _rev: rev }) => there.get(id)?._rev !== rev)
+    .map(({ _id: id }) => `${id} is another revision`)
+  const times = wanted.current ? ['9999-12-31T23:59:59Z']
+    : [...TIMES, '2019-07-01T00:00:00Z'].filter(time => !wanted.since || time >= wanted.since)
+  const [sources, mirrors] =
+    [source.filter(doc => belonging([doc], { ...wanted, since: undefined }).has(doc._id)), mirror].map(tilesOf)
+  const shown =
+    [...sources].filter(([tile, versions]) => shownAt(versions, times) !== shownAt(mirrors.get(tile) ?? [], times))
+    .map(([tile, versions]) =>
+      `${tile} shows ${shownAt(mirrors.get(tile) ?? [], times)} instead of ${shownAt(versions, times)}`)
   return [...missing, ...others, ...revised, ...shown]
 }
 
@@ -112,7 +130,8 @@ onEachStore('Mirrors of parts', backend => {
         const source = await documentsOf(from)
         for (const { name, wanted, to, replication } of mirrors) {
           await caughtUp(replication, from)
-          assert.deepEqual(wrong(source, await documentsOf(to), wanted, false), [], `the mirror of ${name} in round ${round} of seed ${SEED}`)
+          assert.deepEqual(wrong(source, await documentsOf(to), wanted, false),
+            [], `the mirror of ${name} in round ${round} of seed ${SEED}`)
         }
       }
     } finally {
@@ -120,7 +139,8 @@ onEachStore('Mirrors of parts', backend => {
       for (const { running } of mirrors) assert.equal((await running).code, 'ABORTED')
     }
     const source = await documentsOf(from)
-    assert.ok(source.length > 50 && source.some(({ current }) => current === false), `${source.length} documents at the end`)
+    assert.ok(source.length > 50 && source.some(({ current }) => current === false),
+      `${source.length} documents at the end`)
     for (const [name, wanted] of Object.entries(kinds)) {
       const to = await backend.database()
       const status = await (await replicationOf(from, to, wanted)).run()

@@ -57,7 +57,9 @@ onEachStore('a mirror through a gateway with private layers', backend => {
         assert.deepEqual(await differences(own.url, target, { selects, revpos: false }), [])
         const { rows } = await json(`${target}/_all_docs`)
         const kinds = new Set(rows.map(({ id }) => parseDocumentId(id)?.kind))
-        for (const kind of LAYER_KINDS) assert.equal(kinds.has(kind), kind !== 'limits', `${kind}: limits belong to one store`)
+        for (const kind of LAYER_KINDS) {
+          assert.equal(kinds.has(kind), kind !== 'limits', `${kind}: limits belong to one store`)
+        }
         const time = `202${4 + hidden.length}-01-01T00:00:00Z`
         for (const layer of ['open', 'secret']) await load(own.store, memorySource({ '3/1/1': 7 }), { layer, time })
         await mirror(source.href, target)
@@ -70,7 +72,9 @@ onEachStore('a mirror through a gateway with private layers', backend => {
 
   it('gives no range of a kind of documents away that has private layers in it', async () => {
     for (const kind of LAYER_KINDS.slice(1)) {
-      for (const range of [[`${kind}:`, `${kind};`], [`${kind}:secret`, `${kind}:secret~`], [`${kind}:3:`, `${kind}:3;`]]) {
+      for (
+        const range of [[`${kind}:`, `${kind};`], [`${kind}:secret`, `${kind}:secret~`], [`${kind}:3:`, `${kind}:3;`]]
+      ) {
         const [start, end] = range.map(one => encodeURIComponent(JSON.stringify(one)))
         const answer = await ask(gateway.url, `/db/_all_docs?include_docs=true&startkey=${start}&endkey=${end}`)
         assert.ok([401, 403].includes(answer.status), `${range}: ${answer.status} ${answer.text}`)

@@ -1,4 +1,5 @@
-// A tile that was deleted and loaded again says that its image is from the first revision. Who believes that keeps the old one.
+// A tile that was deleted and loaded again says that its image is from the first revision. Who believes that keeps the
+// old one.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
@@ -6,7 +7,8 @@ import { square } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { documentsOf, replicationOf } from './part.js'
 
-const edition = seed => square({ layer: 'osm', time: '2024-01-01T00:00:00Z', side: 6, seed: (x, y) => seed + 6 * x + y })
+const edition =
+  seed => square({ layer: 'osm', time: '2024-01-01T00:00:00Z', side: 6, seed: (x, y) => seed + 6 * x + y })
 
 onEachStore('A mirror of tiles that were deleted and loaded again', backend => {
   let from, to, store
@@ -41,11 +43,14 @@ onEachStore('A mirror of tiles that were deleted and loaded again', backend => {
   })
 
   it('copies changed fields without the image that it has', async () => {
-    await store.extend(edition(0).map(({ layer, z, x, y }) => ({ id: [layer, z, x, y].join(':'), expires: '2099-01-01T00:00:00Z' })))
+    await store.extend(
+      edition(0).map(({ layer, z, x, y }) => ({ id: [layer, z, x, y].join(':'), expires: '2099-01-01T00:00:00Z' }))
+    )
     const { docs, bytes } = await mirror()
     assert.equal(docs, 36)
     const found = await differences(from, to)
-    assert.deepEqual(found.filter(difference => !difference.includes('revpos')), []) // the embedded store counts anew when bytes come
+    // the embedded store counts anew when bytes come
+    assert.deepEqual(found.filter(difference => !difference.includes('revpos')), [])
     if (backend.name === 'CouchDB') assert.ok(bytes < 36 * 1000, `${bytes} bytes`)
   })
 })

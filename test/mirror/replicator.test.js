@@ -1,5 +1,5 @@
-// The documents for CouchDB's own replicator in docs/mirrors.md: their selectors are compared with the selections of `tilecouch mirror`, id
-// by id, and CouchDB runs them.
+// The documents for CouchDB's own replicator in docs/mirrors.md: their selectors are compared with the selections of
+// `tilecouch mirror`, id by id, and CouchDB runs them.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { until } from '../../bench/wait.js'
@@ -16,14 +16,19 @@ const [document, ofLayers] = [...page.matchAll(/```json\n(\{ "_id"[^]*?)```/g)].
 const IDS = [
   'tilecouch', 'tilecouch2', 'layer:osm', 'layer:osm2', 'layer:sat', 'edition:osm@2023-06-01T00:00:00Z',
   'edition:osm2@2023-06-01T00:00:00Z', 'style:osm@2023-06-01T00:00:00Z', 'style:sat@2023-06-01T00:00:00Z',
-  'manifest:osm@2023-06-01T00:00:00Z:20240301T000000000-abcd', 'manifest:osm@2023-06-01T00:00:00Z:20240301T000000000-abcd:1',
-  'removed:osm:20240301T000000000-abcd', 'block:osm:0:0:0:abcdefghijkl', 'block:osm2:0:0:0:abcdefghijkl', 'limits:osm', 'limits:sat',
-  'work:20240301T000000000-abcd', 'activity:20240301T000000000-abcd', 'token:abcdefghijkl', '_design/tiles', '_design/osm:1:0:0',
+  'manifest:osm@2023-06-01T00:00:00Z:20240301T000000000-abcd',
+  'manifest:osm@2023-06-01T00:00:00Z:20240301T000000000-abcd:1',
+  'removed:osm:20240301T000000000-abcd', 'block:osm:0:0:0:abcdefghijkl',
+  'block:osm2:0:0:0:abcdefghijkl', 'limits:osm', 'limits:sat',
+  'work:20240301T000000000-abcd', 'activity:20240301T000000000-abcd',
+  'token:abcdefghijkl', '_design/tiles', '_design/osm:1:0:0',
   'osm:0:0:0', 'osm:14:9000:123', 'osm:1:0:0@2023-06-01T00:00:00Z', 'osm2:1:0:0', 'sat:1:0:0', 'xosm:1:0:0'
 ]
 
 describe('the selectors for the replicator of CouchDB', () => {
-  for (const [name, selector, wanted] of [['of everything', document.selector, {}], ['of some layers', ofLayers, { layers: ['osm', 'sat'] }]]) {
+  for (const [name, selector, wanted] of [
+    ['of everything', document.selector, {}], ['of some layers', ofLayers, { layers: ['osm', 'sat'] }]
+  ]) {
     it(`${name} take what a mirror takes`, () => {
       const selection = new Selection(wanted)
       const takes = compileSelector(selector)
@@ -44,14 +49,18 @@ onEachStore('the replicator of CouchDB', backend => {
     await put(`${server}/_node/_local/_config/replicator/startup_jitter`, '1')
     const withAuth = url => {
       const { origin: host, pathname, username, password } = new URL(url)
-      return { url: `${host}${pathname}`, auth: { basic: { username: decodeURIComponent(username), password: decodeURIComponent(password) } } }
+      return { url: `${host}${pathname}`, auth: {
+        basic: { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+      } }
     }
     const replicate = async (id, selector) => {
       const { _id, ...doc } = document
-      await put(`${server}/_replicator/${id}`, { ...doc, selector, continuous: false, source: withAuth(from), target: withAuth(to) })
+      await put(`${server}/_replicator/${id}`,
+        { ...doc, selector, continuous: false, source: withAuth(from), target: withAuth(to) })
       const state = async () => (await json(`${server}/_scheduler/docs/_replicator/${id}`).catch(() => ({}))).state
       await until(async () => await state() === 'completed', { timeout: 40000, what: 'the replication' })
-      await request(`${server}/_replicator/${id}?rev=${(await json(`${server}/_replicator/${id}`))._rev}`, { method: 'DELETE' })
+      await request(`${server}/_replicator/${id}?rev=${(await json(`${server}/_replicator/${id}`))._rev}`,
+        { method: 'DELETE' })
       await until(async () => !await state(), { timeout: 20000, what: 'the server to let go of it' })
     }
     try {

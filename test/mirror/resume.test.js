@@ -29,7 +29,9 @@ onEachStore('a mirror that is run again', backend => {
     for (let stopped = true; stopped;) {
       const stop = new AbortController()
       const at = docs + 60
-      const status = await replication(from, to, { limits: small, signal: stop.signal, onProgress: now => { if (docs + now.docs >= at) stop.abort() } }).run().catch(error => {
+      const status = await replication(
+        from, to, { limits: small, signal: stop.signal, onProgress: now => { if (docs + now.docs >= at) stop.abort() } }
+      ).run().catch(error => {
         assert.equal(error.code, 'ABORTED')
         return error.status
       })
@@ -110,7 +112,8 @@ describe('a mirror of a store that was restored from a backup', function () {
         await replication(...sides()).run()
         const found = await differences(...sides())
         // what the source has lost stays at the target
-        assert.deepEqual(found.filter(text => !/^osm:11:.* should not be there$/.test(text) && !/^edition:/.test(text)), [])
+        assert.deepEqual(found.filter(text => !/^osm:11:.* should not be there$/.test(text) && !/^edition:/.test(text)),
+          [])
         if (restored === 'target') assert.deepEqual(found, [])
       } finally {
         await server.close()

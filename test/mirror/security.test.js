@@ -47,7 +47,8 @@ onEachStore('a store that not everybody may read', backend => {
     let closing
     const onProgress = () => { closing ??= store.secure(MEMBERS) }
     const stop = new AbortController()
-    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, onCopied: () => stop.abort() }), { code: 'ABORTED' })
+    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, onCopied: () => stop.abort() }),
+      { code: 'ABORTED' })
     await closing
     assert.equal((await mirror(url, target)).ready.access, 'closed')
   })
@@ -64,7 +65,9 @@ onEachStore('names and passwords of a mirror', backend => {
     store = await origin(url, { side: 2 })
   })
   afterEach(async () => {
-    for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) delete process.env[name]
+    for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) {
+      delete process.env[name]
+    }
   })
   after(() => users?.close())
 
@@ -74,7 +77,8 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.equal((await mirror(as(url), target)).changes, 0)
   })
 
-  it('of a member open a closed store, from the URL or from TILECOUCH_FROM_USER, and never those of the other side', async () => {
+  it('of a member open a closed store, from the URL or from TILECOUCH_FROM_USER, and ' +
+    'never those of the other side', async () => {
     await store.secure(MEMBERS)
     await assert.rejects(mirror(as(url), target), { code: 'FORBIDDEN' })
     const { username, password } = new URL(target)
@@ -108,7 +112,8 @@ onEachStore('names and passwords of a mirror', backend => {
     const before = await notesOf(url)
     for (const who of [users.as(target, 'reader'), as(target)]) {
       for (const options of [{}, { live: true }, { dryRun: true }]) {
-        await assert.rejects(mirror(url, who, options), ({ code, message }) => code === 'FORBIDDEN' && /may read there, but not write/.test(message))
+        await assert.rejects(mirror(url, who, options),
+          ({ code, message }) => code === 'FORBIDDEN' && /may read there, but not write/.test(message))
       }
     }
     assert.equal(await notesOf(url), before, 'the source was not even asked')
@@ -116,7 +121,9 @@ onEachStore('names and passwords of a mirror', backend => {
 
   it('that are wrong are reported for the right side, and never shown', async () => {
     await mirror(users.as(url, 'writer'), target)
-    for (const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]) {
+    for (
+      const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]
+    ) {
       const error = await mirror(from, to).catch(found => found)
       assert.equal(error.code, 'UNAUTHORIZED')
       assert.ok(error.message.includes(new URL(where).pathname))
@@ -127,7 +134,8 @@ onEachStore('names and passwords of a mirror', backend => {
     }
     const { code, out, err } = await runCommand(['mirror', users.as(url, 'writer'), target, '--json', '--current'])
     assert.equal(code, 0)
-    for (const text of [out, err, await notesOf(url), await notesOf(target), JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
+    for (const text of [out, err, await notesOf(url), await notesOf(target),
+      JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
       assert.doesNotMatch(text, /s3cret|:test@|admin:/)
     }
   })
@@ -137,16 +145,20 @@ describe('the password of a mirror', () => {
   const fake = useServer()
 
   it('goes to no other side than its own', async () => {
-    Object.assign(process.env, { COUCHDB_USER: 'home', COUCHDB_PASSWORD: 'h0me', TILECOUCH_FROM_USER: 'a%b', TILECOUCH_FROM_PASSWORD: 'p:@/%' })
+    Object.assign(process.env,
+      { COUCHDB_USER: 'home', COUCHDB_PASSWORD: 'h0me', TILECOUCH_FROM_USER: 'a%b', TILECOUCH_FROM_PASSWORD: 'p:@/%' })
     try {
       fake.answers = [[404, { error: 'not_found', reason: 'Database does not exist.' }]]
       const there = fake.url.replace('admin:s3cret@', '')
       await assert.rejects(mirror(`${there}_from`, `${there}_to`), { code: 'SOURCE_NOT_FOUND' })
-      const sent = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path)).map(({ authorization = '' }) => atob(authorization.replace('Basic ', ''))))
+      const sent = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path))
+        .map(({ authorization = '' }) => atob(authorization.replace('Basic ', ''))))
       assert.deepEqual([...sent('/tiles_from')], ['a%b:p:@/%'])
       assert.deepEqual([...sent('/tiles_to')], ['home:h0me'])
     } finally {
-      for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) delete process.env[name]
+      for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) {
+        delete process.env[name]
+      }
     }
   })
 })

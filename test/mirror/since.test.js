@@ -53,7 +53,9 @@ onEachStore('A mirror with the later part of the past', backend => {
   async function agrees () {
     const times = [SINCE, '2021-12-01T00:00:00Z', at(2022), at(2023), at(2024), at(2099)]
     const [source, mirror] = (await Promise.all([from, to].map(documentsOf))).map(tilesOf)
-    for (const [tile, versions] of source) assert.equal(shownAt(mirror.get(tile) ?? [], times), shownAt(versions, times), tile)
+    for (const [tile, versions] of source) {
+      assert.equal(shownAt(mirror.get(tile) ?? [], times), shownAt(versions, times), tile)
+    }
   }
 
   it('holds what was visible then and what came later', async () => {
@@ -115,7 +117,8 @@ onEachStore('A mirror with the later part of the past', backend => {
     assert.deepEqual(await held(), [HEAD])
     await remove(HEAD)
     await load(version(2024))
-    assert.deepEqual((await documentsOf(from)).map(({ _id: id }) => id).filter(id => id.startsWith(HEAD)), [HEAD, past(2019)])
+    assert.deepEqual((await documentsOf(from)).map(({ _id: id }) => id).filter(id => id.startsWith(HEAD)),
+      [HEAD, past(2019)])
     await (await replicationOf(from, to, { since: SINCE })).run()
     assert.deepEqual(await held(), [HEAD, past(2019)])
     await agrees()
@@ -165,7 +168,8 @@ onEachStore('A mirror with the later part of the past', backend => {
     } finally {
       await close()
     }
-    assert.deepEqual((await documentsOf(to)).map(({ _id: id }) => id), [...belonging(await documentsOf(from), { since: SINCE })])
+    assert.deepEqual((await documentsOf(to)).map(({ _id: id }) => id),
+      [...belonging(await documentsOf(from), { since: SINCE })])
     await agrees()
   })
 })

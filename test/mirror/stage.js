@@ -11,7 +11,8 @@ export const T2 = '2022-01-01T00:00:00Z'
 
 /** Tiles of one time, each of its own bytes. */
 export const edition = ({ count, time = T1, size = 3000, seed = 1, layer = 'osm', z = 10 }) =>
-  Array.from({ length: count }, (_, at) => ({ layer, z, x: Math.floor(at / 64), y: at % 64, time, bytes: noiseTile(seed * 1e6 + at, size) }))
+  Array.from({ length: count },
+    (_, at) => ({ layer, z, x: Math.floor(at / 64), y: at % 64, time, bytes: noiseTile(seed * 1e6 + at, size) }))
 
 /** @param {any[]} tiles all of one layer and time */
 export async function write (store, tiles) {
@@ -34,12 +35,14 @@ export async function fill (url, { count, size }) {
   await write(store, edition({ count: count >> 2, size, time: T2, seed: 2 }))
   const { rows } = await json(`${url}/_all_docs?startkey="osm:10:0:0@"&limit=5`)
   const docs = rows.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
-  await json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+  await json(`${url}/_bulk_docs`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
   return store
 }
 
 /** Small pages and batches, so that there is a middle; and no long waits. */
-export const limits = { page: 100, batchBytes: 64 * 1024, checkpoint: 200, poll: 500, firstDelay: 20, longestDelay: 200 }
+export const limits =
+  { page: 100, batchBytes: 64 * 1024, checkpoint: 200, poll: 500, firstDelay: 20, longestDelay: 200 }
 
 export const hasty = { retries: 2, firstDelay: 10, longestDelay: 50 }
 
@@ -60,17 +63,21 @@ class HastyCouch extends Couch {
 
 /**
  * @param {string} from @param {string} to
- * @param {Partial<ConstructorParameters<typeof Replication>[0]> & {couch?: ConstructorParameters<typeof Couch>[1] & {haste?: number}}} [options]
+ * @param {Partial<ConstructorParameters<typeof Replication>[0]> & {couch?: ConstructorParameters<typeof Couch>[1] &
+ *   {haste?: number}}} [options]
  */
 export const replication = (from, to, { couch = hasty, ...options } = {}) =>
-  new Replication({ source: peerOf(new HastyCouch(from, couch)), target: peerOf(new HastyCouch(to, couch)), limits, ...options })
+  new Replication(
+    { source: peerOf(new HastyCouch(from, couch)), target: peerOf(new HastyCouch(to, couch)), limits, ...options }
+  )
 
 /** A live replication that a test may look at, and that has to be stopped. @param {string} from @param {string} to */
 export function follow (from, to, options = {}) {
   const stop = new AbortController()
   const states = /** @type {{state: string, at: number, error?: string}[]} */ ([])
   const running = replication(from, to, {
-    live: true, signal: stop.signal, onState: ({ state, error }) => states.push({ state, error, at: performance.now() }), ...options
+    live: true, signal: stop.signal,
+    onState: ({ state, error }) => states.push({ state, error, at: performance.now() }), ...options
   })
   let failure
   const ended = running.run().catch(error => { if (error.code !== 'ABORTED') failure = error })

@@ -25,10 +25,13 @@ onEachStore('areas of a device', backend => {
     const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
 
     it('are named, known after a restart, and have the zooms of the layer unless they are said', async () => {
-      const area = await offline.areas.add({ name: ' Half ', layer: 'osm', bbox: HALF.bbox.join(), history: { since: '2024' } })
+      const area =
+        await offline.areas.add({ name: ' Half ', layer: 'osm', bbox: HALF.bbox.join(), history: { since: '2024' } })
       assert.match(area.id, /^[0-9a-f]{8}$/)
-      assert.deepEqual(area.spec, { layer: 'osm', bbox: HALF.bbox, zooms: { min: 6, max: 6 }, history: { since: '2024-01-01T00:00:00Z' } })
-      assert.deepEqual([area.name, area.state, area.hasHistory, area.isComplete], ['Half', 'new', '2024-01-01T00:00:00Z', false])
+      assert.deepEqual(area.spec,
+        { layer: 'osm', bbox: HALF.bbox, zooms: { min: 6, max: 6 }, history: { since: '2024-01-01T00:00:00Z' } })
+      assert.deepEqual([area.name, area.state, area.hasHistory, area.isComplete],
+        ['Half', 'new', '2024-01-01T00:00:00Z', false])
       assert.deepEqual([area.holds(6, 5, 9), area.holds(6, 6, 9), area.holds(5, 0, 0)], [true, false, false])
       await offline.close()
       const again = await shelf.open()
@@ -39,8 +42,10 @@ onEachStore('areas of a device', backend => {
     it('are refused by code, and then nothing is kept', async () => {
       await offline.areas.add(HALF)
       for (const [wrong, code] of [
-        [{ name: 'Half' }, 'AREA_EXISTS'], [{ name: '  ' }, 'BAD_OPTION'], [{ layer: 'Osm' }, 'BAD_LAYER'], [{ layer: 'nothing' }, 'LAYER_NOT_FOUND'],
-        [{ bbox: [1, 2, 3] }, 'BAD_BBOX'], [{ bbox: undefined }, 'BAD_AREA'], [{ bounds: [[0, 0], [1, 1]] }, 'BAD_AREA'], [{ zooms: '9-3' }, 'BAD_ZOOM'],
+        [{ name: 'Half' }, 'AREA_EXISTS'], [{ name: '  ' }, 'BAD_OPTION'],
+        [{ layer: 'Osm' }, 'BAD_LAYER'], [{ layer: 'nothing' }, 'LAYER_NOT_FOUND'],
+        [{ bbox: [1, 2, 3] }, 'BAD_BBOX'], [{ bbox: undefined }, 'BAD_AREA'],
+        [{ bounds: [[0, 0], [1, 1]] }, 'BAD_AREA'], [{ zooms: '9-3' }, 'BAD_ZOOM'],
         [{ history: 'all' }, 'BAD_OPTION'], [{ history: { since: 'then' } }, 'BAD_TIME']
       ]) assert.equal(await outcome(offline.areas.add({ ...HALF, name: 'New', ...wrong })), code, JSON.stringify(wrong))
       assert.equal(offline.areas.list().length, 1)
@@ -55,7 +60,8 @@ onEachStore('areas of a device', backend => {
       assert.deepEqual([status.state, status.failed, status.live], ['complete', 0, false])
       assert.deepEqual([status.tiles, status.versions], [60, 120])
       const { tiles, versions, bytes } = estimate
-      assert.deepEqual({ tiles: status.tiles, versions: status.versions, bytes: status.bytes }, { tiles, versions, bytes })
+      assert.deepEqual({ tiles: status.tiles, versions: status.versions, bytes: status.bytes },
+        { tiles, versions, bytes })
       assert.ok(Date.now() - Date.parse(status.updated) < 20000)
       assert.equal(events.filter(type => type === 'areas').length, 2, 'downloading, complete')
       assert.ok(events.some(([type, count]) => type === 'progress' && count === 60) && events.includes('tiles'))
@@ -99,7 +105,8 @@ onEachStore('areas of a device', backend => {
       offline = await shelf.open()
       assert.equal(offline.areas.get('Half').state, 'paused')
       shelf.front.forget()
-      assert.deepEqual((({ state: end, tiles: all }) => [end, all])(await offline.areas.get('Half').download()), ['complete', 60])
+      assert.deepEqual((({ state: end, tiles: all }) => [end, all])(await offline.areas.get('Half').download()),
+        ['complete', 60])
       const asked = shelf.asked()
       assert.ok(asked.length <= 60 - tiles, `${asked.length} asked for after ${tiles}`)
     })
@@ -130,7 +137,9 @@ onEachStore('areas of a device', backend => {
       assert.deepEqual(await Promise.all(calls), ['ABORTED', 'ABORTED'])
       held.open()
       assert.deepEqual([offline.areas.list(), existsSync(folder), area.state], [[], false, 'removing'])
-      for (const verb of ['download', 'refresh', 'estimate', 'pause', 'live', 'rename']) assert.equal(await outcome(area[verb]('x')), 'AREA_NOT_FOUND', verb)
+      for (const verb of ['download', 'refresh', 'estimate', 'pause', 'live', 'rename']) {
+        assert.equal(await outcome(area[verb]('x')), 'AREA_NOT_FOUND', verb)
+      }
       assert.equal(await area.remove(), undefined)
       await offline.areas.add(HALF) // the name is free again
     })
@@ -139,7 +148,8 @@ onEachStore('areas of a device', backend => {
       const area = await offline.areas.add(HALF)
       const held = hold()
       const counting = gate()
-      shelf.front.rule(({ kind }) => kind === 'layer' && offline.areas.list().length && area.state === 'downloading' ? counting.opened : undefined)
+      shelf.front.rule(({ kind }) => kind === 'layer' && offline.areas.list().length && area.state === 'downloading'
+        ? counting.opened : undefined)
       const calls = [area.download(), area.refresh()].map(outcome)
       await until(() => area.state === 'downloading')
       await until(() => shelf.front.requests('layer').length > 1)

@@ -31,15 +31,18 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
   it('takes nothing of the store for missing, and what is missing for that', async () => {
     faulty.fault = wrongOnce()
     const ids = ['osm:5:0:0', 'osm:5:1:1', 'osm:5:2:2', 'osm:5:9:9', 'layer:osm']
-    assert.deepEqual((await http.docs(ids)).map(({ doc, deleted }) => [doc?._id, deleted]), ids.map(id => [id === 'osm:5:9:9' ? undefined : id, false]))
-    assert.deepEqual((await http.docs(['osm:5:8:8'])).map(({ doc, deleted }) => [doc, deleted]), [[undefined, false]], 'of a single one, too')
+    assert.deepEqual((await http.docs(ids)).map(({ doc, deleted }) => [doc?._id, deleted]),
+      ids.map(id => [id === 'osm:5:9:9' ? undefined : id, false]))
+    assert.deepEqual((await http.docs(['osm:5:8:8'])).map(({ doc, deleted }) => [doc, deleted]),
+      [[undefined, false]], 'of a single one, too')
     const ranges = await http.queries('_all_docs', ids.map(id => ({ startkey: id, endkey: id })))
     assert.deepEqual(ranges.map(rows => rows.length), [1, 1, 1, 0, 1])
     assert.ok(faulty.faults >= ids.length)
   })
 
   it('lists every document of a layer that is no tile', async () => {
-    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments()).documents.map(({ id }) => id)
+    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments())
+      .documents.map(({ id }) => id)
     const expected = await names()
     assert.deepEqual(expected, ['tilecouch', 'layer:osm', `edition:osm@${T}`])
     faulty.fault = wrongOnce()

@@ -36,7 +36,8 @@ onField('a download', ['plain', 'small'], stage => {
     const held = hold(15)
     await field(page, 'begin', 'Plain', 'download')
     await until(held.isHolding, { timeout: 30000 })
-    await until(async () => (await field(page, 'status', 'Plain')).versions >= 500, { timeout: 30000, what: 'what has come to be written' })
+    await until(async () => (await field(page, 'status', 'Plain')).versions >= 500,
+      { timeout: 30000, what: 'what has come to be written' })
     await field(page, 'abort', 'Plain')
     assert.equal((await field(page, 'ended', 'Plain')).code, 'ABORTED')
     const asked = stage.front.requests().length
@@ -100,7 +101,8 @@ onField('a download', ['plain', 'small'], stage => {
     device.allow(/status of 50/)
     const page = await device.open({ limits })
     await field(page, 'add', SMALL)
-    const bad = [{ cut: 3000 }, ...(isLong ? [{ hang: 3000 }] : []), { change: piece => flip(piece) }, { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
+    const bad = [{ cut: 3000 }, ...(isLong ? [{ hang: 3000 }] : []), { change: piece => flip(piece) },
+      { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
     let turn = 0
     const spoilt = []
     stage.front.rule(entry => {
@@ -134,7 +136,8 @@ onField('a download', ['plain', 'small'], stage => {
     held.open()
     const { result, ...error } = await field(waiting, 'ended', 'Plain')
     assert.equal(result?.state, 'complete', error.message)
-    assert.ok(stage.asked().length <= 1365 + 600, `${stage.asked().length} asked for: once each, but what was on its way, and what each tab weighed`)
+    assert.ok(stage.asked().length <= 1365 + 600,
+      `${stage.asked().length} asked for: once each, but what was on its way, and what each tab weighed`)
     await stage.isWhole(waiting, PLAIN)
   })
 

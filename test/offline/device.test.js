@@ -18,7 +18,9 @@ const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
 const tile = async (step, [z, x, y], { current = true, gone = false, fields = {} } = {}) => ({
   _id: current ? tileId('a', z, x, y) : versionId('a', z, x, y, T(step)),
   type: 'tile', layer: 'a', z, x, y, current, time: T(step), ...(gone && { gone }), ...fields,
-  ...(!gone && { _attachments: { tile: { content_type: 'image/png', data: Buffer.from(await picture(step, z, x, y)) } } })
+  ...(
+    !gone && { _attachments: { tile: { content_type: 'image/png', data: Buffer.from(await picture(step, z, x, y)) } } }
+  )
 })
 
 describe('what is on a device', () => {
@@ -36,26 +38,35 @@ describe('what is on a device', () => {
     }
     return Object.assign(new Device({ ready: Promise.resolve(), databases: () => databases }), { parts: databases })
   }
-  const told = ([list]) => list.map(({ time, current, gone }) => `${time.slice(8, 10)}${current ? ' head' : ''}${gone ? ' gone' : ''}`)
+  const told = ([list]) =>
+    list.map(({ time, current, gone }) => `${time.slice(8, 10)}${current ? ' head' : ''}${gone ? ' gone' : ''}`)
 
   it('is told in rows as numbers, though their ids stand in the order of text', async () => {
     const rows = [1, 8, 9, 10, 11, 80, 90, 91, 99, 100, 101, 102, 127]
-    const there = await device({ docs: await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })])) })
+    const there = await device(
+      { docs: await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })])) }
+    )
     for (const [y0, y1] of [[0, 127], [9, 10], [8, 100], [9, 9], [100, 102], [2, 7], [1, 1], [99, 127], [12, 79]]) {
       const [list] = await there.versions('a', [{ z: 7, x: 3, y0, y1 }])
-      assert.deepEqual(list.map(({ y, time }) => [y, time]), rows.filter(y => y >= y0 && y <= y1).flatMap(y => [[y, T(1)], [y, T(2)]]), `${y0} to ${y1}`)
+      assert.deepEqual(list.map(({ y, time }) => [y, time]),
+        rows.filter(y => y >= y0 && y <= y1).flatMap(y => [[y, T(1)], [y, T(2)]]), `${y0} to ${y1}`)
     }
     assert.deepEqual(await there.versions('b', [COLUMN]), [[]])
     assert.deepEqual(await there.versions('a', []), [])
   })
 
-  it('is one store, though areas are of different ages: a head that has gone to the past elsewhere is told once', async () => {
+  it('is one store, though areas are of different ages: a head that has gone to the ' +
+    'past elsewhere is told once', async () => {
     const old = { docs: [await tile(1, PLACE)], hasHistory: false }
-    const fresh = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false }), await tile(2, PLACE, { current: false, gone: true })] }
-    for (const parts of [[old, fresh], [fresh, old]]) assert.deepEqual(told(await (await device(...parts)).versions('a', [COLUMN])), ['01', '02 gone', '03 head'])
+    const fresh = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false }),
+      await tile(2, PLACE, { current: false, gone: true })] }
+    for (const parts of [[old, fresh], [fresh, old]]) {
+      assert.deepEqual(told(await (await device(...parts)).versions('a', [COLUMN])), ['01', '02 gone', '03 head'])
+    }
   })
 
-  it('is not what one area had, where the time was taken out and filled again since: a version is its time and its bytes', async () => {
+  it('is not what one area had, where the time was taken out and filled again since: a version is its time and its ' +
+    'bytes', async () => {
     const other = { ...await tile(1, PLACE), _attachments: (await tile(7, PLACE))._attachments }
     const fresh = { docs: [other] }
     const old = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false })] }
@@ -83,42 +94,53 @@ describe('what is on a device', () => {
     assert.equal(await there.tile({ ...version, time: T(7) }), undefined, 'no other image for it')
     // an area that was not refreshed has as its head what the network calls the past
     const behind = await device({ docs: [await tile(1, PLACE)] })
-    assert.deepEqual(await bytesOf(await behind.tile({ ...version, current: false, rev: '1-other' })), Buffer.from(await picture(1, ...PLACE)))
+    assert.deepEqual(await bytesOf(await behind.tile({ ...version, current: false, rev: '1-other' })),
+      Buffer.from(await picture(1, ...PLACE)))
     assert.deepEqual(await behind.holds('a', [version, { ...version, rev: '1-other' }]), [true, false])
   })
 
   it('has no image where a tile is gone, and none of what is no tile', async () => {
-    const there = await device({ docs: [await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' }, { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }] })
+    const there = await device(
+      { docs: [await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' },
+        { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }] }
+    )
     const [list] = await there.versions('a', [{ z: 7, x: 3, y0: 9, y1: 12 }])
-    assert.deepEqual(list.map(({ y, time, gone }) => [y, time, gone]), [[9, T(1), false], [9, T(2), true], [11, T(1), true]])
-    assert.deepEqual([await there.head('a', ...PLACE), await there.has('a', ...PLACE), await there.tile(list[1])], [undefined, false, undefined])
+    assert.deepEqual(list.map(({ y, time, gone }) => [y, time, gone]),
+      [[9, T(1), false], [9, T(2), true], [11, T(1), true]])
+    assert.deepEqual([await there.head('a', ...PLACE), await there.has('a', ...PLACE), await there.tile(list[1])],
+      [undefined, false, undefined])
   })
 
   it('answers, with less, when a database is closed or removed, also in the middle', async () => {
-    const there = await device({ docs: [await tile(1, PLACE)] }, { docs: [await tile(2, PLACE), { _id: layerId('a'), type: 'layer', layer: 'a' }] })
+    const there = await device({ docs: [await tile(1, PLACE)] },
+      { docs: [await tile(2, PLACE), { _id: layerId('a'), type: 'layer', layer: 'a' }] })
     const [[older, newer]] = await there.versions('a', [COLUMN])
     assert.equal(newer.time, T(2))
-    const asked = Promise.all([there.versions('a', [COLUMN]), there.tile(newer), there.head('a', ...PLACE), there.extent('a'), there.stats('a'), there.layers()])
+    const asked = Promise.all([there.versions('a', [COLUMN]), there.tile(newer),
+      there.head('a', ...PLACE), there.extent('a'), there.stats('a'), there.layers()])
     await there.parts[1].db.destroy()
     await asked
     assert.deepEqual((await there.versions('a', [COLUMN]))[0].map(({ time }) => time), [T(1)])
     assert.equal(await there.tile(newer), undefined)
     assert.ok(await there.tile(older))
     await there.parts[0].db.close()
-    assert.deepEqual([await there.versions('a', [COLUMN]), await there.head('a', ...PLACE), await there.extent('a'), await there.layer('a'), await there.layers()], [[[]], undefined, null, undefined, []])
+    assert.deepEqual([await there.versions('a', [COLUMN]), await there.head('a', ...PLACE),
+      await there.extent('a'), await there.layer('a'), await there.layers()], [[[]], undefined, null, undefined, []])
     assert.equal((await there.stats('a')).versions, 0)
   })
 
   it('is nothing when the device cannot be opened', async () => {
     const broken = new Device({ ready: Promise.reject(new Error('no storage')), databases: () => [] })
-    assert.deepEqual([await broken.versions('a', [COLUMN]), await broken.layer('a'), await broken.extent('a')], [[[]], undefined, null])
+    assert.deepEqual([await broken.versions('a', [COLUMN]), await broken.layer('a'), await broken.extent('a')],
+      [[[]], undefined, null])
   })
 
   it('tells its layers, and of two documents of one the newer', async () => {
     const doc = { _id: layerId('a'), type: 'layer', layer: 'a', name: 'old' }
     const there = await device({ docs: [doc] }, { docs: [doc, { _id: layerId('b'), type: 'layer', layer: 'b' }] })
     await there.parts[1].db.put({ ...doc, name: 'new', _rev: (await there.parts[1].db.get(doc._id))._rev })
-    assert.deepEqual([(await there.layer('a')).name, (await there.layers()).map(({ layer, name }) => [layer, name])], ['new', [['a', 'new'], ['b', undefined]]])
+    assert.deepEqual([(await there.layer('a')).name, (await there.layers()).map(({ layer, name }) => [layer, name])],
+      ['new', [['a', 'new'], ['b', undefined]]])
   })
 })
 
@@ -136,7 +158,10 @@ onEachStore('an area that was taken along', backend => {
     await store.write(await history('deep', { 1: tiles, 2: tiles.filter(([, , y]) => y % 3), 4: [[5, 3, 9, true]] }))
     await publish(store)
   })
-  beforeEach(() => { offline = new OfflineStore({ remote: as(url), name: `${folder.dir}/device`, PouchDB, fetchOptions: credentials(url) }) })
+  beforeEach(
+    () => { offline =
+      new OfflineStore({ remote: as(url), name: `${folder.dir}/device`, PouchDB, fetchOptions: credentials(url) }) }
+  )
   afterEach(() => offline.close())
 
   it('is told as the store tells it: versions, images, times and figures', async () => {
@@ -148,17 +173,22 @@ onEachStore('an area that was taken along', backend => {
     assert.deepEqual(here, there)
     for (const version of there.flat().filter(({ gone }) => !gone)) {
       const blob = await offline.device.tile(version)
-      assert.deepEqual([blob?.type, blob && await bytesOf(blob)], ['image/png', await bytesOf(await couch.tile(version))], JSON.stringify(version))
+      assert.deepEqual([blob?.type, blob && await bytesOf(blob)],
+        ['image/png', await bytesOf(await couch.tile(version))], JSON.stringify(version))
     }
     assert.deepEqual(await offline.device.extent('deep'), await couch.extent('deep'))
     const { tiles, versions, bytes } = area.status()
     const stats = await offline.device.stats('deep')
-    assert.deepEqual([stats.tiles, stats.versions, stats.bytes, stats.zooms.map(({ z, x0, x1, y1 }) => [z, x0, x1, y1])], [tiles, versions, bytes, [[4, 1, 1, 15], [5, 3, 3, 31]]])
+    assert.deepEqual([
+      stats.tiles, stats.versions, stats.bytes, stats.zooms.map(({ z, x0, x1, y1 }) => [z, x0, x1, y1])
+    ], [tiles, versions, bytes, [[4, 1, 1, 15], [5, 3, 3, 31]]])
   })
 
   it('is quick', async () => {
     await (await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })).download()
-    const versions = (await offline.device.versions('deep', [{ z: 5, x: 3, y0: 0, y1: 31 }, { z: 4, x: 1, y0: 0, y1: 15 }])).flat().filter(({ gone }) => !gone)
+    const versions = (
+      await offline.device.versions('deep', [{ z: 5, x: 3, y0: 0, y1: 31 }, { z: 4, x: 1, y0: 0, y1: 15 }])
+    ).flat().filter(({ gone }) => !gone)
     const times = []
     for (const version of versions) {
       const begun = performance.now()
@@ -172,16 +202,22 @@ onEachStore('an area that was taken along', backend => {
 
 describe('an image that a compaction takes away while it is read', () => {
   /** A database that answers `get` with each of these documents in turn. */
-  const answering = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ?? Promise.reject(Object.assign(new Error('missing'), { status: 404 })) })
+  const answering = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ??
+    Promise.reject(Object.assign(new Error('missing'), { status: 404 })) })
   const EMPTY = Buffer.alloc(0)
-  const doc = async (rev, data) => ({ ...await tile(1, [7, 3, 9]), _rev: rev, _attachments: { tile: { content_type: 'image/png', digest: digestOf(await picture(1, 7, 3, 9)), data } } })
+  const doc = async (rev, data) => (
+    { ...await tile(1, [7, 3, 9]), _rev: rev, _attachments: {
+      tile: { content_type: 'image/png', digest: digestOf(await picture(1, 7, 3, 9)), data }
+    } }
+  )
 
   it('is read again, and is none where its document is gone', async () => {
     const image = Buffer.from(await picture(1, 7, 3, 9))
     const found = await answering([await doc('1-a', EMPTY), await doc('2-b', image)]).image('a:7:3:9')
     assert.deepEqual([found?.version.rev, found && await bytesOf(found.blob)], ['2-b', image])
     assert.equal(await answering([await doc('1-a', EMPTY)]).image('a:7:3:9', '1-a'), undefined)
-    assert.equal(await answering(Array(9).fill(await doc('1-a', EMPTY))).image('a:7:3:9'), undefined, 'never nothing as an image')
+    assert.equal(await answering(Array(9).fill(await doc('1-a', EMPTY))).image('a:7:3:9'),
+      undefined, 'never nothing as an image')
   })
 })
 

@@ -23,7 +23,8 @@ async function fill (url) {
   await store.defineLayer('osm', { name: 'A map' })
   for (const z of [4, 5, 6]) {
     for (const [year, seed] of /** @type {[number, (x: number, y: number) => number | null][]} */ ([
-      [2022, (x, y) => z * 1000 + x * SIDE + y], [2023, (x, y) => (x + y) % 7 ? z * 1000 + x * SIDE + y : null], [2024, (x, y) => y % 3 ? 9000 + x : (x + y) % 7 ? x : null]
+      [2022, (x, y) => z * 1000 + x * SIDE + y], [2023, (x, y) => (x + y) % 7 ? z * 1000 + x * SIDE + y : null],
+      [2024, (x, y) => y % 3 ? 9000 + x : (x + y) % 7 ? x : null]
     ])) await store.write(square({ layer: 'osm', z, side: Math.min(SIDE, 2 ** z), time: T(year), seed }))
   }
   // some documents carry more revisions than others
@@ -62,7 +63,8 @@ onEachStore('what an area will be', backend => {
     ['a box with its past', { area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 20],
     ['a box over the antimeridian', { area: parseArea({ bbox: [170, -85, -130, 85] }), zooms: { min: 5, max: 6 } }, 20],
     ['a polygon with its past', { area: parseArea({ polygon: POLYGON }) }, 20],
-    ['a box and what was to be seen at a time or later', { since: T(2023), area: parseArea({ bbox: [-180, 20, -100, 85] }) }, 20]
+    ['a box and what was to be seen at a time or later',
+      { since: T(2023), area: parseArea({ bbox: [-180, 20, -100, 85] }) }, 20]
   ])) {
     it(`is what comes: ${title}`, async () => {
       const selection = new Selection({ layers: ['osm'], ...wanted })
@@ -73,11 +75,14 @@ onEachStore('what an area will be', backend => {
       const images = front.requests().reduce((sum, { bytes }) => sum + bytes.down, 0)
       front.forget()
       const progress = []
-      const transfer = new Transfer({ couch: couch(), db: pouch(), area: { layer: 'osm', selection }, onProgress: now => progress.push(now) })
+      const transfer = new Transfer(
+        { couch: couch(), db: pouch(), area: { layer: 'osm', selection }, onProgress: now => progress.push(now) }
+      )
       const { counts } = await transfer.run()
       assert.deepEqual({ tiles: said.tiles, versions: said.versions, bytes: said.bytes }, counts)
       const { received } = transfer.progress()
-      const bodies = front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)).reduce((sum, { bytes }) => sum + bytes.down, 0)
+      const bodies = front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path))
+        .reduce((sum, { bytes }) => sum + bytes.down, 0)
       assert.ok(Math.abs(received - bodies) / bodies < 0.001, `${received} bytes were counted of ${bodies}`)
       const all = front.requests().reduce((sum, { bytes }) => sum + bytes.down, 0)
       assert.ok(Math.abs(said.transfer - all) / all < 0.25, `${said.transfer} bytes were said, about ${all} came`)
@@ -88,7 +93,9 @@ onEachStore('what an area will be', backend => {
   }
 
   it('is nothing where there is nothing', async () => {
-    const { tiles, versions, bytes, transfer } = await estimate(couch(), new Selection({ layers: ['osm'], current: true, zooms: { min: 5, max: 6 }, area: parseArea({ bbox: [100, 0, 120, 10] }) }))
+    const { tiles, versions, bytes, transfer } = await estimate(couch(), new Selection(
+      { layers: ['osm'], current: true, zooms: { min: 5, max: 6 }, area: parseArea({ bbox: [100, 0, 120, 10] }) }
+    ))
     assert.deepEqual({ tiles, versions, bytes }, { tiles: 0, versions: 0, bytes: 0 })
     assert.ok(transfer > 0 && transfer < 4000, 'the layer itself comes all the same')
   })
@@ -96,7 +103,8 @@ onEachStore('what an area will be', backend => {
   it('is counted row by row where the design documents are older', async () => {
     const selection = new Selection({ layers: ['osm'] })
     const said = await estimate(couch(), selection)
-    front.rule(({ path }) => /rest_by_area/.test(path) && { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' })
+    front.rule(({ path }) => /rest_by_area/.test(path) &&
+      { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' })
     const { tiles, versions, bytes } = await estimate(couch(), selection)
     assert.deepEqual({ tiles, versions, bytes }, { tiles: said.tiles, versions: said.versions, bytes: said.bytes })
   })
@@ -104,8 +112,11 @@ onEachStore('what an area will be', backend => {
   it('cannot be told without the views', async () => {
     const bare = await backend.database()
     await request(bare, { method: 'PUT' })
-    await assert.rejects(estimate(new HttpCouch(bare), new Selection({ layers: ['osm'], current: true })), { code: 'INDEX_MISSING' })
-    await assert.rejects(new Transfer({ couch: new HttpCouch(bare), db: pouch(), area: { layer: 'osm', selection: new Selection({ layers: ['osm'] }) } }).run(), { code: 'INDEX_MISSING' })
+    await assert.rejects(estimate(new HttpCouch(bare), new Selection({ layers: ['osm'], current: true })),
+      { code: 'INDEX_MISSING' })
+    await assert.rejects(new Transfer(
+      { couch: new HttpCouch(bare), db: pouch(), area: { layer: 'osm', selection: new Selection({ layers: ['osm'] }) } }
+    ).run(), { code: 'INDEX_MISSING' })
   })
 
   it('is given up when nobody wants to know any more', async () => {

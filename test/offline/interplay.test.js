@@ -12,8 +12,12 @@ const ring = (west, south, east, north) => [[west, south], [east, south], [east,
 
 const areas = {
   'a box over the antimeridian': { bbox: [170, -40, -170, 40] },
-  'a polygon with a hole': { polygon: { type: 'Polygon', coordinates: [ring(-80, -60, 80, 60), ring(-60, -40, 60, 40)] } },
-  'polygons on both sides of the antimeridian': { polygon: { type: 'MultiPolygon', coordinates: [[ring(160, 10, 180, 40)], [ring(-180, 10, -150, 40)]] } },
+  'a polygon with a hole': {
+    polygon: { type: 'Polygon', coordinates: [ring(-80, -60, 80, 60), ring(-60, -40, 60, 40)] }
+  },
+  'polygons on both sides of the antimeridian': {
+    polygon: { type: 'MultiPolygon', coordinates: [[ring(160, 10, 180, 40)], [ring(-180, 10, -150, 40)]] }
+  },
   'a single point of a box': { bbox: [10, 10, 10.001, 10.001] },
   'one zoom': { bbox: [-20, -20, 20, 20], zooms: 4 },
   'the north of the world': { bbox: [-180, 60, 180, 85] }
@@ -24,7 +28,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
    * Within a quarter, and two documents: these images are a hundredth of real ones, and a constant for each document is
    * nearly all. The embedded store sends images as base64.
    */
-  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 4 + 2000, `${what}: ${value}, foretold ${wanted}`)
+  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 4 + 2000,
+    `${what}: ${value}, foretold ${wanted}`)
 
   for (const [title, what] of Object.entries(areas)) {
     it(`may be ${title}: what is foretold is what comes`, async () => {
@@ -39,7 +44,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
       const { result } = await field(page, 'call', 'Part', 'download')
       assert.equal(result?.state, 'complete')
       const status = await stage.isWhole(page, spec)
-      assert.deepEqual([foretold.tiles, foretold.versions, foretold.bytes], [status.tiles, status.versions, status.bytes])
+      assert.deepEqual([foretold.tiles, foretold.versions, foretold.bytes],
+        [status.tiles, status.versions, status.bytes])
       near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
     })
   }
@@ -55,17 +61,25 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         assert.ok(foretold, error.message)
         stage.front.forget()
         const { result: status } = await field(page, 'call', 'All', 'download')
-        assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
+        assert.deepEqual([status.tiles, status.versions, status.bytes],
+          [foretold.tiles, foretold.versions, foretold.bytes])
         near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
         if (typeof history === 'boolean') await stage.isWhole(page, spec)
         // CouchDB ends a parameter at a bare semicolon
-        const { rows } = await json(`${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`)
+        const {
+          rows
+        } = await json(
+          `${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`
+        )
         const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
         const ours = await page.evaluate(async () => {
-          const found = await /** @type {any} */ (window).offline.areas.get('All').db.allDocs({ include_docs: true, attachments: true })
+          const found = await /** @type {any} */ (window).offline.areas.get('All')
+            .db.allDocs({ include_docs: true, attachments: true })
           return found.rows.filter(({ doc }) => doc.type === 'tile').map(({ id, doc }) => [id, doc._attachments?.tile])
         })
-        for (const [id, image] of ours) assert.deepEqual([image?.content_type, image?.data], [theirs[id]?.content_type, theirs[id]?.data], id)
+        for (const [id, image] of ours) {
+          assert.deepEqual([image?.content_type, image?.data], [theirs[id]?.content_type, theirs[id]?.data], id)
+        }
       })
     }
   }
@@ -75,7 +89,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     const page = await device.open()
     for (const layer of ['large', 'gone']) {
       await take(page, { name: layer, layer, bbox: WORLD, zooms: 3, history: true })
-      const where = { places: /** @type {any} */ ([[0, 0, 3], [60, -120, 3], [-70, 170, 3]]), times: [T(1), T(2), T(3)] }
+      const where =
+        { places: /** @type {any} */ ([[0, 0, 3], [60, -120, 3], [-70, 170, 3]]), times: [T(1), T(2), T(3)] }
       const reference = await tour(page, layer, where)
       assert.deepEqual(await tour(page, layer, where, { offline: true, read: 'only' }), reference)
     }
@@ -88,14 +103,23 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   })
 
   it('takes the winner of a conflict, the loser when that is deleted, and the new one when it is solved', async () => {
-    const put = docs => json(`${stage.url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false }) })
+    const put = docs => json(`${stage.url}/_bulk_docs`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false })
+    })
     const spec = { name: 'Small', layer: 'small', bbox: WORLD, zooms: '0-4' }
     const device = await stage.device()
     const page = await device.open()
     const id = 'small:4:5:5'
-    const { _attachments: attachments, ...doc } = await json(`${stage.url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
+    const { _attachments: attachments, ...doc } =
+      await json(`${stage.url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
     const rival = `${doc._rev.split('-')[0]}-ffffffffffffffffffffffffffffffff`
-    await put([{ ...doc, _rev: rival, time: T(7), _attachments: { tile: { ...attachments.tile, stub: undefined, digest: undefined, revpos: undefined } } }])
+    await put(
+      [
+        { ...doc, _rev: rival, time: T(7), _attachments: {
+          tile: { ...attachments.tile, stub: undefined, digest: undefined, revpos: undefined }
+        } }
+      ]
+    )
     await take(page, spec)
     await stage.isWhole(page, spec)
     assert.equal((await field(page, 'contents', 'Small'))[id][0], rival)

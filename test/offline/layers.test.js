@@ -18,14 +18,18 @@ async function settled (page, isRight, value) {
   await page.waitForFunction(([rule, given]) => {
     const { see, layer } = /** @type {any} */ (window)
     const picture = see.picture()
-    return Object.keys(picture).length && (layer.history ?? layer._link).isReady && new Function('picture', 'given', `return (${rule})(picture, given)`)(picture, given)
+    return Object.keys(picture).length && (layer.history ?? layer._link).isReady &&
+      new Function('picture', 'given', `return (${rule})(picture, given)`)(picture, given)
   }, [isRight.toString(), value])
   return page.evaluate(() => /** @type {any} */ (window).see.picture())
 }
-const events = (page, type) => page.evaluate(wanted => /** @type {any} */ (window).events.filter(event => event.type === wanted), type)
+const events = (page, type) =>
+  page.evaluate(wanted => /** @type {any} */ (window).events.filter(event => event.type === wanted), type)
 const marked = page => page.evaluate(() => {
   const { layer } = /** @type {any} */ (window)
-  return Object.values(layer._tiles).filter(({ el, current }) => current && el.classList.contains('tilecouch-on-device')).map(({ coords: { z, x, y } }) => `${z}/${x}/${y}`).sort()
+  return Object.values(layer._tiles)
+    .filter(({ el, current }) => current && el.classList.contains('tilecouch-on-device'))
+      .map(({ coords: { z, x, y } }) => `${z}/${x}/${y}`).sort()
 })
 const tell = (page, task, value) => page.evaluate(task, value)
 
@@ -44,7 +48,8 @@ onField('maps and a device', ['small'], stage => {
     it(`show what is there with the net off, each tile marked, and ask nobody (${kind})`, async () => {
       await device.leave()
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
-      const picture = await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+      const picture = await settled(page,
+        all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
       assert.ok(Object.keys(picture).filter(isWest).length >= 6, JSON.stringify(picture))
       const here = await marked(page)
       assert.deepEqual(here.filter(key => !isWest(key)), [])
@@ -84,7 +89,8 @@ onField('maps and a device', ['small'], stage => {
 
     it(`enlarge the nearest ancestor where a tile is only there in other zooms (${kind})`, async () => {
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90], zoom: 4 } })
-      const picture = await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
+      const picture = await settled(page, all => Object.entries(all)
+        .filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
       for (const [key, text] of Object.entries(picture).filter(([name]) => isWest(name))) {
         const [, x, y] = key.split('/').map(Number)
         assert.equal(text, `2<3.${x % 2 + 2 * (y % 2)}`, key)
@@ -104,9 +110,11 @@ onField('maps and a device', ['small'], stage => {
         }
       })
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
-      await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+      await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4)
+        .every(([, text]) => text === '2'))
       assert.deepEqual(stage.front.tiles().filter(isWest), ['3/1/3'])
-      await tell(page, () => { for (const name of ['tile', 'head']) delete /** @type {any} */ (window).offline.device[name] })
+      await tell(page,
+        () => { for (const name of ['tile', 'head']) delete /** @type {any} */ (window).offline.device[name] })
     })
   }
 
@@ -136,7 +144,8 @@ onField('maps and a device', ['small'], stage => {
     assert.deepEqual(await marked(page), [])
     await device.leave()
     await draw(page, 'small', { kind: 'couch', offline: true, read: 'network', map: { center: [0, -90] } })
-    await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+    await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4)
+      .every(([, text]) => text === '2'))
     assert.ok((await marked(page)).length >= 6)
     await device.comeBack()
     await page.waitForFunction(() => !document.querySelector('.tilecouch-on-device'))
@@ -148,7 +157,8 @@ onField('maps and a device', ['small'], stage => {
       await take(own, { ...WEST, zooms: '3' })
       await own.evaluate(() => {
         Object.assign(window, { failures: [] })
-        window.addEventListener('unhandledrejection', ({ reason }) => /** @type {any} */ (window).failures.push(String(reason)))
+        window.addEventListener('unhandledrejection',
+          ({ reason }) => /** @type {any} */ (window).failures.push(String(reason)))
       })
       for (const end of ['map', 'layer', 'area', 'store']) {
         await draw(own, 'small', { kind, offline: true, map: { center: [0, -90] } })
@@ -186,7 +196,8 @@ onField('maps and what comes to a device', ['small'], stage => {
       await stage.load('small', { [++step]: tilesOf(3) })
       await field(page, 'call', 'West', 'refresh')
       await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
-      const seen = new Set((await page.evaluate(() => /** @type {any} */ (window).frames())).flatMap(frame => Object.values(frame)))
+      const seen = new Set((await page.evaluate(() => /** @type {any} */ (window).frames()))
+        .flatMap(frame => Object.values(frame)))
       assert.deepEqual([...seen].sort().filter(text => !/^\d$/.test(text)), [], 'nothing between')
       await field(page, 'call', 'West', 'remove')
       await page.waitForFunction(() => !document.querySelector('.tilecouch-on-device'))
@@ -194,13 +205,15 @@ onField('maps and what comes to a device', ['small'], stage => {
       await page.evaluate(() => /** @type {any} */ (window).map.remove())
     })
 
-    it(`show what changes in the store while they follow it, though the device has something older (${kind})`, async () => {
+    it(`show what changes in the store while they follow it, though the device has something older (${kind})`,
+      async () => {
       const device = await stage.device()
       const page = await device.open()
       await take(page, { ...WEST, bbox: ALL, history: true })
       await draw(page, 'small', { kind, offline: true, live: true, map: { center: [0, -90] } })
       await settled(page, all => Object.values(all).every(text => /^\d$/.test(text)))
-      await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => /_changes/.test(name)))
+      await page.waitForFunction(() => performance.getEntriesByType('resource')
+        .some(({ name }) => /_changes/.test(name)))
       await stage.load('small', { [++step]: [[3, 1, 3]] })
       await page.waitForFunction(wanted => /** @type {any} */ (window).see.picture()['3/1/3'] === `${wanted}`, step)
       assert.deepEqual([...new Set(stage.front.tiles())], ['3/1/3'])

@@ -6,7 +6,8 @@ import { packTile } from '../support/vector-tile.js'
 describe('the letters of an area', () => {
   it('are noted by the next tiles when a note failed', async () => {
     const data = packTile({ place: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Łódź' } }] })
-    const doc = { _id: 'osm:3:0:0', _attachments: { tile: { content_type: 'application/vnd.mapbox-vector-tile', data } } }
+    const doc =
+      { _id: 'osm:3:0:0', _attachments: { tile: { content_type: 'application/vnd.mapbox-vector-tile', data } } }
     const source = { name: 'a store', fetch: async () => ({ docs: [doc], bytes: 0 }) }
     let [notes, isFull] = [0, true]
     const reader = new LetterReader(source, async () => {

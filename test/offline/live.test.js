@@ -43,7 +43,8 @@ onEachStore('live areas', backend => {
       await until(() => areas[0].state === 'complete' && polls().length === 1)
       assert.equal(shelf.asked().length, SIDE)
       assert.deepEqual([failures, new Set(touched), states], [[], new Set(['West']), new Set(['complete'])])
-      assert.equal(shelf.front.requests().filter(isBulk).every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
+      assert.equal(shelf.front.requests().filter(isBulk)
+        .every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
     })
 
     it('go on after a restart, with what came in between, until they are told not to', async () => {

@@ -19,7 +19,8 @@ import { png, square } from '../support/tiles.js'
 const child = fileURLToPath(new URL('support/node-device.js', import.meta.url))
 const SIDE = 10
 const T = year => `${year}-01-01T00:00:00Z`
-const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 || (x + y) % 3 === 0 ? year + x * SIDE + y : undefined })
+const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 ||
+  (x + y) % 3 === 0 ? year + x * SIDE + y : undefined })
 const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-8', history: true }
 // many requests, so that there is a middle
 const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1 }
@@ -55,7 +56,9 @@ onEachStore('a device in Node', backend => {
   }
   /** A device in a process of its own, which is killed when it has said enough; what it said. */
   const run = async (task, given, { kill = () => false, script = child } = {}) => {
-    const process_ = spawn(process.execPath, [script, remote, path.join(folder.dir, 'device'), task, JSON.stringify({ limits: SMALL, ...given })], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const process_ = spawn(process.execPath, [
+      script, remote, path.join(folder.dir, 'device'), task, JSON.stringify({ limits: SMALL, ...given })
+    ], { stdio: ['ignore', 'pipe', 'inherit'] })
     const ended = once(process_, 'exit')
     const said = []
     for await (const line of createInterface({ input: process_.stdout })) {
@@ -68,7 +71,8 @@ onEachStore('a device in Node', backend => {
     const found = await offline.device.head('osm', 5, x, y)
     return [`${x}/${y}`, found && Buffer.from(await found.blob.arrayBuffer()).toString('base64')]
   })))
-  const newest = (years = [2023, 2024]) => Object.fromEntries(years.flatMap(flight).map(({ x, y, bytes }) => [`${x}/${y}`, bytes.toString('base64')]))
+  const newest = (years = [2023, 2024]) =>
+    Object.fromEntries(years.flatMap(flight).map(({ x, y, bytes }) => [`${x}/${y}`, bytes.toString('base64')]))
 
   it('takes areas along, reads them without a net, refreshes what changed, and removes one of two', async function () {
     this.timeout(30000)
@@ -132,7 +136,8 @@ onEachStore('a device in Node', backend => {
   })
 
   it('says what is missing', async () => {
-    assert.throws(() => new OfflineStore({ remote: front.url }), error => error instanceof TilecouchError && error.code === 'NO_POUCHDB')
+    assert.throws(() => new OfflineStore({ remote: front.url }),
+      error => error instanceof TilecouchError && error.code === 'NO_POUCHDB')
     assert.throws(() => new OfflineStore({ remote: 'nonsense', PouchDB }), { code: 'BAD_DATABASE' })
     const offline = await open()
     await offline.close()

@@ -11,7 +11,8 @@ onEachStore('layers that may not be taken along', backend => {
     this.timeout(20000)
     const shelf = useShelf(backend)
     const wish = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
-    const define = fields => shelf.store.defineLayer('osm', stored => ({ ...stored, offline: null, upstream: null, ...fields }))
+    const define =
+      fields => shelf.store.defineLayer('osm', stored => ({ ...stored, offline: null, upstream: null, ...fields }))
     const refusal = promise => promise.then(() => undefined, error => {
       assert.ok(error instanceof TilecouchError && error.code === 'OFFLINE_FORBIDDEN', error.stack)
       return error.message
@@ -31,7 +32,8 @@ onEachStore('layers that may not be taken along', backend => {
 
     it('are refused when the terms of their upstream forbid it, which is named', async () => {
       await define({ upstream: OSM })
-      assert.equal(await refusal(offline.areas.add(wish)), 'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')
+      assert.equal(await refusal(offline.areas.add(wish)),
+        'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')
       await define({ upstream: { ...OSM, seed: true } })
       assert.equal((await offline.areas.add(wish)).state, 'new')
     })
@@ -51,7 +53,8 @@ onEachStore('layers that may not be taken along', backend => {
       await define({ offline: false })
       await refusal(area.refresh())
       const { state, tiles, error, reason } = area.status()
-      assert.deepEqual([state, tiles, error, reason], ['complete', 16, 'OFFLINE_FORBIDDEN', 'the layer "osm" does not allow offline use'])
+      assert.deepEqual([state, tiles, error, reason],
+        ['complete', 16, 'OFFLINE_FORBIDDEN', 'the layer "osm" does not allow offline use'])
       await define({})
       const other = await offline.areas.add({ ...wish, name: 'Other' })
       await define({ upstream: OSM })

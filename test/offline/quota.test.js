@@ -23,7 +23,8 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
   async function give (bytes) {
     session ??= await device.context.newCDPSession(page) // it holds for as long as this is open
     const { usage } = await storage()
-    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, ...(bytes !== undefined && { quotaSize: usage + bytes }) })
+    await session.send('Storage.overrideQuotaForOrigin',
+      { origin: new URL(page.url()).origin, ...(bytes !== undefined && { quotaSize: usage + bytes }) })
   }
   const storage = () => page.evaluate(() => /** @type {any} */ (window).offline.storage())
   const images = () => page.evaluate(async () => {
@@ -53,7 +54,8 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
 
   it('say how much there is, and what is theirs', async () => {
     const before = await storage()
-    assert.ok(before.quota > 1e6 && before.free > 0 && before.usage >= 0 && typeof before.persisted === 'boolean' && before.ours === 0)
+    assert.ok(before.quota > 1e6 && before.free > 0 && before.usage >= 0 &&
+      typeof before.persisted === 'boolean' && before.ours === 0)
     const { bytes, versions } = await take(page, PART)
     assert.equal((await storage()).ours, storageSize({ bytes, versions }))
     assert.equal(typeof await page.evaluate(() => /** @type {any} */ (window).offline.persist()), 'boolean')
@@ -103,10 +105,13 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
     await openFull()
     // again and again: what is kept free for notes is used up as well
     for (let times = 0; times < 4; times++) {
-      assert.equal((await field(page, 'call', 'All', 'download', { force: true })).code, 'QUOTA_EXCEEDED', `${times} times`)
+      assert.equal((await field(page, 'call', 'All', 'download', { force: true })).code,
+        'QUOTA_EXCEEDED', `${times} times`)
     }
-    assert.deepEqual([(await field(page, 'call', 'All', 'pause')).code, (await field(page, 'status', 'All')).state], [undefined, 'paused'])
-    assert.equal((await field(page, 'add', { ...PART, name: 'Other' })).code, 'DISK_FULL', 'that it is full is no lie yet')
+    assert.deepEqual([(await field(page, 'call', 'All', 'pause')).code, (await field(page, 'status', 'All')).state],
+      [undefined, 'paused'])
+    assert.equal((await field(page, 'add', { ...PART, name: 'Other' })).code,
+      'DISK_FULL', 'that it is full is no lie yet')
     assert.equal((await field(page, 'call', 'Part', 'remove')).code, undefined, 'it is what makes room')
     await give()
     for (const [name, verb, ...more] of [['All', 'pause'], ['All', 'rename', 'World'], ['World', 'rename', 'All']]) {
@@ -147,14 +152,17 @@ describe('what fits', () => {
   it('is what is lacking, a third larger as text, and a reserve', () => {
     const room = { quota: 1000 * MB, free: 500 * MB }
     assert.equal(fits(330 * MB, 0, room), true)
-    assert.deepEqual(fits(360 * MB, 0, room), { area: 'A', needed: 480 * MB, free: 450 * MB, quota: 1000 * MB, reserve: 50 * MB })
+    assert.deepEqual(fits(360 * MB, 0, room),
+      { area: 'A', needed: 480 * MB, free: 450 * MB, quota: 1000 * MB, reserve: 50 * MB })
     assert.equal(fits(360 * MB, 60 * MB, room), true)
     assert.equal(fits(360 * MB, 360 * MB, { quota: 1000 * MB, free: 0 }), true, 'nothing more is needed')
   })
 
   it('is not known where nobody says', async () => {
     assert.equal(fits(1e15, 0, {}), true)
-    assert.deepEqual(await storageRoom(undefined), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
-    assert.deepEqual(await storageRoom(/** @type {any} */ ({ estimate: async () => ({}) })), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    assert.deepEqual(await storageRoom(undefined),
+      { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    assert.deepEqual(await storageRoom(/** @type {any} */ ({ estimate: async () => ({}) })),
+      { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
   })
 })

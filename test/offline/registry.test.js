@@ -29,9 +29,12 @@ describe('the registry of areas', function () {
   it('holds a document for each area, without anything secret', async () => {
     await offline.close()
     const { port, pathname } = new URL(shelf.front.url)
-    offline = await shelf.open({ remote: `http://anna:s3cret@127.0.0.1:${port}${pathname}`, fetchOptions: { headers: { 'X-Key': 'hunter2' } } })
+    offline = await shelf.open(
+      { remote: `http://anna:s3cret@127.0.0.1:${port}${pathname}`, fetchOptions: { headers: { 'X-Key': 'hunter2' } } }
+    )
     const told = []
-    offline.on('areas progress tiles failure online', event => told.push({ ...event, area: event.area?.status(), areas: undefined }))
+    offline.on('areas progress tiles failure online',
+      event => told.push({ ...event, area: event.area?.status(), areas: undefined }))
     const area = await offline.areas.add(wish)
     await area.download()
     shelf.front.rule(() => ({ status: 401, body: '{"error":"unauthorized","reason":"no"}' }))
@@ -39,7 +42,8 @@ describe('the registry of areas', function () {
     assert.deepEqual([error.code, error.details.url], ['UNAUTHORIZED', offline.remote])
     const docs = await stored(offline.registry.db)
     assert.deepEqual(docs.map(({ _id }) => _id), [`area:${area.id}`])
-    for (const text of [JSON.stringify(docs), JSON.stringify(told), JSON.stringify(area.status()), error.stack, JSON.stringify(error.details), offline.remote]) {
+    for (const text of [JSON.stringify(docs), JSON.stringify(told),
+      JSON.stringify(area.status()), error.stack, JSON.stringify(error.details), offline.remote]) {
       assert.ok(!/anna|s3cret|hunter2/.test(text), text)
     }
     assert.equal(offline.fetchOptions.headers.Authorization, `Basic ${btoa('anna:s3cret')}`)
@@ -58,8 +62,11 @@ describe('the registry of areas', function () {
       await new Promise(resolve => setImmediate(resolve)) // somebody asks meanwhile
       return close.call(db)
     }
-    db.allDocs = () => Promise.reject(Object.assign(new Error('the quota has been exceeded'), { name: 'QuotaExceededError' }))
-    db.get = () => closing.then(() => { throw Object.assign(new Error('The database connection is closing.'), { name: 'InvalidStateError' }) })
+    db.allDocs =
+      () => Promise.reject(Object.assign(new Error('the quota has been exceeded'), { name: 'QuotaExceededError' }))
+    db.get = () => closing.then(
+      () => { throw Object.assign(new Error('The database connection is closing.'), { name: 'InvalidStateError' }) }
+    )
     const [own, all] = await Promise.all([registry.get(area.id), registry.list()])
     assert.deepEqual([own?.name, all.length], [wish.name, 1])
     assert.notEqual(registry.db, db)
@@ -75,7 +82,8 @@ describe('the registry of areas', function () {
       db.allDocs = (...query) => failures-- > 0 ? Promise.reject(new Error('not yet')) : allDocs.apply(db, query)
       return db
     }
-    const again = new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB: /** @type {any} */ (Failing) })
+    const again =
+      new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB: /** @type {any} */ (Failing) })
     try {
       await assert.rejects(again.ready, { code: 'COUCHDB_ERROR' })
       await again.ready
@@ -108,7 +116,10 @@ describe('the registry of areas', function () {
 
   it('keeps what is not its own, and does not take it for an area', async () => {
     const area = await offline.areas.add(wish)
-    await between(db => db.bulkDocs([{ _id: 'note', text: 'x' }, { _id: 'area:zzz' }, { _id: 'area:00000000', type: 'area', name: 'Bad', spec: { layer: 'osm' }, created: '' }]))
+    await between(
+      db => db.bulkDocs([{ _id: 'note', text: 'x' }, { _id: 'area:zzz' },
+        { _id: 'area:00000000', type: 'area', name: 'Bad', spec: { layer: 'osm' }, created: '' }])
+    )
     assert.deepEqual(offline.areas.list().map(({ id }) => id), [area.id])
     assert.equal((await stored(offline.registry.db)).length, 4)
   })
@@ -138,7 +149,9 @@ describe('the registry of areas', function () {
     const { id } = await offline.areas.add(wish)
     await offline.areas.get(id).download()
     // the registry is of before, the database of after
-    await between(async db => db.put({ ...await db.get(`area:${id}`), state: 'incomplete', tiles: 3, versions: 3, bytes: 5 }))
+    await between(
+      async db => db.put({ ...await db.get(`area:${id}`), state: 'incomplete', tiles: 3, versions: 3, bytes: 5 })
+    )
     shelf.front.forget()
     const status = await offline.areas.get(id).download()
     assert.deepEqual([status.state, status.tiles, status.versions, shelf.asked()], ['complete', 16, 16, []])
@@ -151,7 +164,9 @@ describe('the registry of areas', function () {
     const both = await Promise.all([area.download(), other.areas.get('Area').download()])
     assert.deepEqual(both.map(({ state, tiles }) => [state, tiles]), [['complete', 16], ['complete', 16]])
     assert.equal(shelf.asked().length, 16)
-    assert.deepEqual(await Promise.all([offline, other].map(one => outcome(one.areas.add({ ...wish, name: 'Same' })).then(result => typeof result)))
+    assert.deepEqual(await Promise.all([offline, other].map(one => outcome(one.areas.add({
+      ...wish, name: 'Same'
+    })).then(result => typeof result)))
       .then(kinds => kinds.sort()), ['object', 'string'])
   })
 
@@ -171,7 +186,8 @@ describe('the registry of areas', function () {
         { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'Edited', maxzoom: 9 },
         { _id: `edition:osm@${T(2031)}`, type: 'edition', layer: 'osm', time: T(2031), upload: { to: 'x', left: {} } },
         {
-          _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1, current: true, time: T(2031), upload: { error: 'REFUSED' },
+          _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1,
+          current: true, time: T(2031), upload: { error: 'REFUSED' },
           _attachments: { tile: { content_type: 'image/png', data: image.toString('base64') } }
         }
       ])
@@ -181,30 +197,38 @@ describe('the registry of areas', function () {
     const area = await offline.areas.add(wish)
     await area.download()
     assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, T(2024))
-    assert.deepEqual([(await offline.device.layer('osm')).name, await offline.device.extent('osm')], [undefined, { first: T(2024), last: T(2024) }])
+    assert.deepEqual([(await offline.device.layer('osm')).name, await offline.device.extent('osm')],
+      [undefined, { first: T(2024), last: T(2024) }])
     assert.equal(existsSync(shelf.path('field-edits')), true, 'what was not sent is not thrown away')
     await offline.destroy()
     assert.equal(existsSync(shelf.path('field-edits')), false)
   })
 
   it('says what is missing when there is no PouchDB, or not this kind', () => {
-    for (const [options, code] of [[{ PouchDB: undefined }, 'NO_POUCHDB'], [{ PouchDB, adapter: 'idb' }, 'NO_POUCHDB'], [{ PouchDB, remote: 'x' }, 'BAD_DATABASE']]) {
-      assert.throws(() => new OfflineStore({ remote: 'http://127.0.0.1:1/db', name: shelf.path('none'), ...options }), { code })
+    for (const [options, code] of [[{ PouchDB: undefined }, 'NO_POUCHDB'],
+      [{ PouchDB, adapter: 'idb' }, 'NO_POUCHDB'], [{ PouchDB, remote: 'x' }, 'BAD_DATABASE']]) {
+      assert.throws(() => new OfflineStore({ remote: 'http://127.0.0.1:1/db', name: shelf.path('none'), ...options }),
+        { code })
     }
   })
 })
 
 describe('what an area is of', () => {
   const bboxOf = wish => readSpec({ layer: 'osm', zooms: 3, ...wish }).bbox
-  const bounds = (west, south, east, north) => ({ getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north })
+  const bounds = (west, south, east, north) => (
+    { getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north }
+  )
 
   it('is said as Leaflet and GeoJSON say it', () => {
     const box1 = [5, 45, 11, 48]
-    for (const wish of [{ bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, { bounds: [[48, 5], [45, 11]] }, { bounds: bounds(5, 45, 11, 48) }, { bounds: [{ lat: 45, lng: 5 }, { lat: 48, lng: 11 }] }]) {
+    for (const wish of [{ bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, {
+      bounds: [[48, 5], [45, 11]]
+    }, { bounds: bounds(5, 45, 11, 48) }, { bounds: [{ lat: 45, lng: 5 }, { lat: 48, lng: 11 }] }]) {
       assert.deepEqual(bboxOf(wish), box1, JSON.stringify(wish))
     }
     const polygon = { type: 'Polygon', coordinates: [[[5, 45], [11, 45], [11, 48], [5, 45]]] }
-    assert.deepEqual(readSpec({ layer: 'osm', zooms: [0, 14], polygon }), { layer: 'osm', polygon, zooms: { min: 0, max: 14 }, history: false })
+    assert.deepEqual(readSpec({ layer: 'osm', zooms: [0, 14], polygon }),
+      { layer: 'osm', polygon, zooms: { min: 0, max: 14 }, history: false })
   })
 
   it('is the same place on every copy of the world, also over the date line', () => {
@@ -214,8 +238,12 @@ describe('what an area is of', () => {
   })
 
   it('takes zooms in all their forms', () => {
-    for (const zooms of ['3-7', { min: 3, max: 7 }, [3, 7]]) assert.deepEqual(readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }).zooms, { min: 3, max: 7 })
-    for (const zooms of [[1], [1, 2, 3], [5, 2], 'x', {}, null, true]) assert.throws(() => readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }), { code: 'BAD_ZOOM' })
+    for (const zooms of ['3-7', { min: 3, max: 7 }, [3, 7]]) {
+      assert.deepEqual(readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }).zooms, { min: 3, max: 7 })
+    }
+    for (const zooms of [[1], [1, 2, 3], [5, 2], 'x', {}, null, true]) {
+      assert.throws(() => readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }), { code: 'BAD_ZOOM' })
+    }
   })
 })
 
@@ -223,7 +251,8 @@ describe('the meter of a transfer', () => {
   it('says how fast the last seconds were, and how long it will take', () => {
     const meter = new TransferRate()
     meter.mark(0, 0)
-    assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 0, 500), { rate: undefined, remaining: undefined })
+    assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 0, 500),
+      { rate: undefined, remaining: undefined })
     for (let at = 100; at <= 20000; at += 100) meter.mark(at * 5, at)
     assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 50000, 20000), { rate: 5000, remaining: 20 })
     assert.equal(meter.forecast({ bytes: 100000, transfer: 200000 }, 100000, 20000).remaining, 0)

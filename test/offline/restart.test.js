@@ -33,7 +33,8 @@ onField('a device', ['plain', 'small'], stage => {
   }
 
   /** Slows the store, so that there is a middle to kill. */
-  const slow = () => stage.front.rule(async entry => { if (isBulk(entry)) await new Promise(resolve => { setTimeout(resolve, 30) }) })
+  const slow = () =>
+    stage.front.rule(async entry => { if (isBulk(entry)) await new Promise(resolve => { setTimeout(resolve, 30) }) })
 
   /**
    * Kills something in the middle of a download, again and again. open: a tab, anew after each kill.
@@ -72,7 +73,8 @@ onField('a device', ['plain', 'small'], stage => {
     this.timeout(60000 + 30000 * ROUNDS)
     const profile = await startProfile(this)
     try {
-      await survives(async () => (await stage.device({ context: await profile.start() })).open({ limits }), () => profile.kill())
+      await survives(async () => (await stage.device({ context: await profile.start() })).open({ limits }),
+        () => profile.kill())
     } finally {
       await profile.close()
     }
@@ -111,7 +113,8 @@ onField('a device', ['plain', 'small'], stage => {
     assert.equal(result?.state, 'complete', error.message)
     const places = /** @type {any} */ ([[60, -135, 4], [0, 0, 3]])
     const times = [T(1), T(2), T(4), T(5)]
-    assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }), await tour(page, 'small', { places, times }))
+    assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }),
+      await tour(page, 'small', { places, times }))
     const { versions } = await field(page, 'status', 'Small')
     assert.equal(versions, Object.keys(await stage.wanted(SMALL)).length)
   })
@@ -133,7 +136,8 @@ onField('a device', ['plain', 'small'], stage => {
     assert.equal(result?.state, 'complete', error.message)
     const places = /** @type {any} */ ([[0, 0, 4]])
     const times = [T(2), T(6)]
-    assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }), await tour(page, 'small', { places, times }))
+    assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }),
+      await tour(page, 'small', { places, times }))
     const { versions } = await field(page, 'status', 'Small')
     assert.equal(versions, 128)
   })

@@ -18,7 +18,8 @@ const HEADS = { name: 'heads', layer: 'osm', bbox: WEST, zooms: '3' }
 const INSIDE = { z: 3, x: 1, y0: 0, y1: 7 }
 const OUTSIDE = { z: 3, x: 6, y0: 0, y1: 7 }
 const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
-const show = async (blob, step, ...tile) => assert.deepEqual(await bytesOf(blob), Buffer.from(await picture(step, ...tile)))
+const show =
+  async (blob, step, ...tile) => assert.deepEqual(await bytesOf(blob), Buffer.from(await picture(step, ...tile)))
 
 onEachStore('what layers read from', backend => {
   const folder = useFolder()
@@ -36,9 +37,13 @@ onEachStore('what layers read from', backend => {
   })
   beforeEach(async () => {
     const authorization = credentials(await backend.url())
-    offline = new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions: authorization })
+    offline =
+      new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions: authorization })
     await offline.ready
-    source = (read, options) => new OfflineSource({ offline, layer: 'osm', read, couch: new CouchSource(front.url, { timeout, fetchOptions: authorization }), limits: { networkTimeout: 150 }, ...options })
+    source = (read, options) => new OfflineSource(
+      { offline, layer: 'osm', read, couch: new CouchSource(front.url,
+        { timeout, fetchOptions: authorization }), limits: { networkTimeout: 150 }, ...options }
+    )
   })
   afterEach(async () => {
     front.reset()
@@ -71,7 +76,8 @@ onEachStore('what layers read from', backend => {
     assert.deepEqual(front.requests(), [])
   })
 
-  it('ask the network for what no area holds, in the same question, and without the past of what has none', async () => {
+  it('ask the network for what no area holds, in the same question, and without ' +
+    'the past of what has none', async () => {
     await take(WHOLE)
     const [inside, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
     assert.deepEqual([times(inside), times(outside)], [[T(1), T(2)], [T(1), T(2)]])
@@ -98,7 +104,9 @@ onEachStore('what layers read from', backend => {
   it('tell at once what is there, whether the network hangs or not, and then the rest', async () => {
     await take(HEADS)
     silent()
-    const early = await new Promise((resolve, reject) => { source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject) })
+    const early = await new Promise(
+      (resolve, reject) => { source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject) }
+    )
     assert.deepEqual([times(early[0].versions), early[0].isWhole], [[T(2)], false])
     await show(await source().tile(early[0].versions[0]), 2, 3, 1, 0)
     const { blob } = await source().head(3, 1, 5)
@@ -137,14 +145,17 @@ onEachStore('what layers read from', backend => {
     assert.deepEqual((await read.versions('osm', [INSIDE, OUTSIDE])).map(times), [[T(2)], []])
     assert.deepEqual(await read.extent('osm'), { first: T(2), last: T(2) })
     await assert.rejects(read.head(3, 6, 1), { code: 'TILE_NOT_FOUND' })
-    await assert.rejects(read.tile({ layer: 'osm', z: 3, x: 6, y: 1, time: T(1), rev: '1-a', bytes: 1, gone: false, current: false, expires: null }), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(read.tile(
+      { layer: 'osm', z: 3, x: 6, y: 1, time: T(1), rev: '1-a', bytes: 1, gone: false, current: false, expires: null }
+    ), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(source('only', { layer: 'else' }).layer('else'), { code: 'NOT_ON_DEVICE', status: 404 })
     const stop = new AbortController()
     assert.deepEqual(await read.changes('osm', 'now', stop.signal), { since: 'device', tiles: [], layer: false })
     const waiting = read.changes('osm', 'device', stop.signal)
     stop.abort()
     await assert.rejects(waiting, { name: 'AbortError' })
-    assert.deepEqual(front.requests().filter(({ kind }) => kind !== 'layer'), [], 'but for whether the store is there, which the OfflineStore asks')
+    assert.deepEqual(front.requests().filter(({ kind }) => kind !== 'layer'),
+      [], 'but for whether the store is there, which the OfflineStore asks')
   })
 
   it('look past the device at tiles of which the network tells news, until they are there as well', async () => {

@@ -35,7 +35,8 @@ onEachStore('styles on a device', backend => {
     const folder = useFolder()
     const device = useDevices()
     const own = useStore(backend, { fill: async store => {
-      await store.defineLayer('osm', { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
+      await store.defineLayer('osm',
+        { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
       await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
       await store.write([tile(0, { name: 'Zürich' }), tile(1, { name: 'Łódź', other: 'Αθήνα' })])
       await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
@@ -68,29 +69,36 @@ onEachStore('styles on a device', backend => {
       }
       return Object.keys(files).filter((name, at) => blobs[at]).sort()
     }
-    const names = async (offline, times) => Promise.all(times.map(async time => (await offline.device.style('osm', time))?.style.name))
-    const documents = async area => (await area.db.allDocs({ startkey: 'style:', endkey: 'style;' })).rows.map(({ id }) => id)
+    const names = async (offline, times) =>
+      Promise.all(times.map(async time => (await offline.device.style('osm', time))?.style.name))
+    const documents = async area => (await area.db.allDocs({ startkey: 'style:', endkey: 'style;' }))
+      .rows.map(({ id }) => id)
 
-    it('come with an area, with the sprite and the glyphs that its labels need, and are read without a network', async () => {
+    it('come with an area, with the sprite and the glyphs that its labels need, and ' +
+      'are read without a network', async () => {
       const files = await put(T1, { name: 'A' })
       const offline = await device(remote)
       const area = await offline.areas.add(WORLD)
       await area.download()
       assert.equal(area.status().state, 'complete')
       await front.stop()
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(), 'no Greek: no label shows that attribute')
+      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
+        'no Greek: no label shows that attribute')
       const { style, time } = await offline.device.style('osm', '2024')
       assert.equal(time, T1)
       assert.deepEqual(style, styleOf({
         name: 'A',
-        sources: { osm: { type: 'vector', url: 'couch://osm@2024' }, relief: { type: 'raster', tiles: ['couch://relief@2024/{z}/{x}/{y}.png'], tileSize: 256 } },
+        sources: { osm: { type: 'vector', url: 'couch://osm@2024' }, relief: {
+          type: 'raster', tiles: ['couch://relief@2024/{z}/{x}/{y}.png'], tileSize: 256
+        } },
         sprite: `couch://styles/osm@${T1}/sprite`,
         glyphs: `couch://styles/osm@${T1}/glyphs/{fontstack}/{range}.pbf`
       }))
       assert.deepEqual(validateStyleMin(style).map(({ message }) => message), [])
       assert.equal((await offline.device.style('osm')).style.sources.osm.url, 'couch://osm')
       assert.equal((await offline.device.styleFile('osm', T1, 'sprite.png')).type, 'image/png')
-      assert.ok(await offline.device.styleFile('osm', T1, `glyphs/${FONT},Arial/0-255.pbf`), 'the first font of a stack')
+      assert.ok(await offline.device.styleFile('osm', T1, `glyphs/${FONT},Arial/0-255.pbf`),
+        'the first font of a stack')
       assert.equal(await offline.device.styleFile('osm', T2, 'sprite.png'), undefined)
     })
 
@@ -138,7 +146,8 @@ onEachStore('styles on a device', backend => {
       await offline.areas.get('all').remove()
       assert.ok(await offline.device.styleFile('osm', T2, 'sprite.png'))
       await half.remove()
-      assert.deepEqual([await offline.device.styleFile('osm', T2, 'sprite.png'), await offline.device.style('osm')], [undefined, undefined])
+      assert.deepEqual([await offline.device.styleFile('osm', T2, 'sprite.png'), await offline.device.style('osm')],
+        [undefined, undefined])
     })
 
     it('follow the store: other styles, removed ones, and new letters', async () => {
@@ -149,20 +158,24 @@ onEachStore('styles on a device', backend => {
       await put(T2, { name: 'B' })
       await area.refresh()
       assert.deepEqual(await names(offline, [undefined, '2022']), ['B', 'osm'])
-      assert.equal((await documents(area)).length, 7, 'the style before it is gone, its files are those of the next one')
+      assert.equal((await documents(area)).length, 7,
+        'the style before it is gone, its files are those of the next one')
 
       await own.store.write([tile(2, { name: 'القاهرة' }, T2)])
       front.forget()
       await area.refresh()
       assert.equal(front.requests().filter(isFile).length, 3)
-      assert.deepEqual(await there(offline, T2, files), [...SPRITE, ...glyphs('0-255', '256-511', '1536-1791', '64256-64511', '65024-65279')].sort(), 'with the joined forms of Arabic')
+      assert.deepEqual(await there(offline, T2, files), [
+        ...SPRITE, ...glyphs('0-255', '256-511', '1536-1791', '64256-64511', '65024-65279')
+      ].sort(), 'with the joined forms of Arabic')
 
       await removeStyle(own.store, 'osm', T2)
       await area.refresh()
       assert.deepEqual(await names(offline, [undefined]), ['A'])
       await removeStyle(own.store, 'osm', T1)
       await area.refresh()
-      assert.deepEqual([await names(offline, [undefined]), await documents(area), area.status().styles], [['osm'], [], 0])
+      assert.deepEqual([await names(offline, [undefined]), await documents(area), area.status().styles],
+        [['osm'], [], 0])
     })
 
     it('come by themselves to an area that is live', async () => {
@@ -171,7 +184,8 @@ onEachStore('styles on a device', backend => {
       await area.download()
       await area.live()
       const told = new Promise(resolve => offline.on('tiles', resolve))
-      await until(() => front.requests().some(({ path: name }) => /^_changes.*longpoll/.test(name)), { timeout: 10000, what: 'a poll' })
+      await until(() => front.requests().some(({ path: name }) => /^_changes.*longpoll/.test(name)),
+        { timeout: 10000, what: 'a poll' })
       await put(T1, { name: 'A' })
       await told
       await until(async () => (await names(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
@@ -186,7 +200,8 @@ onEachStore('styles on a device', backend => {
       const area = await offline.areas.add(WORLD)
       await area.download()
       const status = area.status()
-      assert.ok(status.styles > 900 && status.styles < styles && styles < status.styles + 300, `${status.styles} of ${styles}`)
+      assert.ok(status.styles > 900 && status.styles < styles && styles < status.styles + 300,
+        `${status.styles} of ${styles}`)
       assert.ok(transfer > styles + rest.bytes)
       assert.deepEqual([status.tiles, status.bytes], [rest.tiles, rest.bytes], 'images alone')
       assert.ok((await offline.storage()).ours >= status.styles + status.bytes)
@@ -228,7 +243,8 @@ onEachStore('styles on a device', backend => {
       offline = await device(remote, { name })
       front.forget()
       await offline.areas.get('all').download()
-      assert.ok(front.requests().every(({ body }) => !body?.docs?.some(({ id }) => id === 'osm:3:1:0')), 'it is not asked for again')
+      assert.ok(front.requests().every(({ body }) => !body?.docs?.some(({ id }) => id === 'osm:3:1:0')),
+        'it is not asked for again')
       assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
     })
 
@@ -236,7 +252,8 @@ onEachStore('styles on a device', backend => {
       const files = await put(T1, { name: 'A' })
       const offline = await device(remote, { limits: { concurrency: 1 } })
       offline.couch.options.retries = 1
-      const mended = front.rule(entry => /sprite\.png/.test(entry.path) && { status: 200, body: Buffer.from('a captive portal') })
+      const mended =
+        front.rule(entry => /sprite\.png/.test(entry.path) && { status: 200, body: Buffer.from('a captive portal') })
       const area = await offline.areas.add(WORLD)
       const { state, error, tiles } = await area.download()
       assert.deepEqual([state, error, tiles], ['incomplete', 'BAD_ANSWER', 2])
@@ -248,10 +265,17 @@ onEachStore('styles on a device', backend => {
     })
 
     it('bring every range of their fonts where the letters are not known', async () => {
-      const files = await put(T1, { name: 'A', sources: { osm: { type: 'vector', url: 'couch://osm' }, more: { type: 'vector', url: 'https://example.org/more.json' }, relief: { type: 'raster', url: 'couch://relief' } } })
+      const files = await put(T1,
+        {
+          name: 'A',
+          sources: { osm: { type: 'vector', url: 'couch://osm' }, more: {
+            type: 'vector', url: 'https://example.org/more.json'
+          }, relief: { type: 'raster', url: 'couch://relief' } }
+        })
       const offline = await device(remote)
       await (await offline.areas.add(WORLD)).download()
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(), 'labels may come from tiles of another layer')
+      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(),
+        'labels may come from tiles of another layer')
       await own.store.defineLayer('later', { format: 'pbf', minzoom: 3, maxzoom: 3 })
       await own.store.write([{ ...tile(0, { name: 'Bern' }), layer: 'later' }])
       const area = await offline.areas.add({ ...WORLD, name: 'later', layer: 'later' })
@@ -266,7 +290,8 @@ onEachStore('styles on a device', backend => {
       const area = await offline.areas.add({ ...WORLD, layer: 'relief' })
       assert.equal((await area.download()).state, 'complete')
       const { style, time } = await offline.device.style('relief', '2022')
-      assert.deepEqual([time, style.sources.relief], [undefined, { type: 'raster', url: 'couch://relief@2022', tileSize: 256 }])
+      assert.deepEqual([time, style.sources.relief],
+        [undefined, { type: 'raster', url: 'couch://relief@2022', tileSize: 256 }])
       assert.equal(await offline.device.style('osm'), undefined)
       assert.deepEqual(await documents(area), [])
     })

@@ -6,7 +6,9 @@ import { tour } from './support/tour.js'
 import { T, downTo } from './support/world.js'
 
 const WORLD = { name: 'World', layer: 'world', bbox: [-180, -85, 180, 85], zooms: '0-6', history: true }
-const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [T(1), T(2), T(3), T(4)] }
+const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [
+  T(1), T(2), T(3), T(4)
+] }
 const CHANGED = downTo(5).slice(-60).concat(Array.from({ length: 40 }, (_, at) => [6, 30 + at % 5, 28 + at % 8]))
 
 const SAMPLED = 400 // documents at most that an estimate weighs, without their images
@@ -45,7 +47,9 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     // these images are a hundredth of real ones: what is foretold of documents is nearly all
     near(stage.received(isTransfer).bytes, foretold.transfer, 25, 'bytes of bodies')
     const tasks = await field(page, 'longTasks')
-    console.log(`      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`)
+    console.log(
+      `      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`
+    )
   })
 
   it('shows without a net what the store shows: here, elsewhere, and then', async () => {

@@ -20,11 +20,14 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     ;[one, two] = [await open(), await open()]
   })
 
-  const asked = () => stage.front.requests().filter(isCarried).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => /^\w+:\d/.test(id))
+  const asked = () => stage.front.requests().filter(isCarried)
+    .flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => /^\w+:\d/.test(id))
   /** A tab that asks for tiles in many small lots. */
   const open = () => device.open({ limits: { batch: 50, smallBytes: 1, batchMost: 50 } })
-  const state = (page, name = 'Field') => field(page, 'list').then(areas => areas.find(area => area.name === name)?.state)
-  const stateIs = (page, wanted, name) => until(async () => await state(page, name) === wanted, { what: `${wanted} in a tab` })
+  const state = (page, name = 'Field') => field(page, 'list')
+    .then(areas => areas.find(area => area.name === name)?.state)
+  const stateIs =
+    (page, wanted, name) => until(async () => await state(page, name) === wanted, { what: `${wanted} in a tab` })
   const tiles = page => field(page, 'status', 'Field').then(status => status.tiles)
   /** Holds back tiles after so many requests for them. */
   const hold = (after = 0) => {
@@ -85,7 +88,9 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     const { result } = await field(two, 'ended', 'Field')
     assert.deepEqual([result?.state, result?.tiles], ['complete', TILES])
     assert.ok(before >= 20 && asked().length < 2 * TILES - before)
-    assert.deepEqual(await field(two, 'contents', 'Field').then(all => Object.fromEntries(Object.entries(all).filter(([id]) => /^plain:\d/.test(id)))), await stage.wanted(AREA))
+    assert.deepEqual(await field(two, 'contents', 'Field').then(
+      all => Object.fromEntries(Object.entries(all).filter(([id]) => /^plain:\d/.test(id)))
+    ), await stage.wanted(AREA))
   })
 
   it('is incomplete for the others when the tab that transferred is gone, and goes on after', async () => {
@@ -131,9 +136,11 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     await take(one, SMALL)
     await field(one, 'call', 'Small', 'live', true)
     await until(async () => (await field(two, 'status', 'Small')).live)
-    const polls = () => stage.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done).length
+    const polls = () => stage.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
+      .length
     await until(() => polls() === 1)
-    const time = page => page.evaluate(() => /** @type {any} */ (window).field.get('Small').db.get('small:2:1:1').then(doc => doc.time))
+    const time = page =>
+      page.evaluate(() => /** @type {any} */ (window).field.get('Small').db.get('small:2:1:1').then(doc => doc.time))
     await stage.load('small', { 5: [[2, 1, 1]] })
     await until(async () => await time(two) === T(5))
     await until(() => polls() === 1)

@@ -30,13 +30,30 @@ const wanted = fc.record({
   history: fc.constantFrom({ current: true }, {}, { since: T(2) })
 })
 // few places, so that the same one is met again
-const tile = fc.record({ z: fc.constantFrom(1, 2, 2, 3), x: fc.constantFrom(0, 0, 1, 7), y: fc.nat(2), image: fc.option(fc.nat(20), { freq: 5 }) })
-const load = fc.record({ does: fc.constant('load'), year: fc.nat(5), tiles: fc.array(tile, { minLength: 1, maxLength: 12, size: 'max' }) })
-const remove = fc.record({ does: fc.constantFrom('remove', 'remove', 'purge', 'revive'), which: fc.array(fc.nat(20), { minLength: 1, maxLength: 4 }) })
-const conflict = fc.record({ does: fc.constant('conflict'), which: fc.nat(20), generation: fc.integer({ min: 1, max: 4 }), hash: fc.constantFrom('0', 'f'), image: fc.nat(20) })
+const tile = fc.record(
+  { z: fc.constantFrom(1, 2, 2, 3), x: fc.constantFrom(0, 0, 1,
+    7), y: fc.nat(2), image: fc.option(fc.nat(20), { freq: 5 }) }
+)
+const load = fc.record(
+  { does: fc.constant('load'), year: fc.nat(5), tiles: fc.array(tile, { minLength: 1, maxLength: 12, size: 'max' }) }
+)
+const remove = fc.record(
+  { does: fc.constantFrom('remove', 'remove', 'purge', 'revive'), which: fc.array(fc.nat(20),
+    { minLength: 1, maxLength: 4 }) }
+)
+const conflict = fc.record(
+  {
+    does: fc.constant('conflict'), which: fc.nat(20), generation: fc.integer({ min: 1, max: 4 }),
+    hash: fc.constantFrom('0', 'f'), image: fc.nat(20)
+  }
+)
 const touch = fc.record({ does: fc.constantFrom('edition', 'redefine', 'foreign'), year: fc.nat(3) })
-const take = fc.record({ does: fc.constant('take'), force: fc.boolean(), lives: fc.option(fc.nat(3)), few: fc.boolean() })
-const steps = fc.array(fc.oneof({ arbitrary: load, weight: 5 }, { arbitrary: remove, weight: 3 }, { arbitrary: conflict, weight: 2 }, { arbitrary: touch, weight: 1 }, { arbitrary: take, weight: 4 }), { minLength: 3, maxLength: 24, size: 'max' })
+const take =
+  fc.record({ does: fc.constant('take'), force: fc.boolean(), lives: fc.option(fc.nat(3)), few: fc.boolean() })
+const steps = fc.array(
+  fc.oneof({ arbitrary: load, weight: 5 }, { arbitrary: remove, weight: 3 }, { arbitrary: conflict, weight: 2 },
+    { arbitrary: touch, weight: 1 }, { arbitrary: take, weight: 4 }), { minLength: 3, maxLength: 24, size: 'max' }
+)
 
 onEachStore('areas of stores to which anything happens', backend => {
   const pouch = usePouches()
@@ -53,17 +70,24 @@ onEachStore('areas of stores to which anything happens', backend => {
     couch = new HttpCouch(url)
   })
 
-  const post = (path, body) => json(`${url}/${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const post = (path, body) => json(`${url}/${path}`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const tiles = async (layer, which, include = false) => {
-    const { rows } = await json(`${url}/_all_docs?startkey="${layer}:"&endkey="${layer}%3B"${include ? '&include_docs=true' : ''}`)
+    const { rows } =
+      await json(`${url}/_all_docs?startkey="${layer}:"&endkey="${layer}%3B"${include ? '&include_docs=true' : ''}`)
     return rows.length ? [...new Set(which.map(at => rows[at % rows.length]))] : []
   }
   const removed = new Map()
 
   const does = {
     async load (layer, { year, tiles: some }) {
-      const distinct = new Map(some.filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z).map(one => [`${one.z}/${one.x}/${one.y}`, one]))
-      await store.write([...distinct.values()].map(({ image, ...place }) => ({ layer, ...place, time: T(year), ...(image === null ? { gone: true } : { bytes: png(image) }) })))
+      const distinct =
+        new Map(some.filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z).map(one => [`${one.z}/${one.x}/${one.y}`, one]))
+      await store.write(
+        [...distinct.values()].map(({ image, ...place }) => (
+          { layer, ...place, time: T(year), ...(image === null ? { gone: true } : { bytes: png(image) }) }
+        ))
+      )
     },
     async remove (layer, { which }) {
       const docs = (await tiles(layer, which)).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
@@ -89,10 +113,14 @@ onEachStore('areas of stores to which anything happens', backend => {
       const { _id, _rev, _attachments, ...fields } = row.doc
       // made from the content, as that of every revision
       const id = `${hash.repeat(30)}${String(image).padStart(2, '0')}`
-      const doc = { ...fields, _id, _rev: `${generation}-${id}`, _revisions: { start: generation, ids: [id] }, _attachments: { tile: { content_type: 'image/png', data: png(image).toString('base64') } } }
+      const doc = { ...fields, _id, _rev: `${generation}-${id}`, _revisions: {
+        start: generation, ids: [id]
+      }, _attachments: { tile: { content_type: 'image/png', data: png(image).toString('base64') } } }
       await post('_bulk_docs', { docs: [doc], new_edits: false })
     },
-    edition: (layer, { year }) => store.couch.put({ _id: `edition:${layer}@${T(year)}`, type: 'edition', layer, time: T(year), title: `${Math.random()}` }).catch(() => {}),
+    edition: (layer, { year }) => store.couch.put(
+      { _id: `edition:${layer}@${T(year)}`, type: 'edition', layer, time: T(year), title: `${Math.random()}` }
+    ).catch(() => {}),
     redefine: (layer, { year }) => store.defineLayer(layer, { name: `of ${year}` }),
     foreign: (layer, { year }) => store.couch.put({ _id: `${layer}:1:0:${year}x`, type: 'note' }).catch(() => {})
   }
@@ -102,12 +130,15 @@ onEachStore('areas of stores to which anything happens', backend => {
     await fc.assert(fc.asyncProperty(wanted, steps, async ({ area: name, zooms, history }, played) => {
       const layer = `l${made++}`
       await store.defineLayer(layer, {})
-      const area = { layer, selection: new Selection({ layers: [layer], area: AREAS[name] && parseArea(AREAS[name]), zooms, ...history }) }
+      const area = { layer, selection: new Selection(
+        { layers: [layer], area: AREAS[name] && parseArea(AREAS[name]), zooms, ...history }
+      ) }
       let db = pouch()
       let isPurged = false
       const limits = { batch: 3, smallBytes: 1, batchMost: 3, page: 3, ranges: 4, spans: 3, columns: 2, retryDelay: 1 }
       const transfer = options => new Transfer({ couch, area, db, limits, ...options })
-      const check = async (counts, where = db) => assert.deepEqual(counts, await assertSame(where, url, { ...area, isNew: where !== db }))
+      const check = async (counts, where = db) => assert.deepEqual(counts,
+        await assertSame(where, url, { ...area, isNew: where !== db }))
       for (const step of [...played, { does: 'take' }]) {
         if (step.does !== 'take') {
           isPurged ||= step.does === 'purge'
@@ -116,7 +147,11 @@ onEachStore('areas of stores to which anything happens', backend => {
         }
         const stop = new AbortController()
         let left = step.lives ?? Infinity
-        const run = () => transfer({ force: step.force, signal: stop.signal, limits: { ...limits, ...(step.few && { feed: 0, feedShare: 0 }) }, onProgress: () => { if (left-- <= 0) stop.abort() } }).run()
+        const run = () => transfer(
+          { force: step.force, signal: stop.signal, limits: {
+            ...limits, ...(step.few && { feed: 0, feedShare: 0 })
+          }, onProgress: () => { if (left-- <= 0) stop.abort() } }
+        ).run()
         const result = await run().catch(error => {
           if (!(error instanceof StoreReset)) throw error
           assert.ok(isPurged, 'only a store that forgot documents is read anew')

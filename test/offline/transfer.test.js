@@ -39,15 +39,21 @@ onEachStore('taking an area along', backend => {
 
     const couch = (options = {}) => {
       const { username, password } = new URL(url)
-      return new HttpCouch(Object.assign(new URL(front.url), { username, password }).href, { firstDelay: 5, ...options })
+      return new HttpCouch(Object.assign(new URL(front.url), { username, password }).href,
+        { firstDelay: 5, ...options })
     }
-    const transfer = (db, { limits, ...options } = {}) => new Transfer({ couch: couch(), db, area, limits: { batch: 10, smallBytes: 1, batchMost: 10, retryDelay: 1, ...limits }, ...options })
+    const transfer = (db, { limits, ...options } = {}) => new Transfer(
+      { couch: couch(), db, area, limits: {
+        batch: 10, smallBytes: 1, batchMost: 10, retryDelay: 1, ...limits
+      }, ...options }
+    )
     const fetched = () => front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id))
 
     it('passes over what a store cannot read, and takes exactly that the next time', async () => {
       const db = pouch()
       const bad = ['osm:5:2:3', 'osm:5:7:7']
-      const mended = front.rule(entry => bad.some(id => asksFor(entry, id)) && { status: 500, body: '{"error":"internal","reason":"a shard is damaged"}' })
+      const mended = front.rule(entry => bad.some(id => asksFor(entry, id)) &&
+        { status: 500, body: '{"error":"internal","reason":"a shard is damaged"}' })
       const told = []
       const first = await transfer(db, { onFailed: one => told.push(one.id) }).run()
       assert.deepEqual(first.failed.map(({ id }) => id).sort(), bad)
@@ -90,7 +96,8 @@ onEachStore('taking an area along', backend => {
       front.forget()
       const { counts, isComplete } = await transfer(db).run()
       assert.equal(isComplete, true)
-      assert.ok(fetched().length <= SIDE * SIDE + 2 - tiles, `${fetched().length} documents asked for again of ${tiles} that were there`)
+      assert.ok(fetched().length <= SIDE * SIDE + 2 - tiles,
+        `${fetched().length} documents asked for again of ${tiles} that were there`)
       assert.deepEqual(counts, await assertSame(db, url, area))
     })
 
@@ -98,7 +105,8 @@ onEachStore('taking an area along', backend => {
       const db = pouch()
       front.rule(entry => isBulk(entry) && { status: 500, body: '{"error":"internal"}' })
       const failed = []
-      await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), onFailed: one => failed.push(one) }).run(), { code: 'COUCHDB_ERROR' })
+      await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), onFailed: one => failed.push(one) }).run(),
+        { code: 'COUCHDB_ERROR' })
       assert.deepEqual(failed, [])
     })
 
@@ -115,9 +123,13 @@ onEachStore('taking an area along', backend => {
 
     it('takes from the device what another area has, and only the rest from the net', async () => {
       const [lender, db] = [pouch(), pouch()]
-      const half = { layer: 'osm', selection: { ...area.selection, has: id => area.selection.has(id), layers: new Set(['osm']), zooms: { min: 5, max: 5 } } }
+      const half = { layer: 'osm', selection: {
+        ...area.selection, has: id => area.selection.has(id), layers: new Set(['osm']), zooms: { min: 5, max: 5 }
+      } }
       await transfer(lender, { area: half }).run()
-      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 2 ? 500 + x * SIDE + y : undefined }))
+      await store.write(
+        square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 2 ? 500 + x * SIDE + y : undefined })
+      )
       front.forget()
       const { counts, changed } = await transfer(db, { others: [lender] }).run()
       const heads = fetched().filter(id => !id.includes('@') && id.startsWith('osm:'))
@@ -129,14 +141,20 @@ onEachStore('taking an area along', backend => {
     it('reads only what changed while little did, and lists anew when much did', async () => {
       const db = pouch()
       await transfer(db).run()
-      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x === 1 ? 700 + y : undefined }))
+      await store.write(
+        square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x === 1 ? 700 + y : undefined })
+      )
       front.forget()
       const { changed, counts } = await transfer(db).run()
       assert.equal(changed.tiles, 2 * SIDE, 'heads, and what they were before')
-      assert.equal(front.requests().filter(({ body }) => body?.queries?.[0]?.group_level).length, 0, 'nothing was listed')
+      assert.equal(front.requests().filter(({ body }) => body?.queries?.[0]?.group_level).length,
+        0, 'nothing was listed')
       assert.deepEqual(counts, await assertSame(db, url, area))
 
-      for (const { id, value: { rev } } of (await json(`${url}/_all_docs?startkey="osm:5:8:"&endkey="osm:5:8:~"`)).rows) await store.couch.put({ _id: id, _rev: rev, _deleted: true })
+      for (const { id, value: { rev } } of (await json(`${url}/_all_docs?startkey="osm:5:8:"&endkey="osm:5:8:~"`))
+        .rows) {
+        await store.couch.put({ _id: id, _rev: rev, _deleted: true })
+      }
       front.forget()
       const later = await transfer(db, { limits: { feed: 5, feedShare: 0 } }).run()
       assert.ok(front.requests().some(({ body }) => body?.queries?.[0]?.group_level), 'it was listed')
@@ -146,16 +164,21 @@ onEachStore('taking an area along', backend => {
 
     it('has the other image of a time that was taken out and filled again, also when it is as long', async () => {
       const db = pouch()
-      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 3 ? 500 + x * SIDE + y : undefined }))
+      await store.write(
+        square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 3 ? 500 + x * SIDE + y : undefined })
+      )
       await transfer(db).run()
       for (const limits of [{}, { feed: 0, feedShare: 0 }]) {
         for (const id of [`osm:5:1:1@${T(2023)}`, 'osm:5:2:2', 'osm:5:7:7']) {
-          const { _rev, ...doc } = await json(`${url}/${encodeURIComponent(id)}?attachments=true`, { headers: { accept: 'application/json' } })
+          const { _rev, ...doc } =
+            await json(`${url}/${encodeURIComponent(id)}?attachments=true`, { headers: { accept: 'application/json' } })
           const { data } = doc._attachments.tile
           const other = Buffer.from(data, 'base64')
           other[other.length - 20] ^= 1
           await store.couch.put({ _id: id, _rev, _deleted: true })
-          await store.couch.put({ ...doc, _attachments: { tile: { content_type: 'image/png', data: other.toString('base64') } } })
+          await store.couch.put(
+            { ...doc, _attachments: { tile: { content_type: 'image/png', data: other.toString('base64') } } }
+          )
         }
         const { counts } = await transfer(db, { limits }).run()
         assert.deepEqual(counts, await assertSame(db, url, area))
@@ -164,8 +187,10 @@ onEachStore('taking an area along', backend => {
 
     describe('over a line that breaks', () => {
       const LARGE = 40
-      const tiles = (z, seed) => square({ layer: 'osm', z, side: LARGE, time: T(2023 + seed), seed: (x, y) => seed * 2000 + x * LARGE + y })
-      const listed = () => front.requests().filter(({ kind, body }) => kind === 'index' && body.queries[0].reduce === false)
+      const tiles = (z, seed) =>
+        square({ layer: 'osm', z, side: LARGE, time: T(2023 + seed), seed: (x, y) => seed * 2000 + x * LARGE + y })
+      const listed = () => front.requests()
+        .filter(({ kind, body }) => kind === 'index' && body.queries[0].reduce === false)
       const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
       beforeEach(() => store.write(tiles(6, 0)))
 
@@ -196,8 +221,13 @@ onEachStore('taking an area along', backend => {
           front.reset()
           const { next } = await readState(db)
           assert.ok(next && next[0] === 6 && next[1] >= 8 * rounds, JSON.stringify(next))
-          await store.write(square({ layer: 'osm', z: 6, side: LARGE, time: T(2023 + rounds), seed: (x, y) => (y === 3 && x % 7 === 0) ? 9000 * rounds + x : y === 5 && x === 1 ? null : undefined }))
-          for (const id of [`osm:6:1:${6 + rounds}`, `osm:6:39:${6 + rounds}`]) await store.couch.put({ _id: id, _rev: (await json(`${url}/${id}`))._rev, _deleted: true })
+          await store.write(
+            square({ layer: 'osm', z: 6, side: LARGE, time: T(2023 + rounds), seed: (x, y) => (y === 3 && x % 7 === 0)
+              ? 9000 * rounds + x : y === 5 && x === 1 ? null : undefined })
+          )
+          for (const id of [`osm:6:1:${6 + rounds}`, `osm:6:39:${6 + rounds}`]) {
+            await store.couch.put({ _id: id, _rev: (await json(`${url}/${id}`))._rev, _deleted: true })
+          }
         }
         const { counts } = await transfer(db, { limits }).run()
         assert.deepEqual(counts, await assertSame(db, url, area))
@@ -205,7 +235,8 @@ onEachStore('taking an area along', backend => {
         assert.equal((await readState(db)).next, undefined)
       })
 
-      it('passes over a tile that fails, and has it in the end, though the listing was broken off behind it', async () => {
+      it('passes over a tile that fails, and has it in the end, though the listing ' +
+        'was broken off behind it', async () => {
         const db = pouch()
         const limits = { page: 100, batch: 20, smallBytes: 1, batchMost: 20, retryDelay: 1, noting: 0 }
         let answered = 0
@@ -242,7 +273,8 @@ onEachStore('taking an area along', backend => {
       const stop = new AbortController()
       await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: x => x < 4 ? null : undefined }))
       let left = 3
-      await assert.rejects(transfer(db, { signal: stop.signal, onProgress: () => { if (!left--) stop.abort() } }).run(), { code: 'ABORTED' })
+      await assert.rejects(transfer(db, { signal: stop.signal, onProgress: () => { if (!left--) stop.abort() } }).run(),
+        { code: 'ABORTED' })
       assert.equal((await readState(db)).counts, undefined)
       const { counts } = await transfer(db).run()
       assert.deepEqual(counts, await assertSame(db, url, area))

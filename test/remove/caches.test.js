@@ -66,10 +66,12 @@ onEachStore('what is removed', backend => {
     await furnish(store)
     const front = await startFront(url, { files: async () => ({}) })
     const { username, password } = new URL(url)
-    const offline = new OfflineStore({ remote: as(front.url, username, password), name: path.join(folder.dir, 'device'), PouchDB })
+    const offline =
+      new OfflineStore({ remote: as(front.url, username, password), name: path.join(folder.dir, 'device'), PouchDB })
     try {
       await offline.ready
-      const area = await offline.areas.add({ name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '4', history: true })
+      const area =
+        await offline.areas.add({ name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '4', history: true })
       await area.download()
       const [{ db }] = offline.databases('osm')
       const shown = async y => (await db.get(`osm:4:1:${y}`).catch(() => undefined))?.time

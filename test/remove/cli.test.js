@@ -15,7 +15,9 @@ describe('tilecouch remove', () => {
   const remove = (...argv) => unasked(...argv, '--yes')
 
   it('refuses options that do not go together', async () => {
-    const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'], ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'], ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
+    const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'],
+      ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'],
+      ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
     for (const argv of wrong) {
       const { code, err } = await remove(...argv)
       assert.equal(code, 1, argv.join(' '))
@@ -27,14 +29,16 @@ describe('tilecouch remove', () => {
   it('reports what it will remove, and what it removed', async function () {
     this.timeout(20000)
     const dry = await remove('--edition', '2022', '--dry-run')
-    assert.match(dry.err, /^Would remove from osm: 5 versions of 5 tiles, 1.\d kB; 4 tiles fall back to the version before$/m)
+    assert.match(dry.err,
+      /^Would remove from osm: 5 versions of 5 tiles, 1.\d kB; 4 tiles fall back to the version before$/m)
     assert.deepEqual(await historyOf(url), HISTORY)
     const done = await remove('--edition', '2022-01-01', '--json')
     const { tiles, versions, fallen, heads, editions, compaction } = JSON.parse(done.out)
     assert.deepEqual([done.code, tiles, versions, fallen, heads, editions, compaction.done], [0, 5, 5, 4, 1, 1, false])
     folder.write({ 'wrong.txt': '# seen on Monday\n4/1/2\n\n4/1/3 # blurred\n' })
     assert.match((await remove('--tiles', `${folder.dir}/wrong.txt`)).out, /^Removed 3 versions of 2 tiles/)
-    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022' || ['1/2', '1/3'].includes(tile)))
+    assert.deepEqual(await historyOf(url),
+      without(HISTORY, (tile, year) => year === '2022' || ['1/2', '1/3'].includes(tile)))
     // 6, and the three that a head fell back to when 2022 went: their documents in the past have stayed
     assert.match((await remove('--all')).out, /^Removed 9 versions of 4 tiles.*\n {2}with 2 edition documents\n/)
     assert.match((await remove('--all')).err, /LAYER_NOT_FOUND/)
@@ -47,7 +51,8 @@ describe('tilecouch remove', () => {
       for (const answer of ['', 'y', 'yes', 'Osm', 'osm2']) {
         const { code, out, err } = await runAtTerminal(['remove', 'osm', ...kind, '--db', url], answer)
         assert.deepEqual([code, out], [1, ''], `${kind} ${answer}`)
-        assert.match(err, /^Removing from osm: \d+ versions? of \d+ tiles?.*\nThis cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm \[NOT_CONFIRMED\]\n {2}Look first with --dry-run\./)
+        assert.match(err,
+          /^Removing from osm: \d+ versions? of \d+ tiles?.*\nThis cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm \[NOT_CONFIRMED\]\n {2}Look first with --dry-run\./)
       }
     }
     assert.deepEqual(await historyOf(url), HISTORY)

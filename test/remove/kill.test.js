@@ -1,4 +1,5 @@
-// A removal that is killed before any of its requests to write, and run again: done, and nothing is lost that was not to go.
+// A removal that is killed before any of its requests to write, and run again: done, and nothing is lost that was not
+// to go.
 import assert from 'node:assert/strict'
 import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
@@ -12,7 +13,8 @@ onEachStore('a removal that is killed', backend => {
 
   const cases = {
     'of the newest edition': [own => removeEdition(own, 'osm', T(2022), { limits }), (tile, year) => year === '2022'],
-    'of all but the first edition': [own => removeTiles(own, 'osm', { since: '2021', limits }), (tile, year) => year > '2020'],
+    'of all but the first edition': [own => removeTiles(own, 'osm', { since: '2021', limits }),
+      (tile, year) => year > '2020'],
     'of a layer': [own => removeLayer(own, 'osm', { limits }), () => true]
   }
   for (const [what, [remove, isRemoved]] of Object.entries(cases)) {
@@ -25,7 +27,9 @@ onEachStore('a removal that is killed', backend => {
         assert.ok(writes < 60, 'it comes to an end')
         const between = await historyOf(url) // every tile has its head, or nothing
         const stays = without(HISTORY, isRemoved)
-        for (const [tile, years] of Object.entries(stays)) assert.deepEqual({ ...years, ...between[tile] }, between[tile], `${tile} after ${writes} writes`)
+        for (const [tile, years] of Object.entries(stays)) {
+          assert.deepEqual({ ...years, ...between[tile] }, between[tile], `${tile} after ${writes} writes`)
+        }
         await remove(store).catch(error => assert.equal(error.code, 'LAYER_NOT_FOUND'))
         assert.deepEqual(await historyOf(url), stays, `killed after ${writes} writes`)
         await reset()

@@ -21,7 +21,10 @@ suite('purging', () => {
 
   const follow = async (position, more) => {
     const told = { deleted: [], resets: 0 }
-    follower = new Follower(store, { position, limits: { firstDelay: 10, longestDelay: 50, ...more }, onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }, onReset: () => told.resets++ })
+    follower = new Follower(store,
+      { position, limits: { firstDelay: 10, longestDelay: 50, ...more }, onChange: ({ id, deleted }) => {
+        if (deleted) told.deleted.push(id)
+      }, onReset: () => told.resets++ })
     await follower.start()
     await until(() => follower.state.up)
     return told
@@ -38,7 +41,8 @@ suite('purging', () => {
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
     const stats = await store.stats('osm')
     const fallen = 4 // what they fell back to stands in the past as well, and is counted there
-    assert.deepEqual([stats.versions, stats.last], [[...versionsOf(without(HISTORY, (tile, year) => year === '2022'))].length + fallen, T(2021)])
+    assert.deepEqual([stats.versions, stats.last],
+      [[...versionsOf(without(HISTORY, (tile, year) => year === '2022'))].length + fallen, T(2021)])
     assert.equal((await store.info()).doc_del_count, 0)
   })
 
@@ -47,7 +51,8 @@ suite('purging', () => {
     const before = told.resets
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 4 }], purge: true, limits: { ...limits, heard: 300 } })
     await until(() => told.deleted.length >= 3)
-    assert.deepEqual([told.deleted.sort(), told.resets - before], [['osm:4:1:4', `osm:4:1:4@${T(2020)}`, `osm:4:1:4@${T(2021)}`], 0])
+    assert.deepEqual([told.deleted.sort(), told.resets - before],
+      [['osm:4:1:4', `osm:4:1:4@${T(2020)}`, `osm:4:1:4@${T(2021)}`], 0])
   })
 
   it('is noticed by a follower that returns after it, and a deletion is not', async () => {
@@ -75,10 +80,14 @@ suite('purging', () => {
 
   it('reaches indexes that were behind, also if they are compacted right after', async function () {
     this.timeout(60000)
-    const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50 }]))
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50 }])
+    )
     await store.write(versionsOf(many, 'other'))
     await store.stats('other')
-    await removeTiles(store, 'other', { only: Array.from({ length: 40 }, (_, at) => ({ z: 4, x: at % 16, y: Math.floor(at / 16) })), purge: true, limits })
+    await removeTiles(store, 'other', {
+      only: Array.from({ length: 40 }, (_, at) => ({ z: 4, x: at % 16, y: Math.floor(at / 16) })), purge: true, limits
+    })
     await compact(store, { when: 'always', limits: { begin: 300, poll: 50 } })
     assert.equal((await store.stats('other')).versions, 60)
     await removeLayer(store, 'other', { limits })
@@ -86,7 +95,8 @@ suite('purging', () => {
 
   it('removes a whole layer, in batches', async function () {
     this.timeout(60000)
-    const many = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50, 2021: (at + 1) % 50 }]))
+    const many = Object.fromEntries(Array.from({ length: 120 },
+      (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50, 2021: (at + 1) % 50 }]))
     await store.write(versionsOf(many, 'other'))
     const { purged } = await removeLayer(store, 'other', { purge: true, limits })
     assert.equal(purged, 240)
@@ -105,7 +115,8 @@ withPeople('who is no admin', start => {
       const asked = new URL(database)
       Object.assign(asked, { username: name, password })
       const own = await Store.open(asked.href)
-      await assert.rejects(removeEdition(own, 'osm', T(2022), { purge: true, limits }), error => /FORBIDDEN|UNAUTHORIZED|PURGE_UNSUPPORTED/.test(error.code))
+      await assert.rejects(removeEdition(own, 'osm', T(2022), { purge: true, limits }),
+        error => /FORBIDDEN|UNAUTHORIZED|PURGE_UNSUPPORTED/.test(error.code))
       assert.deepEqual(await historyOf(database), HISTORY)
       const { done, why } = await compact(own, { when: 'always' })
       assert.deepEqual([done, why], [false, 'only an admin may compact'])
@@ -159,7 +170,9 @@ onEachStore('compacting', backend => {
     const little = await compact(store)
     assert.deepEqual([little.done, little.why], [false, 'there is too little to be had'])
     assert.equal((await compact(store, { when: 'never' })).done, false)
-    const { before, after, done } = await compact(store, backend.name === 'CouchDB' ? { limits: { slack: 1000, ratio: 1.1, begin: 200, poll: 50 } } : { when: 'always', limits: { begin: 200, poll: 50 } })
+    const { before, after, done } = await compact(store, backend.name === 'CouchDB' ? {
+      limits: { slack: 1000, ratio: 1.1, begin: 200, poll: 50 }
+    } : { when: 'always', limits: { begin: 200, poll: 50 } })
     assert.equal(done, true)
     if (backend.name === 'CouchDB') {
       assert.ok(after.file < before.file - 200_000, `${before.file} -> ${after.file}: what stays is the viewer`)

@@ -48,7 +48,8 @@ onEachStore('while something is removed', backend => {
   }
   const removals = {
     'the newest edition': [own => removeEdition(own, 'osm', T(2022), { limits }), (tile, year) => year === '2022'],
-    'whole tiles': [own => removeTiles(own, 'osm', { only: tiles.map(([x, y]) => ({ z: Z, x, y })), limits }), () => true]
+    'whole tiles': [own => removeTiles(own, 'osm', { only: tiles.map(([x, y]) => ({ z: Z, x, y })), limits }),
+      () => true]
   }
   for (const [what, [remove, isRemoved]] of Object.entries(removals)) {
     for (const [who, { run, adds = {}, removes }] of Object.entries(others)) {
@@ -61,15 +62,22 @@ onEachStore('while something is removed', backend => {
           const between = await historyOf(url)
           const stays = without(HISTORY, (tile, year) => isRemoved(tile, year) || year === removes)
           for (const [tile, years] of Object.entries(stays)) {
-            for (const [year, seed] of Object.entries(years)) if (!(year in adds)) assert.equal(between[tile]?.[year], seed, `${tile} of ${year}, before write ${number}`)
+            for (const [year, seed] of Object.entries(years)) if (!(year in adds)) {
+              assert.equal(between[tile]?.[year], seed, `${tile} of ${year}, before write ${number}`)
+            }
           }
-          if (come && what === 'the newest edition') for (const tile of Object.keys(HISTORY)) for (const year of Object.keys(adds)) assert.equal(between[tile]?.[year], adds[year], `${tile} of ${year}, before write ${number}`)
+          if (come && what === 'the newest edition') for (const tile of Object.keys(HISTORY)) {
+            for (const year of Object.keys(adds)) {
+              assert.equal(between[tile]?.[year], adds[year], `${tile} of ${year}, before write ${number}`)
+            }
+          }
           await remove(store)
           if (removes) await run()
           const left = await historyOf(url)
           for (const tile of Object.keys(left)) {
             for (const year of Object.keys(left[tile])) {
-              assert.ok(!isRemoved(tile, year) && (year in (stays[tile] ?? {}) || year in adds), `${tile} of ${year} is gone, before write ${number}`)
+              assert.ok(!isRemoved(tile, year) && (year in (stays[tile] ?? {}) || year in adds),
+                `${tile} of ${year} is gone, before write ${number}`)
             }
           }
           await reset()

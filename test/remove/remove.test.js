@@ -22,7 +22,8 @@ onEachStore('removing', backend => {
   it('whole tiles are removed, with their past', async () => {
     const only = [{ z: Z, x: 1, y: 1 }, { z: Z, x: 1, y: 4 }, { z: Z, x: 9, y: 9 }]
     const tally = await removeTiles(store, 'osm', { only, limits })
-    assert.deepEqual(tally, { ...nothing, tiles: 2, versions: 4, bytes: sizeOf(1, 4, 14, 24), heads: 2, fallen: 0, editions: 0 })
+    assert.deepEqual(tally,
+      { ...nothing, tiles: 2, versions: 4, bytes: sizeOf(1, 4, 14, 24), heads: 2, fallen: 0, editions: 0 })
     assert.deepEqual(await historyOf(url), without(HISTORY, tile => ['1/1', '1/4'].includes(tile)))
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'editions are of the whole layer')
   })
@@ -38,7 +39,10 @@ onEachStore('removing', backend => {
   })
 
   it('a dry run returns the same as the removal, and changes nothing', async () => {
-    for (const remove of [options => removeEdition(store, 'osm', T(2022), options), options => removeTiles(store, 'osm', { since: '2021', ...options }), options => removeLayer(store, 'osm', options)]) {
+    for (
+      const remove of [options => removeEdition(store, 'osm', T(2022), options), options =>
+        removeTiles(store, 'osm', { since: '2021', ...options }), options => removeLayer(store, 'osm', options)]
+    ) {
       const { update_seq: seq } = await store.info()
       const would = await remove({ dryRun: true, limits })
       assert.equal((await store.info()).update_seq, seq)
@@ -48,7 +52,8 @@ onEachStore('removing', backend => {
 
   it('heads fall back when the newest edition is removed, also to a gone version', async () => {
     const tally = await removeEdition(store, 'osm', T(2022), { limits })
-    assert.deepEqual(tally, { ...nothing, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
+    assert.deepEqual(tally,
+      { ...nothing, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
     assert.deepEqual(await editions(), ['2020', '2021'])
     assert.equal((await store.couch.get(`osm:${Z}:2:1`)).gone, true)
@@ -114,7 +119,8 @@ onEachStore('removing', backend => {
 
   it('in batches of any size', async () => {
     const seen = []
-    await removeEdition(store, 'osm', T(2022), { limits: { ...limits, batch: 2 }, onProgress: ({ tiles }) => seen.push(tiles) })
+    await removeEdition(store, 'osm', T(2022),
+      { limits: { ...limits, batch: 2 }, onProgress: ({ tiles }) => seen.push(tiles) })
     assert.deepEqual([seen.length > 2, seen.at(-1)], [true, 5])
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
   })
@@ -122,7 +128,8 @@ onEachStore('removing', backend => {
   it('stops between two batches on a signal, and is finished by the next run', async () => {
     const stop = new AbortController()
     const options = { limits: { ...limits, batch: 2 } }
-    await assert.rejects(removeEdition(store, 'osm', T(2022), { ...options, signal: stop.signal, onProgress: () => stop.abort() }), { code: 'ABORTED' })
+    await assert.rejects(removeEdition(store, 'osm', T(2022),
+      { ...options, signal: stop.signal, onProgress: () => stop.abort() }), { code: 'ABORTED' })
     const left = await historyOf(url)
     assert.notDeepEqual(left, HISTORY)
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'the edition is not gone before its last version is')
@@ -132,14 +139,18 @@ onEachStore('removing', backend => {
 
   it('named versions of several tiles and times are removed', async () => {
     const remover = new Remover(store, { limits })
-    for await (const tile of store.listTiles('osm')) await remover.take(tile, tile.versions.filter(({ y, time }) => (y + Number(time.slice(0, 4))) % 2))
+    for await (const tile of store.listTiles('osm')) {
+      await remover.take(tile, tile.versions.filter(({ y, time }) => (y + Number(time.slice(0, 4))) % 2))
+    }
     await remover.finish()
-    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => (Number(tile.split('/')[1]) + Number(year)) % 2 === 1))
+    assert.deepEqual(await historyOf(url),
+      without(HISTORY, (tile, year) => (Number(tile.split('/')[1]) + Number(year)) % 2 === 1))
   })
 
   if (backend.name === 'embedded') {
     it('with purge, is refused if the store cannot purge', async () => {
-      for (const remove of [() => removeEdition(store, 'osm', T(2022), { purge: true }), () => removeLayer(store, 'osm', { purge: true }), () => removeTiles(store, 'osm', { purge: true })]) {
+      for (const remove of [() => removeEdition(store, 'osm', T(2022), { purge: true }),
+        () => removeLayer(store, 'osm', { purge: true }), () => removeTiles(store, 'osm', { purge: true })]) {
         await assert.rejects(remove(), { code: 'PURGE_UNSUPPORTED' })
       }
       assert.deepEqual(await historyOf(url), HISTORY)

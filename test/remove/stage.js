@@ -1,4 +1,5 @@
-// What tests of removal share: a layer with a past of every kind, a model of it, a couch that dies or lets others in between.
+// What tests of removal share: a layer with a past of every kind, a model of it, a couch that dies or lets others in
+// between.
 import assert from 'node:assert/strict'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
@@ -11,7 +12,10 @@ export const STEP = process.env.TILECOUCH_LONG ? 1 : 3
 export const T = year => `${year}-01-01T00:00:00Z`
 export const Z = 4
 
-/** Images by tile and year; null: gone. A tile without a past, with one, with gaps, one that is gone, rows that go on with the same digits. */
+/**
+ * Images by tile and year; null: gone. A tile without a past, with one, with gaps, one that is gone, rows that go on
+ * with the same digits.
+ */
 export const HISTORY = {
   '1/1': { 2020: 1 },
   '1/2': { 2020: 2, 2021: 12 },
@@ -26,7 +30,9 @@ export const HISTORY = {
 export function * versionsOf (history, layer = 'osm') {
   for (const [tile, years] of Object.entries(history)) {
     const [x, y] = tile.split('/').map(Number)
-    for (const [year, seed] of Object.entries(years)) yield { layer, z: Z, x, y, time: T(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
+    for (const [year, seed] of Object.entries(years)) {
+      yield { layer, z: Z, x, y, time: T(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
+    }
   }
 }
 
@@ -68,7 +74,8 @@ export function useStage (backend, onReady) {
 /** Puts a store back to what it is now, in three requests. */
 export async function keeperOf (store) {
   const { couch } = store
-  const documents = async qs => (await couch.request({ path: '_all_docs', qs })).rows.filter(({ id }) => !id.startsWith('_design/'))
+  const documents = async qs => (await couch.request({ path: '_all_docs', qs }))
+    .rows.filter(({ id }) => !id.startsWith('_design/'))
   const kept = (await documents({ include_docs: true, attachments: true })).map(({ doc: { _rev, ...doc } }) => doc)
   return async () => {
     const ended = (await documents({})).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
@@ -87,18 +94,24 @@ export async function historyOf (url) {
     const [layer, , x, y] = id.split(':')
     if (layer !== 'osm') continue
     const years = history[`${x}/${y}`] = {}
-    for (const { time, bytes } of versions) years[time.slice(0, time.slice(5, 7) === '01' ? 4 : 7)] = bytes && seeds.get(bytes.toString('base64'))
+    for (const { time, bytes } of versions) {
+      years[time.slice(0, time.slice(5, 7) === '01' ? 4 : 7)] = bytes && seeds.get(bytes.toString('base64'))
+    }
   }
   return history
 }
 
 /** The model: what is left of a history when versions go. @param {(tile: string, year: string) => boolean} isRemoved */
 export function without (history, isRemoved) {
-  const left = Object.entries(history).map(([tile, years]) => [tile, Object.fromEntries(Object.entries(years).filter(([year]) => !isRemoved(tile, year)))])
+  const left = Object.entries(history)
+    .map(
+      ([tile, years]) => [tile, Object.fromEntries(Object.entries(years).filter(([year]) => !isRemoved(tile, year)))]
+    )
   return Object.fromEntries(left.filter(([, years]) => Object.keys(years).length))
 }
 
-const isWrite = ({ method = 'GET', path = '' }) => method !== 'GET' && !/^(_bulk_get|_all_docs.*|_design\/.*)$/.test(path)
+const isWrite = ({ method = 'GET', path = '' }) => method !== 'GET' &&
+  !/^(_bulk_get|_all_docs.*|_design\/.*)$/.test(path)
 
 /**
  * A store whose process is killed before its n-th request to write: neither that one nor any other comes through.

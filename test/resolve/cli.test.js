@@ -27,13 +27,19 @@ describe('tilecouch check --only conflicts', () => {
       '  1 version moved to an earlier second, since another image has the same time',
       '  1 document of layers, editions or the store merged', ''
     ].join('\n')
-    assert.equal((await run('check', '--only', 'conflicts', ...db)).out, told.replaceAll(/deleted|copied|moved|merged/g, 'would be $&'))
+    assert.equal((await run('check', '--only', 'conflicts', ...db)).out,
+      told.replaceAll(/deleted|copied|moved|merged/g, 'would be $&'))
     assert.deepEqual(await run('check', '--only', 'conflicts', '--fix', ...db), { code: 0, out: told, err: '' })
-    assert.deepEqual(await run('check', '--only', 'conflicts', '--fix', ...db), { code: 0, out: 'No conflicts.\n', err: '' })
+    assert.deepEqual(await run('check', '--only', 'conflicts', '--fix', ...db),
+      { code: 0, out: 'No conflicts.\n', err: '' })
     const { out } = await run('check', '--only', 'conflicts', '--fix', '--json', '--db', masters.urls[1])
     const { seconds, ...summary } = JSON.parse(out)
     assert.ok(seconds >= 0)
-    assert.deepEqual(summary, { conflicts: 3, ended: 3, past: 1, contested: 1, promoted: 0, merged: 1, settled: 0, unknown: 0, left: 0, refused: 0, named: [] })
+    assert.deepEqual(summary,
+      {
+        conflicts: 3, ended: 3, past: 1, contested: 1, promoted: 0, merged: 1,
+        settled: 0, unknown: 0, left: 0, refused: 0, named: []
+      })
   })
 
   it('is announced by info, and history tells which time a version was loaded for', async () => {
@@ -42,7 +48,8 @@ describe('tilecouch check --only conflicts', () => {
     const { compose } = await import('../../loader/couchapp/compose.js')
     const { push } = await import('../../loader/couchapp/push.js')
     await push(masters.stores[0].couch, await compose())
-    assert.match((await run('info', 'osm', ...db)).out, /^2 documents with conflicts: `tilecouch check --fix` resolves them$/m)
+    assert.match((await run('info', 'osm', ...db)).out,
+      /^2 documents with conflicts: `tilecouch check --fix` resolves them$/m)
     assert.equal(JSON.parse((await run('info', 'osm', '--json', ...db)).out).conflicts, 2)
     await run('check', '--only', 'conflicts', '--fix', ...db)
     assert.doesNotMatch((await run('info', 'osm', ...db)).out, /conflict/)
@@ -52,7 +59,9 @@ describe('tilecouch check --only conflicts', () => {
   })
 
   it('names documents that it leaves alone, and ends with 1', async () => {
-    const { rev } = await masters.stores[0].couch.request({ method: 'DELETE', path: '_design/tiles', qs: { rev: (await masters.stores[0].couch.get('_design/tiles'))._rev } })
+    const { rev } = await masters.stores[0].couch.request({
+      method: 'DELETE', path: '_design/tiles', qs: { rev: (await masters.stores[0].couch.get('_design/tiles'))._rev }
+    })
     assert.ok(rev)
     await masters.graft(0, [{ _id: 'notes', _rev: '1-a' }, { _id: 'notes', _rev: '1-b', text: 'two' }])
     const { code, out } = await run('check', '--only', 'conflicts', '--fix', '--db', masters.urls[0])
@@ -69,7 +78,11 @@ describe('tilecouch check --only conflicts', () => {
   })
 
   it('needs the view of conflicts', async () => {
-    await masters.stores[0].couch.request({ method: 'DELETE', path: '_design/versions', qs: { rev: (await masters.stores[0].couch.get('_design/versions'))._rev } })
+    await masters.stores[
+      0
+    ].couch.request({ method: 'DELETE', path: '_design/versions', qs: {
+      rev: (await masters.stores[0].couch.get('_design/versions'))._rev
+    } })
     const { code, err } = await run('check', '--only', 'conflicts', '--fix', '--db', masters.urls[0])
     assert.equal(code, 1)
     assert.match(err, /INDEX_MISSING/)

@@ -1,6 +1,7 @@
-// Masters that are loaded apart, hear of one another document by document in any order, and are put right at any moment, by
-// a run that may be killed. Whatever happened: in the end all of them hold the same, there is one leaf of everything, and
-// every version that any of them ever stored is there. Tried in memory, where thousands of such histories take seconds.
+// Masters that are loaded apart, hear of one another document by document in any order, and are put right at any
+// moment, by a run that may be killed. Whatever happened: in the end all of them hold the same, there is one leaf of
+// everything, and every version that any of them ever stored is there. Tried in memory, where thousands of such
+// histories take seconds.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { fromSeconds, isTileId, parseTileId, toSeconds } from '../../core/index.js'
@@ -17,12 +18,20 @@ const MASTERS = 3
 
 const master = fc.nat(MASTERS - 1)
 // few tiles, few images, and times that lie side by side: what has to move finds its place taken
-const load = fc.record({ does: fc.constant('load'), at: master, x: fc.constantFrom(0, 0, 0, 1), second: fc.nat(3), image: fc.option(fc.nat(3), { freq: 8 }), stored: fc.nat(2) })
+const load = fc.record(
+  { does: fc.constant('load'), at: master, x: fc.constantFrom(0,
+    0, 0, 1), second: fc.nat(3), image: fc.option(fc.nat(3), { freq: 8 }), stored: fc.nat(2) }
+)
 const hand = fc.record({ does: fc.constant('hand'), from: master, at: master, which: fc.option(fc.nat(1023)) })
 const remove = fc.record({ does: fc.constant('remove'), at: master, which: fc.nat(20) })
 // a run may be killed, and somebody may write while it runs
-const mend = fc.record({ does: fc.constant('mend'), at: master, lives: fc.option(fc.nat(6)), meanwhile: fc.option(fc.record({ writes: fc.nat(2), step: fc.oneof(load, hand) })) })
-const steps = fc.array(fc.oneof({ arbitrary: load, weight: 6 }, { arbitrary: hand, weight: 4 }, { arbitrary: mend, weight: 3 }, { arbitrary: remove, weight: 1 }), { minLength: 6, maxLength: 40, size: 'max' })
+const mend = fc.record(
+  { does: fc.constant('mend'), at: master, lives: fc.option(fc.nat(6)), meanwhile: fc.option(
+    fc.record({ writes: fc.nat(2), step: fc.oneof(load, hand) })
+  ) }
+)
+const steps = fc.array(fc.oneof({ arbitrary: load, weight: 6 }, { arbitrary: hand, weight: 4 },
+  { arbitrary: mend, weight: 3 }, { arbitrary: remove, weight: 1 }), { minLength: 6, maxLength: 40, size: 'max' })
 
 const digestIn = doc => doc._attachments?.tile.digest ?? ''
 const keyOf = doc => `${doc.x} ${doc.contested ?? doc.time} ${digestIn(doc)}`
@@ -45,7 +54,9 @@ class World {
     }
     if (step.does === 'remove') return this.#remove(couch, step.which)
     couch.lives = step.lives ?? Infinity
-    if (step.meanwhile) couch.meanwhile = { ...step.meanwhile, run: () => this.play({ ...step.meanwhile.step, at: step.at }) }
+    if (step.meanwhile) {
+      couch.meanwhile = { ...step.meanwhile, run: () => this.play({ ...step.meanwhile.step, at: step.at }) }
+    }
     await this.mend(couch).catch(error => { assert.equal(error.code, 'ABORTED') })
     couch.lives = Infinity
     couch.meanwhile = undefined
@@ -62,12 +73,16 @@ class World {
   }
 
   async #load (couch, { x, second, image, stored }) {
-    const version = { layer: 'osm', z: 1, x, y: 0, time: fromSeconds(FIRST + second), ...(image === null ? { gone: true } : { bytes: png(image) }) }
+    const version = { layer: 'osm', z: 1, x, y: 0, time: fromSeconds(FIRST + second), ...(
+      image === null ? { gone: true } : { bytes: png(image) }
+    ) }
     const { lives } = couch
     couch.lives = Infinity // it is the other that is killed
     const summary = await new Store(couch).write([version], { stored: fromSeconds(FIRST + 1000 + stored) })
     couch.lives = lives
-    if (summary.created + summary.advanced + summary.backfilled) this.stored.add(`${x} ${version.time} ${image === null ? '' : digestOf(png(image))}`)
+    if (summary.created + summary.advanced + summary.backfilled) {
+      this.stored.add(`${x} ${version.time} ${image === null ? '' : digestOf(png(image))}`)
+    }
   }
 
   mend (couch) {
@@ -84,7 +99,8 @@ class World {
   }
 
   check () {
-    const [first, ...others] = this.masters.map(couch => couch.ids.map(id => [id, couch.leavesAt(id).map(({ rev }) => rev)]))
+    const [first, ...others] =
+      this.masters.map(couch => couch.ids.map(id => [id, couch.leavesAt(id).map(({ rev }) => rev)]))
     for (const other of others) assert.deepEqual(other, first)
     const [couch] = this.masters
     const there = new Set()

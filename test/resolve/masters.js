@@ -20,11 +20,14 @@ const [embedded, couchDb] = backends
 
 /** @typedef {typeof embedded} Backend */
 /** @type {Backend[][]} */
-export const mixtures = couchDb ? [[embedded, embedded], [couchDb, couchDb], [embedded, couchDb]] : [[embedded, embedded]]
+export const mixtures = couchDb ? [[embedded, embedded], [couchDb, couchDb], [embedded, couchDb]]
+  : [[embedded, embedded]]
 
 /** @param {string} title @param {(mixture: Backend[]) => void} body */
 export function onEachMixture (title, body) {
-  for (const mixture of mixtures) describe(`${title}: ${mixture.map(({ name }) => name).join(' and ')}`, () => body(mixture))
+  for (const mixture of mixtures) {
+    describe(`${title}: ${mixture.map(({ name }) => name).join(' and ')}`, () => body(mixture))
+  }
 }
 
 /** Two stores for each test. @param {(masters: Masters) => void} onReady */
@@ -60,40 +63,53 @@ export class Masters {
 
   /** One version of the tile 3/1/2. image: null for none */
   async load (at, time, image, { stored = S(1), ...fields } = {}) {
-    const version = { layer: 'osm', z: 3, x: 1, y: 2, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }
+    const version =
+      { layer: 'osm', z: 3, x: 1, y: 2, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }
     return this.stores[at].write([version], { stored })
   }
 
   /** Takes what one has over to another. */
   async hand (from, to) {
-    const { refused } = await new Replication({ source: peerOf(this.stores[from].couch), target: peerOf(this.stores[to].couch) }).run()
+    const { refused } =
+      await new Replication({ source: peerOf(this.stores[from].couch), target: peerOf(this.stores[to].couch) }).run()
     assert.equal(refused, 0)
   }
 
   /** Everybody hears of everything. */
   async meet () {
     const all = this.stores.map((store, at) => at)
-    for (let round = 1; round < all.length; round++) for (const from of all) for (const to of all) if (from !== to) await this.hand(from, to)
+    for (let round = 1; round < all.length; round++) for (const from of all) {
+      for (const to of all) if (from !== to) await this.hand(from, to)
+    }
   }
 
   resolve (at, options) {
     return resolve(this.stores[at], options)
   }
 
-  /** Puts each of them right by itself; then they are the same, before and after they hear of it. @param {boolean} [settled] */
+  /**
+   * Puts each of them right by itself; then they are the same, before and after they hear of it.
+   * @param {boolean} [settled]
+   */
   async settle (settled = true) {
     const summaries = []
     for (const at of this.stores.keys()) summaries.push(await this.resolve(at))
-    for (const url of this.urls.slice(1)) assert.deepEqual(await differences(this.urls[0], url), [], 'the same came of it')
+    for (const url of this.urls.slice(1)) {
+      assert.deepEqual(await differences(this.urls[0], url), [], 'the same came of it')
+    }
     await this.meet()
     for (const at of this.stores.keys()) assert.equal((await this.resolve(at)).conflicts, 0, 'no conflict came of it')
     for (const url of this.urls) await checkInvariants(url, { settled })
     return summaries[0]
   }
 
-  /** The versions of the tile at the first master: when, which image, and the time it was loaded for if that is another. */
+  /**
+   * The versions of the tile at the first master: when, which image, and the time it was loaded for if that is another.
+   */
   async history () {
-    const { rows } = await json(`${this.urls[0]}/_all_docs?startkey="osm:3:1:2"&endkey="osm:3:1:2@~"&include_docs=true&attachments=true`)
+    const { rows } = await json(
+      `${this.urls[0]}/_all_docs?startkey="osm:3:1:2"&endkey="osm:3:1:2@~"&include_docs=true&attachments=true`
+    )
     return rows.map(({ doc }) => {
       const bytes = doc._attachments && Buffer.from(doc._attachments.tile.data, 'base64')
       const image = bytes ? [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find(seed => png(seed).equals(bytes)) : null

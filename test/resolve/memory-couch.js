@@ -1,6 +1,6 @@
-// A database in memory that answers as CouchDB does, as far as loading and resolving ask: revision trees, attachments, the
-// store's own validation, the view of conflicts. Thousands of histories can be tried on it, documents can be handed on one
-// by one in any order, and it dies when it is told to.
+// A database in memory that answers as CouchDB does, as far as loading and resolving ask: revision trees, attachments,
+// the store's own validation, the view of conflicts. Thousands of histories can be tried on it, documents can be handed
+// on one by one in any order, and it dies when it is told to.
 import { hash } from 'node:crypto'
 import { TilecouchError, compareIds } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -22,11 +22,16 @@ export class MemoryCouch extends Couch {
   lives = Infinity
   /** @type {(id: string) => boolean} */
   refuses = () => false
-  /** Whether what is written has to be valid: a store that was filled before its validation function came was not asked. */
+  /**
+   * Whether what is written has to be valid: a store that was filled before its validation function came was not asked.
+   */
   validates = true
   /** Documents that are not replicated. @type {Map<string, any>} */
   local = new Map()
-  /** What somebody else does after so many requests to write. @type {{writes: number, run: () => Promise<void>} | undefined} */
+  /**
+   * What somebody else does after so many requests to write.
+   * @type {{writes: number, run: () => Promise<void>} | undefined}
+   */
   meanwhile
 
   /** @param {string} name also of its own way to make revisions */
@@ -37,7 +42,8 @@ export class MemoryCouch extends Couch {
 
   /** @returns {Promise<any>} */
   async request ({ method = 'GET', path, qs = {}, body, parse }) {
-    const question = typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(body.toString()) : structuredClone(body)
+    const question = typeof body === 'string' || Buffer.isBuffer(body)
+      ? JSON.parse(body.toString()) : structuredClone(body)
     if (path === '') return { doc_del_count: 1 }
     if (path === '_bulk_docs') {
       await this.#others()
@@ -50,8 +56,12 @@ export class MemoryCouch extends Couch {
     if (path === '') return { doc_count: this.docs_.size, update_seq: 0, instance_start_time: this.name }
     if (path === '_all_docs/queries') return { results: question.queries.map(query => this.#all(query)) }
     if (path === '_all_docs') return this.#all(qs)
-    if (path === '_design/versions/_view/conflicts/queries') return { results: question.queries.map(query => this.#conflicts(query)) }
-    if (path.startsWith('_local/')) return method === 'PUT' ? this.#note(path, question) : this.local.get(path) ?? missing()
+    if (path === '_design/versions/_view/conflicts/queries') {
+      return { results: question.queries.map(query => this.#conflicts(query)) }
+    }
+    if (path.startsWith('_local/')) {
+      return method === 'PUT' ? this.#note(path, question) : this.local.get(path) ?? missing()
+    }
     if (method === 'GET') return this.#one(decodeURIComponent(path), qs)
     throw new Error(`${method} ${path} is not known here`)
   }
@@ -66,8 +76,18 @@ export class MemoryCouch extends Couch {
     const node = rev ? this.docs_.get(id)?.get(rev) : this.living(id)[0]
     if (!node) return missing()
     const doc = shown(node.doc, attachments)
-    for (const attachment of Object.values(doc._attachments ?? {})) if (attachment.data) attachment.data = Buffer.from(attachment.data, 'base64').toString('base64')
-    return { ...doc, ...(revs && { _revisions: { start: generation(node.rev), ids: this.#line(id, node).map(one => one.slice(one.indexOf('-') + 1)) } }) }
+    for (const attachment of Object.values(doc._attachments ?? {})) {
+      if (attachment.data) attachment.data = Buffer.from(attachment.data, 'base64').toString('base64')
+    }
+    return {
+      ...doc,
+      ...(
+        revs &&
+          { _revisions: {
+            start: generation(node.rev), ids: this.#line(id, node).map(one => one.slice(one.indexOf('-') + 1))
+          } }
+      )
+    }
   }
 
   /** A revision and those before it. */
@@ -88,7 +108,8 @@ export class MemoryCouch extends Couch {
   leavesAt (id) {
     const nodes = [...this.docs_.get(id)?.values() ?? []]
     const parents = new Set(nodes.map(({ parent }) => parent))
-    return nodes.filter(({ rev }) => !parents.has(rev)).sort((a, b) => Number(Boolean(a.doc._deleted)) - Number(Boolean(b.doc._deleted)) || compareRevs(b.rev, a.rev))
+    return nodes.filter(({ rev }) => !parents.has(rev))
+      .sort((a, b) => Number(Boolean(a.doc._deleted)) - Number(Boolean(b.doc._deleted)) || compareRevs(b.rev, a.rev))
   }
 
   living (id) {
@@ -124,7 +145,11 @@ export class MemoryCouch extends Couch {
     const ids = keys ?? this.ids.filter(id => id >= from && id <= to)
     if (descending) ids.reverse()
     const rows = ids.filter(id => this.living(id).length).slice(0, limit)
-    return { rows: rows.map(id => ({ id, key: id, value: { rev: this.living(id)[0].rev }, doc: docs && this.#winner(id, conflicts) })) }
+    return {
+      rows: rows.map(
+        id => ({ id, key: id, value: { rev: this.living(id)[0].rev }, doc: docs && this.#winner(id, conflicts) })
+      )
+    }
   }
 
   #winner (id, conflicts) {
@@ -134,10 +159,17 @@ export class MemoryCouch extends Couch {
 
   #conflicts ({ limit, startkey_docid: after = '', startkey, endkey }) {
     const rows = this.ids.filter(id => this.living(id).length > 1)
-      .map(id => ({ id, key: [this.living(id)[0].doc.layer ?? null, this.living(id)[0].doc.type ?? null], value: this.living(id).slice(1).map(({ rev }) => rev) }))
+      .map(
+        id => (
+          { id, key: [this.living(id)[0].doc.layer ?? null, this.living(id)[0].doc.type ?? null], value: this.living(id)
+            .slice(1).map(({ rev }) => rev) }
+        )
+      )
       .filter(({ key }) => !endkey || key[0] === endkey[0])
       .sort((a, b) => compareIds(canonical(a.key), canonical(b.key)) || compareIds(a.id, b.id))
-    const at = after ? rows.findIndex(({ id, key }) => compareIds(canonical(key), canonical(startkey)) > 0 || (canonical(key) === canonical(startkey) && id >= after)) : 0
+    const at = after
+      ? rows.findIndex(({ id, key }) => compareIds(canonical(key), canonical(startkey)) > 0 ||
+        (canonical(key) === canonical(startkey) && id >= after)) : 0
     return { rows: at < 0 ? [] : rows.slice(at, at + limit) }
   }
 
@@ -152,8 +184,11 @@ export class MemoryCouch extends Couch {
   #edit ({ _rev: given, ...doc }) {
     const leaves = this.leavesAt(doc._id)
     const parent = given ? leaves.find(({ rev }) => rev === given) : leaves[0]
-    if (given ? !parent : parent && !parent.doc._deleted) return { id: doc._id, error: 'conflict', reason: 'Document update conflict.' }
-    const rev = `${parent ? generation(parent.rev) + 1 : 1}-${hash('md5', `${this.name} ${parent?.rev} ${canonical(doc)}`)}`
+    if (given ? !parent : parent && !parent.doc._deleted) {
+      return { id: doc._id, error: 'conflict', reason: 'Document update conflict.' }
+    }
+    const rev =
+      `${parent ? generation(parent.rev) + 1 : 1}-${hash('md5', `${this.name} ${parent?.rev} ${canonical(doc)}`)}`
     return this.#add(doc, rev, parent) ?? { id: doc._id, ok: true, rev }
   }
 
@@ -165,8 +200,14 @@ export class MemoryCouch extends Couch {
   }
 
   #add (doc, rev, parent) {
-    for (const [name, attachment] of Object.entries(doc._attachments ?? {})) if (attachment.stub) doc._attachments[name] = parent?.doc._attachments[name]
-    for (const attachment of Object.values(doc._attachments ?? {})) Object.assign(attachment, { digest: digestOf(Buffer.from(attachment.data, 'base64')), length: Buffer.from(attachment.data, 'base64').length })
+    for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
+      if (attachment.stub) doc._attachments[name] = parent?.doc._attachments[name]
+    }
+    for (const attachment of Object.values(doc._attachments ?? {})) {
+      Object.assign(attachment, {
+        digest: digestOf(Buffer.from(attachment.data, 'base64')), length: Buffer.from(attachment.data, 'base64').length
+      })
+    }
     try {
       if (this.refuses(doc._id)) throw { forbidden: 'not this one' }
       if (this.validates) validate(doc, parent?.doc ?? null, { name: 'admin', roles: ['_admin'] }, {})
@@ -181,7 +222,8 @@ export class MemoryCouch extends Couch {
 
 function shown ({ _attachments: attachments, ...doc }, bytes = false) {
   if (!attachments) return { ...doc }
-  return { ...doc, _attachments: Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, bytes ? { ...about, data } : { ...about, stub: true }])) }
+  return { ...doc, _attachments: Object.fromEntries(Object.entries(attachments)
+    .map(([name, { data, ...about }]) => [name, bytes ? { ...about, data } : { ...about, stub: true }])) }
 }
 
 function missing () {

@@ -11,11 +11,14 @@ const at = second => `2024-01-01T00:00:0${second}Z`
 
 /** `head 5 a`, `past 5 a`, `past 4 a of 5`, with what it was learnt at: `head 5 a later`. Letters are images. */
 function leaf (text, index) {
-  const [, kind, second, image, own, stored] = /** @type {string[]} */ (/(\w+) (\d) (\w+)(?: of (\d))?( later)?/.exec(text))
+  const [, kind, second, image, own, stored] =
+    /** @type {string[]} */ (/(\w+) (\d) (\w+)(?: of (\d))?( later)?/.exec(text))
   const isHead = kind === 'head'
   return versionIn({
-    _id: `osm:1:0:0${isHead ? '' : `@${at(second)}`}`, _rev: `${index + 1}-${image}`, current: isHead, time: at(second), stored: at(stored ? 9 : 8),
-    ...(own && { contested: at(own) }), ...(image === 'gone' ? { gone: true } : { _attachments: { tile: { digest: `md5-${image.padEnd(22, 'A')}==` } } })
+    _id: `osm:1:0:0${isHead ? '' : `@${at(second)}`}`, _rev: `${index + 1}-${image}`,
+    current: isHead, time: at(second), stored: at(stored ? 9 : 8),
+    ...(own && { contested: at(own) }),
+    ...(image === 'gone' ? { gone: true } : { _attachments: { tile: { digest: `md5-${image.padEnd(22, 'A')}==` } } })
   })
 }
 
@@ -41,7 +44,10 @@ function settled (...texts) {
       else pasts = list
     }
   }
-  const name = ({ time, content, contested }) => `${time.slice(-3, -1).replace(/^0/, '')} ${letters.get(content) ?? 'gone'}${contested ? ` of ${contested[18]}` : ''}`
+  const name = ({
+    time, content, contested
+  }) =>
+    `${time.slice(-3, -1).replace(/^0/, '')} ${letters.get(content) ?? 'gone'}${contested ? ` of ${contested[18]}` : ''}`
   return [...pasts.sort((a, b) => a.time < b.time ? -1 : 1).map(name), ...heads.map(one => `head ${name(one)}`)]
 }
 
@@ -49,16 +55,26 @@ describe('the plan for a tile', () => {
   const cases = {
     'one head': [['head 5 a'], ['head 5 a']],
     'the newest head stays, the other becomes its past': [['head 5 a', 'head 3 b'], ['3 b', 'head 5 a']],
-    'a loser that stands in the past already is not copied': [['head 5 a', 'head 3 b', 'past 3 b'], ['3 b', 'head 5 a']],
+    'a loser that stands in the past already is not copied': [
+      ['head 5 a', 'head 3 b', 'past 3 b'], ['3 b', 'head 5 a']
+    ],
     'two heads that say the same': [['head 5 a', 'head 5 a later'], ['head 5 a']],
     'two images at one time: the later run has it': [['head 5 a', 'head 5 b later'], ['4 a of 5', 'head 5 b']],
-    'two images at one time, and the second before is taken': [['head 5 a', 'head 5 b later', 'past 4 c'], ['3 a of 5', '4 c', 'head 5 b']],
+    'two images at one time, and the second before is taken': [
+      ['head 5 a', 'head 5 b later', 'past 4 c'], ['3 a of 5', '4 c', 'head 5 b']
+    ],
     'no tile against a tile': [['head 5 a', 'head 5 gone later'], ['4 a of 5', 'head 5 gone']],
-    'a copy of the head in the past is left alone': [['head 5 a', 'past 5 a', 'head 3 b', 'past 3 b'], ['3 b', '5 a', 'head 5 a']],
+    'a copy of the head in the past is left alone': [
+      ['head 5 a', 'past 5 a', 'head 3 b', 'past 3 b'], ['3 b', '5 a', 'head 5 a']
+    ],
     'an image in the past that the head\'s time has moves': [['head 5 b later', 'past 5 a'], ['4 a of 5', 'head 5 b']],
     'a past version that is newer becomes the head': [['head 3 a', 'past 5 b'], ['3 a', '5 b', 'head 5 b']],
-    'a past version that was said later becomes the head': [['head 5 a', 'past 5 b later'], ['4 a of 5', '5 b', 'head 5 b']],
-    'a loser takes the place of what was said before it': [['head 5 a', 'head 3 b later', 'past 3 c'], ['2 c of 3', '3 b', 'head 5 a']],
+    'a past version that was said later becomes the head': [
+      ['head 5 a', 'past 5 b later'], ['4 a of 5', '5 b', 'head 5 b']
+    ],
+    'a loser takes the place of what was said before it': [
+      ['head 5 a', 'head 3 b later', 'past 3 c'], ['2 c of 3', '3 b', 'head 5 a']
+    ],
     'what had to move stands there before': [['head 5 b later', 'head 5 a', 'past 4 a of 5'], ['4 a of 5', 'head 5 b']]
   }
   for (const [title, [leaves, expected]] of Object.entries(cases)) {

@@ -15,11 +15,16 @@ onEachMixture('conflicts of tiles', mixture => {
     await masters.meet()
     const summary = await masters.settle()
     // beside the tile: the marks of two stores that were made apart
-    assert.deepEqual(summary, { conflicts: 2, ended: 2, past: 1, contested: 0, promoted: 0, merged: 1, settled: 0, unknown: 0, left: 0, refused: 0, named: [] })
+    assert.deepEqual(summary,
+      {
+        conflicts: 2, ended: 2, past: 1, contested: 0, promoted: 0, merged: 1,
+        settled: 0, unknown: 0, left: 0, refused: 0, named: []
+      })
     assert.deepEqual(await masters.history(), ['01-05T00:00:00 5', '01-01T00:00:00 past 1', '01-03T00:00:00 past 3'])
     for (const store of masters.stores) {
       const past = await store.at('osm', 3, 1, 2, T(4))
-      assert.deepEqual([past.expires, past.origin, past.stored], [S(9), { url: 'http://a' }, S(1)], 'everything that was said of it')
+      assert.deepEqual([past.expires, past.origin, past.stored], [S(9), { url: 'http://a' }, S(1)],
+        'everything that was said of it')
       assert.ok(past.bytes.equals(png(3)))
     }
   })

@@ -56,16 +56,21 @@ onEachMixture('resolving', mixture => {
   it('loses nothing when it is killed, and another run finishes', async () => {
     await fill(masters, 10)
     for (let round = 0; round < ROUNDS; round++) {
-      const child = spawn(process.execPath, [bin, 'check', '--only', 'conflicts', '--fix', '--db', masters.urls[0], '--json'], { stdio: 'ignore' })
+      const child = spawn(process.execPath,
+        [bin, 'check', '--only', 'conflicts', '--fix', '--db', masters.urls[0], '--json'], { stdio: 'ignore' })
       const before = (await json(`${masters.urls[0]}`)).doc_count
       // past copies have begun to come, or it was quicker
-      await until(async () => child.exitCode !== null || (await json(masters.urls[0])).doc_count > before, { timeout: 30000, every: 2, what: 'the first copies' })
+      await until(async () => child.exitCode !== null || (await json(masters.urls[0])).doc_count > before,
+        { timeout: 30000, every: 2, what: 'the first copies' })
       await end(child, 'SIGKILL')
     }
     await masters.meet()
     await masters.settle()
     const contested = ({ x, time }) => time === T(5) && x % 2 === 0
-    for (const url of masters.urls) await checkLoaded(url, loads(10).filter(({ at }) => at === 1).flatMap(({ versions }) => versions).concat(loads(10)[0].versions).filter(version => !contested(version)))
+    for (const url of masters.urls) {
+      await checkLoaded(url, loads(10).filter(({ at }) => at === 1)
+        .flatMap(({ versions }) => versions).concat(loads(10)[0].versions).filter(version => !contested(version)))
+    }
   }).timeout(120000)
 
   it('looks only at what was written since a run that left nothing to do', async () => {
@@ -116,13 +121,15 @@ onEachMixture('resolving', mixture => {
   it('with live, resolves new conflicts', async () => {
     const stop = new AbortController()
     const states = []
-    const running = masters.resolve(0, { live: true, signal: stop.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
+    const running = masters.resolve(0,
+      { live: true, signal: stop.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
     await until(() => states.length, { what: 'the first look' })
     for (const day of [1, 2]) {
       await masters.load(0, T(day * 2), day)
       await masters.load(1, T(day * 2 + 1), day + 4)
       await masters.meet()
-      await until(async () => !(await json(`${masters.urls[0]}/osm:3:1:2?conflicts=true`))._conflicts, { timeout: 30000, what: 'the conflict to go' })
+      await until(async () => !(await json(`${masters.urls[0]}/osm:3:1:2?conflicts=true`))._conflicts,
+        { timeout: 30000, what: 'the conflict to go' })
     }
     stop.abort()
     const { past } = await running

@@ -15,7 +15,8 @@ const LIVES = process.env.TILECOUCH_LONG ? 60 : 2
 const FIRST = '2024-01-01T06:00:00Z'
 const TILES = 5
 const policies = [
-  { daily: 2 }, { daily: 4, monthly: 2 }, { last: 1 }, { last: 3, editions: true }, { within: 5 * 86400 }, { within: 86400, weekly: 2 },
+  { daily: 2 }, { daily: 4, monthly: 2 }, { last: 1 }, { last: 3, editions: true },
+  { within: 5 * 86400 }, { within: 86400, weekly: 2 },
   { within: 20 * 86400, last: 2 }
 ]
 
@@ -34,7 +35,8 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     : [{ layer, z: 4, x: 1, y, time, ...(image === null ? { gone: true } : { bytes: png(image) }) }]), { stored: time })
   const content = layer => contentOf(store, url, layer)
   const now = '2024-07-01T00:00:00Z'
-  const pruned = (layer, policy, settings = {}) => prune(store, layer, { policy, now: () => now, compact: 'never', ...settings })
+  const pruned =
+    (layer, policy, settings = {}) => prune(store, layer, { policy, now: () => now, compact: 'never', ...settings })
 
   /** Prunes, and counts the tiles that were looked at. */
   async function looked (layer, policy, settings = {}) {
@@ -49,7 +51,8 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     store = await openStore(url)
   })
 
-  it('leaves what every kept moment needs and nothing else, whatever came between two runs, and however they ended', async function () {
+  it('leaves what every kept moment needs and nothing else, whatever came between two ' +
+    'runs, and however they ended', async function () {
     this.timeout(120000)
     const next = random(SEED)
     const any = list => list[Math.floor(next() * list.length)]
@@ -59,11 +62,15 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
       for (let step = 0; step < 14; step++) {
         for (let loads = Math.floor(next() * 3); loads > 0; loads--) {
           time = addSeconds(time, 43200 * (1 + Math.floor(next() * 6)))
-          const when = next() < 0.2 ? addSeconds(time, -86400 * Math.floor(next() * 20)) : next() < 0.1 ? addSeconds(time, 40 * 86400) : time
-          const images = Array.from({ length: TILES }, () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
+          const when = next() < 0.2 ? addSeconds(time, -86400 * Math.floor(next() * 20)) : next() < 0.1
+            ? addSeconds(time, 40 * 86400) : time
+          const images = Array.from({ length: TILES },
+            () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
           if (next() < 0.5) await store.putEdition(layer, when, { title: 'one', finished: when })
           await write(layer, when, images)
-          for (const [y, image] of images.entries()) if (image && next() < 0.1) await store.write([{ layer, z: 5, x: 10, y, time: when, bytes: png(image) }], { stored: when })
+          for (const [y, image] of images.entries()) if (image && next() < 0.1) {
+            await store.write([{ layer, z: 5, x: 10, y, time: when, bytes: png(image) }], { stored: when })
+          }
         }
         at = addSeconds(time, next() < 0.1 ? -86400 : 3600) // a clock that was put back
         const clock = { now: () => at, compact: /** @type {const} */ ('never'), limits: { batch: 2, page: 2 } }
@@ -77,7 +84,8 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
           if (next() < 0.5) continue
         }
         await prune(store, layer, { policy, ...clock })
-        assert.deepEqual(plain(await content(layer)), plain(expected), `life ${life}, step ${step}: ${JSON.stringify(policy)}`)
+        assert.deepEqual(plain(await content(layer)), plain(expected),
+          `life ${life}, step ${step}: ${JSON.stringify(policy)}`)
       }
     }
   })
@@ -90,7 +98,8 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     const again = await looked(layer, policy)
     assert.deepEqual([again.versions, again.summary.versions], [0, 0])
     const idle = await looked(layer, policy)
-    assert.deepEqual([idle.versions, idle.summary.moments.kept, idle.summary.moments.total], [0, again.summary.moments.kept, again.summary.moments.total])
+    assert.deepEqual([idle.versions, idle.summary.moments.kept, idle.summary.moments.total],
+      [0, again.summary.moments.kept, again.summary.moments.total])
     assert.equal((await looked(layer, { daily: 3, yearly: 1 })).versions, 0, 'nothing is kept no longer')
   })
 
@@ -128,7 +137,8 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     await write(layer, '2024-03-01T00:00:00Z', [1, 1])
     const id = `_local/tilecouch-prune-${layer}`
     const notes = [
-      doc => ({ ...doc, identity: 'another database' }), doc => ({ ...doc, kept: 5 }), doc => ({ ...doc, since: undefined }),
+      doc => ({ ...doc, identity: 'another database' }), doc => ({ ...doc, kept: 5 }),
+      doc => ({ ...doc, since: undefined }),
       doc => ({ ...doc, purged: '7' }), doc => ({ ...doc, since: '99999999-x' }), doc => ({ ...doc, idle: { at: 5 } })
     ]
     for (const damage of notes) {
@@ -146,10 +156,12 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
 
 describe('the spans of time in which versions may end that no moment shows any more', () => {
   it('reach from each moment that is kept no longer to the next that is', () => {
-    const lost = (before, after) => spansLost({ from: null, moments: [], ...before }, { from: null, moments: [], ...after })
+    const lost =
+      (before, after) => spansLost({ from: null, moments: [], ...before }, { from: null, moments: [], ...after })
     assert.deepEqual(lost({ moments: ['1', '3', '5'] }, { moments: ['1', '3', '5', '7'] }), [])
     assert.deepEqual(lost({ moments: ['1', '3', '5'] }, { moments: ['1', '5'] }), [['3', '5']])
-    assert.deepEqual(lost({ moments: ['1', '2', '3', '5', '6'] }, { moments: ['4', '5'] }), [['1', '4'], ['6', '\ufff0']])
+    assert.deepEqual(lost({ moments: ['1', '2', '3', '5', '6'] }, { moments: ['4', '5'] }),
+      [['1', '4'], ['6', '\ufff0']])
     assert.deepEqual(lost({ moments: ['1'], from: '3' }, { moments: ['1', '4'], from: '6' }), [['3', '6']])
     assert.deepEqual(lost({ moments: ['1'], from: '3' }, { moments: ['3'] }), [['1', '\ufff0']])
     assert.deepEqual(lost({ moments: ['1'], from: '6' }, { from: '3' }), [['1', '3']])

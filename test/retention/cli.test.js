@@ -12,7 +12,8 @@ describe('tilecouch prune', () => {
     this.timeout(30000)
     url = await backends[0].database()
     store = await openStore(url)
-    const days = [1, 2, 3, 4, 5].map(day => ({ time: `2024-03-0${day}T00:00:00Z`, images: [day, day % 2, 7], edition: day > 2 }))
+    const days =
+      [1, 2, 3, 4, 5].map(day => ({ time: `2024-03-0${day}T00:00:00Z`, images: [day, day % 2, 7], edition: day > 2 }))
     await fill(store, 'osm', days)
     await fill(store, 'plain', days.slice(0, 1))
   })
@@ -22,19 +23,26 @@ describe('tilecouch prune', () => {
 
   it('is asked for with rules or with the policy of the layer, and says when there is neither', async () => {
     const { code, err } = await run('prune', 'osm')
-    assert.deepEqual([code, /none is given, and the layer osm has none \[BAD_RETENTION\]\n.*--keep-daily 30/.test(err)], [1, true])
+    assert.deepEqual([code, /none is given, and the layer osm has none \[BAD_RETENTION\]\n.*--keep-daily 30/.test(err)],
+      [1, true])
     for (const wrong of [['prune'], ['prune', 'osm', '--all'], ['prune', '--all', '--keep-last', '3'], ['prune', 'osm', '--live'], ['prune', '--all', '--live', '-n'],
-      ['prune', 'osm', '--keep-daily', '0'], ['prune', 'osm', '--keep-within', 'soon'], ['prune', 'osm', '--keep-edition', 'old'], ['prune', 'osm', '--compact', 'no'], ['prune', 'Osm']]) {
+      ['prune', 'osm', '--keep-daily', '0'], ['prune', 'osm', '--keep-within', 'soon'],
+      ['prune', 'osm', '--keep-edition', 'old'], ['prune', 'osm', '--compact', 'no'], ['prune', 'Osm']]) {
       assert.match((await run(...wrong)).err, /\[BAD_(OPTION|DURATION|TIME|LAYER)\]/, wrong.join(' '))
     }
-    assert.match((await run('prune', 'osm', '--keep-last', '1', '--keep-edition', '2042', '--yes')).err, /osm has no edition 2042/)
-    assert.equal((await run('prune', '--all')).out, 'No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30\n')
+    assert.match((await run('prune', 'osm', '--keep-last', '1', '--keep-edition', '2042', '--yes')).err,
+      /osm has no edition 2042/)
+    assert.equal((await run('prune', '--all')).out,
+      'No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30\n')
   })
 
   it('has its policy set, replaced, shown in words and removed by tilecouch layer', async () => {
-    const { out } = await run('layer', 'plain', '--keep-last', '3', '--keep-daily', '30', '--keep-monthly', '12', '--keep-yearly', '1', '--keep-within', '90d', '--keep-edition', '2023', '--keep-edition', '2024-03-01')
-    assert.match(out, /of its past, `tilecouch prune` keeps\n {2}the newest 3 moments\n {2}the newest moment of each of the last 30 days, 12 months and 1 year that have any\n {2}everything since 90 days before the newest moment\n {2}the editions 2023 and 2024-03-01\n$/)
-    assert.deepEqual((await store.layer('plain')).retention, { last: 3, daily: 30, monthly: 12, yearly: 1, within: 7776000, editions: ['2023', '2024-03-01'] })
+    const { out } = await run('layer', 'plain', '--keep-last', '3', '--keep-daily', '30', '--keep-monthly',
+      '12', '--keep-yearly', '1', '--keep-within', '90d', '--keep-edition', '2023', '--keep-edition', '2024-03-01')
+    assert.match(out,
+      /of its past, `tilecouch prune` keeps\n {2}the newest 3 moments\n {2}the newest moment of each of the last 30 days, 12 months and 1 year that have any\n {2}everything since 90 days before the newest moment\n {2}the editions 2023 and 2024-03-01\n$/)
+    assert.deepEqual((await store.layer('plain')).retention,
+      { last: 3, daily: 30, monthly: 12, yearly: 1, within: 7776000, editions: ['2023', '2024-03-01'] })
     assert.match((await run('layer', 'plain', '--keep-edition', 'all')).out, /keeps\n {2}every edition\n$/)
     assert.deepEqual((await store.layer('plain')).retention, { editions: true })
     assert.match((await run('layer', 'plain', '--title', 'Plain')).out, /every edition/)
@@ -44,7 +52,8 @@ describe('tilecouch prune', () => {
 
   it('shows each moment, what keeps it and what goes, and then does it', async () => {
     const { out } = await run('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '--dry-run')
-    assert.deepEqual(out.split('\n').slice(0, 6).map(line => line.replace(/ {2,}/g, '|').replace(/[\d.]+ k?B/, 'B').trim()), [
+    assert.deepEqual(out.split('\n').slice(0, 6)
+      .map(line => line.replace(/ {2,}/g, '|').replace(/[\d.]+ k?B/, 'B').trim()), [
       'moment|edition|kept by|versions|going|bytes',
       '2024-03-05T00:00:00Z|of 2024-03-05|daily, yearly|2|0',
       '2024-03-04T00:00:00Z|of 2024-03-04|daily|2|0',
@@ -54,11 +63,14 @@ describe('tilecouch prune', () => {
     ])
     assert.match(out, /^osm: 4 versions of 2 tiles \(.*\) and 1 edition would be removed; 3 moments of 5 would stay$/m)
     const { moments, versions } = await json('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '-n')
-    assert.deepEqual([versions, moments.listed.length, moments.listed[3]], [4, 5, { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.listed[3].bytes }])
+    assert.deepEqual([versions, moments.listed.length, moments.listed[3]], [4, 5,
+      { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.listed[3].bytes }])
     await run('layer', 'osm', '--keep-daily', '2', '--keep-yearly', '2')
     const done = await run('prune', '--all', '--compact', 'never')
-    assert.deepEqual([done.code, done.out], [0, out.split('\n').at(-2)?.replaceAll('would be removed', 'removed').replaceAll('would stay', 'stayed') + '\n'])
-    assert.match(done.err, /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
+    assert.deepEqual([done.code, done.out],
+      [0, out.split('\n').at(-2)?.replaceAll('would be removed', 'removed').replaceAll('would stay', 'stayed') + '\n'])
+    assert.match(done.err,
+      /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
     assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need every version$/m)
     assert.match((await run('layer', 'osm')).out, /last pruned on 20/)
   })
@@ -68,7 +80,8 @@ describe('tilecouch prune', () => {
     const { code, err } = await runCommand(typed)
     assert.deepEqual([code, /NOT_CONFIRMED/.test(err)], [1, true])
     const asked = await runAtTerminal(typed, 'no')
-    assert.match(asked.err, /^osm keeps the newest moment\.\nOf 3 moments 1 stay\. .*\n2 moments cannot be shown any more: 2024-03-04T00:00:00Z, 2024-03-01T00:00:00Z\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
+    assert.match(asked.err,
+      /^osm keeps the newest moment\.\nOf 3 moments 1 stay\. .*\n2 moments cannot be shown any more: 2024-03-04T00:00:00Z, 2024-03-01T00:00:00Z\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
     assert.equal((await store.stats('osm')).last, '2024-03-05T00:00:00Z')
     assert.equal((await store.editions('osm')).length, 2, 'nothing went')
     assert.equal((await runAtTerminal(['prune', 'osm', '--compact', 'never', '--db', url], 'no')).code, 0)
@@ -80,7 +93,8 @@ describe('tilecouch prune', () => {
     await store.couch.update('layer:plain', doc => ({ ...doc, retention: { daily: 'many' } }))
     const { code, out } = await run('prune', '--all')
     assert.equal(code, 1)
-    assert.match(out, /^osm: nothing to remove; .*\nplain was not pruned: bad retention policy: daily "many" must be a whole number/)
+    assert.match(out,
+      /^osm: nothing to remove; .*\nplain was not pruned: bad retention policy: daily "many" must be a whole number/)
     assert.match((await run('layer', 'plain')).out, /unknown: bad retention policy/)
   })
 })

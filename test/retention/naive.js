@@ -1,5 +1,5 @@
-// Retention worked out the plain way: from a list of all moments, as restic and borg describe their rules, and with every
-// kept moment looked at for every tile. Slow, and with nothing of core/retention.js.
+// Retention worked out the plain way: from a list of all moments, as restic and borg describe their rules, and with
+// every kept moment looked at for every tile. Slow, and with nothing of core/retention.js.
 import { addSeconds, asOf } from '../../core/index.js'
 
 const NEVER = '~' // after every time
@@ -12,7 +12,8 @@ function weekOf (time) {
 }
 
 const periods = {
-  last: time => time, hourly: time => time.slice(0, 13), daily: time => time.slice(0, 10), weekly: weekOf, monthly: time => time.slice(0, 7), yearly: time => time.slice(0, 4)
+  last: time => time, hourly: time => time.slice(0, 13), daily: time => time.slice(0, 10),
+  weekly: weekOf, monthly: time => time.slice(0, 7), yearly: time => time.slice(0, 4)
 }
 
 /**
@@ -42,7 +43,8 @@ export function naiveKept (policy, times, editions, now) {
 
 /** Versions of a tile that a kept moment, or any second since `from`, needs: each as it is asked for. */
 export function naiveStay (versions, { moments, from }) {
-  const asked = [...moments, ...(from === NEVER ? [] : [from, ...versions.map(({ time }) => time).filter(time => time >= from)])]
+  const asked =
+    [...moments, ...(from === NEVER ? [] : [from, ...versions.map(({ time }) => time).filter(time => time >= from)])]
   const needed = new Set([versions[versions.length - 1], ...asked.map(time => asOf(versions, time))])
   const stay = versions.filter(version => needed.has(version))
   while (stay.length > 1 && stay[0].gone) stay.shift()

@@ -34,7 +34,8 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     await fill(store, 'first', historyOf(SEED))
   })
 
-  it('shows the whole map of every kept moment as it was, keeps nothing else, and the next time there is nothing to do', async function () {
+  it('shows the whole map of every kept moment as it was, keeps nothing else, and the next time there is nothing ' +
+    'to do', async function () {
     this.timeout(30000)
     for (const policy of policies) {
       const { layer, before } = await made({ format: 'png' })
@@ -44,7 +45,8 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       assert.deepEqual(plain(after), plain(expected), JSON.stringify(policy))
       assertShows(before, after, expected.kept.moments)
       const countOf = ({ tiles }) => [...tiles.values()].flat().length
-      assert.deepEqual([summary.versions, summary.editions, summary.changed, summary.refused], [countOf(before) - countOf(after), before.editions.length - after.editions.length, 0, 0])
+      assert.deepEqual([summary.versions, summary.editions, summary.changed, summary.refused],
+        [countOf(before) - countOf(after), before.editions.length - after.editions.length, 0, 0])
       assert.equal((await store.layer(layer)).pruned, summary.versions ? NOW : undefined)
       const seq = await sequence()
       const again = await prune(store, layer, { policy, ...options })
@@ -59,14 +61,19 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const told = await prune(store, layer, { policy, ...options, dryRun: true, limits: { page: 3 } })
     assert.equal(await sequence(), seq)
     const { moments: { total, kept, going, listed: list } } = told
-    assert.deepEqual([list.length, list.filter(({ by }) => by.length).length, list.filter(({ by }) => !by.length).length], [total, kept, going])
+    assert.deepEqual([list.length, list.filter(({ by }) => by.length).length,
+      list.filter(({ by }) => !by.length).length], [total, kept, going])
     assert.deepEqual(list.map(({ time }) => time), list.map(({ time }) => time).sort().reverse())
-    assert.deepEqual([list[0].by, list[1].by.includes('daily'), list.at(-1)?.by], [['daily', 'yearly'], list[1].by.length > 0, ['oldest yearly']])
-    assert.deepEqual([list.reduce((sum, moment) => sum + moment.going, 0), list.reduce((sum, moment) => sum + moment.bytes, 0)], [told.versions, told.bytes])
+    assert.deepEqual([list[0].by, list[1].by.includes('daily'), list.at(-1)?.by],
+      [['daily', 'yearly'], list[1].by.length > 0, ['oldest yearly']])
+    assert.deepEqual([list.reduce((sum, moment) => sum + moment.going, 0),
+      list.reduce((sum, moment) => sum + moment.bytes, 0)], [told.versions, told.bytes])
     const few = await prune(store, layer, { policy, ...options, dryRun: true, limits: { listed: 3 } })
-    assert.deepEqual(few.moments.listed, list.filter(({ by }) => by.length).slice(0, 3), 'of many only those that are kept')
+    assert.deepEqual(few.moments.listed, list.filter(({ by }) => by.length).slice(0, 3),
+      'of many only those that are kept')
     const done = await prune(store, layer, { policy, ...options, limits: { page: 1, batch: 1 } })
-    assert.deepEqual([done.versions, done.bytes, done.editions, done.tiles], [told.versions, told.bytes, told.editions, told.tiles])
+    assert.deepEqual([done.versions, done.bytes, done.editions, done.tiles],
+      [told.versions, told.bytes, told.editions, told.tiles])
   })
 
   it('is right as of every kept moment wherever a prune is killed, and the next one goes on', async function () {
@@ -76,7 +83,8 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       const { layer, before } = await made()
       const expected = prunedOf(before, policy)
       const { store: dying, life } = await dyingStore(url, writes)
-      await prune(dying, layer, { policy, ...options, limits: { batch: 2 } }).catch(error => assert.equal(life.isDead, true, error.stack))
+      await prune(dying, layer, { policy, ...options, limits: { batch: 2 } })
+        .catch(error => assert.equal(life.isDead, true, error.stack))
       isDead = life.isDead
       assertShows(before, await content(layer), expected.kept.moments)
       await prune(store, layer, { policy, ...options })
@@ -97,7 +105,9 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
     const layer = `osm${layers++}`
     await store.defineLayer(layer)
-    const write = (number, image, y = 0) => store.write([{ layer, ...tile, y, time: day(number), bytes: png(image) }], { stored: NOW, onStored () {} }) // as a load
+    // as a load
+    const write = (number, image, y = 0) => store.write([{ layer, ...tile, y, time: day(number), bytes: png(image) }],
+      { stored: NOW, onStored () {} })
     for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) await write(number, image)
     for (const number of [1, 10, 20]) await write(number, number, 1)
     await store.putEdition(layer, day(12), { started: NOW }) // on its way
@@ -115,7 +125,8 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       store.listTiles = list
     }
     const { tiles, editions } = await content(layer)
-    assert.deepEqual([...tiles.values()].map(versions => versions.map(({ time }) => +time.slice(8, 10))), [[1, 10, 20], [1, 10, 15, 20]])
+    assert.deepEqual([...tiles.values()].map(versions => versions.map(({ time }) => +time.slice(8, 10))),
+      [[1, 10, 20], [1, 10, 15, 20]])
     assert.deepEqual(editions, [day(5), day(12)])
     await store.putEdition(layer, day(5), { finished: NOW })
     await store.putEdition(layer, day(12), { finished: NOW })
@@ -129,10 +140,18 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
     const layer = `osm${layers++}`
     await store.defineLayer(layer)
-    for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) await store.write([{ layer, ...tile, time: day(number), bytes: png(image) }], { stored: NOW })
-    const { store: pruning } = await interruptedStore(url, asked => docsOf(asked).some(({ _id, _deleted }) => _deleted && _id.includes('@')), async () => {
+    for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) {
+      await store.write([{ layer, ...tile, time: day(number), bytes: png(image) }], { stored: NOW })
+    }
+    const {
+      store: pruning
+    } = await interruptedStore(url, asked => docsOf(asked).some(({
+      _id, _deleted
+    }) => _deleted && _id.includes('@')), async () => {
       await store.putEdition(layer, day(5), { started: NOW })
-      const source = { name: 'memory', fields: {}, async * tiles () { yield { ...tile, read: async () => png(1) } }, async close () {} }
+      const source = {
+        name: 'memory', fields: {}, async * tiles () { yield { ...tile, read: async () => png(1) } }, async close () {}
+      }
       assert.equal((await load(store, source, { layer, time: day(5) })).unchanged, 1)
     })
     await prune(pruning, layer, { policy: { last: 1, editions: true }, ...options })
@@ -141,14 +160,16 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
 
   it('is not pruned by a slip of the pen', async () => {
     const { layer, before } = await made()
-    const refused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }), { code: name === layer ? 'BAD_RETENTION' : 'LAYER_NOT_FOUND' })
+    const refused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }),
+      { code: name === layer ? 'BAD_RETENTION' : 'LAYER_NOT_FOUND' })
     await refused(undefined)
     await refused({})
     await refused({ daily: 3, editions: ['2042'] })
     await refused({ daily: 3 }, 'nothing')
     await store.defineLayer(layer, { retention: { editions: ['2042'] } })
     await refused(undefined)
-    await assert.rejects(store.defineLayer(layer, { retention: { daily: 'many' } }), { code: 'BAD_RETENTION', message: /daily "many"/ })
+    await assert.rejects(store.defineLayer(layer, { retention: { daily: 'many' } }),
+      { code: 'BAD_RETENTION', message: /daily "many"/ })
     assert.deepEqual(plain(await content(layer)), plain(before))
     await store.defineLayer(layer, { retention: { last: 99, editions: ['2042'] } })
     assert.deepEqual((await prune(store, layer, options)).missing, ['2042'])
@@ -157,13 +178,19 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   it('has nothing wrong with it afterwards', async () => {
     const layer = `osm${layers++}`
     const images = [1, 2, 1, null, 3, 1, null]
-    const own = images.map((image, at) => ({ time: `2024-03-0${at + 1}T00:00:00Z`, images: [image, at + 1, at ? at + 1 : null], edition: true }))
+    const own = images.map((image,
+      at) => ({ time: `2024-03-0${at + 1}T00:00:00Z`, images: [image, at + 1, at ? at + 1 : null], edition: true }))
     await fill(store, layer, own, { tileSize: 64 })
     for (const { time, images: loaded } of own) {
       const written = loaded.length - (time.startsWith('2024-03-01') ? 1 : 0)
-      await store.putEdition(layer, time, { tiles: 3, created: 0, advanced: written, backfilled: 0, unchanged: 3 - written, failed: 0, gone: loaded.filter(image => image === null).length - (3 - written), bytes: 1 })
+      await store.putEdition(layer, time,
+        {
+          tiles: 3, created: 0, advanced: written, backfilled: 0, unchanged: 3 - written,
+          failed: 0, gone: loaded.filter(image => image === null).length - (3 - written), bytes: 1
+        })
     }
-    await prune(store, layer, { policy: { editions: ['2024-03-01', '2024-03-03', '2024-03-04', '2024-03-07'] }, ...options })
+    await prune(store, layer,
+      { policy: { editions: ['2024-03-01', '2024-03-03', '2024-03-04', '2024-03-07'] }, ...options })
     const { kinds, checked } = await check({ store, layer }, { decode: false })
     assert.deepEqual([kinds, checked.index, checked.editions], [{}, true, 4])
   })
@@ -180,13 +207,16 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const { purged, versions, editions } = await prune(store, layer, { policy, ...options, purge: true })
     assert.equal(purged, versions + editions)
     const { results } = await json(`${url}/_changes`)
-    assert.deepEqual(results.filter(({ id, deleted }) => deleted && id.includes(`${layer}@`) | id.startsWith(`${layer}:`)), [])
+    assert.deepEqual(
+      results.filter(({ id, deleted }) => deleted && id.includes(`${layer}@`) | id.startsWith(`${layer}:`)), []
+    )
     assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
   })
 
   it('is one of all that have a policy, again and again, and a bad one does not stop the others', async () => {
     for (const { layer } of await store.layers()) await store.defineLayer(layer, { retention: null })
-    const [{ layer: first, before }, { layer: second, before: untouched }, { layer: third }] = [await made({ retention: { daily: 1 } }), await made(), await made({ retention: { last: 99 } })]
+    const [{ layer: first, before }, { layer: second, before: untouched }, { layer: third }] =
+      [await made({ retention: { daily: 1 } }), await made(), await made({ retention: { last: 99 } })]
     await store.couch.update(`layer:${second}`, doc => ({ ...doc, retention: { forever: 1 } }))
     const stop = new AbortController()
     const rounds = []
@@ -197,7 +227,9 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       signal: stop.signal,
       onRound (round) { if (rounds.push(round) === 2) stop.abort() }
     })
-    assert.deepEqual(rounds.map(({ layers: done, failed }) => [done.map(({ layer }) => layer), failed.map(({ layer, error }) => [layer, error])]),
+    assert.deepEqual(rounds.map(({
+      layers: done, failed
+    }) => [done.map(({ layer }) => layer), failed.map(({ layer, error }) => [layer, error])]),
       [1, 2].map(() => [[first, third], [[second, 'BAD_RETENTION']]]))
     assert.ok(rounds[0].layers[0].versions > 0)
     assert.deepEqual([rounds[1].layers[0].versions, seen], [0, rounds[1]])

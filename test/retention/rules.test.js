@@ -30,11 +30,15 @@ const time = fc.oneof(
 const few = fc.nat(4)
 const policy = fc.record({
   last: few, hourly: few, daily: few, weekly: few, monthly: few, yearly: few,
-  within: fc.constantFrom(0, 0, 0, 3600, 86400, 90 * 86400), editions: fc.constantFrom(undefined, undefined, true, ['2025'], ['2025-12-31', '2024'])
+  within: fc.constantFrom(0, 0, 0, 3600, 86400, 90 * 86400),
+  editions: fc.constantFrom(undefined, undefined, true, ['2025'], ['2025-12-31', '2024'])
 }, { requiredKeys: [] }).filter(rules => Object.values(rules).some(Boolean))
-const versions = fc.uniqueArray(fc.record({ time, gone: fc.boolean() }), { selector: version => version.time, minLength: 1, maxLength: 8 })
+const versions = fc.uniqueArray(fc.record({ time, gone: fc.boolean() }),
+  { selector: version => version.time, minLength: 1, maxLength: 8 })
   .map(list => list.sort((a, b) => a.time < b.time ? -1 : 1))
-const layer = fc.record({ tiles: fc.array(versions, { minLength: 1, maxLength: 5 }), editions: fc.array(time, { maxLength: 4 }), policy })
+const layer = fc.record(
+  { tiles: fc.array(versions, { minLength: 1, maxLength: 5 }), editions: fc.array(time, { maxLength: 4 }), policy }
+)
 
 const timesOf = tiles => tiles.flat().map(version => version.time)
 const pruned = (tiles, rules) => tiles.map(tile => {
@@ -46,13 +50,16 @@ describe('which moments are kept', () => {
   const days = n => Array.from({ length: n }, (_, day) => addSeconds('2025-12-01T12:00:00Z', day * 86400))
 
   it('are the last of each of the last n periods that have any, counted from the newest', () => {
-    const times = ['2025-01-01T10:00:00Z', '2025-01-01T23:59:59Z', '2025-03-05T00:00:00Z', '2025-03-05T08:10:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z']
+    const times = ['2025-01-01T10:00:00Z', '2025-01-01T23:59:59Z',
+      '2025-03-05T00:00:00Z', '2025-03-05T08:10:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z']
     const daily = n => kept({ daily: n }, times).moments
     assert.deepEqual(daily(1), ['2025-12-30T09:00:00Z'])
     assert.deepEqual(daily(2), ['2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
     assert.deepEqual(daily(3), ['2025-01-01T23:59:59Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
-    assert.deepEqual(kept({ hourly: 3 }, times).moments, ['2025-03-05T00:00:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
-    assert.deepEqual(kept({ last: 3 }, times).moments, ['2025-03-05T08:10:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
+    assert.deepEqual(kept({ hourly: 3 }, times).moments,
+      ['2025-03-05T00:00:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
+    assert.deepEqual(kept({ last: 3 }, times).moments,
+      ['2025-03-05T08:10:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
     assert.deepEqual(kept({ monthly: 2 }, times).moments, ['2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
   })
 
@@ -65,7 +72,9 @@ describe('which moments are kept', () => {
   })
 
   it('are told by weeks of ISO 8601, over the end of a year', () => {
-    const times = ['2024-12-29T23:59:59Z', '2024-12-30T00:00:00Z', '2025-01-01T00:00:00Z', '2025-01-05T23:59:59Z', '2025-01-06T00:00:00Z'] // week 52; 1, 1, 1; 2
+    // week 52; 1, 1, 1; 2
+    const times = ['2024-12-29T23:59:59Z', '2024-12-30T00:00:00Z',
+      '2025-01-01T00:00:00Z', '2025-01-05T23:59:59Z', '2025-01-06T00:00:00Z']
     assert.deepEqual(kept({ weekly: 3 }, times).moments, [times[0], times[3], times[4]])
   })
 
@@ -74,15 +83,18 @@ describe('which moments are kept', () => {
     assert.deepEqual(kept({ within: 5 * 86400 }, times), { moments: [], from: addSeconds(times[19], -5 * 86400) })
     assert.deepEqual(kept({ within: 5 * 86400, last: 22 }, times).moments, times.slice(0, 14))
     assert.deepEqual(kept({ within: 86400 }, ['2099-01-01T00:00:00Z']), { moments: [], from: addSeconds(NOW, -86400) })
-    assert.deepEqual(keptMoments({ within: 86400 }, desc(times)).from, '2098-12-31T00:00:00Z', 'without a clock nothing is in the future')
+    assert.deepEqual(keptMoments({ within: 86400 }, desc(times)).from,
+      '2098-12-31T00:00:00Z', 'without a clock nothing is in the future')
   })
 
   it('are those of editions, all or by name, whether or not anything changed then', () => {
     const options = { editions: ['2024-05-01T00:00:00Z', '2025-12-03T12:00:00Z'] }
     assert.deepEqual(kept({ editions: true }, days(5), options).moments, options.editions)
     assert.deepEqual(kept({ editions: ['2024'] }, days(5), options).moments, [options.editions[0]])
-    assert.deepEqual(kept({ editions: ['2025-12', '2025-12-02T12:00:00Z'] }, days(5), options).moments, [options.editions[1]], 'what is named must be an edition')
-    assert.deepEqual(kept({ last: 2 }, days(5), { editions: ['2025-12-31T00:00:00Z'] }).moments, [days(5)[4], '2025-12-31T00:00:00Z'])
+    assert.deepEqual(kept({ editions: ['2025-12', '2025-12-02T12:00:00Z'] }, days(5), options).moments,
+      [options.editions[1]], 'what is named must be an edition')
+    assert.deepEqual(kept({ last: 2 }, days(5), { editions: ['2025-12-31T00:00:00Z'] }).moments,
+      [days(5)[4], '2025-12-31T00:00:00Z'])
   })
 
   it('are none of a layer that has none', () => {
@@ -93,17 +105,22 @@ describe('which moments are kept', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
       const found = kept(rules, timesOf(tiles), { editions })
-      for (const moment of [...timesOf(tiles), ...editions]) assert.equal(isKept(found, moment), expected.moments.has(moment), moment)
+      for (const moment of [...timesOf(tiles), ...editions]) {
+        assert.equal(isKept(found, moment), expected.moments.has(moment), moment)
+      }
       assert.equal(found.from ?? '~', expected.from)
-      assert.ok(found.moments.every((moment, at) => expected.moments.has(moment) && !(found.moments[at - 1] >= moment)), 'ascending, and nothing else')
+      assert.ok(found.moments.every((moment, at) => expected.moments.has(moment) && !(found.moments[at - 1] >= moment)),
+        'ascending, and nothing else')
     }), { numRuns: RUNS })
   })
 })
 
 describe('which versions go', () => {
   it('are those that no kept moment shows, and never the newest', () => {
-    const tile = ['2025-01-01T00:00:00Z', '2025-02-01T00:00:00Z', '2025-03-01T00:00:00Z', '2025-04-01T00:00:00Z'].map(when => ({ time: when, gone: false }))
-    const going = rules => versionsToPrune(tile, { moments: [], from: null, ...rules }).map(version => tile.indexOf(version))
+    const tile = ['2025-01-01T00:00:00Z', '2025-02-01T00:00:00Z',
+      '2025-03-01T00:00:00Z', '2025-04-01T00:00:00Z'].map(when => ({ time: when, gone: false }))
+    const going = rules => versionsToPrune(tile, { moments: [], from: null, ...rules })
+      .map(version => tile.indexOf(version))
     assert.deepEqual(going({}), [0, 1, 2])
     assert.deepEqual(going({ moments: ['2025-01-31T23:59:59Z'] }), [1, 2])
     assert.deepEqual(going({ moments: ['2025-02-01T00:00:00Z', '2025-03-15T00:00:00Z'] }), [0])
@@ -115,12 +132,15 @@ describe('which versions go', () => {
   it('are those before everything else that say that there is no tile', () => {
     const tile = (...gone) => gone.map((value, at) => ({ time: `2025-0${at + 1}-01T00:00:00Z`, gone: value }))
     const all = { moments: [], from: '2000-01-01T00:00:00Z' }
-    const going = (versionsOf, options) => versionsToPrune(versionsOf, all, options).map(({ time: when }) => +when.slice(5, 7))
+    const going = (versionsOf, options) => versionsToPrune(versionsOf, all, options)
+      .map(({ time: when }) => +when.slice(5, 7))
     assert.deepEqual(going(tile(true, true, false, true)), [1, 2])
     assert.deepEqual(going(tile(true)), [], 'the newest says something to whoever loads an older time')
     assert.deepEqual(going(tile(true, true)), [1])
-    assert.deepEqual(going(tile(true, true, false), { isProtected: ({ time: when }) => when.startsWith('2025-02') }), [1], 'what has not been reckoned with stays')
-    assert.deepEqual(versionsToPrune(tile(false, true), { moments: [], from: null }, { isProtected: ({ time: when }) => when.startsWith('2025-01') }), [], 'and what comes after it says something')
+    assert.deepEqual(going(tile(true, true, false), { isProtected: ({ time: when }) => when.startsWith('2025-02') }),
+      [1], 'what has not been reckoned with stays')
+    assert.deepEqual(versionsToPrune(tile(false, true), { moments: [], from: null },
+      { isProtected: ({ time: when }) => when.startsWith('2025-01') }), [], 'and what comes after it says something')
   })
 
   it('leave what a naive reading leaves: every kept moment as it was, and nothing more', () => {
@@ -129,10 +149,14 @@ describe('which versions go', () => {
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
       const after = pruned(tiles, found)
       assert.deepEqual(after, tiles.map(tile => naiveStay(tile, expected)).filter(tile => tile.length))
-      const shown = (tile, moment) => { const version = tile && asOf(tile, moment); return version?.gone ? undefined : version }
+      const shown = (tile, moment) => {
+        const version = tile && asOf(tile, moment); return version?.gone ? undefined : version
+      }
       for (const tile of tiles) {
         const left = after.find(other => other.includes(tile[tile.length - 1]))
-        for (const moment of [...expected.moments, '9999-01-01T00:00:00Z']) assert.equal(shown(left, moment), shown(tile, moment), moment)
+        for (const moment of [...expected.moments, '9999-01-01T00:00:00Z']) {
+          assert.equal(shown(left, moment), shown(tile, moment), moment)
+        }
       }
     }), { numRuns: RUNS })
   })
@@ -153,7 +177,8 @@ describe('which versions go', () => {
     const known = editions.filter(edition => edition <= border)
     const first = keptMoments(rules, desc(timesOf(before)), { now: () => border, editions: known })
     const between = pruned(before, first)
-    const come = tiles.map(tile => [...between.find(other => other.some(version => tile.includes(version))) ?? [], ...tile.filter(version => !upTo(version))]).filter(tile => tile.length)
+    const come = tiles.map(tile => [...between.find(other => other.some(version => tile.includes(version))) ?? [],
+      ...tile.filter(version => !upTo(version))]).filter(tile => tile.length)
     const left = [...editions.filter(edition => edition > border), ...known.filter(edition => isKept(first, edition))]
     const now = () => border > NOW ? border : NOW
     return {
@@ -170,10 +195,13 @@ describe('which versions go', () => {
     }), { numRuns: RUNS })
   })
 
-  it('are rather fewer when it was pruned in between and moments fell away of which nothing was left but tiles that were gone', () => {
+  it('are rather fewer when it was pruned in between and moments fell away of which nothing was left but tiles ' +
+    'that were gone', () => {
     fc.assert(fc.property(layer, time, (asked, border) => {
       const ends = inTwo(asked, border)
-      for (const tile of ends.atOnce) for (const version of tile) assert.ok(ends.inTwo.some(other => other.includes(version)), version.time)
+      for (const tile of ends.atOnce) for (const version of tile) {
+        assert.ok(ends.inTwo.some(other => other.includes(version)), version.time)
+      }
     }), { numRuns: RUNS })
   })
 })
@@ -181,17 +209,27 @@ describe('which versions go', () => {
 describe('a policy', () => {
   it('is what is asked for, without what is not', () => {
     assert.deepEqual(checkRetention({ last: 0, daily: 3, within: 0, editions: undefined, yearly: null }), { daily: 3 })
-    assert.deepEqual(checkRetention({ editions: ['2024', '2024-03-01T00:00:00Z'] }), { editions: ['2024', '2024-03-01T00:00:00Z'] })
+    assert.deepEqual(checkRetention({ editions: ['2024', '2024-03-01T00:00:00Z'] }),
+      { editions: ['2024', '2024-03-01T00:00:00Z'] })
   })
 
   it('that keeps nothing, or is none, is refused, and it is said why', () => {
-    for (const nothing of [{}, { daily: 0 }, { editions: [] }, { within: null }]) assert.throws(() => checkRetention(nothing), { code: 'BAD_RETENTION', message: /keeps nothing/ })
-    for (const none of [null, undefined, 3, 'daily', [], true]) assert.throws(() => checkRetention(none), { code: 'BAD_RETENTION', message: /no object/ })
+    for (const nothing of [{}, { daily: 0 }, { editions: [] }, { within: null }]) {
+      assert.throws(() => checkRetention(nothing), { code: 'BAD_RETENTION', message: /keeps nothing/ })
+    }
+    for (const none of [null, undefined, 3, 'daily', [], true]) {
+      assert.throws(() => checkRetention(none), { code: 'BAD_RETENTION', message: /no object/ })
+    }
     const wrong = {
-      daily: [-1, 1.5, '3', NaN, Infinity, 1e9, true, []], within: ['90d', -1, 0.5, 1e12], editions: [false, 'all', [3], ['yesterday'], {}], keep: [1], secondly: [1], constructor: [1]
+      daily: [-1, 1.5, '3', NaN, Infinity, 1e9, true, []], within: ['90d', -1, 0.5, 1e12],
+      editions: [false, 'all', [3], ['yesterday'], {}], keep: [1], secondly: [1], constructor: [1]
     }
     for (const [field, values] of Object.entries(wrong)) {
-      for (const value of values) assert.throws(() => checkRetention({ last: 1, [field]: value }), ({ code, message }) => ['BAD_RETENTION', 'BAD_TIME'].includes(code) && (code === 'BAD_TIME' || message.includes(field)), `${field} ${value}`)
+      for (const value of values) {
+        assert.throws(() => checkRetention({ last: 1, [field]: value }), ({ code, message }) => [
+          'BAD_RETENTION', 'BAD_TIME'
+        ].includes(code) && (code === 'BAD_TIME' || message.includes(field)), `${field} ${value}`)
+      }
     }
   })
 })

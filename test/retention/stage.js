@@ -18,8 +18,10 @@ const MOMENTS = 14
 export function historyOf (seed) {
   const next = random(seed)
   const history = []
-  for (let at = 0, time = FIRST; at < MOMENTS; at++, time = addSeconds(time, 43200 * (next() < 0.5 ? 1 : Math.ceil(next() * 40)))) {
-    const images = Array.from({ length: TILES }, () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
+  for (let at = 0, time = FIRST; at < MOMENTS; at++,
+    time = addSeconds(time, 43200 * (next() < 0.5 ? 1 : Math.ceil(next() * 40)))) {
+    const images =
+      Array.from({ length: TILES }, () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
     history.push({ time, images, edition: next() < 0.6 })
   }
   return history
@@ -37,7 +39,11 @@ export async function fill (store, layer, history, fields = {}) {
   await store.defineLayer(layer, fields)
   for (const { time, images, edition } of history) {
     if (edition) await store.putEdition(layer, time, { title: `of ${time.slice(0, 10)}`, finished: time })
-    await store.write(images.flatMap((image, y) => image === undefined ? [] : [{ layer, z: 4, x: 1, y, time, ...(image === null ? { gone: true } : { bytes: png(image) }) }]), { stored: time })
+    await store.write(
+      images.flatMap((image, y) => image === undefined ? [] : [
+        { layer, z: 4, x: 1, y, time, ...(image === null ? { gone: true } : { bytes: png(image) }) }
+      ]), { stored: time }
+    )
   }
 }
 
@@ -48,8 +54,11 @@ export async function fill (store, layer, history, fields = {}) {
 export async function clone (store, from, to, fields) {
   await store.defineLayer(to, fields)
   const ranges = [layerRange(from), { startkey: editionId(from, ''), endkey: editionId(from, '~') }]
-  const found = await Promise.all(ranges.map(range => store.couch.request({ path: '_all_docs', qs: { ...range, include_docs: true, attachments: true } })))
-  const docs = found.flatMap(({ rows }) => rows).map(({ doc: { _rev, ...doc } }) => ({ ...doc, _id: doc._id.replace(from, to), layer: to }))
+  const found = await Promise.all(ranges.map(
+    range => store.couch.request({ path: '_all_docs', qs: { ...range, include_docs: true, attachments: true } })
+  ))
+  const docs = found.flatMap(({ rows }) => rows)
+    .map(({ doc: { _rev, ...doc } }) => ({ ...doc, _id: doc._id.replace(from, to), layer: to }))
   for (const { id, error } of await store.couch.bulk(docs)) assert.equal(error, undefined, id)
 }
 
@@ -58,7 +67,11 @@ export async function contentOf (store, url, layer) {
   const tiles = await checkInvariants(url)
   const own = [...tiles].filter(([id]) => id.startsWith(`${layer}:`))
   return {
-    tiles: new Map(own.map(([id, versions]) => [id, versions.map(({ time, bytes }) => ({ time, gone: !bytes })).sort((a, b) => a.time < b.time ? -1 : 1)])),
+    tiles: new Map(
+      own.map(([id, versions]) => [
+        id, versions.map(({ time, bytes }) => ({ time, gone: !bytes })).sort((a, b) => a.time < b.time ? -1 : 1)
+      ])
+    ),
     editions: (await store.editions(layer)).map(({ time }) => time)
   }
 }
@@ -66,7 +79,8 @@ export async function contentOf (store, url, layer) {
 /** What should be left of it. */
 export function prunedOf ({ tiles, editions }, policy, { now = NOW } = {}) {
   const kept = naiveKept(policy, [...tiles.values()].flat().map(({ time }) => time), editions, now)
-  const left = [...tiles].map(([id, versions]) => /** @type {const} */ ([id, naiveStay(versions, kept)])).filter(([, versions]) => versions.length)
+  const left = [...tiles].map(([id, versions]) => /** @type {const} */ ([id, naiveStay(versions, kept)]))
+    .filter(([, versions]) => versions.length)
   return { tiles: new Map(left), editions: editions.filter(time => kept.moments.has(time)), kept }
 }
 
@@ -74,8 +88,11 @@ export const plain = ({ tiles, editions }) => ({ tiles: [...tiles].sort(), editi
 
 /** As of each kept moment every tile shows what it did. */
 export function assertShows (before, after, moments) {
-  const at = ({ tiles }, id, moment) => { const version = (tiles.get(id) ?? []).filter(({ time }) => time <= moment).at(-1); return version?.gone ? undefined : version?.time }
+  const at = ({ tiles }, id, moment) => { const version = (tiles.get(id) ?? [])
+    .filter(({ time }) => time <= moment).at(-1); return version?.gone ? undefined : version?.time }
   for (const moment of [...moments, '9999-01-01T00:00:00Z']) {
-    for (const id of before.tiles.keys()) assert.equal(at(after, id, moment), at(before, id, moment), `${id} as of ${moment}`)
+    for (const id of before.tiles.keys()) {
+      assert.equal(at(after, id, moment), at(before, id, moment), `${id} as of ${moment}`)
+    }
   }
 }

@@ -56,7 +56,8 @@ withPeople('who may do what', start => {
   it('of a closed store is its readers’ and writers’, and its writers may read', async () => {
     await publish(store, { docs })
     await setAccess(store, { readers: { names: [name('reader')] }, writers: { names: [name('writer')] } })
-    assert.deepEqual([await reads(), await reads('reader'), await reads('writer'), await reads('other')], [false, true, true, false])
+    assert.deepEqual([await reads(), await reads('reader'), await reads('writer'), await reads('other')],
+      [false, true, true, false])
     assert.deepEqual([await writes('writer'), await writes('reader'), await writes('other')], [true, false, false])
     const { warnings } = (await setAccess(store, { readers: {} })).after
     assert.deepEqual([await reads('reader'), await reads('writer'), warnings], [false, true, []])
@@ -66,19 +67,24 @@ withPeople('who may do what', start => {
 
   it('keeps what else an operator wrote there, and says whom CouchDB shuts out', async () => {
     await publish(store, { docs })
-    await store.secure({ ...await store.security(), admins: { names: [name('boss')], roles: ['_admin'] }, members: { names: [name('reader')], roles: [] }, other: { a: 1 }, tilecouch: { mine: 1, writers: { names: ['gone'], roles: [] } } })
+    await store.secure({ ...await store.security(), admins: { names: [name('boss')], roles: ['_admin'] }, members: {
+      names: [name('reader')], roles: []
+    }, other: { a: 1 }, tilecouch: { mine: 1, writers: { names: ['gone'], roles: [] } } })
     assert.deepEqual((await accessOf(store)).warnings.map(({ code }) => code), ['WRITER_SHUT_OUT'])
     const boss = await Store.open(as(url, ...server.boss))
     await setAccess(boss, { writers: { roles: ['survey'] } })
     const { other, tilecouch, members, admins } = await store.security()
-    assert.deepEqual([other, tilecouch, members, admins.names], [{ a: 1 }, { mine: 1, writers: { names: [], roles: ['survey'] } }, { names: [name('reader')], roles: ['survey'] }, [name('boss')]])
+    assert.deepEqual([other, tilecouch, members, admins.names],
+      [{ a: 1 }, { mine: 1, writers: { names: [], roles: ['survey'] } },
+        { names: [name('reader')], roles: ['survey'] }, [name('boss')]])
   })
 
   it('is set by admins alone, who are told so', async () => {
     await publish(store, { docs })
     const before = await store.security()
     for (const who of [as(url), as(url, ...server.reader), as(url, ...server.writer)]) {
-      await assert.rejects(setAccess(await Store.open(who), { public: false }), { code: 'FORBIDDEN', message: /is not an admin of it/ })
+      await assert.rejects(setAccess(await Store.open(who), { public: false }),
+        { code: 'FORBIDDEN', message: /is not an admin of it/ })
     }
     assert.equal((await setAccess(store, { public: false, dryRun: true })).changed, true)
     assert.deepEqual(await store.security(), before)
@@ -126,13 +132,18 @@ withPeople('who may do what', start => {
 
   it('is said in words and as JSON, and mistakes are refused', async () => {
     await publish(store, { docs })
-    assert.match((await command()).out, /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, as in every store/)
-    assert.match((await command('--private', '--readers', 'staff', '--dry-run')).out, /Before:[\s\S]*It would be:[\s\S]*reads: {4}the role staff\n {2}writes: {3}those readers who have the role tilecouch-writer[\s\S]*Nothing was changed/)
-    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /Now:[\s\S]*reads: {4}the role staff, the role guests, the role survey, the user ann\n {2}writes: {3}the role survey\n/)
+    assert.match((await command()).out,
+      /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, as in every store/)
+    assert.match((await command('--private', '--readers', 'staff', '--dry-run')).out,
+      /Before:[\s\S]*It would be:[\s\S]*reads: {4}the role staff\n {2}writes: {3}those readers who have the role tilecouch-writer[\s\S]*Nothing was changed/)
+    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out,
+      /Now:[\s\S]*reads: {4}the role staff, the role guests, the role survey, the user ann\n {2}writes: {3}the role survey\n/)
     assert.equal(JSON.parse((await command('--json')).out).public, false)
-    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /Nothing to change/)
+    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out,
+      /Nothing to change/)
     assert.equal((await command('--public', '--readers', 'x')).code, 2)
-    for (const wrong of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'], ['--no-writers', '--writer', 'x']]) assert.equal((await command(...wrong)).code, 1, wrong.join(' '))
+    for (const wrong of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'],
+      ['--no-writers', '--writer', 'x']]) assert.equal((await command(...wrong)).code, 1, wrong.join(' '))
     assert.match((await command('--no-writers')).out, /writes: {3}only admins/)
   })
 })

@@ -1,22 +1,50 @@
-// What can be tried on a store over HTTP, and who may. SECURITY.md prints this table, and a test tries every cell of it.
+// What can be tried on a store over HTTP, and who may. SECURITY.md prints this table, and a test tries every cell of
+// it.
 import { png } from '../support/tiles.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const T2 = '2022-01-01T00:00:00Z'
 const data = png(7).toString('base64')
 const image = { tile: { content_type: 'image/png', data } }
-const page = { 'page.html': { content_type: 'text/html', data: Buffer.from('<script>alert(1)</script>').toString('base64') } }
+const page =
+  { 'page.html': { content_type: 'text/html', data: Buffer.from('<script>alert(1)</script>').toString('base64') } }
 
 /** A tile of its own for each attempt: no attempt changes what the next one finds. */
-const head = x => ({ _id: `osm:10:${x}:1`, type: 'tile', layer: 'osm', z: 10, x, y: 1, current: true, time: T2, stored: T2, _attachments: image })
+const head = x => (
+  {
+    _id: `osm:10:${x}:1`, type: 'tile', layer: 'osm', z: 10, x, y: 1,
+    current: true, time: T2, stored: T2, _attachments: image
+  }
+)
 const past = x => ({ ...head(x), _id: `osm:10:${x}:1@${T1}`, current: false, time: T1 })
 const layer = x => ({ _id: `layer:l${x}`, type: 'layer', layer: `l${x}` })
 const edition = x => ({ _id: `edition:l${x}@${T1}`, type: 'edition', layer: `l${x}`, time: T1 })
-const manifest = x => ({ _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`, time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] } })
-const style = x => ({ _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } })
-const work = (x, user) => ({ _id: `work:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1, ...(user && { user }) })
-const activity = (x, user) => ({ _id: `activity:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1, ...(user && { user }) })
-const token = (x, user) => ({ _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32), layers: ['osm'], created: T1, ...(user && { user }) })
+const manifest = x => (
+  {
+    _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`,
+    time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] }
+  }
+)
+const style = x => (
+  { _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } }
+)
+const work = (x, user) => (
+  {
+    _id: `work:20240301T101500123-${String(x).padStart(4, '0')}`,
+    type: 'work', command: 'load', state: 'running', started: T1, seen: T1, ...(user && { user })
+  }
+)
+const activity = (x, user) => (
+  {
+    _id: `activity:20240301T101500123-${String(x).padStart(4, '0')}`,
+    type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1, ...(user && { user })
+  }
+)
+const token = (x, user) => (
+  { _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32), layers: [
+    'osm'
+  ], created: T1, ...(user && { user }) }
+)
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 
 const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
@@ -28,11 +56,14 @@ const get = path => ({ method: 'GET', path })
 const on = (make, act) => ({ before: make, act: (x, rev, who, root) => act(make(x, root), rev, x) })
 
 /**
- * @typedef {'reads' | 'writes' | 'administers' | 'serves' | 'nobody'} Level whoever reads the store; its writers; its admins; admins of the server; nobody, whatever his rights
+ * @typedef {'reads' | 'writes' | 'administers' | 'serves' | 'nobody'} Level whoever reads the store; its writers; its
+ *   admins; admins of the server; nobody, whatever his rights
  * @typedef {object} Action
  * @property {Level} level
- * @property {(x: number, root: string) => any} [before] a document that is there; root: the name of the server admin, who wrote it
- * @property {(x: number, rev?: string, who?: string, root?: string) => {method: string, path: string, body?: any, headers?: Record<string, string>, server?: boolean}} act
+ * @property {(x: number, root: string) => any} [before] a document that is there; root: the name of the server admin,
+ *   who wrote it
+ * @property {(x: number, rev?: string, who?: string, root?: string) => {method: string, path: string, body?: any,
+ *   headers?: Record<string, string>, server?: boolean}} act
  * @property {boolean} [couchOnly] the embedded store has no such thing: there it is refused
  */
 
@@ -41,101 +72,217 @@ export const actions = {
   'read an attachment': { level: 'reads', act: () => get('osm:10:0:1/tile') },
   'read the list of documents': { level: 'reads', act: () => get('_all_docs?limit=1') },
   'read the feed of changes': { level: 'reads', act: () => get('_changes?limit=1') },
-  'read by selector: `_find`': { couchOnly: true, level: 'reads', act: () => post('_find', { selector: { _id: 'layer:osm' } }) },
+  'read by selector: `_find`': {
+    couchOnly: true, level: 'reads', act: () => post('_find', { selector: { _id: 'layer:osm' } })
+  },
   'read many: `_bulk_get`': { level: 'reads', act: () => post('_bulk_get', { docs: [{ id: 'osm:10:0:1' }] }) },
   'compare revisions: `_revs_diff`': { level: 'reads', act: () => post('_revs_diff', { 'osm:10:0:1': ['1-a'] }) },
   'read a view': { level: 'reads', act: () => get('_design/versions/_view/by_zoom') },
   'read a tile through `_rewrite`': { level: 'reads', act: () => get('_design/tiles/_rewrite/osm/10/0/1.png') },
   'read `_security`': { level: 'reads', act: () => get('_security') },
   'read `_local` documents': { level: 'reads', act: () => get('_local_docs') },
-  'write a `_local` document': { level: 'reads', act: x => ({ method: 'PUT', path: `_local/n${x}`, body: { note: 1 } }) },
+  'write a `_local` document': {
+    level: 'reads', act: x => ({ method: 'PUT', path: `_local/n${x}`, body: { note: 1 } })
+  },
 
   'write a tile: `PUT`': { level: 'writes', act: x => put(head(x)) },
   'write a tile: `POST`': { level: 'writes', act: x => post('', head(x)) },
   'write tiles: `_bulk_docs`': { level: 'writes', act: x => bulk([head(x), past(x)]) },
-  'write a revision: `_bulk_docs` with `new_edits: false`': { level: 'writes', act: x => bulk([{ ...head(x), _rev: '1-abc' }], { new_edits: false }) },
-  'write a revision: `PUT` with `new_edits=false`': { level: 'writes', act: x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` }) },
-  'write a tombstone of what never was': { level: 'writes', act: x => bulk([{ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true }], { new_edits: false }) },
+  'write a revision: `_bulk_docs` with `new_edits: false`': {
+    level: 'writes', act: x => bulk([{ ...head(x), _rev: '1-abc' }], { new_edits: false })
+  },
+  'write a revision: `PUT` with `new_edits=false`': {
+    level: 'writes', act: x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` })
+  },
+  'write a tombstone of what never was': {
+    level: 'writes', act: x => bulk([{ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true }], { new_edits: false })
+  },
   'write a head anew': { level: 'writes', ...on(head, (doc, rev) => put({ ...doc, _rev: rev, expires: T2 })) },
-  'copy a document onto itself: `COPY`': { couchOnly: true, level: 'writes', ...on(head, ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } })) },
-  'write the attachment of a head alone: `PUT`': { couchOnly: true, level: 'writes', ...on(head, ({ _id }, rev) => ({ method: 'PUT', path: `${_id}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },
-  'delete a head: `DELETE`': { level: 'writes', ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` })) },
-  'delete a past version: `DELETE`': { level: 'writes', ...on(past, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
-  'delete a layer: `_bulk_docs`': { level: 'writes', ...on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }])) },
+  'copy a document onto itself: `COPY`': { couchOnly: true, level: 'writes', ...on(head,
+    ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } })) },
+  'write the attachment of a head alone: `PUT`': {
+    couchOnly: true, level: 'writes',
+    ...on(head, ({ _id }, rev) => (
+      { method: 'PUT', path: `${_id}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } }
+    ))
+  },
+  'delete a head: `DELETE`': {
+    level: 'writes', ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` }))
+  },
+  'delete a past version: `DELETE`': { level: 'writes', ...on(past,
+    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete a layer: `_bulk_docs`': {
+    level: 'writes', ...on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }]))
+  },
   'write a layer, an edition, a manifest': { level: 'writes', act: x => bulk([layer(x), edition(x), manifest(x)]) },
   'write a style': { level: 'writes', act: x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }) },
-  'delete a style: `DELETE`': { level: 'writes', ...on(style, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete a style: `DELETE`': { level: 'writes', ...on(style,
+    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
 
   'say what a command does, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(work(x, who)) },
-  'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(x => work(x, 'somebody'), ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(x => work(x, 'somebody'),
+    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
   'say what a command does, in another\'s name': { level: 'serves', act: x => put(work(x, 'somebody')) },
-  'change the work of somebody else': { level: 'serves', ...on(x => work(x, 'somebody'), (doc, rev) => put({ ...doc, _rev: rev, state: 'done' })) },
+  'change the work of somebody else': {
+    level: 'serves', ...on(x => work(x, 'somebody'), (doc, rev) => put({ ...doc, _rev: rev, state: 'done' }))
+  },
 
   'say what one has changed, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(activity(x, who)) },
-  'delete the activity of somebody': { level: 'administers', ...on(activity, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
-  'delete the activity of somebody: a tombstone of another revision': { level: 'administers', ...on(activity, ({ _id }) => bulk([{ _id, _rev: '2-abc', _deleted: true }], { new_edits: false })) },
-  'change the activity of somebody': { level: 'nobody', ...on(activity, (doc, rev) => put({ ...doc, _rev: rev, done: 'removed' })) },
+  'delete the activity of somebody': { level: 'administers', ...on(activity,
+    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete the activity of somebody: a tombstone of another revision': {
+    level: 'administers',
+    ...on(activity, ({ _id }) => bulk([{ _id, _rev: '2-abc', _deleted: true }], { new_edits: false }))
+  },
+  'change the activity of somebody': {
+    level: 'nobody', ...on(activity, (doc, rev) => put({ ...doc, _rev: rev, done: 'removed' }))
+  },
   'say what somebody else has changed': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
   'say what was changed, without a name': { level: 'nobody', act: x => put(activity(x)) },
 
-  'make a token for private layers, in one\'s own name': { level: 'administers', act: (x, rev, who) => put(token(x, who)) },
-  'revoke the token of somebody': { level: 'administers', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, revoked: T2 })) },
-  'delete the token of somebody: `DELETE`': { level: 'administers', ...on(token, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'make a token for private layers, in one\'s own name': {
+    level: 'administers', act: (x, rev, who) => put(token(x, who))
+  },
+  'revoke the token of somebody': {
+    level: 'administers', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, revoked: T2 }))
+  },
+  'delete the token of somebody: `DELETE`': { level: 'administers', ...on(token,
+    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
   'make a token in another\'s name': { level: 'serves', act: x => put(token(x, 'somebody')) },
-  'change the layers of a token': { level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, layers: ['*'] })) },
-  'change the hash of a token': { level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, hash: 'b2'.repeat(32) })) },
-  'make a revoked token valid again': { level: 'nobody', ...on((x, root) => ({ ...token(x, root), revoked: T1 }), ({ revoked, ...doc }, rev) => put({ ...doc, _rev: rev })) },
+  'change the layers of a token': {
+    level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, layers: ['*'] }))
+  },
+  'change the hash of a token': {
+    level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, hash: 'b2'.repeat(32) }))
+  },
+  'make a revoked token valid again': { level: 'nobody', ...on((x, root) => ({ ...token(x, root), revoked: T1 }),
+    ({ revoked, ...doc }, rev) => put({ ...doc, _rev: rev })) },
 
-  'change a past version': { level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' })) },
-  'change the attachment of a past version: `PUT`': { couchOnly: true, level: 'nobody', ...on(past, ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },
-  'delete the attachment of a tile alone: `DELETE`': { couchOnly: true, level: 'nobody', ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` })) },
-  'hang a second attachment on a tile': { couchOnly: true, level: 'nobody', ...on(head, ({ _id }, rev) => ({ method: 'PUT', path: `${_id}/page.html?rev=${rev}`, body: '<p>', headers: { 'content-type': 'text/html' } })) },
-  'write a page instead of an image': { level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } }) },
+  'change a past version': {
+    level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' }))
+  },
+  'change the attachment of a past version: `PUT`': {
+    couchOnly: true, level: 'nobody',
+    ...on(past,
+      ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: {
+        'content-type': 'image/png'
+      } }))
+  },
+  'delete the attachment of a tile alone: `DELETE`': {
+    couchOnly: true, level: 'nobody',
+    ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))
+  },
+  'hang a second attachment on a tile': {
+    couchOnly: true, level: 'nobody',
+    ...on(head, ({ _id }, rev) => (
+      { method: 'PUT', path: `${_id}/page.html?rev=${rev}`, body: '<p>', headers: { 'content-type': 'text/html' } }
+    ))
+  },
+  'write a page instead of an image': {
+    level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } })
+  },
   'hang an attachment on a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
-  'change a style': { level: 'nobody', ...on(style, (doc, rev) => put({ ...doc, _rev: rev, style: { ...doc.style, name: 'otherwise' } })) },
+  'change a style': {
+    level: 'nobody', ...on(style, (doc, rev) => put({ ...doc, _rev: rev, style: { ...doc.style, name: 'otherwise' } }))
+  },
   'hang a page on a style': { level: 'nobody', act: x => put({ ...style(x), _attachments: page }) },
-  'hang an image on a tombstone': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image }) },
-  'write a tombstone with fields of more than 1 kB': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) }) },
-  'hang an attachment on a tombstone': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page }) },
-  'write an attachment without a document': { couchOnly: true, level: 'nobody', act: x => ({ method: 'PUT', path: `osm:10:${x}:1/tile`, body: png(8), headers: { 'content-type': 'image/png' } }) },
-  'copy a tile to another place: `COPY`': { couchOnly: true, level: 'nobody', ...on(head, ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } })) },
+  'hang an image on a tombstone': {
+    level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image })
+  },
+  'write a tombstone with fields of more than 1 kB': {
+    level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) })
+  },
+  'hang an attachment on a tombstone': {
+    level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page })
+  },
+  'write an attachment without a document': {
+    couchOnly: true, level: 'nobody',
+    act: x => ({ method: 'PUT', path: `osm:10:${x}:1/tile`, body: png(8), headers: { 'content-type': 'image/png' } })
+  },
+  'copy a tile to another place: `COPY`': { couchOnly: true, level: 'nobody', ...on(head,
+    ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } })) },
   'write a tile under another\'s id': { level: 'nobody', act: x => put({ ...head(x), x: x + 1 }) },
   'write any other document': { level: 'nobody', act: x => put({ _id: `stray${x}`, hello: 'world' }) },
-  'write a layer with zooms, bounds or a format that are none': { level: 'nobody', act: x => put({ ...layer(x), ...[{ maxzoom: 4e9 }, { bounds: {} }, { format: '../../x' }, { minzoom: 5, maxzoom: 3 }][x % 4] }) },
-  'write an edition with counts or times that are none': { level: 'nobody', act: x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] }) },
-  'write a manifest of blocks that no zoom has': { level: 'nobody', act: x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } }) },
-  'write a layer with fields of more than 256 kB': { level: 'nobody', act: x => put({ ...layer(x), attribution: 'x'.repeat(99_000), description: 'x'.repeat(99_000), legend: 'x'.repeat(99_000) }) },
-  'write work without a state, or under another id': { level: 'nobody', act: (x, rev, who) => put({ ...work(x, who), ...[{ state: undefined }, { _id: `work:${x}` }][x % 2] }) },
-  'write a tile with fields of more than 16 kB': { level: 'nobody', act: x => put({ ...head(x), note: 'x'.repeat(20000) }) },
+  'write a layer with zooms, bounds or a format that are none': {
+    level: 'nobody',
+    act: x => put(
+      { ...layer(x), ...[{ maxzoom: 4e9 }, { bounds: {} }, { format: '../../x' }, { minzoom: 5, maxzoom: 3 }][x % 4] }
+    )
+  },
+  'write an edition with counts or times that are none': {
+    level: 'nobody', act: x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] })
+  },
+  'write a manifest of blocks that no zoom has': {
+    level: 'nobody', act: x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } })
+  },
+  'write a layer with fields of more than 256 kB': {
+    level: 'nobody',
+    act: x =>
+      put({ ...layer(x), attribution: 'x'.repeat(99_000), description: 'x'.repeat(99_000), legend: 'x'.repeat(99_000) })
+  },
+  'write work without a state, or under another id': { level: 'nobody', act: (x, rev, who) =>
+    put({ ...work(x, who), ...[{ state: undefined }, { _id: `work:${x}` }][x % 2] }) },
+  'write a tile with fields of more than 16 kB': {
+    level: 'nobody', act: x => put({ ...head(x), note: 'x'.repeat(20000) })
+  },
 
   'write a design document: `PUT`': { level: 'administers', act: x => put(design(x)) },
   'write a design document: `_bulk_docs`': { level: 'administers', act: x => bulk([design(x)]) },
-  'write a design document: `_bulk_docs` with `new_edits: false`': { level: 'administers', act: x => bulk([{ ...design(x), _rev: '1-abc' }], { new_edits: false }) },
-  'hang an attachment on a design document': { couchOnly: true, level: 'administers', ...on(design, ({ _id }, rev) => ({ method: 'PUT', path: `${_id}/a.js?rev=${rev}`, body: '1', headers: { 'content-type': 'text/javascript' } })) },
-  'delete a design document': { level: 'administers', ...on(design, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` })) },
-  'make an index: `_index`': { couchOnly: true, level: 'administers', act: x => post('_index', { index: { fields: [`f${x}`] }, ddoc: `i${x}`, type: 'json' }) },
+  'write a design document: `_bulk_docs` with `new_edits: false`': {
+    level: 'administers', act: x => bulk([{ ...design(x), _rev: '1-abc' }], { new_edits: false })
+  },
+  'hang an attachment on a design document': {
+    couchOnly: true, level: 'administers',
+    ...on(design, ({ _id }, rev) => (
+      { method: 'PUT', path: `${_id}/a.js?rev=${rev}`, body: '1', headers: { 'content-type': 'text/javascript' } }
+    ))
+  },
+  'delete a design document': {
+    level: 'administers', ...on(design, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` }))
+  },
+  'make an index: `_index`': { couchOnly: true, level: 'administers', act: x =>
+    post('_index', { index: { fields: [`f${x}`] }, ddoc: `i${x}`, type: 'json' }) },
   'set `_security`': { level: 'administers', act: () => ({ method: 'PUT', path: '_security', body: 'security' }) },
-  'set `_revs_limit`': { couchOnly: true, level: 'administers', act: () => ({ method: 'PUT', path: '_revs_limit', body: '1000' }) },
+  'set `_revs_limit`': {
+    couchOnly: true, level: 'administers', act: () => ({ method: 'PUT', path: '_revs_limit', body: '1000' })
+  },
   'compact: `_compact`': { level: 'administers', act: () => post('_compact') },
   'remove old indexes: `_view_cleanup`': { level: 'administers', act: () => post('_view_cleanup') },
 
-  'purge: `_purge`': { level: 'serves', couchOnly: true, ...on(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] })) },
-  'set how much of purges is remembered': { level: 'serves', couchOnly: true, act: () => ({ method: 'PUT', path: '_purged_infos_limit', body: '1000' }) },
+  'purge: `_purge`': {
+    level: 'serves', couchOnly: true, ...on(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] }))
+  },
+  'set how much of purges is remembered': {
+    level: 'serves', couchOnly: true, act: () => ({ method: 'PUT', path: '_purged_infos_limit', body: '1000' })
+  },
   'make a database': { level: 'serves', act: x => ({ method: 'PUT', path: `made${x}`, server: true }) },
-  'delete the database': { level: 'serves', before: () => null, act: x => ({ method: 'DELETE', path: `made${x}`, server: true }) },
+  'delete the database': {
+    level: 'serves', before: () => null, act: x => ({ method: 'DELETE', path: `made${x}`, server: true })
+  },
   'list databases': { level: 'serves', act: () => ({ method: 'GET', path: '_all_dbs', server: true }) }
 }
 
 /** Who tries. `other` writes into another store of the server. */
-export const people = { nobody: 'without a name', reader: 'reader', writer: 'writer', other: 'writer of another store', boss: 'database admin', root: 'server admin' }
+export const people = {
+  nobody: 'without a name', reader: 'reader', writer: 'writer',
+  other: 'writer of another store', boss: 'database admin', root: 'server admin'
+}
 
-const WHO = { reads: ['nobody', 'reader', 'other', 'writer', 'boss', 'root'], writes: ['writer', 'boss', 'root'], administers: ['boss', 'root'], serves: ['root'], nobody: [] }
+const WHO = { reads: ['nobody', 'reader', 'other', 'writer', 'boss', 'root'], writes: [
+  'writer', 'boss', 'root'
+], administers: ['boss', 'root'], serves: ['root'], nobody: [] }
 
-/** @param {Level} level @param {string} who @param {'open' | 'closed'} store closed: neither strangers nor writers of other stores get in at all */
-export const may = (level, who, store) => WHO[level].includes(who) && !(store === 'closed' && ['nobody', 'other'].includes(who))
+/**
+ * @param {Level} level
+ * @param {string} who
+ * @param {'open' | 'closed'} store closed: neither strangers nor writers of other stores get in at all
+ */
+export const may = (level, who, store) => WHO[level].includes(who) &&
+  !(store === 'closed' && ['nobody', 'other'].includes(who))
 
 const WHOEVER = {
-  reads: 'everyone who may read the store: in a public store also without a name, in a closed one its readers, writers and admins',
+  reads: 'everyone who may read the store: in a public store also without a name, in a closed one its readers, ' +
+    'writers and admins',
   writes: 'its writers and admins, but no writer of another store',
   administers: 'admins of the database and of the server',
   serves: 'admins of the server',

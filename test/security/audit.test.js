@@ -2,19 +2,28 @@
 import assert from 'node:assert/strict'
 import { audit, judge, lines } from '../../.ci/audit.js'
 
-const advisory = (id, severity, name = 'tar') => ({ source: 1, name, title: 'writes anywhere', url: `https://github.com/advisories/${id}`, severity, range: '<7.5.1' })
-const report = (...via) => ({ vulnerabilities: { tar: { name: 'tar', severity: 'high', via, effects: [] }, above: { name: 'above', severity: 'high', via: ['tar'] } } })
+const advisory = (id, severity, name = 'tar') => (
+  { source: 1, name, title: 'writes anywhere', url: `https://github.com/advisories/${id}`, severity, range: '<7.5.1' }
+)
+const report = (...via) => (
+  { vulnerabilities: {
+    tar: { name: 'tar', severity: 'high', via, effects: [] }, above: { name: 'above', severity: 'high', via: ['tar'] }
+  } }
+)
 
 describe('the audit of dependencies', () => {
   it('finds each flaw once, and leaves what is mild', () => {
-    const { found, skipped } = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'high'), advisory('GHSA-aaaa-bbbb-cccc', 'high'), advisory('GHSA-xxxx-yyyy-zzzz', 'low')))
+    const { found, skipped } = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'high'),
+      advisory('GHSA-aaaa-bbbb-cccc', 'high'), advisory('GHSA-xxxx-yyyy-zzzz', 'low')))
     assert.equal(skipped, undefined)
     assert.deepEqual(found, ['GHSA-aaaa-bbbb-cccc (high) in tar <7.5.1: writes anywhere'])
   })
 
   it('passes what is known not to apply, with the reason, and names what is no longer known', () => {
-    const result = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'critical')), { 'GHSA-aaaa-bbbb-cccc': 'never unpacks what others sent', 'GHSA-old': 'mended' })
-    assert.deepEqual(result, { found: [], passed: ['GHSA-aaaa-bbbb-cccc: never unpacks what others sent'], stale: ['GHSA-old'] })
+    const result = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'critical')),
+      { 'GHSA-aaaa-bbbb-cccc': 'never unpacks what others sent', 'GHSA-old': 'mended' })
+    assert.deepEqual(result,
+      { found: [], passed: ['GHSA-aaaa-bbbb-cccc: never unpacks what others sent'], stale: ['GHSA-old'] })
     assert.equal(lines(result).length, 2)
   })
 
@@ -23,7 +32,11 @@ describe('the audit of dependencies', () => {
   })
 
   it('says why it was skipped where the registry does not answer, and is no reason to fail', () => {
-    for (const answer of [{ message: '405 Method Not Allowed - POST https://r/-/npm/v1/security/advisories/bulk', statusCode: 405 }, { error: { code: 'ENOTFOUND' } }, null, [], 'no', { vulnerabilities: 5 }]) {
+    for (
+      const answer of [{
+        message: '405 Method Not Allowed - POST https://r/-/npm/v1/security/advisories/bulk', statusCode: 405
+      }, { error: { code: 'ENOTFOUND' } }, null, [], 'no', { vulnerabilities: 5 }]
+    ) {
       const { skipped, found } = judge(answer, { 'GHSA-known': 'why' })
       assert.match(skipped, /^the registry does not answer audits: ./)
       assert.deepEqual(found, [])
@@ -32,7 +45,8 @@ describe('the audit of dependencies', () => {
 
   it('does not wait for ever, nor for a child that holds on', async () => {
     const began = performance.now()
-    assert.match((await audit({ command: ['sh', '-c', 'sleep 20 & sleep 20'], timeout: 200 })).skipped, /nothing within 0.2 s/)
+    assert.match((await audit({ command: ['sh', '-c', 'sleep 20 & sleep 20'], timeout: 200 })).skipped,
+      /nothing within 0.2 s/)
     assert.ok(performance.now() - began < 5000)
     assert.match((await audit({ command: ['tilecouch-no-such-command'] })).skipped, /no report/)
   })

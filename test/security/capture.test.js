@@ -13,10 +13,15 @@ import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 
 const SECRET = 'hunter2-s3cret'
-const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD', 'COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_DB']
+const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD',
+  'COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_DB']
 
-/** A server that keeps what it is shown. @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void} [answer] */
-async function listen (answer = (req, res) => res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_found","reason":"Database does not exist."}')) {
+/**
+ * A server that keeps what it is shown.
+ * @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void} [answer]
+ */
+async function listen (answer = (req, res) => res.writeHead(404, { 'content-type': 'application/json' })
+  .end('{"error":"not_found","reason":"Database does not exist."}')) {
   const seen = []
   const server = createServer((req, res) => {
     seen.push({ url: req.url ?? '', authorization: req.headers.authorization })
@@ -71,7 +76,8 @@ describe('a name and password of the environment', function () {
 
   it('goes from no command to a server that only a file of the folder names', async () => {
     const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' }
-    Object.assign(process.env, { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
+    Object.assign(process.env,
+      { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
     const commands = allCommands().filter(one => one.name() !== 'token')
     assert.ok(commands.length > 15)
     const quiet = command => command.name() === 'serve' ? ['--set', 'logLevel=silent'] : []
@@ -80,36 +86,48 @@ describe('a name and password of the environment', function () {
       const name = command.name()
       const wanted = command.registeredArguments.filter(({ required }) => required).length
       const optional = ['--db', '--from'].filter(flag => command.options.some(({ long }) => long === flag))
-      for (const args of [Array(wanted).fill('default'), Array(wanted).fill('osm'), ['osm', 'osm', 'default'].slice(-wanted || 3)]) {
+      for (const args of [Array(wanted).fill('default'), Array(wanted).fill('osm'),
+        ['osm', 'osm', 'default'].slice(-wanted || 3)]) {
         const said = await run([name, ...args, ...quiet(command), ...optional.flatMap(flag => [flag, 'default'])])
         if (/PASSWORD_NOT_SENT/.test(said)) refused.add(name)
         assert.ok(!said.includes(SECRET), said)
       }
     }
-    for (const line of ['mirror default OWN', 'mirror OWN default', 'serve --from default', 'serve --from OWN --db default', 'serve',
-      'up --db tiles', 'load default --source-layer osm --layer osm', 'load default --id-template {z}-{x}-{y} --layer osm',
+    for (const line of ['mirror default OWN', 'mirror OWN default', 'serve --from default', 'serve --from OWN --db ' +
+      'default', 'serve',
+      'up --db tiles', 'load default --source-layer osm --layer osm',
+      'load default --id-template {z}-{x}-{y} --layer osm',
       `load ${thief.url}/tiles --layer osm`, 'copy osm --from default', 'check --fix --from default']) {
       const args = line.replace('OWN', `${own.url}/tiles`).split(' ')
       if (/PASSWORD_NOT_SENT/.test(await run(args))) refused.add(args.slice(0, 2).join(' '))
     }
     assert.deepEqual(thief.passwords(), [])
-    for (const name of ['info', 'push', 'serve', 'up', 'doctor', 'backup', 'mirror default', 'serve --from']) assert.ok(refused.has(name), `${name}: ${[...refused]}`)
+    for (const name of ['info', 'push', 'serve', 'up', 'doctor', 'backup', 'mirror default', 'serve --from']) {
+      assert.ok(refused.has(name), `${name}: ${[...refused]}`)
+    }
   })
 
   it('is not carried on to where a server sends on', async () => {
-    const sending = await listen((req, res) => res.writeHead(req.method === 'GET' ? 302 : 307, { location: `${thief.url}${req.url}`, 'content-type': 'application/json' }).end('{}'))
+    const sending = await listen((req, res) => res.writeHead(req.method === 'GET' ? 302 : 307,
+      { location: `${thief.url}${req.url}`, 'content-type': 'application/json' }).end('{}'))
     Object.assign(process.env, { COUCHDB_URL: `${sending.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
     try {
       const couch = new Couch(`${sending.url}/tiles`, { retries: 0 })
       const ways = [
-        () => couch.request({}), () => couch.request({ raw: true }), () => couch.request({ method: 'POST', path: '_bulk_get', body: { docs: [] } }),
-        () => couch.bulk([]), () => couch.docs(['osm:0:0:0']), () => couch.queries('_all_docs', [{}]), () => Store.open(couch.url, { retries: 0 }),
-        () => openSource(`${couch.url}`, { from: { layer: 'osm' }, home: couch.url }), () => run(['info']), () => run(['doctor']), () => run(['access'])
+        () => couch.request({}), () => couch.request({ raw: true }),
+        () => couch.request({ method: 'POST', path: '_bulk_get', body: { docs: [] } }),
+        () => couch.bulk([]), () => couch.docs(['osm:0:0:0']), () => couch.queries('_all_docs', [{}]),
+        () => Store.open(couch.url, { retries: 0 }),
+        () => openSource(`${couch.url}`, { from: { layer: 'osm' }, home: couch.url }),
+        () => run(['info']), () => run(['doctor']), () => run(['access'])
       ]
       for (const way of ways) await way().catch(() => {})
-      const gateway = await startGateway(resolveOptions({ flags: { db: couch.url, port: 0, host: '127.0.0.1' } }), { log: createLog({ level: 'silent', secrets: [] }) })
+      const gateway = await startGateway(resolveOptions({ flags: { db: couch.url, port: 0, host: '127.0.0.1' } }),
+        { log: createLog({ level: 'silent', secrets: [] }) })
       try {
-        for (const below of ['db/', 'db/osm:0:0:0', 'db/_all_docs', 'db/_changes', 'osm/0/0/0.png', 'osm.json']) await fetch(new URL(below, gateway.url), { redirect: 'manual' }).then(answer => answer.body?.cancel())
+        for (const below of ['db/', 'db/osm:0:0:0', 'db/_all_docs', 'db/_changes', 'osm/0/0/0.png', 'osm.json']) {
+          await fetch(new URL(below, gateway.url), { redirect: 'manual' }).then(answer => answer.body?.cancel())
+        }
       } finally {
         await gateway.close()
       }

@@ -1,5 +1,5 @@
-// A store that validates nothing, in which documents of layers that mean harm stand beside one good layer: nobody is hurt by them, the
-// good layer is what it would be without them, and they are named.
+// A store that validates nothing, in which documents of layers that mean harm stand beside one good layer: nobody is
+// hurt by them, the good layer is what it would be without them, and they are named.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,8 @@ import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { memorySource } from '../support/memory-source.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
-const HOSTILE = [...hostileDocuments(5, { kinds: ['layer'] }), ...hostileDocuments(7, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'good' })]
+const HOSTILE = [...hostileDocuments(5, { kinds: ['layer'] }),
+  ...hostileDocuments(7, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'good' })]
 const LAYERS = HOSTILE.filter(({ type }) => type === 'layer')
 
 /** A good layer in two editions. */
@@ -45,11 +46,16 @@ async function fill (url) {
 const WMTS = 'wmts?SERVICE=WMTS&REQUEST=GetCapabilities'
 const TILE = 'SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=good&STYLE=default&FORMAT=image/png'
 const ASKED = [
-  'good.json', 'good@2021.json', 'good/3/1/1.png', 'good@2021/3/1/1.png', 'good/3/1/1.json', 'good/times.json', 'good/times.json?z=3', 'good/times.json?z=3&bbox=-180,-85,180,85', WMTS,
-  'wmts/1.0.0/WMTSCapabilities.xml', `wmts?${TILE}&TILEMATRIXSET=GoogleMapsCompatible_Level7&TILEMATRIX=3&TILEROW=1&TILECOL=1`, 'db/layer%3Agood', 'h3.json', 'h3/3/1/1.png', 'h3/times.json'
+  'good.json', 'good@2021.json', 'good/3/1/1.png', 'good@2021/3/1/1.png',
+  'good/3/1/1.json', 'good/times.json', 'good/times.json?z=3', 'good/times.json?z=3&bbox=-180,-85,180,85', WMTS,
+  'wmts/1.0.0/WMTSCapabilities.xml',
+  `wmts?${TILE}&TILEMATRIXSET=GoogleMapsCompatible_Level7&TILEMATRIX=3&TILEROW=1&TILECOL=1`,
+  'db/layer%3Agood', 'h3.json', 'h3/3/1/1.png', 'h3/times.json'
 ]
 
-/** What a gateway says, without what differs from one to the next; the times of editions follow from their ids alone. */
+/**
+ * What a gateway says, without what differs from one to the next; the times of editions follow from their ids alone.
+ */
 async function answersOf ({ url }) {
   const answers = {}
   for (const asked of ASKED) {
@@ -70,14 +76,16 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     asBefore = await answersOf(gateway)
     await gateway.close()
     await plant(store, HOSTILE)
-    await warmIndexes(store) // a gateway waits five seconds for where tiles are, and a busy machine takes longer to index the new ones
+    // a gateway waits five seconds for where tiles are, and a busy machine takes longer to index the new ones
+    await warmIndexes(store)
   })
   after(() => store.destroy())
 
   it('are left out by a gateway, which names them once, and answers as it did', async function () {
     this.timeout(120000)
     // each of these alone stopped a gateway
-    assert.ok(LAYERS.some(({ maxzoom }) => maxzoom === 4e9) && LAYERS.some(({ bounds }) => JSON.stringify(bounds) === '{}'))
+    assert.ok(LAYERS.some(({ maxzoom }) => maxzoom === 4e9) &&
+      LAYERS.some(({ bounds }) => JSON.stringify(bounds) === '{}'))
     const { rss } = process.memoryUsage()
     const lines = []
     const log = createLog({ destination: { write: line => { lines.push(JSON.parse(line)) } } })
@@ -107,8 +115,11 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     this.timeout(120000)
     assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['good'])
     assert.deepEqual((await store.editions('good')).map(({ time }) => time), [T1, T2])
-    await Promise.all(LAYERS.filter(({ layer }) => /^h\d+$/.test(layer)).slice(0, 60).map(({ layer }) => assert.rejects(store.layer(layer), { code: 'BAD_DOCUMENT' })))
-    for (const doc of HOSTILE.filter(({ type }) => type === 'edition').slice(0, 10)) assert.equal(await store.edition('good', doc._id.slice('edition:good@'.length)), undefined)
+    await Promise.all(LAYERS.filter(({ layer }) => /^h\d+$/.test(layer))
+      .slice(0, 60).map(({ layer }) => assert.rejects(store.layer(layer), { code: 'BAD_DOCUMENT' })))
+    for (const doc of HOSTILE.filter(({ type }) => type === 'edition').slice(0, 10)) {
+      assert.equal(await store.edition('good', doc._id.slice('edition:good@'.length)), undefined)
+    }
     for (const command of ['info', 'info good', 'info good@2021', 'info good 3/1/1', 'diff good@2021 good']) {
       const { code, out, err } = await runCommand([...command.split(' '), '--db', url])
       assert.equal(code, command.startsWith('diff') ? code : 0, err)
@@ -131,10 +142,14 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
   it('are named by the doctor', async function () {
     this.timeout(60000)
     const { findings } = await doctor(url, { limits: { layers: 10_000, editions: 10_000 } })
-    const found = Object.fromEntries(findings.map(({ check: name, state, found: text, figures }) => [name, { state, text, figures }]))
-    assert.deepEqual([found['documents of layers'].state, found['documents of layers'].figures.invalid], ['bad', LAYERS.length])
+    const found = Object.fromEntries(
+      findings.map(({ check: name, state, found: text, figures }) => [name, { state, text, figures }])
+    )
+    assert.deepEqual([found['documents of layers'].state, found['documents of layers'].figures.invalid],
+      ['bad', LAYERS.length])
     assert.match(found['documents of layers'].text, /layer documents not valid: layer:\S+: /)
-    assert.deepEqual([found['good: editions'].state, found['good: editions'].figures.invalid], ['bad', HOSTILE.filter(({ type }) => type === 'edition').length])
+    assert.deepEqual([found['good: editions'].state, found['good: editions'].figures.invalid],
+      ['bad', HOSTILE.filter(({ type }) => type === 'edition').length])
     assert.equal(found['good: retention'].state, 'ok')
   })
 
@@ -149,7 +164,8 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
       assert.equal(where('bad-style').size, HOSTILE.filter(({ type }) => type === 'style').length)
       assert.equal(where('block-damaged').size, HOSTILE.filter(({ type }) => type === 'block').length)
       assert.ok(where('bad-manifest').size > 100 && where('bad-removal').size > 100)
-      assert.deepEqual(findings.filter(({ where: id, level }) => level === 'fault' && /^good:/.test(id)), [], 'the tiles are as they should be')
+      assert.deepEqual(findings.filter(({ where: id, level }) => level === 'fault' && /^good:/.test(id)),
+        [], 'the tiles are as they should be')
     }
     const bad = new Set(looked.check.filter(({ code }) => code === 'bad-layer').map(({ where }) => where))
     for (const { _id } of LAYERS) assert.ok(bad.has(_id), _id)
@@ -161,7 +177,8 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     try {
       assert.equal((await exportLayer(store, 'good', path.join(folder, 'good.mbtiles'), {})).tiles, 3)
       assert.equal((await exportLayer(store, 'good', path.join(folder, 'then'), { time: T1 })).tiles, 3)
-      await assert.rejects(exportLayer(store, 'h3', path.join(folder, 'h3'), {}), { code: /BAD_DOCUMENT|NOTHING_TO_EXPORT/ })
+      await assert.rejects(exportLayer(store, 'h3', path.join(folder, 'h3'), {}),
+        { code: /BAD_DOCUMENT|NOTHING_TO_EXPORT/ })
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -175,7 +192,9 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     const { 'good.json': _, ...now } = await answersOf(gateway)
     await gateway.close()
-    for (const asked of ASKED.filter(name => name.includes('png') || name.includes('times') || name.endsWith('1/1.json'))) assert.equal(now[asked], asBefore[asked], asked)
+    for (
+      const asked of ASKED.filter(name => name.includes('png') || name.includes('times') || name.endsWith('1/1.json'))
+    ) assert.equal(now[asked], asBefore[asked], asked)
     const copied = await copyLayer(store, 'good', 'copy', {})
     assert.deepEqual([copied.versions > 2, copied.failed], [true, 0])
     assert.deepEqual((await store.versions('copy', 3, 1, 1)).map(({ time }) => time), [T1, T2])

@@ -1,4 +1,5 @@
-// A source that means harm: its documents look like ours, and some are more than that. None of its code gets in, by whichever way.
+// A source that means harm: its documents look like ours, and some are more than that. None of its code gets in, by
+// whichever way.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
@@ -19,38 +20,66 @@ const T = '2021-01-01T00:00:00Z'
 const HTML = Buffer.from('<script>alert(1)</script>')
 const base64 = bytes => bytes.toString('base64')
 const attached = (type, bytes, name = 'tile') => ({ [name]: { content_type: type, data: base64(bytes) } })
-const tile = (y, more = {}) => ({ _id: `osm:3:1:${y}`, type: 'tile', layer: 'osm', z: 3, x: 1, y, current: true, time: T, stored: T, _attachments: attached('image/png', png(y)), ...more })
+const tile = (y, more = {}) => (
+  {
+    _id: `osm:3:1:${y}`, type: 'tile', layer: 'osm', z: 3, x: 1,
+    y, current: true, time: T, stored: T, _attachments: attached('image/png', png(y)), ...more
+  }
+)
 const SPITE = "(function () { throw ({ forbidden: 'mine' }) })"
 
 const good = [
-  { _id: 'tilecouch', type: 'store', schema: 1, uuid: 'a'.repeat(32) }, { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'OSM' },
+  { _id: 'tilecouch', type: 'store', schema: 1, uuid: 'a'.repeat(32) },
+  { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'OSM' },
   { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, tile(0), tile(1)
 ]
 const bad = [
-  { _id: 'stray', validate_doc_update: SPITE }, { _id: '<img src=x onerror=alert(1)>', type: 'tile' }, { _id: 'constructor', type: 'layer' },
-  { ...tile(2), _id: 'osm:3:1:2\u0000' }, { ...tile(2), _id: 'osm:3:1:2/../../_design/tiles' }, { ...tile(2), _id: `osm:3:1:2@${T}\n` },
-  tile(3, { _attachments: attached('text/html', HTML) }), tile(4, { _attachments: { ...attached('image/png', png(1)), ...attached('text/html', HTML, 'a.html') } }),
-  tile(5, { note: 'x'.repeat(20000) }), tile(6, { time: '2021' }), tile(7, { z: 2 }), tile(2, { _attachments: attached('image/svg+xml', HTML) }),
-  { _id: 'layer:evil', type: 'layer', layer: 'evil', _attachments: attached('text/html', HTML, 'a.html') }, { _id: 'layer:worse', type: 'layer', layer: 'worse', ttl: 'never' },
-  { _id: 'edition:osm@2022-01-01T00:00:00Z', type: 'edition', layer: 'osm', time: '2022-01-01T00:00:00Z', _attachments: attached('text/html', HTML, 'a.html') }
+  { _id: 'stray', validate_doc_update: SPITE }, { _id: '<img src=x onerror=alert(1)>', type: 'tile' },
+  { _id: 'constructor', type: 'layer' },
+  { ...tile(2), _id: 'osm:3:1:2\u0000' }, { ...tile(2), _id: 'osm:3:1:2/../../_design/tiles' },
+  { ...tile(2), _id: `osm:3:1:2@${T}\n` },
+  tile(3, { _attachments: attached('text/html', HTML) }),
+  tile(4, { _attachments: { ...attached('image/png', png(1)), ...attached('text/html', HTML, 'a.html') } }),
+  tile(5, { note: 'x'.repeat(20000) }), tile(6, { time: '2021' }),
+  tile(7, { z: 2 }), tile(2, { _attachments: attached('image/svg+xml', HTML) }),
+  { _id: 'layer:evil', type: 'layer', layer: 'evil', _attachments: attached('text/html', HTML, 'a.html') },
+  { _id: 'layer:worse', type: 'layer', layer: 'worse', ttl: 'never' },
+  {
+    _id: 'edition:osm@2022-01-01T00:00:00Z', type: 'edition', layer: 'osm',
+    time: '2022-01-01T00:00:00Z', _attachments: attached('text/html', HTML, 'a.html')
+  }
 ]
 const designs = [
-  { _id: '_design/evil', language: 'javascript', validate_doc_update: SPITE, views: { a: { map: '(function (doc) { emit(doc._id) })' } } },
-  { _id: '_design/tiles', language: 'javascript', validate_doc_update: '(function () {})', rewrites: SPITE, _attachments: attached('text/html', HTML, 'index.html') },
-  { _id: '_design/versions', language: 'javascript', views: { by_tile: { map: '(function (doc) { emit(doc._id, 1) })', reduce: '_count' } } }
+  { _id: '_design/evil', language: 'javascript', validate_doc_update: SPITE, views: {
+    a: { map: '(function (doc) { emit(doc._id) })' }
+  } },
+  {
+    _id: '_design/tiles', language: 'javascript', validate_doc_update: '(function () {})',
+    rewrites: SPITE, _attachments: attached('text/html', HTML, 'index.html')
+  },
+  { _id: '_design/versions', language: 'javascript', views: {
+    by_tile: { map: '(function (doc) { emit(doc._id, 1) })', reduce: '_count' }
+  } }
 ]
 
-const post = (url, body) => json(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+const post = (url, body) =>
+  json(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
 /** @returns {Promise<string>} address of a store without any validation function, of somebody who means harm */
 async function hostile () {
   const url = await backends[0].database()
   await request(url, { method: 'PUT' })
   await request(`${url}/_security`, { method: 'PUT', body: '{}' }) // for everybody
-  for (const { error, reason } of await post(`${url}/_bulk_docs`, { docs: [...good, ...bad] })) assert.equal(error, undefined, reason)
-  const { rev } = await json(`${url}/osm:3:2:2`, { method: 'PUT', body: JSON.stringify({ ...tile(2), _id: 'osm:3:2:2', x: 2 }) })
-  await post(`${url}/_bulk_docs`, { docs: [{ _id: 'osm:3:2:2', _rev: rev, _deleted: true, _attachments: attached('text/html', HTML, 'a.html') }] })
-  for (const name of ['evil', 'tilecouch-filling', 'tilecouch-ending']) await json(`${url}/_local/${name}`, { method: 'PUT', body: JSON.stringify({ filling: true, ids: ['osm:3:1:0'] }) })
+  for (const { error, reason } of await post(`${url}/_bulk_docs`, { docs: [...good, ...bad] })) {
+    assert.equal(error, undefined, reason)
+  }
+  const { rev } =
+    await json(`${url}/osm:3:2:2`, { method: 'PUT', body: JSON.stringify({ ...tile(2), _id: 'osm:3:2:2', x: 2 }) })
+  await post(`${url}/_bulk_docs`,
+    { docs: [{ _id: 'osm:3:2:2', _rev: rev, _deleted: true, _attachments: attached('text/html', HTML, 'a.html') }] })
+  for (const name of ['evil', 'tilecouch-filling', 'tilecouch-ending']) {
+    await json(`${url}/_local/${name}`, { method: 'PUT', body: JSON.stringify({ filling: true, ids: ['osm:3:1:0'] }) })
+  }
   await post(`${url}/_bulk_docs`, { docs: designs })
   return url
 }
@@ -68,7 +97,9 @@ onEachStore('a hostile source', backend => {
     const ids = rows.map(({ id }) => id)
     assert.deepEqual(ids.filter(id => !id.startsWith('_design/')).sort(), good.map(({ _id }) => _id).sort())
     assert.deepEqual(ids.filter(id => id.startsWith('_design/')), ['_design/tiles', '_design/versions'])
-    assert.doesNotMatch(JSON.stringify(rows.filter(({ id }) => id.startsWith('_design/')).map(({ doc: { _attachments, ...rest } }) => rest)), /mine|emit\(doc\._id, 1\)|"\(function \(\) \{\}\)"/)
+    assert.doesNotMatch(JSON.stringify(
+      rows.filter(({ id }) => id.startsWith('_design/')).map(({ doc: { _attachments, ...rest } }) => rest)
+    ), /mine|emit\(doc\._id, 1\)|"\(function \(\) \{\}\)"/)
     const { results } = await json(`${to}/_changes?style=all_docs`)
     for (const { id, changes: [{ rev }] } of results.filter(({ deleted }) => deleted)) {
       assert.equal((await request(`${to}/${id}/a.html?rev=${rev}`)).status, 404, 'no tombstone carries a page')
@@ -86,7 +117,9 @@ onEachStore('a hostile source', backend => {
     await checkTarget()
     // a stranger makes it forget where it was: everything is looked at again, and refused again
     const { rows } = await json(`${to}/_local_docs`)
-    for (const { id } of rows ?? []) if (id.includes('mirror')) await json(`${to}/${id}`, { method: 'PUT', body: '{"since":"99-x","history":"odd","session":{}}' })
+    for (const { id } of rows ?? []) if (id.includes('mirror')) {
+      await json(`${to}/${id}`, { method: 'PUT', body: '{"since":"99-x","history":"odd","session":{}}' })
+    }
     await mirror(from, to, { onRefused })
     await checkTarget()
   })
@@ -99,13 +132,16 @@ onEachStore('a hostile source', backend => {
       await publish(own)
       const stored = await own.couch.get('_design/tiles')
       await own.couch.put({ ...stored, validate_doc_update: undefined })
-      await post(`${evil}/_bulk_docs`, { docs: [...good.slice(1), tile(2, { _attachments: attached('image/png', HTML) }), tile(3, { _attachments: attached('text/html', HTML) }), tile(5, { note: 'x'.repeat(20000) })] })
+      await post(`${evil}/_bulk_docs`,
+        { docs: [...good.slice(1), tile(2, { _attachments: attached('image/png', HTML) }),
+          tile(3, { _attachments: attached('text/html', HTML) }), tile(5, { note: 'x'.repeat(20000) })] })
       const target = await Store.create(to, { public: false })
       const source = await openSource(evil, { from: { layer: 'osm' }, layer: 'osm' })
       const { failed } = await load(target, source, { layer: 'osm', time: T })
       assert.equal(failed, 2)
       const { rows } = await json(`${to}/_all_docs?include_docs=true&startkey="osm:"&endkey="osm%3b"`)
-      assert.deepEqual(rows.map(({ id, doc: { note } }) => [id, note]), [['osm:3:1:0', undefined], ['osm:3:1:1', undefined], ['osm:3:1:5', undefined]])
+      assert.deepEqual(rows.map(({ id, doc: { note } }) => [id, note]),
+        [['osm:3:1:0', undefined], ['osm:3:1:1', undefined], ['osm:3:1:5', undefined]])
     } finally {
       await own.destroy()
     }
@@ -114,7 +150,9 @@ onEachStore('a hostile source', backend => {
   // an edge is a mirror and a gateway: once is enough
   if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets nothing into an edge', async function () {
     this.timeout(60000)
-    const running = (await serve(resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })))
+    const running = (await serve(
+      resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })
+    ))
     try {
       await until(() => running.mirror().state === 'following', { timeout: 50000, what: 'the edge to follow' })
       await checkTarget()
@@ -132,16 +170,21 @@ onEachStore('a hostile source', backend => {
     assert.equal(await db.get('_local/evil').catch(({ status }) => status), 404)
     const part = pouch()
     await new Mirror(from, part, { layers: ['osm'] }).run()
-    assert.ok((await part.allDocs()).rows.every(({ id }) => /^(tilecouch$|layer:osm$|edition:osm@|osm:\d+:\d+:\d+$)/.test(id)))
+    assert.ok(
+      (await part.allDocs()).rows.every(({ id }) => /^(tilecouch$|layer:osm$|edition:osm@|osm:\d+:\d+:\d+$)/.test(id))
+    )
   })
 })
 
 describe('a tile on a device', () => {
   it('is never a page, whatever its store called it', () => {
-    for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/javascript', '', 'constructor', undefined]) {
+    for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml',
+      'text/javascript', '', 'constructor', undefined]) {
       assert.equal(blobOf(HTML, type).type, 'application/octet-stream', type)
       assert.equal(blobOf(new Blob([HTML], { type }), type).type, 'application/octet-stream', type)
     }
-    for (const type of ['image/png', 'image/webp', 'application/vnd.mapbox-vector-tile']) assert.equal(blobOf(png(1), type).type, type)
+    for (const type of ['image/png', 'image/webp', 'application/vnd.mapbox-vector-tile']) {
+      assert.equal(blobOf(png(1), type).type, type)
+    }
   })
 })

@@ -13,7 +13,9 @@ describe('what commands leave behind', function () {
   this.timeout(120000)
   const folder = useFolder()
   let server
-  beforeEach(async () => { server = await startEmbedded({ dir: path.join(folder.dir, 'data'), admins: { root: SECRET } }) })
+  beforeEach(
+    async () => { server = await startEmbedded({ dir: path.join(folder.dir, 'data'), admins: { root: SECRET } }) }
+  )
   afterEach(() => server?.close())
 
   const inside = name => path.join(folder.dir, name)
@@ -50,13 +52,15 @@ describe('what commands leave behind', function () {
       const { code, text } = await run(args)
       assert.ok(code === 0 || ['doctor', 'check', 'diff'].includes(args[0]), `${args[0]}: ${text}`)
     }
-    const files = readdirSync(folder.dir, { recursive: true }).map(name => inside(String(name))).filter(name => statSync(name).isFile())
+    const files = readdirSync(folder.dir, { recursive: true }).map(name => inside(String(name)))
+      .filter(name => statSync(name).isFile())
     assert.ok(files.length > 20, String(files.length))
     for (const file of files) assert.ok(!readFileSync(file).includes(SECRET), file)
     assert.equal(statSync(inside('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
   })
 
   it('holds no password of an address with spaces or quotes in it either', async () => {
-    for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`, `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await run(['info', '--db', odd])
+    for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
+      `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await run(['info', '--db', odd])
   })
 })

@@ -11,10 +11,13 @@ describe('the packages that are installed', () => {
     const production = Object.entries(packages)
       .filter(([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link)
     const optional = production.filter(([, one]) => one.optional)
-    const scripts = production.filter(([, one]) => one.hasInstallScript).map(([path, { version }]) => [path.split('node_modules/').at(-1), version])
+    const scripts = production.filter(([, one]) => one.hasInstallScript)
+      .map(([path, { version }]) => [path.split('node_modules/').at(-1), version])
     // what is there once is named without its version
-    const names = scripts.map(([name, version]) => scripts.filter(([other]) => other === name).length > 1 ? `${name} ${version}` : name).sort()
-    const said = /(\d+) packages in production \((\d+) of them optional[^)]*\), of which (\d+) run a script when they are installed: ([^|.]+(?:\.\d[^|.]*)*)/.exec(await read('SECURITY.md'))
+    const names = scripts.map(([name, version]) => scripts.filter(([other]) => other === name).length > 1
+      ? `${name} ${version}` : name).sort()
+    const said =
+      /(\d+) packages in production \((\d+) of them optional[^)]*\), of which (\d+) run a script when they are installed: ([^|.]+(?:\.\d[^|.]*)*)/.exec(await read('SECURITY.md'))
     assert.ok(said, 'SECURITY.md has the line')
     assert.deepEqual(said.slice(1, 4).map(Number), [production.length, optional.length, scripts.length])
     assert.deepEqual(said[4].trim().split(', ').sort(), names)

@@ -26,7 +26,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** @param {string[]} args @param {Record<string, string>} [env] */
 function run (args, env = {}) {
   const { COUCHDB_USER, COUCHDB_PASSWORD, COUCHDB_URL, ...plain } = process.env
-  const child = spawn(process.execPath, [bin, ...args], { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child =
+    spawn(process.execPath, [bin, ...args], { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => { text += chunk })
   const ended = new Promise(resolve => child.once('close', code => resolve({ code, text })))
@@ -38,35 +39,43 @@ describe('passwords', function () {
   const folder = useFolder()
   let server, at
   before(async () => {
-    server = await startEmbedded({ dir: mkdtempSync(path.join(tmpdir(), 'tilecouch-secrets-')), admins: { root: SECRET } })
+    server =
+      await startEmbedded({ dir: mkdtempSync(path.join(tmpdir(), 'tilecouch-secrets-')), admins: { root: SECRET } })
     at = new URL(server.url)
   })
   after(async () => {
     await server.close()
     await rm(server.dir, { recursive: true, force: true })
   })
-  const address = (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${at.host}/${db}`
+  const address =
+    (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${at.host}/${db}`
 
   it('come from a file, and are opened with', async () => {
     const file = path.join(folder.dir, 'password')
     await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
-    const ways = [[['info', '--db', address(), '--password-file', file]], [['info', '--db', address()], { COUCHDB_PASSWORD_FILE: file }], [['info', '--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]
+    const ways = [[['info', '--db', address(), '--password-file', file]], [
+      ['info', '--db', address()], { COUCHDB_PASSWORD_FILE: file }
+    ], [['info', '--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]
     for (const [args, env] of ways) {
       const { text } = await run(args, env).ended
       assert.match(text, /DATABASE_NOT_FOUND/, 'it got in')
     }
-    assert.equal(passwordOf('COUCHDB', 'other', { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }), undefined, 'another’s')
+    assert.equal(passwordOf('COUCHDB', 'other', { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }),
+      undefined, 'another’s')
   })
 
-  it('in a file that others may write, or that holds no password, are refused; that others may read it is said', async () => {
+  it('in a file that others may write, or that holds no password, are refused; that ' +
+    'others may read it is said', async () => {
     const file = path.join(folder.dir, 'password')
     const env = { COUCHDB_PASSWORD_FILE: file }
     const refused = (text, why) => assert.throws(() => secretOf('COUCHDB_PASSWORD', env), error => {
-      assert.deepEqual([error.code, why.test(error.message), error.message.includes(SECRET)], ['CONFIG_INVALID', true, false], error.message)
+      assert.deepEqual([error.code, why.test(error.message), error.message.includes(SECRET)],
+        ['CONFIG_INVALID', true, false], error.message)
       return true
     }, text)
     refused('missing', /ENOENT/)
-    for (const [text, why] of [['', /one line/], ['\n', /one line/], [`${SECRET}\nmore`, /one line/], ['x'.repeat(5000), /not a file with one password/]]) {
+    for (const [text, why] of [['', /one line/], ['\n', /one line/],
+      [`${SECRET}\nmore`, /one line/], ['x'.repeat(5000), /not a file with one password/]]) {
       await writeFile(file, text, { mode: 0o600 })
       refused(text, why)
     }
@@ -105,10 +114,13 @@ describe('passwords', function () {
     usePrompt(async (who, where) => { questions++; return `${who}@${where}/ü` })
     try {
       const none = { PATH: '' }
-      assert.equal(parseDatabaseUrl(await withPassword('http://a%40b@h:1/x', none), { ambient: false }).authorised, 'http://a%40b:a%40b%40h%3A1%2F%C3%BC@h:1')
+      assert.equal(parseDatabaseUrl(await withPassword('http://a%40b@h:1/x', none), { ambient: false }).authorised,
+        'http://a%40b:a%40b%40h%3A1%2F%C3%BC@h:1')
       await withPassword('http://a%40b@h:1/y', none)
       assert.equal(questions, 1)
-      for (const [url, env] of [['http://h/x', none], ['http://a:b@h/x', none], ['http://c@h/x', { COUCHDB_PASSWORD: 'p' }], ['http://c@h/x', { TILECOUCH_FROM_USER: 'c', TILECOUCH_FROM_PASSWORD: 'p' }], ['tiles', none]]) {
+      for (const [url, env] of [['http://h/x', none], ['http://a:b@h/x', none], [
+        'http://c@h/x', { COUCHDB_PASSWORD: 'p' }
+      ], ['http://c@h/x', { TILECOUCH_FROM_USER: 'c', TILECOUCH_FROM_PASSWORD: 'p' }], ['tiles', none]]) {
         assert.equal(await withPassword(url, env), url)
       }
       assert.equal(questions, 1)
@@ -134,7 +146,8 @@ describe('passwords', function () {
           const args = Array(wanted).fill(number % 2 ? 'osm' : url)
           const where = name === 'mirror' ? [url] : ['--db', url]
           const openEmbedded = async () => { throw new Error(`none at ${url}`) }
-          const { out, err } = await runCommand([name, ...args, ...where, ...(number % 2 ? ['--json'] : [])], { openEmbedded })
+          const { out, err } =
+            await runCommand([name, ...args, ...where, ...(number % 2 ? ['--json'] : [])], { openEmbedded })
           assert.ok(out + err, `${name} printed nothing`)
           assert.ok(!(out + err).includes(SECRET), `${name}: ${out}${err}`)
         }
@@ -148,27 +161,36 @@ describe('passwords', function () {
   it('leave the list of processes before anything else is read', async function () {
     if (process.platform !== 'linux') return this.skip()
     const bits = [
-      ['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
-      ['serve', '--set', `upstreamHeaders={"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`], ['serve', `--set=accessKeys=a:${SECRET}`],
-      ['info', '--db', address(`my ${SECRET}`)], ['info', `--db=${address(`${SECRET} mine`)}`], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]
+      ['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)],
+      ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
+      ['serve', '--set', `upstreamHeaders={"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`],
+      ['serve', `--set=accessKeys=a:${SECRET}`],
+      ['info', '--db', address(`my ${SECRET}`)], ['info', `--db=${address(`${SECRET} mine`)}`],
+      ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]
     ]
     for (const words of bits) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
     assert.deepEqual(withoutSecrets(['info', '--db', 'http://h/x']), ['info', '--db', 'http://h/x'])
     // an import that stands beside it is read before it runs
-    const imports = name => [...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)].map(([, from]) => from)
+    const imports = name => [
+      ...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)
+    ].map(([, from]) => from)
     assert.deepEqual(['bin', 'node-version', 'main', 'title'].map(name => imports(`server/${name}.js`)),
       [['./node-version.js'], ['node:fs'], ['./title.js'], ['../core/errors.js']])
     assert.deepEqual(imports('core/errors.js'), [])
   })
 
-  it('leave the list of processes when a command has begun, also of workers, and are not in what servers log', async function () {
+  it('leave the list of processes when a command has begun, also of workers, and ' +
+    'are not in what servers log', async function () {
     if (process.platform !== 'linux') return this.skip()
-    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--workers', '2', '--set', 'public=true', '--set', 'logLevel=trace'], { TILECOUCH_DEBUG: '1' })
+    const { child, ended } = run(['serve', '--db', address(SECRET),
+      '--port', '0', '--workers', '2', '--set', 'public=true', '--set', 'logLevel=trace'], { TILECOUCH_DEBUG: '1' })
     const line = (pid = child.pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     try {
-      await until(() => child.exitCode !== null || /^tilecouch serve --db http:\/\/127/.test(line()), { timeout: 20000, what: 'the title of the process' })
+      await until(() => child.exitCode !== null || /^tilecouch serve --db http:\/\/127/.test(line()),
+        { timeout: 20000, what: 'the title of the process' })
       if (child.exitCode === null) assert.ok(!line().includes(SECRET))
-      const workers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+      const workers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+        .trim().split(' ').filter(Boolean)
       await until(() => child.exitCode !== null || workers().length > 0, { timeout: 20000, what: 'workers' })
       for (const pid of workers()) assert.ok(!line(+pid).includes(SECRET))
     } finally {
@@ -178,15 +200,20 @@ describe('passwords', function () {
   })
 
   it('are in no address of an example: who copies it puts his own there, for all the machine to list', async () => {
-    const inside = (where, names) => readdirSync(path.join(root, where)).filter(name => names.test(name)).map(name => `${where}/${name}`)
-    const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/), ...inside('docs/tasks', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
+    const inside = (where, names) => readdirSync(path.join(root, where))
+      .filter(name => names.test(name)).map(name => `${where}/${name}`)
+    const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/),
+      ...inside('docs/tasks', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
     const texts = pages.map(page => [page, readFileSync(path.join(root, page), 'utf8')])
     for (const args of [[], ...allCommands().map(command => [command.name()])]) {
       const { out } = await runCommand([...args, '--help'], { extend: addServerCommands })
       texts.push([`${args} --help`, out])
     }
     for (const [page, text] of texts) {
-      for (const [found] of text.matchAll(/https?:\/\/[^\s/@:]+:[^\s/@]+@/g)) assert.equal(`${page}: ${found}`, 'docs/mapproxy.md: http://mapproxy:PASSWORD@', 'a file of MapProxy, which knows no other way')
+      for (const [found] of text.matchAll(/https?:\/\/[^\s/@:]+:[^\s/@]+@/g)) {
+        assert.equal(`${page}: ${found}`, 'docs/mapproxy.md: http://mapproxy:PASSWORD@',
+          'a file of MapProxy, which knows no other way')
+      }
       assert.doesNotMatch(text, /curl .*"password"/, page)
     }
   })

@@ -13,7 +13,8 @@ describe('SECURITY.md', () => {
   it('has the table that is tried here', async () => {
     const text = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8')
     const [, printed] = /<!-- table -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(text) ?? []
-    assert.equal(printed, table(), 'node -e "import(\'./test/security/actions.js\').then(({ table }) => console.log(table()))" prints it')
+    assert.equal(printed, table(),
+      'node -e "import(\'./test/security/actions.js\').then(({ table }) => console.log(table()))" prints it')
   })
 })
 
@@ -32,7 +33,9 @@ withPeople('the table of who may do what', start => {
         await store.defineLayer('osm')
         await store.write(square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 10, side: 2, seed: () => 1 }))
         await publish(store)
-        await setAccess(store, { writers: { names: [server.writer[0]] }, ...(kind === 'closed' && { readers: { names: [server.reader[0]] } }) })
+        await setAccess(store, {
+          writers: { names: [server.writer[0]] }, ...(kind === 'closed' && { readers: { names: [server.reader[0]] } })
+        })
         const security = await store.security()
         await store.secure({ ...security, admins: { names: [server.boss[0]], roles: ['_admin'] } })
       })
@@ -43,7 +46,8 @@ withPeople('the table of who may do what', start => {
 
       const urlOf = who => who === 'root' ? url : who === 'nobody' ? as(url) : as(url, ...server[who])
       const rootOf = address => address.replace(/\/[^/]*$/, '')
-      const state = async () => JSON.stringify([(await json(url)).update_seq, await store.security(), await json(`${url}/_revs_limit`)])
+      const state = async () =>
+        JSON.stringify([(await json(url)).update_seq, await store.security(), await json(`${url}/_revs_limit`)])
       const scratch = name => `${new URL(url).pathname.slice(1)}_${name}`
 
       /** What is there before an attempt: written by an admin. */
@@ -52,19 +56,25 @@ withPeople('the table of who may do what', start => {
         const made = before?.(at, root)
         const database = `${rootOf(url)}/${scratch(`made${at}`)}`
         if (made === null) await json(database, { method: 'PUT' })
-        const { rev } = made ? await json(`${url}/${encodeURIComponent(made._id)}`, { method: 'PUT', body: JSON.stringify(made) }) : {}
+        const { rev } = made
+          ? await json(`${url}/${encodeURIComponent(made._id)}`, { method: 'PUT', body: JSON.stringify(made) }) : {}
         return { ...act(at, rev, who === 'root' ? root : server[who]?.[0], root), database }
       }
 
       /** Whether it was done: what answers 201 may still have refused. */
       async function attempt (who, { method, path, body, headers, server: isServer, database }) {
-        const sent = body === 'security' ? JSON.stringify(await store.security()) : typeof body === 'string' || Buffer.isBuffer(body) ? body : body && JSON.stringify(body)
-        const target = isServer ? `${rootOf(urlOf(who))}/${path.startsWith('_') ? path : scratch(path)}` : `${urlOf(who)}/${path}`
-        const response = await request(target, { method, body: sent, headers: { 'content-type': 'application/json', ...headers } })
+        const sent = body === 'security' ? JSON.stringify(await store.security())
+          : typeof body === 'string' || Buffer.isBuffer(body) ? body : body && JSON.stringify(body)
+        const target = isServer ? `${rootOf(urlOf(who))}/${path.startsWith('_') ? path : scratch(path)}`
+          : `${urlOf(who)}/${path}`
+        const response =
+          await request(target, { method, body: sent, headers: { 'content-type': 'application/json', ...headers } })
         const text = await response.text()
         const answer = /^\s*\[/.test(text) ? JSON.parse(text) : []
         if (isServer && method !== 'GET') await request(database, { method: 'DELETE' })
-        return { who, done: response.ok && !answer.some(one => one.error), status: response.status, text: text.slice(0, 300) }
+        return {
+          who, done: response.ok && !answer.some(one => one.error), status: response.status, text: text.slice(0, 300)
+        }
       }
 
       for (const [what, action] of Object.entries(actions)) {
@@ -73,9 +83,13 @@ withPeople('the table of who may do what', start => {
           const [good, bad] = [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
           const prepared = await Promise.all(bad.map(who => prepare(action, who)))
           const was = await state()
-          for (const { who, done, status, text } of await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))) {
+          for (
+            const { who, done, status, text } of await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))
+          ) {
             assert.equal(done, false, `${people[who]}: ${status} ${text}`)
-            if (action.level === 'nobody' && !(isEmbedded && action.couchOnly)) assert.match(`${status} ${text}`, /^40[13] |forbidden|unauthorized/, people[who])
+            if (action.level === 'nobody' && !(isEmbedded && action.couchOnly)) {
+              assert.match(`${status} ${text}`, /^40[13] |forbidden|unauthorized/, people[who])
+            }
           }
           assert.equal(await state(), was, 'who was told no changed nothing')
           for (const who of good) {

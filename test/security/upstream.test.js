@@ -1,4 +1,5 @@
-// What a stranger learns of the network that a gateway stands in: nothing, whatever a writer names as the upstream of a layer.
+// What a stranger learns of the network that a gateway stands in: nothing, whatever a writer names as the upstream of a
+// layer.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import net from 'node:net'
@@ -32,13 +33,18 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
     raw = net.createServer(socket => socket.on('error', () => {}).end(`220 ${SECRET}\r\n`))
     const [port, rawPort] = [await listening(inner), await listening(raw)]
     const layers = {
-      text: `${port}/text`, redirect: `${port}/redirect`, elsewhere: `${port}/elsewhere`, refused: `${port}/403`, unknown: `${port}/401`, busy: `${port}/429`, broken: `${port}/500`, odd: `${port}/418`,
+      text: `${port}/text`, redirect: `${port}/redirect`, elsewhere: `${port}/elsewhere`,
+      refused: `${port}/403`, unknown: `${port}/401`, busy: `${port}/429`, broken: `${port}/500`, odd: `${port}/418`,
       cut: `${port}/cut`, raw: `${rawPort}/raw`, nobody: '1/nobody'
     }
     url = await backend.database()
     store = await openStore(url, async made => {
-      for (const [layer, where] of Object.entries(layers)) await made.defineLayer(layer, { upstream: { url: `http://127.0.0.1:${where}/{z}/{x}/{y}`, timeout: 5, negative: 0 } })
-      await made.defineLayer('wms', { upstream: { type: 'wms', url: `http://127.0.0.1:${port}/wms`, layers: 'a', timeout: 5, negative: 0 } })
+      for (const [layer, where] of Object.entries(layers)) {
+        await made.defineLayer(layer,
+          { upstream: { url: `http://127.0.0.1:${where}/{z}/{x}/{y}`, timeout: 5, negative: 0 } })
+      }
+      await made.defineLayer('wms',
+        { upstream: { type: 'wms', url: `http://127.0.0.1:${port}/wms`, layers: 'a', timeout: 5, negative: 0 } })
       await made.defineLayer('well', { upstream: { url: `${server.url}/xyz/{z}/{x}/{y}.png` } })
     })
   })
@@ -55,12 +61,18 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
   })
 
   /** All that an answer says, but when it was given. */
-  const shown = ({ status, headers: { date, ...headers }, text }) => JSON.stringify([status, Object.entries(headers).sort(), text])
-  const names = ['text', 'redirect', 'elsewhere', 'refused', 'unknown', 'busy', 'broken', 'odd', 'cut', 'raw', 'nobody', 'wms']
-  const addresses = layer => [`/${layer}/1/0/0.png`, `/tms/1.0.0/${layer}/1/0/0.png`, `/${layer}@9000/1/0/1.png`, `/wmts/${layer}/default/GoogleMapsCompatible_Level30/1/1/1.png`,
+  const shown = ({ status, headers: { date, ...headers }, text }) =>
+    JSON.stringify([status, Object.entries(headers).sort(), text])
+  const names =
+    ['text', 'redirect', 'elsewhere', 'refused', 'unknown', 'busy', 'broken', 'odd', 'cut', 'raw', 'nobody', 'wms']
+  const addresses =
+    layer =>
+      [`/${layer}/1/0/0.png`, `/tms/1.0.0/${layer}/1/0/0.png`, `/${layer}@9000/1/0/1.png`,
+        `/wmts/${layer}/default/GoogleMapsCompatible_Level30/1/1/1.png`,
     `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${layer}&STYLE=default&FORMAT=image/png&TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1`]
 
-  for (const [what, options, layers] of [['in an inner network that is named', { upstreamNetworks: LOOPBACK }, names], ['in an inner network', {}, [...names, 'well']]]) {
+  for (const [what, options, layers] of [['in an inner network that is named', { upstreamNetworks: LOOPBACK }, names],
+    ['in an inner network', {}, [...names, 'well']]]) {
     it(`${what} gets one answer, however it failed`, async () => {
       lines.length = 0
       gateway = await openGateway(url, { ...options, opsPort: 0 }, { log })
@@ -78,8 +90,10 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
       assert.ok(!answer.includes(SECRET) && !/127\.0|inner/.test(answer), answer)
       const metrics = await ask(gateway.opsUrl, '/metrics')
       assert.match(metrics.text, /tilecouch_upstream_requests_total\{layer="text",outcome="failed"\} [1-9]/)
-      for (const page of [metrics, await ask(gateway.opsUrl, '/health'), await ask(gateway.url, '/text.json'), await ask(gateway.url, '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities')]) {
-        assert.ok(!page.text.includes(SECRET) && !/UPSTREAM_|127\.0\.0\.1:(1|9)\b/.test(page.text), page.text.slice(0, 500))
+      for (const page of [metrics, await ask(gateway.opsUrl, '/health'),
+        await ask(gateway.url, '/text.json'), await ask(gateway.url, '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities')]) {
+        assert.ok(!page.text.includes(SECRET) && !/UPSTREAM_|127\.0\.0\.1:(1|9)\b/.test(page.text),
+          page.text.slice(0, 500))
       }
     })
   }

@@ -23,7 +23,8 @@ onEachStore('tilecouch seed', backend => {
   const lines = name => readFileSync(file(name), 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line))
 
   function start (argv, env = {}) {
-    const child = spawn(process.execPath, [bin, 'seed', 'map', ...argv, ...WHERE, '--db', map.url], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [bin, 'seed', 'map', ...argv, ...WHERE, '--db', map.url],
+      { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
     const said = { out: '', err: '' }
     child.stdout.on('data', text => { said.out += text })
     child.stderr.on('data', text => { said.err += text })
@@ -52,7 +53,8 @@ onEachStore('tilecouch seed', backend => {
     map.upstream.behave({ never: () => map.asked().length > 280 })
     const argv = [...WORLD, '--zoom', '0-4', '--json']
     const first = start(argv)
-    await until(async () => map.upstream.inFlight === 4 && (await json(map.url)).doc_count > 200, { timeout: 30000, what: 'some tiles' })
+    await until(async () => map.upstream.inFlight === 4 && (await json(map.url)).doc_count > 200,
+      { timeout: 30000, what: 'some tiles' })
     first.child.kill('SIGKILL')
     await first.ended
     const stored = (await map.tiles()).length
@@ -63,7 +65,8 @@ onEachStore('tilecouch seed', backend => {
     map.forget()
     const { code, out } = await run(argv)
     assert.equal(code, 0)
-    assert.deepEqual(counts(JSON.parse(out)), { tiles: pyramid(4), fresh: stored, fetched: pyramid(4) - stored, new: pyramid(4) - stored })
+    assert.deepEqual(counts(JSON.parse(out)),
+      { tiles: pyramid(4), fresh: stored, fetched: pyramid(4) - stored, new: pyramid(4) - stored })
     assert.equal(map.asked().length, pyramid(4) - stored, 'only the rest was asked for')
     assert.equal((await checkInvariants(map.url)).size, pyramid(4))
   })
@@ -112,7 +115,8 @@ onEachStore('tilecouch seed', backend => {
     const dry = await run([...argv, '--dry-run'])
     assert.equal(dry.code, 0)
     assert.match(dry.out, new RegExp(`${wanted} would be fetched\n {2}0 in the store`))
-    assert.deepEqual([map.upstream.requests.length, (await map.tiles()).length, existsSync(file('failed.jsonl'))], [0, 0, false])
+    assert.deepEqual([map.upstream.requests.length, (await map.tiles()).length, existsSync(file('failed.jsonl'))],
+      [0, 0, false])
     const { out } = await run([...argv, '--json'])
     assert.deepEqual([JSON.parse(out).new, (await map.tiles()).length], [wanted, wanted])
   })
@@ -120,8 +124,10 @@ onEachStore('tilecouch seed', backend => {
   it('sends its User-Agent, and keys only to their host, and shows them nowhere', async () => {
     await map.define()
     map.upstream.behave({ status: 401 })
-    const secrets = { [map.upstream.url]: { Authorization: 'Bearer s3cret-key' }, 'other.example.org': { Cookie: 's3cret-other' } }
-    const { code, out, err } = await start([...WORLD, '--zoom', '0-1', '--contact', 'maps@example.org', '--json'], { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(secrets) }).ended
+    const secrets =
+      { [map.upstream.url]: { Authorization: 'Bearer s3cret-key' }, 'other.example.org': { Cookie: 's3cret-other' } }
+    const { code, out, err } = await start([...WORLD, '--zoom', '0-1', '--contact', 'maps@example.org', '--json'],
+      { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(secrets) }).ended
     assert.equal(code, 1)
     const { headers } = map.upstream.asked[0]
     assert.equal(headers.authorization, 'Bearer s3cret-key')
@@ -143,7 +149,8 @@ onEachStore('tilecouch seed', backend => {
     await map.define({}, { seed: false })
     folder.write({
       'bad.json': '{', 'point.geojson': '{"type":"Point","coordinates":[0,0]}',
-      'list.jsonl': '{"id":"map:1:0:0"}\n{"id":"map:1:9:9"}\n', 'other.jsonl': '{"id":"osm:1:0:0"}\n', 'good.jsonl': '{"id":"map:1:0:0"}\n'
+      'list.jsonl': '{"id":"map:1:0:0"}\n{"id":"map:1:9:9"}\n', 'other.jsonl': '{"id":"osm:1:0:0"}\n',
+      'good.jsonl': '{"id":"map:1:0:0"}\n'
     })
     const refused = [
       [[...WORLD, '--zoom', '0-1'], 'SEED_FORBIDDEN'],

@@ -16,18 +16,28 @@ export function useSeeding (backend) {
     /** @type {Awaited<ReturnType<typeof startUpstream>>} */
     upstream: /** @type {any} */ (undefined),
 
-    /** Defines the layer `map` with that upstream. @param {Record<string, any>} [fields] @param {Record<string, any>} [settings] */
+    /**
+     * Defines the layer `map` with that upstream.
+     * @param {Record<string, any>} [fields]
+     * @param {Record<string, any>} [settings]
+     */
     define: (fields, settings) => context.store.defineLayer('map', {
       tileSize: TILE, ...fields, upstream: { url: `${context.upstream.url}/xyz/{z}/{x}/{y}.png`, ...settings }
     }),
 
     /** @param {{bbox?: any, polygon?: any, zooms?: any} & Record<string, any>} options */
     seed: ({ bbox = '-180,-85,180,85', polygon, zooms = { min: 0, max: 3 }, only, ...options } = {}) =>
-      run(context.store, 'map', { ...(only ? { only } : { area: parseArea(polygon ? { polygon } : { bbox }), zooms }), networks: LOOPBACK, fetching: QUICK, ...options }),
+      run(context.store, 'map',
+        {
+          ...(only ? { only } : { area: parseArea(polygon ? { polygon } : { bbox }), zooms }),
+          networks: LOOPBACK, fetching: QUICK, ...options
+        }),
 
     /** z/x/y of the tiles the store holds. */
     async tiles () {
-      const { rows } = await json(`${context.url}/_all_docs?startkey=${encodeURIComponent('"map:"')}&endkey=${encodeURIComponent('"map;"')}`)
+      const { rows } = await json(
+        `${context.url}/_all_docs?startkey=${encodeURIComponent('"map:"')}&endkey=${encodeURIComponent('"map;"')}`
+      )
       return rows.map(({ id }) => id).filter(id => !id.includes('@')).map(id => id.split(':').slice(1).join('/'))
     },
 
@@ -43,10 +53,13 @@ export function useSeeding (backend) {
 
 /** The numbers of a summary that are not zero. */
 export const counts = summary => Object.fromEntries(
-  ['tiles', 'fresh', 'stale', 'fetched', 'new', 'changed', 'unchanged', 'missing', 'outside', 'failed'].filter(name => summary[name]).map(name => [name, summary[name]]))
+  ['tiles', 'fresh', 'stale', 'fetched', 'new', 'changed', 'unchanged',
+    'missing', 'outside', 'failed'].filter(name => summary[name]).map(name => [name, summary[name]]))
 
 /** Every tile that was looked at is in one of these. */
-export const adds = summary => summary.tiles === ['fresh', 'stale', 'new', 'changed', 'unchanged', 'missing', 'outside', 'failed'].reduce((sum, name) => sum + summary[name], 0)
+export const adds = summary => summary.tiles === [
+  'fresh', 'stale', 'new', 'changed', 'unchanged', 'missing', 'outside', 'failed'
+].reduce((sum, name) => sum + summary[name], 0)
 
 /** Each of so many tiles of zoom 0 and on. */
 export const pyramid = zoom => (4 ** (zoom + 1) - 1) / 3

@@ -18,14 +18,18 @@ function fakeStore () {
   const written = { tiles: 0, batches: 0, largest: 0 }
   const store = {
     written,
-    layer: async () => ({ layer: 'map', format: 'png', upstream: { url: 'https://example.org/{z}/{x}/{y}.png', concurrency: 16 } }),
+    layer: async () => (
+      { layer: 'map', format: 'png', upstream: { url: 'https://example.org/{z}/{x}/{y}.png', concurrency: 16 } }
+    ),
     stats: async () => ({ zooms: [] }),
     couch: { docs: async ids => ids.map(id => ({ id, deleted: false })) },
     async write (versions) {
       written.tiles += versions.length
       written.batches++
       written.largest = Math.max(written.largest, versions.length)
-      return { created: versions.length, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, bytes: 0, types: {}, failures: [] }
+      return {
+        created: versions.length, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, bytes: 0, types: {}, failures: []
+      }
     }
   }
   return /** @type {any} */ (store)
@@ -33,14 +37,17 @@ function fakeStore () {
 
 describe('the memory of a seed', () => {
   for (const [what, answer] of Object.entries({
-    fetches: ({ z, x, y }) => ({ kind: 'tiles', tiles: [{ z, x, y, bytes: png(1), type: 'image/png' }], origin: { url: 'x' }, expires: null }),
+    fetches: ({ z, x, y }) => (
+      { kind: 'tiles', tiles: [{ z, x, y, bytes: png(1), type: 'image/png' }], origin: { url: 'x' }, expires: null }
+    ),
     misses: () => ({ kind: 'missing', until: 0 }),
     fails: () => { throw Object.assign(new Error('no'), { code: 'UPSTREAM_FAILED', details: {} }) }
   })) {
     it(`does not grow with the tiles it ${what}`, async function () {
       this.timeout(120000)
       const store = fakeStore()
-      const area = parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })
+      const area =
+        parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })
       const heap = measureHeap(10000)
       const summary = await seed(store, 'map', {
         area,

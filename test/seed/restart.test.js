@@ -41,7 +41,8 @@ for (const [kind, start] of Object.entries(kinds)) {
         }
       })
       await killed
-      assert.deepEqual([summary.tiles, summary.failed, summary.new + summary.unchanged], [pyramid(4), 0, pyramid(4)], JSON.stringify(counts(summary)))
+      assert.deepEqual([summary.tiles, summary.failed, summary.new + summary.unchanged],
+        [pyramid(4), 0, pyramid(4)], JSON.stringify(counts(summary)))
       const tiles = await checkInvariants(url)
       assert.equal(tiles.size, pyramid(4))
       for (const [id, [{ bytes }]] of tiles) {

@@ -46,7 +46,8 @@ onEachStore('seeding', backend => {
 
   it('fetches exactly the tiles a polygon touches', async () => {
     await map.define()
-    const polygon = { type: 'Polygon', coordinates: [[[-100, -60], [60, -70], [120, 65], [-20, 75], [-100, -60]], [[-30, -30], [30, -30], [30, 40], [-30, 40], [-30, -30]]] }
+    const polygon = { type: 'Polygon', coordinates: [[[-100, -60], [60, -70], [120, 65], [-20, 75], [-100, -60]],
+      [[-30, -30], [30, -30], [30, 40], [-30, 40], [-30, -30]]] }
     const summary = await map.seed({ polygon, zooms: { min: 2, max: 5 } })
     const area = parseArea({ polygon })
     const wanted = [2, 3, 4, 5].flatMap(z => [...area.tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort()
@@ -60,8 +61,10 @@ onEachStore('seeding', backend => {
     await map.define({ maxzoom: 3, bounds: [0, -85, 180, 85] }, { minzoom: 2, bounds: [-90, 0, 90, 85] })
     const summary = await map.seed({ zooms: { min: 0, max: 12 } })
     assert.equal(summary.planned, 2 + 8)
-    assert.deepEqual((await map.tiles()).sort(), [2, 3].flatMap(z => [...parseArea({ bbox: '0,0,90,85' }).tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort())
-    await assert.rejects(map.seed({ zooms: { min: 5, max: 7 } }), { code: 'BAD_AREA', message: /no tiles of zoom 5 to 7/ })
+    assert.deepEqual((await map.tiles()).sort(),
+      [2, 3].flatMap(z => [...parseArea({ bbox: '0,0,90,85' }).tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort())
+    await assert.rejects(map.seed({ zooms: { min: 5, max: 7 } }),
+      { code: 'BAD_AREA', message: /no tiles of zoom 5 to 7/ })
     await assert.rejects(map.seed({ bbox: '-170,-80,-160,-70', zooms: { min: 3, max: 3 } }), { code: 'BAD_AREA' })
   })
 
@@ -70,13 +73,16 @@ onEachStore('seeding', backend => {
     const plans = []
     const onPlan = plan => plans.push(plan)
     await map.seed({ zooms: { min: 0, max: 2 }, dryRun: true, onPlan })
-    assert.deepEqual(plans[0], { tiles: 21, bytes: null, zooms: [{ z: 0, tiles: 1, bytes: null }, { z: 1, tiles: 4, bytes: null }, { z: 2, tiles: 16, bytes: null }] })
+    assert.deepEqual(plans[0],
+      { tiles: 21, bytes: null, zooms: [{ z: 0, tiles: 1, bytes: null },
+        { z: 1, tiles: 4, bytes: null }, { z: 2, tiles: 16, bytes: null }] })
     await publish(map.store)
     await map.seed({ zooms: { min: 0, max: 1 }, onPlan })
     await map.seed({ zooms: { min: 0, max: 3 }, dryRun: true, onPlan })
     const { zooms } = await map.store.stats('map')
     const mean = zooms[1].currentBytes / 4
-    assert.deepEqual(plans[2].zooms.map(({ bytes }) => bytes), [zooms[0].currentBytes, zooms[1].currentBytes, Math.round(16 * mean), Math.round(64 * mean)])
+    assert.deepEqual(plans[2].zooms.map(({ bytes }) => bytes),
+      [zooms[0].currentBytes, zooms[1].currentBytes, Math.round(16 * mean), Math.round(64 * mean)])
   })
 
   it('changes nothing in a dry run', async () => {
@@ -108,7 +114,13 @@ onEachStore('seeding', backend => {
     assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fresh: 21 })
   })
 
-  for (const [what, behaviour] of Object.entries({ 'says what it changed': {}, 'sends everything anew': { etag: false }, 'says when it changed': { lastModified: '2020-02-02T00:00:00Z', etag: false } })) {
+  for (
+    const [what, behaviour] of Object.entries(
+      { 'says what it changed': {}, 'sends everything anew': { etag: false }, 'says when it changed': {
+        lastModified: '2020-02-02T00:00:00Z', etag: false
+      } }
+    )
+  ) {
     it(`makes new versions only of changed bytes, with an upstream that ${what}`, async () => {
       await map.define()
       map.upstream.behave(behaviour)
@@ -117,7 +129,10 @@ onEachStore('seeding', backend => {
       const soon = addSeconds(now(), 1)
       while (now() < soon) await sleep(50)
       const other = await map.upstream.tile(0, 0, 0, { epoch: 7 })
-      map.upstream.behave({ ...behaviour, body: ({ x, z }) => z === 3 && x % 2 ? other : undefined, ...(behaviour.lastModified && { lastModified: ({ x, z }) => z === 3 && x % 2 ? '2021-03-03T00:00:00Z' : behaviour.lastModified }) })
+      map.upstream.behave(
+        { ...behaviour, body: ({ x, z }) => z === 3 && x % 2 ? other : undefined, ...(behaviour.lastModified &&
+          { lastModified: ({ x, z }) => z === 3 && x % 2 ? '2021-03-03T00:00:00Z' : behaviour.lastModified }) }
+      )
       const summary = await map.seed({ refreshBefore: soon })
       assert.deepEqual(counts(summary), { tiles: 85, fetched: 85, changed: 32, unchanged: 53 })
       const tiles = await checkInvariants(map.url)
@@ -126,10 +141,13 @@ onEachStore('seeding', backend => {
         assert.equal(versions.length, z === 3 && x % 2 ? 2 : 1, id)
       }
       const [then, since] = await map.store.versions('map', 3, 1, 1)
-      if (behaviour.lastModified) assert.deepEqual([then.time, since.time], ['2020-02-02T00:00:00Z', '2021-03-03T00:00:00Z'])
+      if (behaviour.lastModified) {
+        assert.deepEqual([then.time, since.time], ['2020-02-02T00:00:00Z', '2021-03-03T00:00:00Z'])
+      }
 
       map.forget()
-      assert.deepEqual(counts(await map.seed({ refreshBefore: soon })), { tiles: 85, fresh: 85 }, 'run again, it has nothing to do')
+      assert.deepEqual(counts(await map.seed({ refreshBefore: soon })),
+        { tiles: 85, fresh: 85 }, 'run again, it has nothing to do')
       assert.deepEqual(map.asked(), [])
     })
   }
@@ -150,7 +168,8 @@ onEachStore('seeding', backend => {
     map.forget()
     const soon = addSeconds(now(), 1)
     while (now() < soon) await sleep(50)
-    assert.deepEqual(counts(await map.seed({ bbox, zooms: { min: 3, max: 4 }, refreshBefore: soon })), { tiles: wanted.length, fetched: wanted.length, unchanged: wanted.length })
+    assert.deepEqual(counts(await map.seed({ bbox, zooms: { min: 3, max: 4 }, refreshBefore: soon })),
+      { tiles: wanted.length, fetched: wanted.length, unchanged: wanted.length })
     assert.ok(map.upstream.asked.every(({ status }) => status === 304))
   })
 
@@ -166,8 +185,10 @@ onEachStore('seeding', backend => {
   it('brings back a tile that was gone, as a new version', async () => {
     await map.define()
     const time = '2020-01-01T00:00:00Z'
-    await map.store.write([{ layer: 'map', z: 0, x: 0, y: 0, time, bytes: await map.upstream.tile(0, 0, 0) }, { layer: 'map', z: 0, x: 0, y: 0, time: '2021-01-01T00:00:00Z', gone: true }])
-    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 0 } })), { tiles: 1, fresh: 1 }, 'that it is gone is known')
+    await map.store.write([{ layer: 'map', z: 0, x: 0, y: 0, time, bytes: await map.upstream.tile(0, 0, 0) },
+      { layer: 'map', z: 0, x: 0, y: 0, time: '2021-01-01T00:00:00Z', gone: true }])
+    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 0 } })),
+      { tiles: 1, fresh: 1 }, 'that it is gone is known')
     const summary = await map.seed({ zooms: { min: 0, max: 0 }, refreshBefore: addSeconds(now(), 60) })
     assert.deepEqual(counts(summary), { tiles: 1, fetched: 1, changed: 1 })
     assert.deepEqual((await map.store.versions('map', 0, 0, 0)).map(({ gone }) => gone), [false, true, false])

@@ -44,7 +44,8 @@ onEachStore('seeding in trouble', backend => {
   })
 
   for (const [what, behaviour] of Object.entries({
-    'are cut off': { truncate: 40 }, 'are no images': { body: '<html>sorry</html>', type: 'image/png' }, 'end in the middle': { cut: true }
+    'are cut off': { truncate: 40 }, 'are no images': { body: '<html>sorry</html>', type: 'image/png' },
+    'end in the middle': { cut: true }
   })) {
     it(`stores no tiles that ${what}`, async () => {
       await map.define()
@@ -59,7 +60,9 @@ onEachStore('seeding in trouble', backend => {
     await map.define({}, { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'world', metatile: 4, buffer: 0 })
     map.upstream.behave({ status: 500 })
     const failures = []
-    const broken = await map.seed({ zooms: { min: 3, max: 3 }, fetching: { ...QUICK, attempts: 1 }, onFailure: failure => failures.push(failure) })
+    const broken = await map.seed(
+      { zooms: { min: 3, max: 3 }, fetching: { ...QUICK, attempts: 1 }, onFailure: failure => failures.push(failure) }
+    )
     assert.deepEqual([counts(broken), broken.requests], [{ tiles: 64, failed: 64 }, 4])
     map.upstream.behave()
     map.forget()
@@ -69,7 +72,8 @@ onEachStore('seeding in trouble', backend => {
 
   it('leaves out tiles of a list that the upstream does not have', async () => {
     await map.define({ maxzoom: 3 })
-    assert.deepEqual(counts(await map.seed({ only: listOf(['map:3:1:1', 'map:4:1:1']) })), { tiles: 2, fetched: 1, new: 1, outside: 1 })
+    assert.deepEqual(counts(await map.seed({ only: listOf(['map:3:1:1', 'map:4:1:1']) })),
+      { tiles: 2, fetched: 1, new: 1, outside: 1 })
   })
 
   it('gives up when the upstream is away for long, and keeps what was fetched', async () => {
@@ -77,7 +81,8 @@ onEachStore('seeding in trouble', backend => {
     await map.seed({ zooms: { min: 0, max: 2 } })
     await map.upstream.close()
     const troubles = []
-    const seeding = map.seed({ fetching: { ...QUICK, giveUpAfter: 0.5, delay: 50 }, onTrouble: error => troubles.push(error.code) })
+    const seeding =
+      map.seed({ fetching: { ...QUICK, giveUpAfter: 0.5, delay: 50 }, onTrouble: error => troubles.push(error.code) })
     await assert.rejects(seeding, error => {
       assert.equal(error.code, 'UPSTREAM_UNREACHABLE')
       assert.deepEqual(counts(error.summary), { tiles: 21, fresh: 21 }, 'no tile is blamed')
@@ -92,14 +97,16 @@ onEachStore('seeding in trouble', backend => {
     await map.define()
     await map.upstream.close()
     const troubles = []
-    const seeding = map.seed({ fetching: { ...QUICK, silent: 1000, longestDelay: 50 }, onTrouble: error => troubles.push(error) })
+    const seeding =
+      map.seed({ fetching: { ...QUICK, silent: 1000, longestDelay: 50 }, onTrouble: error => troubles.push(error) })
     await until(() => troubles.length > 0)
     await map.upstream.start()
     assert.deepEqual(counts(await seeding), { tiles: 85, fetched: 85, new: 85 })
   })
 
   it('counts tiles as failed whose server is away while others answer', async () => {
-    await map.define({}, { url: `http://127.0.0.{s}:${map.upstream.host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['1', '9'] })
+    await map.define({},
+      { url: `http://127.0.0.{s}:${map.upstream.host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['1', '9'] })
     const summary = await map.seed()
     assert.ok(summary.failed > 20 && summary.new > 20, JSON.stringify(counts(summary)))
     assert.ok(summary.failures.every(({ code }) => code === 'UPSTREAM_UNREACHABLE'))
@@ -143,7 +150,9 @@ onEachStore('seeding in trouble', backend => {
     this.timeout(60000)
     await map.define({}, { rate: 20, concurrency: 3 })
     map.upstream.behave({ wait: 100 })
-    for (const [options, rate, most] of [[{}, 20, 3], [{ rate: 10, concurrency: 2, refreshBefore: '9999-01-01T00:00:00Z' }, 10, 2]]) {
+    for (const [options, rate, most] of [
+      [{}, 20, 3], [{ rate: 10, concurrency: 2, refreshBefore: '9999-01-01T00:00:00Z' }, 10, 2]
+    ]) {
       map.forget()
       map.upstream.mostInFlight = 0
       await map.seed({ zooms: { min: 2, max: 2 }, ...options })
@@ -188,7 +197,9 @@ onEachStore('seeding in trouble', backend => {
       await map.define()
       await publish(map.store)
       const nobody = await Store.open(as(map.url))
-      await assert.rejects(seed(nobody, 'map', { area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, networks: LOOPBACK, fetching: QUICK }), error => {
+      await assert.rejects(seed(nobody, 'map', {
+        area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, networks: LOOPBACK, fetching: QUICK
+      }), error => {
         assert.deepEqual([error.code, error.summary.new], ['FORBIDDEN', 0])
         assert.match(error.message, /writing needs an admin/)
         return true
@@ -206,10 +217,13 @@ onEachStore('seeding in trouble', backend => {
     await map.define({}, { seed: false })
     await assert.rejects(map.seed(), { code: 'SEED_FORBIDDEN' })
     assert.deepEqual(map.upstream.requests, [])
-    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 0 }, permission: true })), { tiles: 1, fetched: 1, new: 1 })
-    for (const url of ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', 'https://{s}.tile.openstreetmap.org/{z}/{x}/{y}.png']) {
+    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 0 }, permission: true })),
+      { tiles: 1, fetched: 1, new: 1 })
+    for (const url of ['https://tile.openstreetmap.org/{z}/{x}/{y}.png',
+      'https://{s}.tile.openstreetmap.org/{z}/{x}/{y}.png']) {
       await map.store.defineLayer('map', { upstream: { url, ...(url.includes('{s}') && { subdomains: ['a', 'b'] }) } })
-      await assert.rejects(map.seed({ dryRun: true }), error => error.code === 'SEED_FORBIDDEN' && /openstreetmap\.org/.test(error.message) && /--i-have-permission/.test(error.advice))
+      await assert.rejects(map.seed({ dryRun: true }), error => error.code === 'SEED_FORBIDDEN' &&
+        /openstreetmap\.org/.test(error.message) && /--i-have-permission/.test(error.advice))
     }
   })
 })

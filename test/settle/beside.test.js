@@ -1,9 +1,10 @@
-// What others do while something is written, copied, expired or removed: at every request that it makes, another program does
-// all of its work at once.
+// What others do while something is written, copied, expired or removed: at every request that it makes, another
+// program does all of its work at once.
 import assert from 'node:assert/strict'
 import { HeadWriter } from '../../core/store/head-writer.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store, copyLayer, expire, load, mirror, prune, removeEdition, removeTiles, resolve } from '../../loader/index.js'
+import { Store, copyLayer, expire, load, mirror, prune, removeEdition,
+  removeTiles, resolve } from '../../loader/index.js'
 import { tileAccess } from '../../loader/store/settle.js'
 import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
@@ -39,12 +40,16 @@ onEachStore('what others do meanwhile', backend => {
   })
   afterEach(() => store.destroy())
 
-  const edition = (year, tiles, { into = store, layer = 'osm', ...options } = {}) => load(into, memorySource(tiles), { layer, time: T(year), ...options })
+  const edition = (year, tiles, { into = store, layer = 'osm', ...options } = {}) =>
+    load(into, memorySource(tiles), { layer, time: T(year), ...options })
   const write = async (year, image, fields) => {
     const { failed } = await (await Store.open(url)).write([{ ...X, time: T(year), bytes: png(image), ...fields }])
     assert.equal(failed, 0)
   }
-  const shown = async (layer = 'osm', from = store) => (await Promise.all(YEARS.map(year => from.at(layer, X.z, X.x, X.y, T(year)).then(({ bytes }) => 'ABC'[[A, B, C].findIndex(image => png(image).equals(bytes))], () => '-')))).join('')
+  const shown = async (layer = 'osm', from = store) => (
+    await Promise.all(YEARS.map(year => from.at(layer, X.z, X.x, X.y, T(year))
+      .then(({ bytes }) => 'ABC'[[A, B, C].findIndex(image => png(image).equals(bytes))], () => '-')))
+  ).join('')
   const both = async (expected, layer = 'osm') => {
     assert.equal(await shown(layer), expected)
     await resolve(store)
@@ -65,7 +70,8 @@ onEachStore('what others do meanwhile', backend => {
   it('a removal between two requests of one batch takes nothing of what comes after it', async () => {
     await edition(1, { '1/0/0': A, '1/0/1': A })
     const told = []
-    const batch = new HeadWriter(store.couch, { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
+    const batch = new HeadWriter(store.couch,
+      { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
     await batch.store([new Tile({ ...X, y: 1, time: T(5), type: 'image/png', bytes: png(B) })])
     await removeTiles(await Store.open(url), 'osm', { only: [X] })
     await batch.store([new Tile({ ...X, time: T(5), type: 'image/png', bytes: png(C) })])
@@ -80,7 +86,8 @@ onEachStore('what others do meanwhile', backend => {
       await edition(5, { '1/0/0': B })
       let isStated = false
       const isDone = await beside(at, one => removeEdition(one, 'osm', T(5)), async () => {
-        isStated = (await store.couch.request({ path: '_all_docs', qs: { startkey: 'removed:', endkey: 'removed;' } })).rows.length > 0
+        isStated = (await store.couch.request({ path: '_all_docs', qs: { startkey: 'removed:', endkey: 'removed;' } }))
+          .rows.length > 0
         if (isStated) await edition(5, { '1/0/0': C })
       })
       if (isStated) {
@@ -152,7 +159,10 @@ onEachStore('what others do meanwhile', backend => {
     for (const [from, to] of [[url, there], [there, url]]) await mirror(from, to)
     const found = await Promise.all([store, other].map(one => resolve(one)))
     const isShown = await Promise.all([store, other].map(one => shown('osm', one)))
-    for (const [at, { named }] of found.entries()) assert.ok(isShown[at].endsWith('AAAAA') || named.some(({ id, what }) => id === ID && what === 'unknown'), isShown[at])
+    for (const [at, { named }] of found.entries()) {
+      assert.ok(isShown[at].endsWith('AAAAA') || named.some(({ id, what }) => id === ID && what === 'unknown'),
+        isShown[at])
+    }
     await other.destroy()
   })
 
@@ -168,7 +178,9 @@ onEachStore('what others do meanwhile', backend => {
   it('a single write is said after what it met, whatever its clock says', async () => {
     await edition(1, { '1/0/0': A })
     const later = '20990101T000000000-abcd'
-    await store.couch.update(`manifest:osm@${T(5)}:${later}`, () => ({ type: 'manifest', layer: 'osm', time: T(5), run: later, complete: true, tiles: 0, root: 'x', blocks: {} }))
+    await store.couch.update(`manifest:osm@${T(5)}:${later}`, () => (
+      { type: 'manifest', layer: 'osm', time: T(5), run: later, complete: true, tiles: 0, root: 'x', blocks: {} }
+    ))
     await write(5, B)
     await both('AAAABBBBB')
   })

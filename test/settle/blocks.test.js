@@ -15,44 +15,54 @@ describe('a block of what an edition said', () => {
   /** @param {Map<string, string>} tiles column,row -> content */
   const blockOf = tiles => {
     const block = new Block()
-    for (const [place, said] of tiles) block.set(.../** @type {[number, number]} */ (place.split(',').map(Number)), said)
+    for (const [place, said] of tiles) {
+      block.set(.../** @type {[number, number]} */ (place.split(',').map(Number)), said)
+    }
     return block
   }
   const check = tiles => {
     const bytes = blockOf(tiles).encode()
     const block = Block.decode(bytes)
     assert.ok(block)
-    for (let x = 0; x < BLOCK_SIDE; x++) for (let y = 0; y < BLOCK_SIDE; y++) assert.equal(block.get(x, y), tiles.get(`${x},${y}`), `${x},${y}`)
+    for (let x = 0; x < BLOCK_SIDE; x++) for (let y = 0; y < BLOCK_SIDE; y++) {
+      assert.equal(block.get(x, y), tiles.get(`${x},${y}`), `${x},${y}`)
+    }
     assert.deepEqual(block.encode(), bytes, 'as it was')
     assert.equal([...block.tiles()].length, tiles.size)
     return bytes
   }
-  const square = (side, said) => new Map(Array.from({ length: side * side }, (_, at) => [`${at % side},${Math.floor(at / side)}`, said(at)]))
+  const square = (side, said) =>
+    new Map(Array.from({ length: side * side }, (_, at) => [`${at % side},${Math.floor(at / side)}`, said(at)]))
 
   it('is the same after it was stored, whatever it holds', () => {
     const place = fc.tuple(fc.nat(63), fc.nat(63)).map(([x, y]) => `${x},${y}`)
     const tiles = fc.array(fc.tuple(place, fc.option(fc.nat(9), { freq: 3 })), { minLength: 1, maxLength: 60 })
-    fc.assert(fc.property(tiles, some => { check(new Map(some.map(([at, seed]) => [at, seed === null ? GONE : content(seed)]))) }), { seed: 5, numRuns: 60 })
+    fc.assert(fc.property(
+      tiles, some => { check(new Map(some.map(([at, seed]) => [at, seed === null ? GONE : content(seed)]))) }
+    ), { seed: 5, numRuns: 60 })
   })
 
   it('is eight bytes a tile when it is dense, and ten when it is sparse', () => {
     const full = check(square(64, at => content(at)))
     assert.deepEqual([full[0], full.length], [0, 5 + 64 * 64 * 8])
     const part = check(square(10, at => at % 7 ? content(at) : GONE))
-    assert.deepEqual([...part.subarray(0, 5), part.length], [0, 0, 0, 10, 10, 5 + 100 * 8], 'the box that holds them, with those that are gone')
+    assert.deepEqual([...part.subarray(0, 5), part.length], [0, 0, 0, 10, 10, 5 + 100 * 8],
+      'the box that holds them, with those that are gone')
     const corners = check(new Map([['0,0', content(1)], ['63,63', GONE], ['63,0', content(2)]]))
     assert.deepEqual([corners[0], corners.length], [1, 1 + 3 * 10])
   })
 
   it('tells a tile that is gone from one that was not looked at', () => {
     const block = blockOf(new Map([['3,4', GONE]]))
-    assert.deepEqual([block.get(3, 4), block.get(4, 3), block.get(64 + 3, 128 + 4)], [GONE, undefined, GONE], 'columns and rows count within the block')
+    assert.deepEqual([block.get(3, 4), block.get(4, 3), block.get(64 + 3, 128 + 4)],
+      [GONE, undefined, GONE], 'columns and rows count within the block')
     assert.equal(contentOf(null), GONE)
     assert.equal(content(1).length, 8)
   })
 
   it('is not made of bytes that are none', () => {
-    const bytes = [[], [2, 0], [0, 60, 0, 10, 1], [0, 0, 0, 1, 1, 1, 2, 3], [1, 0], [1, 255, 255, 1, 2, 3, 4, 5, 6, 7, 8]]
+    const bytes =
+      [[], [2, 0], [0, 60, 0, 10, 1], [0, 0, 0, 1, 1, 1, 2, 3], [1, 0], [1, 255, 255, 1, 2, 3, 4, 5, 6, 7, 8]]
     for (const some of bytes) assert.equal(Block.decode(new Uint8Array(some)), undefined, String(some))
   })
 })
@@ -65,12 +75,15 @@ describe('what editions said', () => {
   async function stored ({ complete = true, tiles = 3 } = {}) {
     const couch = new Database('m')
     const writer = new ManifestWriter(couch, { layer: 'osm', time: T, run: '20240101T000000000-aaaa' })
-    for (let at = 0; at < tiles; at++) writer.add({ z: 10, x: at * 64, y: at * 64, digest: at === 1 ? null : digest(at) })
+    for (let at = 0; at < tiles; at++) {
+      writer.add({ z: 10, x: at * 64, y: at * 64, digest: at === 1 ? null : digest(at) })
+    }
     await writer.publish({ complete, known: [] })
     return couch
   }
   const idOf = at => `osm:10:${at * 64}:${at * 64}`
-  const said = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id).statements.map(one => one.content)
+  const said = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id)
+    .statements.map(one => one.content)
 
   it('is what was said of a tile; the silence of a complete edition is "gone"', async () => {
     const couch = await stored()
@@ -94,7 +107,8 @@ describe('what editions said', () => {
     assert.deepEqual(await said(partly, idOf(2)), [])
     assert.deepEqual(await said(partly, 'osm:10:129:128'), [], 'beside it')
     assert.deepEqual(await said(partly, idOf(0)), [content(0)], 'what has come counts')
-    assert.deepEqual(await said(partly, 'osm:10:700:0'), [GONE], 'where the edition has no block, it has none to wait for')
+    assert.deepEqual(await said(partly, 'osm:10:700:0'), [GONE],
+      'where the edition has no block, it has none to wait for')
   })
 
   it('is nothing where a part of its list has not arrived, and comes with it', async () => {

@@ -1,4 +1,5 @@
-// Compares everybody who reads a layer with a model of it. A scene is what is read: see readers.js; with the model and a name.
+// Compares everybody who reads a layer with a model of it. A scene is what is read: see readers.js; with the model and
+// a name.
 import assert from 'node:assert/strict'
 import { check, resolve } from '../../loader/index.js'
 import { until } from '../../bench/wait.js'
@@ -6,11 +7,15 @@ import { png } from '../support/tiles.js'
 import { PLACES, cheap, dear, gateway, trees } from './readers.js'
 
 /**
- * @typedef {import('./readers.js').At & {model: import('./model.js').Model, what: string, times: (string | undefined)[],
+ * @typedef {import('./readers.js').At & {model: import('./model.js').Model, what: string, times: (string |
+ *   undefined)[],
  *   isPart?: boolean}} Scene isPart: a mirror of a part, which shows nothing of the rest
  */
 
-/** What cannot be: one master took out the last bytes while the other confirmed them. It is told, with the edition to load again. */
+/**
+ * What cannot be: one master took out the last bytes while the other confirmed them. It is told, with the edition to
+ * load again.
+ */
 async function isUnknown (store, layer, tile, time = '~') {
   const { named } = await resolve(store, { layers: [layer], dryRun: true })
   const id = `${layer}:${tile.replaceAll('/', ':')}`
@@ -69,7 +74,8 @@ export async function compareDear (scene) {
 }
 
 /**
- * Nothing that `check` calls a fault, except bytes that are nowhere, and blocks of a part that was not mirrored with another one.
+ * Nothing that `check` calls a fault, except bytes that are nowhere, and blocks of a part that was not mirrored with
+ * another one.
  * @param {Scene & {isBehind?: boolean}} scene
  */
 export async function expectSound ({ store, layer, what, isBehind = false }) {

@@ -1,7 +1,7 @@
-// Random histories of a layer on real stores: loads in any order of their times, complete or not, repeated, two at once, killed and
-// run again; single writes, removals, expired tiles, corrections for the same time, styles, copies into another layer and back, moves
-// beside loads, mirrors both ways, of parts and in pieces, repairs, retention. A model of a few lines says what every tile shows at
-// every time, and everybody who reads is compared with it.
+// Random histories of a layer on real stores: loads in any order of their times, complete or not, repeated, two at
+// once, killed and run again; single writes, removals, expired tiles, corrections for the same time, styles, copies
+// into another layer and back, moves beside loads, mirrors both ways, of parts and in pieces, repairs, retention. A
+// model of a few lines says what every tile shows at every time, and everybody who reads is compared with it.
 import fc from 'fast-check'
 import { Store } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
@@ -23,7 +23,8 @@ const image = fc.nat(2)
 const full = fc.dictionary(places, image, { minKeys: 1, maxKeys: 5 })
 const part = fc.dictionary(places, fc.option(image, { freq: 3 }), { minKeys: 1, maxKeys: 4 })
 const which = fc.nat(1)
-const kill = fc.option(fc.record({ writes: fc.nat(8), how: fc.constantFrom('refused', 'lost', 'aborted') }), { freq: 2 })
+const kill =
+  fc.option(fc.record({ writes: fc.nat(8), how: fc.constantFrom('refused', 'lost', 'aborted') }), { freq: 2 })
 const name = fc.constantFrom(...Object.keys(PARTS))
 // one time is said once, unless it was taken out before: the year is the next one that is free in a shuffled row
 const edition = fc.oneof(
@@ -32,7 +33,10 @@ const edition = fc.oneof(
 )
 const write = { at: which, name: places, image: fc.option(image, { freq: 4 }), kill, expires: fc.boolean() }
 
-/** What may happen, how often, and the details of it: each is a method of the world. @type {[string, number, object][]} */
+/**
+ * What may happen, how often, and the details of it: each is a method of the world.
+ * @type {[string, number, object][]}
+ */
 const table = [
   ['load', 8, { at: which, edition }],
   ['together', 2, { at: which, two: fc.tuple(edition, edition) }],
@@ -53,7 +57,9 @@ const table = [
   ['style', 2, { at: which, which }],
   ['fix', 1, { at: which }]
 ]
-const steps = fc.oneof(...table.map(([does, weight, details]) => ({ weight, arbitrary: fc.record({ does: fc.constant(does), ...details }) })))
+const steps = fc.oneof(
+  ...table.map(([does, weight, details]) => ({ weight, arbitrary: fc.record({ does: fc.constant(does), ...details }) }))
+)
 const histories = fc.record({
   years: fc.shuffledSubarray(YEARS, { minLength: YEARS.length }),
   steps: fc.array(steps, { minLength: 3, maxLength: 14, size: 'max' })
@@ -91,6 +97,9 @@ onEachStore(`histories of a layer (${RUNS}, seed ${SEED})`, backend => {
       const free = years.map(T)
       for (const step of all) await world.play(step, free)
       await world.check()
-    }), { seed: SEED, numRuns: RUNS, path: process.env.TILECOUCH_PATH, endOnFailure: Boolean(process.env.TILECOUCH_NO_SHRINK) })
+    }),
+    { seed: SEED, numRuns: RUNS, path: process.env.TILECOUCH_PATH, endOnFailure: Boolean(
+      process.env.TILECOUCH_NO_SHRINK
+    ) })
   })
 })

@@ -1,15 +1,20 @@
-// A server before a store, which ends a program at one of its writes: before the store has it, or before the answer comes back.
+// A server before a store, which ends a program at one of its writes: before the store has it, or before the answer
+// comes back.
 import { once } from 'node:events'
 import { createServer, request as ask } from 'node:http'
 
-const isWrite = ({ method, url }) => ['PUT', 'DELETE'].includes(method) || (method === 'POST' && /\/(_bulk_docs|_purge)(\?|$)/.test(url))
+const isWrite = ({ method, url }) => ['PUT', 'DELETE'].includes(method) ||
+  (method === 'POST' && /\/(_bulk_docs|_purge)(\?|$)/.test(url))
 
 /** @param {string} target URL of a server, may hold a name and password */
 export async function startKilling (target) {
   const { hostname, port, username, password } = new URL(target)
   const state = {
     url: '',
-    /** Whom to end, at which of its writes. @type {{child: import('node:child_process').ChildProcess, left: number, arrives: boolean} | undefined} */
+    /**
+     * Whom to end, at which of its writes.
+     * @type {{child: import('node:child_process').ChildProcess, left: number, arrives: boolean} | undefined}
+     */
     victim: undefined,
     kills: 0,
     close: async () => {}
@@ -23,7 +28,9 @@ export async function startKilling (target) {
     const { victim } = state
     const isLast = victim && isWrite(request) && victim.left-- === 0
     if (isLast && !victim.arrives) return kill()
-    const forward = ask({ hostname, port, method: request.method, path: request.url, headers: { ...request.headers, host: `${hostname}:${port}` } }, answer => {
+    const forward = ask({ hostname, port, method: request.method, path: request.url, headers: {
+      ...request.headers, host: `${hostname}:${port}`
+    } }, answer => {
       if (isLast) {
         answer.resume()
         return kill()

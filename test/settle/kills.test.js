@@ -1,5 +1,5 @@
-// Every command that writes, ended with SIGKILL at one of its writes and run again: the layer, its copy, its mirror and its
-// restored backup show what was said. TILECOUCH_KILLS makes it a long run.
+// Every command that writes, ended with SIGKILL at one of its writes and run again: the layer, its copy, its mirror and
+// its restored backup show what was said. TILECOUCH_KILLS makes it a long run.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -79,7 +79,8 @@ class Life {
   async load () {
     const year = this.free.shift()
     if (!year) return this.remove()
-    const tiles = Object.fromEntries(PLACES.filter(() => this.next() < 0.7).map(({ name }) => [name, this.pick([0, 1, 2])]))
+    const tiles =
+      Object.fromEntries(PLACES.filter(() => this.next() < 0.7).map(({ name }) => [name, this.pick([0, 1, 2])]))
     if (!Object.keys(tiles).length) tiles[PLACES[0].name] = 0
     const folder = path.join(this.dir, `edition-${++this.#runs}`)
     for (const [name, image] of Object.entries(tiles)) {
@@ -87,22 +88,26 @@ class Life {
       await writeFile(path.join(folder, `${name}.png`), png(image))
     }
     const complete = this.next() < 0.5
-    await this.twice('load', folder, '--layer', 'osm', '--time', T(year), ...(complete ? ['--complete'] : []), '--db', this.through(this.urls[0]))
+    await this.twice('load', folder, '--layer', 'osm', '--time',
+      T(year), ...(complete ? ['--complete'] : []), '--db', this.through(this.urls[0]))
     this.model.say(this.#runs, { tiles, complete, time: T(year) })
   }
 
   async remove () {
     if (!this.times.length) return
     const time = this.pick(this.times)
-    await this.twice('remove', 'osm', '--edition', time, '--compact', 'never', '--yes', '--db', this.through(this.urls[0]))
+    await this.twice('remove', 'osm', '--edition', time, '--compact',
+      'never', '--yes', '--db', this.through(this.urls[0]))
     this.model.remove(++this.#runs, { time })
     this.free.push(+time.slice(0, 4))
   }
 
   async prune () {
     if (!this.times.length) return
-    await this.twice('prune', 'osm', '--keep-last', '2', '--compact', 'never', '--yes', '--db', this.through(this.urls[0]))
-    this.model.since = /** @type {string} */ (this.times.sort().at(-1)) // of the moment before it no more is known than that it may be kept
+    await this.twice('prune', 'osm', '--keep-last', '2', '--compact',
+      'never', '--yes', '--db', this.through(this.urls[0]))
+    // of the moment before it no more is known than that it may be kept
+    this.model.since = /** @type {string} */ (this.times.sort().at(-1))
   }
 
   async copy () {
@@ -141,7 +146,9 @@ class Life {
   async compare (url = this.urls[0]) {
     await checkInvariants(url)
     const store = await Store.open(url)
-    for (const [layer, model] of /** @type {[string, Model | undefined][]} */ ([['osm', this.models.osm], [this.copied, this.models.copy]])) {
+    for (const [layer, model] of /** @type {[string, Model | undefined][]} */ (
+      [['osm', this.models.osm], [this.copied, this.models.copy]]
+    )) {
       if (!model) continue
       for (const time of [undefined, ...YEARS.map(T)]) {
         if (time !== undefined && time < model.since) continue
@@ -149,7 +156,8 @@ class Life {
         for (const { name, z, x, y } of PLACES) {
           expected[name] = model.shown(name, time)
           const reading = time ? store.at(layer, z, x, y, time) : store.head(layer, z, x, y)
-          const bytes = await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND', error.message) })
+          const bytes = await reading.then(version => version.bytes,
+            error => { assert.equal(error.code, 'TILE_NOT_FOUND', error.message) })
           found[name] = bytes ? [0, 1, 2].find(image => png(image).equals(bytes)) ?? 'something else' : null
         }
         assert.deepEqual(found, expected, `${layer} ${time ?? 'now'}`)
@@ -158,7 +166,8 @@ class Life {
   }
 }
 
-const STEPS = ['load', 'load', 'load', 'remove', 'prune', 'copy', 'rename', 'mirror', 'restore', 'resolve', 'repair', 'push']
+const STEPS =
+  ['load', 'load', 'load', 'remove', 'prune', 'copy', 'rename', 'mirror', 'restore', 'resolve', 'repair', 'push']
 
 onEachStore(`commands that are killed (${KILLS}, seed ${SEED})`, backend => {
   const folder = useFolder()

@@ -1,5 +1,5 @@
-// A store that holds a part: of the tiles, of the times, or less than it once did. What it lacks is no fault, and is never replaced
-// by something else.
+// A store that holds a part: of the tiles, of the times, or less than it once did. What it lacks is no fault, and is
+// never replaced by something else.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
@@ -72,7 +72,8 @@ onEachStore('the limits of a store', backend => {
     const { unknown, settled } = await fetchPart({ area: WEST })
     assert.deepEqual([unknown, settled], [0, 0])
     assert.deepEqual(await faultsOf(target), {})
-    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, 'NOT_KEPT', 'NOT_KEPT'])
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))),
+      [2, 'NOT_KEPT', 'NOT_KEPT'])
     assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile, '2022'))), [1, 'NOT_KEPT'])
     const gateway = await startGateway({ db: to, port: 0, viewer: false, logLevel: 'silent' })
     const ask = async (tile, layer) => {
@@ -153,7 +154,9 @@ onEachStore('the limits of a store', backend => {
   })
 
   it('a layer of which a part is here is copied and moved with its limits, and removed with them', async () => {
-    for (const [year, image] of [[2018, 1], [2019, 2], [2020, 1], [2022, 3]]) await edition(source, year, [[NEAR, image]])
+    for (const [year, image] of [[2018, 1], [2019, 2], [2020, 1], [2022, 3]]) {
+      await edition(source, year, [[NEAR, image]])
+    }
     await fetchPart({ since: '2020' })
     await edition(target, 2021, [[NEAR, 2]], { layer: 'other' })
     for (const layer of ['two', 'other', 'two']) await copyLayer(target, 'osm', layer)
@@ -196,7 +199,8 @@ onEachStore('the limits of a store', backend => {
     await loadOf('2019-05-01T00:00:00Z', 1)
     await loadOf('2019-06-01T00:00:00Z', 1)
     await loadOf('2019-05-15T00:00:00Z', 2)
-    assert.deepEqual(await Promise.all(['2019-05-10', '2019-05-20', '2019-06'].map(time => shown(source, NEAR, time))), [1, 2, 1])
+    assert.deepEqual(await Promise.all(['2019-05-10', '2019-05-20', '2019-06'].map(time => shown(source, NEAR, time))),
+      [1, 2, 1])
     assert.deepEqual(await faultsOf(source), {})
   })
 
@@ -234,7 +238,8 @@ onEachStore('the limits of a store', backend => {
     await fetchPart({ area: WEST })
     const forget = async () => {
       const peer = peerOf(target.couch)
-      const { rows } = await json(`${to}/_local_docs?startkey="_local/tilecouch-mirror-"&endkey="_local/tilecouch-mirror-~"`)
+      const { rows } =
+        await json(`${to}/_local_docs?startkey="_local/tilecouch-mirror-"&endkey="_local/tilecouch-mirror-~"`)
       const id = rows[0].id.slice('_local/'.length)
       await peer.updateLocal(id, ({ notesLimits, ...doc }) => doc)
       const { _id, _rev } = await target.couch.get('limits:osm')

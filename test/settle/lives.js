@@ -1,5 +1,5 @@
-// Random lives of a layer, in memory, with all that ships: loads, single writes, removals, two masters; overlapping, killed
-// and repeated. After each, every tile shows at every time what was said of it, whatever the order.
+// Random lives of a layer, in memory, with all that ships: loads, single writes, removals, two masters; overlapping,
+// killed and repeated. After each, every tile shows at every time what was said of it, whatever the order.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { removeEdition } from '../../loader/maintain/remove/index.js'
@@ -14,7 +14,10 @@ const timeOf = year => `20${String(year).padStart(2, '0')}-01-01T00:00:00Z`
 const digests = new Map(['A', 'B'].map((content, index) => [content, digestOf(png(index + 1))]))
 const bytesOf = content => content === null ? null : png(content === 'A' ? 1 : 2)
 
-/** @typedef {{kind: 'load' | 'write' | 'remove', time: number, tiles?: Record<string, string | null>, complete?: boolean, order?: number}} Op */
+/**
+ * @typedef {{kind: 'load' | 'write' | 'remove', time: number, tiles?: Record<string, string | null>, complete?:
+ *   boolean, order?: number}} Op
+ */
 
 /** The newest statement of a tile at a time. @param {Op[]} ops in the order of their runs */
 function truth (ops, id, time) {
@@ -22,19 +25,24 @@ function truth (ops, id, time) {
   for (const op of ops) {
     const tiles = /** @type {Record<string, string | null>} */ (op.tiles)
     if (op.time > time || (!(id in tiles) && !op.complete)) continue
-    if (!best || op.time > best.time || (op.time === best.time && op.order > best.order)) best = { ...op, content: tiles[id] ?? null }
+    if (!best || op.time > best.time || (op.time === best.time && op.order > best.order)) {
+      best = { ...op, content: tiles[id] ?? null }
+    }
   }
   return best?.content ?? null
 }
 
 function sourceOf ({ tiles }) {
   return {
-    name: 'memory', fields: {}, counts: undefined, total: undefined, diff: Object.values(tiles).includes(null) || !Object.keys(tiles).length,
+    name: 'memory', fields: {}, counts: undefined, total: undefined,
+    diff: Object.values(tiles).includes(null) || !Object.keys(tiles).length,
     async * tiles () {
       for (const tile of TILES) {
         const content = tiles[idOf(tile)]
         const [z, x, y] = tile
-        if (content !== undefined) yield { z, x, y, ...(content === null ? { gone: true } : { read: async () => bytesOf(content) }) }
+        if (content !== undefined) {
+          yield { z, x, y, ...(content === null ? { gone: true } : { read: async () => bytesOf(content) }) }
+        }
       }
     },
     async close () {}
@@ -44,17 +52,27 @@ function sourceOf ({ tiles }) {
 /** @param {import('../../loader/store/index.js').Store} store @param {Op} op */
 async function perform (store, op) {
   if (op.kind === 'load') {
-    const summary = await load(store, /** @type {any} */ (sourceOf(op)), { layer: 'osm', time: timeOf(op.time), complete: op.complete })
+    const summary = await load(store, /** @type {any} */ (sourceOf(op)),
+      { layer: 'osm', time: timeOf(op.time), complete: op.complete })
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
   } else if (op.kind === 'write') {
     const [[id, content]] = Object.entries(/** @type {any} */ (op.tiles))
     const [, z, x, y] = id.split(':')
-    const summary = await store.write([{ layer: 'osm', z: +z, x: +x, y: +y, time: timeOf(op.time), ...(content === null ? { gone: true } : { bytes: bytesOf(content) }) }])
+    const summary = await store.write(
+      [
+        { layer: 'osm', z: +z, x: +x, y: +
+          y, time: timeOf(op.time), ...(content === null ? { gone: true } : { bytes: bytesOf(content) }) }
+      ]
+    )
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
   } else await removeEdition(store, 'osm', timeOf(op.time))
 }
 
-/** The clock and chance of a life are its own, so that it can be lived again. @param {() => number} rnd @param {() => Promise<void>} body */
+/**
+ * The clock and chance of a life are its own, so that it can be lived again.
+ * @param {() => number} rnd
+ * @param {() => Promise<void>} body
+ */
 async function within (rnd, body) {
   const [RealDate, realRandom] = [Date, Math.random]
   let now = RealDate.parse('2026-01-01T00:00:00Z')
@@ -87,7 +105,11 @@ async function play (seed, { masters: most = 2, removals = true, log = () => {} 
   const times = [1, 2, 3, 4, 5]
   const free = [...times].sort(() => rnd() - 0.5)
   const masters = Array.from({ length: rnd() < 0.5 ? 1 : most }, (_, index) => new Database(`m${index}`))
-  for (const master of masters) await master.request({ method: 'PUT', path: 'tilecouch', body: { type: 'store', schema: 1, created: timeOf(0), uuid: 'u' } })
+  for (const master of masters) {
+    await master.request(
+      { method: 'PUT', path: 'tilecouch', body: { type: 'store', schema: 1, created: timeOf(0), uuid: 'u' } }
+    )
+  }
   /** @type {Op[]} */
   let ops = []
   let order = 0
@@ -96,9 +118,14 @@ async function play (seed, { masters: most = 2, removals = true, log = () => {} 
   const check = (master, round, told = []) => {
     for (const tile of TILES) {
       for (const time of times) {
-        if (told.some(({ id, reason }) => id === idOf(tile) && timeOf(time) >= (/@(\S+) has/.exec(reason)?.[1] ?? ''))) continue
+        if (
+          told.some(({ id, reason }) => id === idOf(tile) && timeOf(time) >= (/@(\S+) has/.exec(reason)?.[1] ?? ''))
+        ) {
+          continue
+        }
         const said = truth(ops, idOf(tile), time)
-        assert.equal(shown(master, idOf(tile), timeOf(time)), said && digests.get(said), `seed ${seed}, round ${round}, ${master.name}: ${idOf(tile)} as of ${time} is ${said}`)
+        assert.equal(shown(master, idOf(tile), timeOf(time)), said && digests.get(said),
+          `seed ${seed}, round ${round}, ${master.name}: ${idOf(tile)} as of ${time} is ${said}`)
       }
     }
   }
@@ -119,8 +146,12 @@ async function play (seed, { masters: most = 2, removals = true, log = () => {} 
       const content = () => pick(['A', 'B', 'A', 'B', null])
       const op = /** @type {Op} */ (rnd() < 0.3
         ? { kind: 'write', time, tiles: { [idOf(pick(TILES))]: pick(['A', 'B']) } }
-        : { kind: 'load', time, tiles: Object.fromEntries(TILES.filter(() => rnd() < 0.7).map(tile => [idOf(tile), content()])) })
-      if (op.kind === 'load' && !Object.values(op.tiles ?? {}).includes(null) && Object.keys(op.tiles ?? {}).length) op.complete = rnd() < 0.4
+        : { kind: 'load', time, tiles: Object.fromEntries(
+          TILES.filter(() => rnd() < 0.7).map(tile => [idOf(tile), content()])
+        ) })
+      if (op.kind === 'load' && !Object.values(op.tiles ?? {}).includes(null) && Object.keys(op.tiles ?? {}).length) {
+        op.complete = rnd() < 0.4
+      }
       // a time that was taken out is free where the removal is known
       now.push({ op, master: freed.get(time) ?? pick(masters) })
     }
@@ -139,12 +170,15 @@ async function play (seed, { masters: most = 2, removals = true, log = () => {} 
       if (rnd() < 0.5) await settleAlone(pick(masters), rnd)
     }
   }
-  // the one thing that cannot be: one master removed the last bytes while the other confirmed them. It is told, never silent
+  // the one thing that cannot be: one master removed the last bytes while the other confirmed them. It is told, never
+  // silent
   let told = []
   for (let turn = 0; turn < 4; turn++) {
     exchange(rnd, masters, 1)
     told = []
-    for (const master of masters) told.push(...(await settleAlone(master, rnd)).named.filter(({ what }) => what === 'unknown'))
+    for (const master of masters) {
+      told.push(...(await settleAlone(master, rnd)).named.filter(({ what }) => what === 'unknown'))
+    }
   }
   for (const master of masters) check(master, 'last', masters.length > 1 ? told : [])
 }
@@ -157,5 +191,7 @@ async function settleAlone (master, rnd) {
 }
 
 function exchange (rnd, masters, share) {
-  for (const from of masters) for (const to of masters) if (from !== to) to.take(from, from.ids.filter(() => rnd() < share).sort(() => rnd() - 0.5))
+  for (const from of masters) for (const to of masters) if (from !== to) {
+    to.take(from, from.ids.filter(() => rnd() < share).sort(() => rnd() - 0.5))
+  }
 }

@@ -1,5 +1,6 @@
-// Random lives of a layer in memory: loads, single writes and removals on one store or on two masters, all at once, killed before
-// any request and run again. In the end every tile shows at every time what was said of it. The same seeds are the same lives.
+// Random lives of a layer in memory: loads, single writes and removals on one store or on two masters, all at once,
+// killed before any request and run again. In the end every tile shows at every time what was said of it. The same
+// seeds are the same lives.
 import { live } from './lives.js'
 
 const LIVES = +(process.env.TILECOUCH_LIVES ?? (process.env.TILECOUCH_LONG ? 5000 : 120))
@@ -12,7 +13,9 @@ describe(`random lives of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, fun
   /** @param {Parameters<typeof live>[1]} options */
   const liveAll = async options => {
     const wrong = []
-    for (let seed = FIRST; seed < FIRST + LIVES; seed++) await live(seed, options).catch(error => wrong.push(`seed ${seed}: ${error.message}`))
+    for (let seed = FIRST; seed < FIRST + LIVES; seed++) {
+      await live(seed, options).catch(error => wrong.push(`seed ${seed}: ${error.message}`))
+    }
     if (wrong.length) throw new Error(`${wrong.length} of ${LIVES} lives went wrong:\n${wrong.slice(0, 5).join('\n')}`)
   }
 
@@ -24,5 +27,7 @@ describe(`random lives of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, fun
   }
 
   // a write that was killed and run again took the leaf of a removed run for its own
-  for (const seed of [100704, 100775]) it(`shows what was said in the life ${seed}, which once lost a version`, () => live(seed))
+  for (const seed of [100704, 100775]) {
+    it(`shows what was said in the life ${seed}, which once lost a version`, () => live(seed))
+  }
 })

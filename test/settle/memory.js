@@ -1,5 +1,5 @@
-// A store in memory on which several programs run at once, a request at a time, in an order that a seed decides; any of them
-// may be killed before any request.
+// A store in memory on which several programs run at once, a request at a time, in an order that a seed decides; any of
+// them may be killed before any request.
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -57,7 +57,8 @@ export class Turns {
       }
       idle = 0
       for (let more = this.rnd() < 0.3 ? 12 : 1, last; more && this.#waiting.length; more--) {
-        const at = last ? this.#waiting.findIndex(({ process }) => process === last) : Math.floor(this.rnd() * this.#waiting.length)
+        const at = last ? this.#waiting.findIndex(({ process }) => process === last)
+          : Math.floor(this.rnd() * this.#waiting.length)
         if (at < 0) break
         const [{ process, go, stop }] = this.#waiting.splice(at, 1)
         last = process
@@ -88,17 +89,33 @@ export class Database extends MemoryCouch {
     if (path === '') return { doc_count: this.docs_.size, update_seq: this.seq, instance_start_time: this.name }
     if (path === '_changes') {
       const rows = [...this.changed].filter(([, seq]) => seq > +qs.since).sort(([, a], [, b]) => a - b)
-      return { results: rows.map(([id, seq]) => ({ id, seq, changes: [{ rev: this.leavesAt(id)[0].rev }] })), last_seq: this.seq }
+      return {
+        results: rows.map(([id, seq]) => ({ id, seq, changes: [{ rev: this.leavesAt(id)[0].rev }] })),
+        last_seq: this.seq
+      }
     }
     if (method === 'PUT' && !path.startsWith('_local/')) {
-      const [answer] = await this.request({ method: 'POST', path: '_bulk_docs', body: { docs: [{ ...JSON.parse(JSON.stringify(body)), _id: decodeURIComponent(path) }] } })
-      if (answer?.error) throw new TilecouchError('COUCHDB_ERROR', { status: answer.error === 'conflict' ? 409 : 403, reason: answer.reason })
+      const [
+        answer
+      ] = await this.request(
+        { method: 'POST', path: '_bulk_docs', body: {
+          docs: [{ ...JSON.parse(JSON.stringify(body)), _id: decodeURIComponent(path) }]
+        } }
+      )
+      if (answer?.error) {
+        throw new TilecouchError('COUCHDB_ERROR',
+          { status: answer.error === 'conflict' ? 409 : 403, reason: answer.reason })
+      }
       return answer
     }
-    if (path === '_design/versions/_view/by_time/queries') return { results: body.queries.map(query => ({ rows: this.#byTime(query) })) }
+    if (path === '_design/versions/_view/by_time/queries') {
+      return { results: body.queries.map(query => ({ rows: this.#byTime(query) })) }
+    }
     const before = path === '_bulk_docs' ? this.#leaves() : undefined
     const answer = await super.request(request)
-    if (before) for (const [id, leaves] of this.#leaves()) if (before.get(id) !== leaves) this.changed.set(id, ++this.seq)
+    if (before) for (const [id, leaves] of this.#leaves()) if (before.get(id) !== leaves) {
+      this.changed.set(id, ++this.seq)
+    }
     return answer
   }
 
@@ -138,9 +155,16 @@ class View extends Couch {
 /** @param {Database} database @param {Turns} turns @param {any} process */
 export const storeOf = (database, turns, process) => new Store(new View(database, turns, process))
 
-/** What readers see: heads and past versions alone. @param {Database} database @param {string} id @param {string} time */
+/**
+ * What readers see: heads and past versions alone.
+ * @param {Database} database
+ * @param {string} id
+ * @param {string} time
+ */
 export function shown (database, id, time) {
-  const docs = [id, ...database.ids.filter(one => one.startsWith(`${id}@`))].flatMap(one => database.living(one).slice(0, 1)).map(({ doc }) => doc)
+  const docs = [id, ...database.ids.filter(one => one.startsWith(`${id}@`))].flatMap(
+    one => database.living(one).slice(0, 1)
+  ).map(({ doc }) => doc)
   const head = docs.find(({ _id }) => _id === id)
   const past = docs.filter(doc => doc !== head && doc.time <= time).sort((a, b) => compareIds(a.time, b.time)).at(-1)
   const version = head && head.time <= time ? head : past

@@ -1,10 +1,12 @@
-// What was said of the tiles of a layer, and what they show therefore: the whole truth in a few lines, without any store.
+// What was said of the tiles of a layer, and what they show therefore: the whole truth in a few lines, without any
+// store.
 //
-// A statement is a tile, a time, a content (null: there is none) and a run; a later run is greater. A complete edition says of every
-// other tile that there is none. What a removal names is taken out, of all runs before it.
+// A statement is a tile, a time, a content (null: there is none) and a run; a later run is greater. A complete edition
+// says of every other tile that there is none. What a removal names is taken out, of all runs before it.
 
 /**
- * @typedef {{tiles: Record<string, number | null>, complete?: boolean, isSingle?: boolean, time: string, run: number}} LayerStatements
+ * @typedef {{tiles: Record<string, number | null>, complete?: boolean, isSingle?: boolean, time: string, run: number}}
+ *   LayerStatements
  *   by one run; isSingle: it was a single write, which has no blocks
  */
 /** @typedef {{time?: string, tile?: string, run: number}} Removed an edition, or all that was said of a tile */
@@ -33,7 +35,9 @@ export class Model {
 
   /** What still counts. @returns {LayerStatements[]} */
   get standing () {
-    return [...this.said.values()].filter(({ time, run }) => ![...this.removed.values()].some(removed => removed.time === time && removed.run > run))
+    return [
+      ...this.said.values()
+    ].filter(({ time, run }) => ![...this.removed.values()].some(removed => removed.time === time && removed.run > run))
   }
 
   /** Whether all that was said of everything here is known here. */
@@ -44,7 +48,10 @@ export class Model {
     return !this.isOpen && [...this.parts.values()].every(parts => parts.some(has => has(tile)))
   }
 
-  /** Whether a part of a run is here, while another part of which something is here was not mirrored since. @param {string[]} tiles */
+  /**
+   * Whether a part of a run is here, while another part of which something is here was not mirrored since.
+   * @param {string[]} tiles
+   */
   isBehind (tiles) {
     const parts = [...this.parts.values()].map(one => tiles.map(tile => one.some(has => has(tile))))
     return tiles.some((_, index) => parts.some(has => has[index]) && parts.some(has => !has[index]))
@@ -83,7 +90,9 @@ export class Model {
         const block = blockOf(statements, zoom)
         const isSame = other => other.run !== run && !other.isSingle && blockOf(other, zoom) === block
         const isHere = other => !this.parts.has(other.run)
-        if (!statements.isSingle && this.standing.some(other => isSame(other) && isHere(other))) parts.push(tile => zoomOf(tile) === zoom)
+        if (!statements.isSingle && this.standing.some(other => isSame(other) && isHere(other))) {
+          parts.push(tile => zoomOf(tile) === zoom)
+        }
       }
     }
   }
@@ -113,4 +122,5 @@ export class Model {
 const zoomOf = tile => tile.split('/')[0]
 
 /** The tiles of a zoom that a run has statements about: at most 64 x 64 of them, so they are one block. */
-const blockOf = ({ tiles }, zoom) => JSON.stringify(Object.entries(tiles).filter(([tile]) => zoomOf(tile) === zoom).sort())
+const blockOf =
+  ({ tiles }, zoom) => JSON.stringify(Object.entries(tiles).filter(([tile]) => zoomOf(tile) === zoom).sort())

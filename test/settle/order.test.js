@@ -1,4 +1,5 @@
-// What the map shows does not depend on the order in which editions come, on every store: the ways in which it once did.
+// What the map shows does not depend on the order in which editions come, on every store: the ways in which it once
+// did.
 import assert from 'node:assert/strict'
 import { newRun } from '../../core/runs.js'
 import { copyLayer } from '../../loader/maintain/copy/index.js'
@@ -63,7 +64,8 @@ onEachStore('the order of editions', backend => {
     const found = {}
     for (const when of Object.keys(expected)) {
       const reading = when === 'now' ? store.head('osm', 5, x, y) : store.at('osm', 5, x, y, when)
-      const bytes = await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
+      const bytes =
+        await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
       found[when] = bytes ? [D, E].find(seed => bytes.equals(png(seed))) : null
     }
     assert.deepEqual(found, expected)
@@ -87,7 +89,9 @@ onEachStore('the order of editions', backend => {
 
   it('does not matter for two loads at once', async () => {
     await edition(2022, D)
-    const others = await Promise.all([2023, 2024].map(async (year, at) => load(await Store.open(url), sourceOf(at ? D : E), { layer: 'osm', time: T(year), batch: 7 })))
+    const others = await Promise.all([2023, 2024].map(
+      async (year, at) => load(await Store.open(url), sourceOf(at ? D : E), { layer: 'osm', time: T(year), batch: 7 })
+    ))
     assert.deepEqual(others.map(({ failed }) => failed), [0, 0])
     await shows({ 2022: D, 2023: E, 2024: D, now: D })
   })
@@ -183,7 +187,8 @@ onEachStore('the order of editions', backend => {
       load(first, firstSource, { ...options, onProgress }),
       firstBegan.promise.then(() => load(later, laterSource, options))
     ])
-    const figures = loads.map(({ advanced, backfilled, unchanged, failed }) => ({ advanced, backfilled, unchanged, failed }))
+    const figures =
+      loads.map(({ advanced, backfilled, unchanged, failed }) => ({ advanced, backfilled, unchanged, failed }))
     assert.deepEqual(figures, [
       { advanced: 0, backfilled: 0, unchanged: SIDE ** 2 - 1, failed: 0 },
       { advanced: 1, backfilled: 0, unchanged: SIDE ** 2 - 2, failed: 1 }
@@ -207,9 +212,12 @@ onEachStore('the order of editions', backend => {
 
   it('does not matter for a removal that comes before the document of its layer', async () => {
     const [z, x, y] = [5, 3, 4]
-    await store.write([{ layer: 'osm', z, x, y, time: T(2022), bytes: png(D) }, { layer: 'osm', z, x, y, time: T(2023), bytes: png(E) }])
+    await store.write(
+      [{ layer: 'osm', z, x, y, time: T(2022), bytes: png(D) }, { layer: 'osm', z, x, y, time: T(2023), bytes: png(E) }]
+    )
     const run = newRun()
-    await store.couch.update(`removed:osm:${run}`, () => ({ type: 'removed', layer: 'osm', run, since: T(2022), until: T(2022) }))
+    await store.couch.update(`removed:osm:${run}`,
+      () => ({ type: 'removed', layer: 'osm', run, since: T(2022), until: T(2022) }))
     await resolve(store)
     await shows({ 2022: null, 2023: E, now: E })
   })
@@ -230,7 +238,9 @@ onEachStore('the order of editions', backend => {
     await edition(2023, E)
     await removeEdition(store, 'osm', T(2022))
     const id = 'osm:5:3:4'
-    for (const { _id, _rev } of (await store.couch.docs([id, `${id}@${T(2023)}`])).flatMap(({ doc }) => doc ?? [])) await store.couch.bulk([{ _id, _rev, _deleted: true }])
+    for (const { _id, _rev } of (await store.couch.docs([id, `${id}@${T(2023)}`])).flatMap(({ doc }) => doc ?? [])) {
+      await store.couch.bulk([{ _id, _rev, _deleted: true }])
+    }
     const { named } = await resolve(store)
     assert.deepEqual(named.map(one => [one.id, one.what]), [[id, 'unknown']])
   })
@@ -248,7 +258,9 @@ onEachStore('the order of editions', backend => {
       return request(question)
     }
     assert.equal((await edition(2024, D)).unchanged, SIDE ** 2)
-    const tiles = asked.filter(({ path }) => path === '_bulk_get').flatMap(({ body }) => body.docs).filter(({ id }) => id.startsWith('osm:'))
-    assert.ok(tiles.length < 20, `${tiles.length} tiles were asked for: a few tell how large they are, none is compared`)
+    const tiles = asked.filter(({ path }) => path === '_bulk_get')
+      .flatMap(({ body }) => body.docs).filter(({ id }) => id.startsWith('osm:'))
+    assert.ok(tiles.length < 20,
+      `${tiles.length} tiles were asked for: a few tell how large they are, none is compared`)
   })
 })

@@ -10,22 +10,36 @@ const [A, B, C] = ['A', 'B', 'C'].map(image => contentOf(`md5-${hash('md5', imag
 const run = number => `202401010000000${number}-aaaa`
 
 /** @returns {any} */
-const version = (year, content, number, { id = `${ID}@${T(year)}`, seen = [], rev = `1-${content}${number}` } = {}) => ({ id, rev, time: T(year), content, run: run(number), seen })
+const version = (year, content, number, { id = `${ID}@${T(year)}`, seen = [], rev = `1-${content}${number}` } = {}) => (
+  { id, rev, time: T(year), content, run: run(number), seen }
+)
 const head = (year, content, number, options) => version(year, content, number, { id: ID, ...options })
 const said = (year, content, number) => ({ time: T(year), content, run: run(number) })
-const known = (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(one => by === run(one)) })
-const mine = (year, content, number, inManifest = true) => ({ ...version(year, content, number), id: undefined, rev: undefined, inManifest, documentOf: () => ({}) })
+const known =
+  (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(one => by === run(one)) })
+const mine = (year, content, number, inManifest = true) => (
+  { ...version(year, content, number), id: undefined, rev: undefined, inManifest, documentOf: () => ({}) }
+)
 
 /** As a line: where, and what of it. */
-const told = ({ writes }) => writes.map(({ id, rev, want, end }) => `${id.slice(ID.length) || 'head'} ${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`)
+const told = ({ writes }) => writes.map(
+  ({
+    id, rev, want, end
+  }) =>
+    `${id.slice(ID.length) || 'head'} ${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`
+)
 const nameOf = time => `@${T(time)}`
 
 describe('a stored document', () => {
   it('is a version whatever others wrote into it', () => {
-    const doc = { _id: ID, time: T(2020), run: run(1), seen: [[T(2021), run(2)]], stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } } }
+    const doc = { _id: ID, time: T(2020), run: run(1), seen: [
+      [T(2021), run(2)]
+    ], stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } } }
     assert.deepEqual([versionIn(doc).run, versionIn(doc).seen, versionIn(doc).contested], [run(1), doc.seen, T(2019)])
     for (const odd of [null, 5, true, {}, [], [[]], [null], [[null, 5]], 'x']) {
-      const { run: by, seen, contested } = versionIn({ ...doc, run: typeof odd === 'string' ? undefined : odd, stored: odd, seen: odd, contested: odd, origin: odd })
+      const { run: by, seen, contested } = versionIn(
+        { ...doc, run: typeof odd === 'string' ? undefined : odd, stored: odd, seen: odd, contested: odd, origin: odd }
+      )
       assert.deepEqual([typeof by, seen, contested], ['string', [], undefined], JSON.stringify(odd))
     }
   })
@@ -33,7 +47,8 @@ describe('a stored document', () => {
 
 describe('the plan for a tile', () => {
   it('is empty where what stands is what was said', () => {
-    assert.deepEqual(planTile(ID, [head(2022, B, 2)], [version(2020, A, 1)], known([said(2020, A, 1), said(2022, B, 2)])), { writes: [], unknown: [] })
+    assert.deepEqual(planTile(ID, [head(2022, B, 2)], [version(2020, A, 1)],
+      known([said(2020, A, 1), said(2022, B, 2)])), { writes: [], unknown: [] })
     assert.deepEqual(planTile(ID, [], [], known()), { writes: [], unknown: [] })
     assert.deepEqual(planTile(ID, [], [], known([said(2020, GONE, 1)])).writes, [], 'gone before anything was there')
   })
@@ -54,7 +69,8 @@ describe('the plan for a tile', () => {
   it('brings back what an edition confirmed when an older one says something between', () => {
     const plan = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2024, A, 2)]), [mine(2022, B, 3)])
     assert.deepEqual(told(plan), [`${nameOf(2020)} A of 2020`])
-    const last = planTile(ID, [head(2020, A, 1)], [version(2020, A, 1), version(2022, B, 3)], known([said(2020, A, 1), said(2024, A, 2), said(2022, B, 3)]))
+    const last = planTile(ID, [head(2020, A, 1)], [version(2020, A, 1), version(2022, B, 3)],
+      known([said(2020, A, 1), said(2024, A, 2), said(2022, B, 3)]))
     assert.deepEqual(told(last), ['head A of 2024 over another'])
   })
 
@@ -94,7 +110,8 @@ describe('the plan for a tile', () => {
   })
 
   it('ends leaves of which another says the same, the winner last', () => {
-    const plan = planTile(ID, [head(2020, A, 1, { rev: '2-b' }), head(2020, A, 1, { rev: '2-a' })], [], known([said(2020, A, 1)]))
+    const plan =
+      planTile(ID, [head(2020, A, 1, { rev: '2-b' }), head(2020, A, 1, { rev: '2-a' })], [], known([said(2020, A, 1)]))
     assert.deepEqual(plan.writes.map(({ rev, end }) => [rev, Boolean(end)]), [['2-a', true]])
   })
 })

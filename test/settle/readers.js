@@ -1,5 +1,5 @@
-// Everybody who reads a layer, each by its own way: what it shows of every tile as of a time, or now. A reader answers with a map
-// of tiles (z/x/y) to their bytes; a tile that is not there is not in it.
+// Everybody who reads a layer, each by its own way: what it shows of every tile as of a time, or now. A reader answers
+// with a map of tiles (z/x/y) to their bytes; a tile that is not there is not in it.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
@@ -14,11 +14,14 @@ import { request } from '../support/backends.js'
 /** @typedef {{z: number, x: number, y: number, name: string}} Place */
 /** @typedef {Map<string, Buffer>} Shown */
 
-export const PLACES = [[0, 0, 0], [3, 1, 2], [3, 1, 3], [3, 2, 2], [3, 4, 4], [3, 7, 0]].map(([z, x, y]) => ({ z, x, y, name: `${z}/${x}/${y}` }))
+export const PLACES = [[0, 0, 0], [3, 1, 2], [3, 1, 3], [3, 2, 2],
+  [3, 4, 4], [3, 7, 0]].map(([z, x, y]) => ({ z, x, y, name: `${z}/${x}/${y}` }))
 
 /** @param {(place: Place) => Promise<Buffer | null>} read @returns {Promise<Shown>} */
 async function each (read) {
-  const found = await Promise.all(PLACES.map(async place => /** @type {[string, Buffer | null]} */ ([place.name, await read(place)])))
+  const found = await Promise.all(
+    PLACES.map(async place => /** @type {[string, Buffer | null]} */ ([place.name, await read(place)]))
+  )
   return new Map(/** @type {[string, Buffer][]} */ (found.filter(([, bytes]) => bytes)))
 }
 
@@ -77,8 +80,10 @@ const oneByOne = read => async (at, times) => {
  */
 export const cheap = {
   'store.at and store.head': oneByOne(({ store, layer }, time) => each(({ z, x, y }) => (
-    (time === undefined ? store.head(layer, z, x, y) : store.at(layer, z, x, y, time)).then(({ bytes }) => bytes, missing)))),
-  'the addresses of _rewrite': oneByOne(({ url, layer }, time) => each(({ name }) => get(`${url}/_design/tiles/_rewrite/${layer}${time ? `@${time}` : ''}/${name}.png`))),
+    (time === undefined ? store.head(layer, z, x, y) : store.at(layer, z, x, y, time))
+      .then(({ bytes }) => bytes, missing)))),
+  'the addresses of _rewrite': oneByOne(({ url, layer }, time) =>
+    each(({ name }) => get(`${url}/_design/tiles/_rewrite/${layer}${time ? `@${time}` : ''}/${name}.png`))),
   attachments: (at, times) => oneByOne(({ url, layer }, time) => time === undefined
     ? each(({ z, x, y }) => get(`${url}/${layer}:${z}:${x}:${y}/tile`))
     : cheap['store.at and store.head'](at, [time]).then(([shown]) => shown))(at, times),
@@ -87,15 +92,23 @@ export const cheap = {
 
 /** Those of a gateway may be a second behind. @type {typeof cheap} */
 export const gateway = {
-  'XYZ of a gateway': oneByOne(({ gateway: url, layer }, time) => each(({ name }) => get(`${url}/${layer}${time ? `@${time}` : ''}/${name}.png`))),
-  'TMS of a gateway': oneByOne(({ gateway: url, layer }, time) => each(({ z, x, y }) => get(`${url}/tms/1.0.0/${layer}${time ? `@${time}` : ''}/${z}/${x}/${flipY(z, y)}.png`))),
-  'WMTS of a gateway': oneByOne(({ gateway: url, layer }, time) => each(({ z, x, y }) => get(`${url}/wmts/${layer}/default/${time ? `${time}/` : ''}GoogleMapsCompatible/${z}/${y}/${x}.png`))),
+  'XYZ of a gateway': oneByOne(
+    ({ gateway: url, layer }, time) => each(({ name }) => get(`${url}/${layer}${time ? `@${time}` : ''}/${name}.png`))
+  ),
+  'TMS of a gateway': oneByOne(({ gateway: url, layer }, time) =>
+    each(({ z, x, y }) => get(`${url}/tms/1.0.0/${layer}${time ? `@${time}` : ''}/${z}/${x}/${flipY(z, y)}.png`))),
+  'WMTS of a gateway': oneByOne(
+    ({ gateway: url, layer }, time) => each(({ z, x, y }) =>
+      get(`${url}/wmts/${layer}/default/${time ? `${time}/` : ''}GoogleMapsCompatible/${z}/${y}/${x}.png`))
+  ),
   '/db of a gateway': ({ gateway: url, layer }, times) => throughIndex(new CouchSource(`${url}/db`), layer, times)
 }
 
 /** @type {typeof cheap} */
 export const dear = {
-  ...Object.fromEntries(['folder', 'mbtiles', 'pmtiles'].map(format => [`an export as ${format}`, oneByOne(async ({ store, layer, dir }, time) => {
+  ...Object.fromEntries(['folder', 'mbtiles', 'pmtiles'].map(format => [`an export as ${format}`, oneByOne(async ({
+    store, layer, dir
+  }, time) => {
     mkdirSync(dir, { recursive: true })
     const target = path.join(dir, format === 'folder' ? 'folder' : `export.${format}`)
     rmSync(target, { recursive: true, force: true }) // a folder keeps files of versions that the store no longer has
@@ -127,7 +140,8 @@ export const dear = {
     await offline.ready
     try {
       const known = offline.areas.get('all')
-      const area = known ?? await offline.areas.add({ name: 'all', layer, bbox: [-180, -85, 180, 85], zooms: '0-8', history: true })
+      const area = known ??
+        await offline.areas.add({ name: 'all', layer, bbox: [-180, -85, 180, 85], zooms: '0-8', history: true })
       await (known ? area.refresh() : area.download())
       return await throughIndex(offline.device, layer, times)
     } finally {
@@ -146,7 +160,11 @@ export async function trees ({ store, layer, dir }) {
   mkdirSync(folder, { recursive: true })
   await exportTree(store, layer, folder)
   const names = readdirSync(folder).filter(name => name === layer || /@.{20}$/.test(name))
-  return Promise.all(names.map(async name => ({ time: name.slice(layer.length + 1) || undefined, shown: await contentsOf(path.join(folder, name)) })))
+  return Promise.all(
+    names.map(async name => (
+      { time: name.slice(layer.length + 1) || undefined, shown: await contentsOf(path.join(folder, name)) }
+    ))
+  )
 }
 
 /** A source with the name and password of the address. */
@@ -154,5 +172,9 @@ function authorised (url) {
   const { username, password } = new URL(url)
   const plain = new URL(url)
   plain.username = plain.password = ''
-  return new CouchSource(plain.href, username ? { fetchOptions: { headers: { authorization: `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}` } } } : {})
+  return new CouchSource(plain.href,
+    username
+      ? { fetchOptions: {
+        headers: { authorization: `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}` }
+      } } : {})
 }

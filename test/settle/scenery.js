@@ -16,7 +16,8 @@ export const PARTS = {
 }
 
 /** Styles that a layer may have. */
-export const STYLES = ['one', 'two'].map(name => ({ style: { version: 8, name, sources: {}, layers: [] }, digest: name }))
+export const STYLES =
+  ['one', 'two'].map(name => ({ style: { version: 8, name, sources: {}, layers: [] }, digest: name }))
 
 /** A source of tiles in order. @returns {any} */
 export const sourceOf = tiles => ({
@@ -27,7 +28,9 @@ export const sourceOf = tiles => ({
   diff: Object.values(tiles).includes(null),
   async * tiles () {
     for (const { name, z, x, y } of PLACES) {
-      if (name in tiles) yield { z, x, y, ...(tiles[name] === null ? { gone: true } : { read: async () => png(tiles[name]) }) }
+      if (name in tiles) {
+        yield { z, x, y, ...(tiles[name] === null ? { gone: true } : { read: async () => png(tiles[name]) }) }
+      }
     }
   },
   async close () {}

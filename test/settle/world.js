@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { TilecouchError, layerId } from '../../core/index.js'
-import { Store, check, copyLayer, expire, load, mirror, moveLayer, prune, removeEdition, removeLayer, resolve } from '../../loader/index.js'
+import { Store, check, copyLayer, expire, load, mirror, moveLayer,
+  prune, removeEdition, removeLayer, resolve } from '../../loader/index.js'
 import { json } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { compareDear, compareReaders, compareStore, expectSound } from './comparison.js'
@@ -69,7 +70,8 @@ export class World {
 
   async #load (at, { tiles, complete, kill, time }, run) {
     await this.#define(await this.#open(at))
-    const summary = await this.#do(at, kill, store => load(store, sourceOf(tiles), { layer: this.layer, time, complete }))
+    const summary =
+      await this.#do(at, kill, store => load(store, sourceOf(tiles), { layer: this.layer, time, complete }))
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
     this.models[at].say(run, { tiles, complete, time })
   }
@@ -85,7 +87,8 @@ export class World {
   }
 
   async _together (step, { free, run }) {
-    const editions = step.two.filter((_, index) => index < free.length).map(edition => ({ ...edition, time: free.shift() }))
+    const editions = step.two.filter((_, index) => index < free.length)
+      .map(edition => ({ ...edition, time: free.shift() }))
     await this.#loadAll(step.at, editions, run)
   }
 
@@ -110,7 +113,8 @@ export class World {
     if (!time) return
     const [z, x, y] = name.split('/').map(Number)
     await this.#define(await this.#open(at))
-    const version = { layer: this.layer, z, x, y, time, ...(expires && { expires: `${time.slice(0, 4)}-06-01T00:00:00Z` }) }
+    const version =
+      { layer: this.layer, z, x, y, time, ...(expires && { expires: `${time.slice(0, 4)}-06-01T00:00:00Z` }) }
     const content = image === null ? { gone: true } : { bytes: png(image) }
     const { failed } = await this.#do(at, kill, store => store.write([{ ...version, ...content }]))
     assert.equal(failed, 0)
@@ -167,9 +171,11 @@ export class World {
     const to = 1 - from
     const [source, target] = [await this.#open(from), await this.#open(to)]
     const { rows } = await json(`${this.urls[from]}/_all_docs`)
-    const ids = rows.map(({ id }) => id).filter((id, index) => isOfMap(id, this.layer) && (index * 7 + every) % 3 < every)
+    const ids = rows.map(({ id }) => id)
+      .filter((id, index) => isOfMap(id, this.layer) && (index * 7 + every) % 3 < every)
     const asked = '_bulk_get?revs=true&attachments=true'
-    const { results } = await source.couch.request({ method: 'POST', path: asked, body: { docs: ids.map(id => ({ id })) } })
+    const { results } =
+      await source.couch.request({ method: 'POST', path: asked, body: { docs: ids.map(id => ({ id })) } })
     const docs = results.flatMap(result => result.docs).map(({ ok }) => ok).filter(Boolean)
     await target.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs, new_edits: false } })
     await resolve(target, { layers: [this.layer] })
@@ -192,7 +198,10 @@ export class World {
         edge.hear(model, part === selection ? has : undefined)
         edge.since = model.since
         const what = `an edge with ${part === selection ? name : 'all'}`
-        const scene = { url, store, layer: this.layer, dir: this.dir, database: this.database, model: edge, what, times: timesOf(edge), isPart: true }
+        const scene = {
+          url, store, layer: this.layer, dir: this.dir, database: this.database,
+          model: edge, what, times: timesOf(edge), isPart: true
+        }
         await compareStore(scene)
         await expectSound(scene)
       }
@@ -226,7 +235,8 @@ export class World {
     const to = from.endsWith('-copy') ? from.replace(/copy$/, 'moved') : from.replace(/moved$/, 'copy')
     const { tiles, complete } = edition
     const loadEdition = async () => load(await this.#open(at), sourceOf(tiles), { layer: from, time, complete })
-    const move = store => moveLayer(store, from, to).catch(error => { if (error.code !== 'LAYER_NOT_FOUND') throw error })
+    const move = store => moveLayer(store, from, to)
+      .catch(error => { if (error.code !== 'LAYER_NOT_FOUND') throw error })
     const [summary] = await Promise.all([loadEdition(), this.#do(at, kill, move)])
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
     const store = await this.#open(at)
@@ -251,7 +261,8 @@ export class World {
   async _expire ({ at, kill }, { run, model }) {
     if (!model.said.size) return
     const store = await this.#open(at)
-    const heads = await Promise.all(PLACES.map(({ name }) => store.couch.get(`${this.layer}:${name.replaceAll('/', ':')}`)))
+    const heads =
+      await Promise.all(PLACES.map(({ name }) => store.couch.get(`${this.layer}:${name.replaceAll('/', ':')}`)))
     const expired = PLACES.filter((_, index) => heads[index]?.expires && !heads[index].gone)
     await this.#do(at, kill, one => expire(one, { layers: [this.layer], action: 'remove', withPast: true }))
     for (const { name } of expired) model.remove(run, { tile: name })
@@ -280,7 +291,8 @@ export class World {
     for (const time of YEARS.map(T)) {
       const newest = Object.keys(styles).filter(styleTime => styleTime <= time).sort().at(-1)
       const expected = newest && STYLES[styles[newest]].digest
-      assert.equal((await store.style(this.layer, time))?.digest, expected, `style of ${this.layer} as of ${time}, store ${at}`)
+      assert.equal((await store.style(this.layer, time))?.digest, expected,
+        `style of ${this.layer} as of ${time}, store ${at}`)
     }
   }
 

@@ -28,27 +28,35 @@ onEachStore('tilecouch load', backend => {
     const before = { ...process.env }
     Object.assign(process.env, env)
     const result = await runCommand(['load', ...argv, '--db', map.url])
-    for (const name of Object.keys(env)) if (before[name] === undefined) delete process.env[name]; else process.env[name] = before[name]
+    for (const name of Object.keys(env)) {
+      if (before[name] === undefined) delete process.env[name]; else process.env[name] = before[name]
+    }
     return result
   }
 
   it('prints how many tiles it will request, and then the result', async () => {
     const { code, out, err } = await run([address(), '-l', 'map', '-t', '2023', ...BOX])
     assert.equal(code, 0, err)
-    assert.match(err, new RegExp(`^map: ${part} tiles, of unknown size: the layer has none yet\n {2}zoom +tiles +about\n +2 +1 +unknown\n`))
+    assert.match(err, new RegExp(
+      `^map: ${part} tiles, of unknown size: the layer has none yet\n {2}zoom +tiles +about\n +2 +1 +unknown\n`
+    ))
     assert.match(out, new RegExp(`^map@2023-01-01T00:00:00Z: ${part} tiles in .*\n {2}${part} written`))
-    assert.equal((await run([address(), '-l', 'map', '-t', '2024', ...BOX])).err.split('\n')[0].replace(/[\d.]+ kB/, 'SIZE'), `map: ${part} tiles, about SIZE`)
+    assert.equal((await run([address(), '-l', 'map', '-t', '2024', ...BOX]))
+      .err.split('\n')[0].replace(/[\d.]+ kB/, 'SIZE'), `map: ${part} tiles, about SIZE`)
   })
 
   it('lists failed and missing tiles', async () => {
     map.upstream.behave({ only: ({ z }) => z === 4, status: ({ x }) => x === 8 ? 404 : 403 })
     const { code, out } = await run([address(), '-l', 'map', ...BOX])
     assert.equal(code, 1)
-    assert.match(out, /\n {2}2 missing: the source has none\n {2}2 failed:\n {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\], and 1 more like it\n {6}Check its terms and limits/)
+    assert.match(out,
+      /\n {2}2 missing: the source has none\n {2}2 failed:\n {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\], and 1 more like it\n {6}Check its terms and limits/)
   })
 
   it('sends a contact, sends keys to their host alone, and never shows them', async () => {
-    const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify({ [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }) }
+    const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(
+      { [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }
+    ) }
     map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 8, status: 401 })
     const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'], env)
     const [{ headers, query }] = map.upstream.asked
@@ -59,19 +67,26 @@ onEachStore('tilecouch load', backend => {
 
   it('takes a WMS from a file', async () => {
     await map.store.defineLayer('map', { tileSize: 64 })
-    folder.write({ 'wms.json': JSON.stringify({ type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 0 }), 'bad.json': '{ "type": "wms" ' })
+    folder.write(
+      { 'wms.json': JSON.stringify(
+        { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 0 }
+      ), 'bad.json': '{ "type": "wms" ' }
+    )
     const wms = path.join(folder.dir, 'wms.json')
-    const { code, out, err } = await run(['--upstream', wms, '-l', 'map', ...BOX, '--concurrency', '2', '--rate', '50/s'])
+    const { code, out, err } =
+      await run(['--upstream', wms, '-l', 'map', ...BOX, '--concurrency', '2', '--rate', '50/s'])
     assert.equal(code, 0, err)
     assert.match(out, new RegExp(`${part} written`))
-    assert.equal((await run(['--upstream', path.join(folder.dir, 'bad.json'), '-l', 'map', ...BOX])).err.includes('[CONFIG_INVALID]'), true)
+    assert.equal((await run(['--upstream', path.join(folder.dir, 'bad.json'), '-l', 'map', ...BOX]))
+      .err.includes('[CONFIG_INVALID]'), true)
     assert.equal((await map.store.layer('map')).upstream, undefined)
   })
 
   it('takes only what a polygon of a file touches', async () => {
     const polygon = { type: 'Polygon', coordinates: [[[0, 0], [60, 0], [0, 60], [0, 0]]] }
     folder.write({ 'part.geojson': JSON.stringify(polygon) })
-    const { code, out } = await run([address(), '-l', 'map', '--polygon', path.join(folder.dir, 'part.geojson'), '--bbox', '0,0,40,40', '-z', '5', '--json'])
+    const { code, out } = await run([address(), '-l', 'map', '--polygon',
+      path.join(folder.dir, 'part.geojson'), '--bbox', '0,0,40,40', '-z', '5', '--json'])
     assert.equal(code, 0)
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })
@@ -82,7 +97,8 @@ onEachStore('tilecouch load', backend => {
     map.upstream.behave({ never: () => map.upstream.asked.length > 280, wait: 8 })
     const child = spawn(process.execPath, [bin, 'load', ...argv, '--db', map.url], { stdio: 'ignore' })
     const ended = new Promise(resolve => { child.once('close', resolve) })
-    await until(async () => map.upstream.asked.length > 280 && map.upstream.inFlight === 4 && (await map.tiles()).length > 100, { timeout: 30000, what: 'some tiles' })
+    await until(async () => map.upstream.asked.length > 280 && map.upstream.inFlight === 4 &&
+      (await map.tiles()).length > 100, { timeout: 30000, what: 'some tiles' })
     child.kill('SIGKILL')
     await ended
     await checkInvariants(map.url, { settled: false })
@@ -99,8 +115,10 @@ onEachStore('tilecouch load', backend => {
   for (const [what, argv, code] of [
     ['a server without zooms', ['URL', '-l', 'map'], 'BAD_AREA'],
     ['the whole world by accident', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
-    ['a server whose terms forbid it', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'], 'SEED_FORBIDDEN'],
-    ['an address with a password', ['http://a:s3cret@127.0.0.1/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'], 'BAD_UPSTREAM'],
+    ['a server whose terms forbid it', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
+      'SEED_FORBIDDEN'],
+    ['an address with a password', ['http://a:s3cret@127.0.0.1/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
+      'BAD_UPSTREAM'],
     ['too many requests at once', ['URL', '-l', 'map', ...BOX, '--concurrency', '65'], 'BAD_OPTION'],
     ['a rate that is none', ['URL', '-l', 'map', ...BOX, '--rate', 'fast'], 'BAD_OPTION'],
     ['a file that is no PMTiles, elsewhere', ['http://127.0.0.1:1/town.mbtiles', '-l', 'map'], 'SOURCE_UNKNOWN'],
@@ -120,7 +138,8 @@ onEachStore('tilecouch load', backend => {
 
   it('copies a layer within a store, and restores an old state', async () => {
     const tiles = square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 4, seed: (x, y) => x * 8 + y })
-    const later = square({ layer: 'osm', time: '2022-01-01T00:00:00Z', z: 4, seed: (x, y) => x < 4 ? 100 + x * 8 + y : undefined })
+    const later =
+      square({ layer: 'osm', time: '2022-01-01T00:00:00Z', z: 4, seed: (x, y) => x < 4 ? 100 + x * 8 + y : undefined })
     await map.store.write([...tiles, ...later])
     await map.store.defineLayer('osm', { attribution: 'me' })
     await publish(map.store)
@@ -128,7 +147,9 @@ onEachStore('tilecouch load', backend => {
     assert.equal(copy.code, 0, copy.err)
     assert.match(copy.out, /^copy@2021-01-01T00:00:00Z: 64 tiles.*\n {2}The source says this time/)
     assert.equal((await map.store.layer('copy')).attribution, 'me')
-    const back = JSON.parse((await run([map.url, '--source-layer', 'osm@2021', '-l', 'osm', '-t', '2023', '--complete', '--json'])).out)
+    const back = JSON.parse(
+      (await run([map.url, '--source-layer', 'osm@2021', '-l', 'osm', '-t', '2023', '--complete', '--json'])).out
+    )
     assert.deepEqual([back.advanced, back.unchanged, back.gone], [32, 32, 0])
     assert.deepEqual((await map.store.head('osm', 4, 0, 0)).bytes, tiles[0].bytes)
     assert.deepEqual((await map.store.at('osm', 4, 0, 0, '2022')).bytes, later[0].bytes)
@@ -136,14 +157,23 @@ onEachStore('tilecouch load', backend => {
   })
 
   it('knows stores by the names of .couchapprc', async () => {
-    await load(map.store, { name: 'x', fields: {}, close () {}, async * tiles () { for (const { z, x, y, bytes } of square({ layer: '', time: '', z: 4, side: 2, seed: () => 1 })) yield { z, x, y, read: () => bytes } } }, { layer: 'osm' })
+    await load(map.store,
+      {
+        name: 'x', fields: {}, close () {},
+        async * tiles () {
+          for (const { z, x, y, bytes } of square({ layer: '', time: '', z: 4, side: 2, seed: () => 1 })) {
+            yield { z, x, y, read: () => bytes }
+          }
+        }
+      }, { layer: 'osm' })
     await publish(map.store)
     folder.write({ '.couchapprc': JSON.stringify({ env: { old: { db: map.url.replace(/\/\/[^@/]*@/, '//') } } }) })
     const { username, password } = new URL(map.url)
     const before = process.cwd()
     process.chdir(folder.dir)
     try {
-      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'], { COUCHDB_USER: username, COUCHDB_PASSWORD: password })
+      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'],
+        { COUCHDB_USER: username, COUCHDB_PASSWORD: password })
       assert.equal(code, 0, err)
       assert.match(out, /4 tiles/)
     } finally {
@@ -159,8 +189,11 @@ describe('the page on sources', () => {
     const commands = [...text.matchAll(/(?<=^|`)tilecouch ([a-z]+) ([^`\n]*)/gm)]
     assert.ok(commands.length > 20)
     for (const [line, name, rest] of commands) {
-      const flags = program.commands.find(command => command.name() === name)?.options.flatMap(({ short, long }) => [short, long])
-      for (const [flag] of rest.replace(/#.*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g)) assert.ok(flags?.includes(flag), `${line}: ${flag}`)
+      const flags =
+        program.commands.find(command => command.name() === name)?.options.flatMap(({ short, long }) => [short, long])
+      for (const [flag] of rest.replace(/#.*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g)) {
+        assert.ok(flags?.includes(flag), `${line}: ${flag}`)
+      }
     }
   })
 })

@@ -14,7 +14,8 @@ const SIDE = 16
 
 /** A document as MapProxy 7 writes it, with the tile_metadata it has unless told otherwise. */
 const cached = (id, bytes, more) => ({
-  _id: id, timestamp: 1700000000.25, ...more, ...(bytes && { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } })
+  _id: id, timestamp: 1700000000.25, ...more,
+  ...(bytes && { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } })
 })
 
 onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
@@ -29,16 +30,20 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   const put = async docs => {
     for (const { ok, id } of await couch.bulk(docs)) assert.ok(ok, id)
   }
-  const grid = (name = (z, x, y) => `webmercator-${z}-${x}-${y}`) => Array.from({ length: SIDE * SIDE }, (_, at) => cached(name(4, at >> 4, at & 15), png(at)))
+  const grid = (name = (z, x, y) => `webmercator-${z}-${x}-${y}`) =>
+    Array.from({ length: SIDE * SIDE }, (_, at) => cached(name(4, at >> 4, at & 15), png(at)))
   const collect = async source => {
     const tiles = []
-    for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, id: tileId('osm', z, x, y), bytes: await read() })
+    for await (const { z, x, y, read } of source.tiles()) {
+      tiles.push({ z, x, y, id: tileId('osm', z, x, y), bytes: await read() })
+    }
     return tiles
   }
   const open = (idTemplate, options) => openSource(url, { idTemplate, ...options })
 
   it('gives its tiles in the order of our ids, whatever the order of its own', async () => {
-    for (const [template, name] of [[TEMPLATE], ['{z}/{x}/{y}', (z, x, y) => `${z}/${x}/${y}`], ['%(z)02d.%(y)03d.%(x)03d', (z, x, y) => `0${z}.${`${y}`.padStart(3, '0')}.${`${x}`.padStart(3, '0')}`]]) {
+    for (const [template, name] of [[TEMPLATE], ['{z}/{x}/{y}', (z, x, y) => `${z}/${x}/${y}`],
+      ['%(z)02d.%(y)03d.%(x)03d', (z, x, y) => `0${z}.${`${y}`.padStart(3, '0')}.${`${x}`.padStart(3, '0')}`]]) {
       await put(grid(name))
       const source = await open(template)
       const tiles = await collect(source)
@@ -60,7 +65,8 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   it('has only selected tiles', async () => {
     await put(grid())
     const source = await open(TEMPLATE, { bbox: [-179, 1, -136, 84], zooms: { min: 4, max: 4 } })
-    assert.deepEqual((await collect(source)).map(({ x, y }) => [x, y]).sort(), [0, 1].flatMap(x => [0, 1, 2, 3, 4, 5, 6, 7].map(y => [x, y])).sort())
+    assert.deepEqual((await collect(source)).map(({ x, y }) => [x, y]).sort(),
+      [0, 1].flatMap(x => [0, 1, 2, 3, 4, 5, 6, 7].map(y => [x, y])).sort())
     await source.close()
   })
 
@@ -68,11 +74,14 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     const image = { content_type: 'image/png', data: png(1).toString('base64') }
     await put([
       cached('g-2-0-0', png(0)), { ...cached('g-2-0-1'), _attachments: { 'image.png': image } },
-      cached('g-2-0-2'), { ...cached('g-2-0-3'), _attachments: { a: image, b: image } }, { ...cached('g-2-1-0'), _attachments: { a: image, tile: { ...image, data: png(2).toString('base64') } } },
+      cached('g-2-0-2'), { ...cached('g-2-0-3'), _attachments: { a: image, b: image } },
+      { ...cached('g-2-1-0'), _attachments: { a: image, tile: { ...image, data: png(2).toString('base64') } } },
       cached('g-2-4-0', png(0)), cached('g-40-0-0', png(0)), { _id: 'readme' }, { _id: '_design/x-2-0-0' }
     ])
     const source = await open(TEMPLATE)
-    assert.deepEqual((await collect(source)).map(({ x, y, bytes }) => [x, y, bytes && [png(0), png(1), png(2)].findIndex(one => one.equals(bytes))]), [[0, 0, 0], [0, 1, 1], [0, 2, null], [0, 3, null], [1, 0, 2]])
+    assert.deepEqual((await collect(source)).map(
+      ({ x, y, bytes }) => [x, y, bytes && [png(0), png(1), png(2)].findIndex(one => one.equals(bytes))]
+    ), [[0, 0, 0], [0, 1, 1], [0, 2, null], [0, 3, null], [1, 0, 2]])
     assert.equal(source.ignored, 3)
     await source.close()
   })
@@ -107,7 +116,11 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   it('refuses a template that fits no document, and names some ids', async () => {
     await assert.rejects(open(TEMPLATE), /there are no documents/)
     await put(grid().slice(0, 3))
-    await assert.rejects(open('{z}/{x}/{y}'), { code: 'SOURCE_UNREADABLE', message: /called like \{z\}\/\{x\}\/\{y\}: they are called "webmercator-4-0-0", "webmercator-4-0-1"/ })
+    await assert.rejects(open('{z}/{x}/{y}'),
+      {
+        code: 'SOURCE_UNREADABLE',
+        message: /called like \{z\}\/\{x\}\/\{y\}: they are called "webmercator-4-0-0", "webmercator-4-0-1"/
+      })
     await assert.rejects(open('{z}/{x}'), { code: 'BAD_OPTION' })
     await assert.rejects(openSource(await backend.database(), { idTemplate: TEMPLATE }), { code: 'SOURCE_NOT_FOUND' })
   })
@@ -115,7 +128,9 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   it('refuses to mix two grids, and takes the one that is named', async () => {
     await put([...grid().slice(0, 5), cached('utm32-4-0-0', png(77))])
     const both = await open(TEMPLATE)
-    await assert.rejects(collect(both), { code: 'BAD_OPTION', message: /"utm32" and "webmercator" for grid_name|"webmercator" and "utm32" for grid_name/ })
+    await assert.rejects(collect(both), {
+      code: 'BAD_OPTION', message: /"utm32" and "webmercator" for grid_name|"webmercator" and "utm32" for grid_name/
+    })
     await both.close()
     const one = await open('utm32-%(z)s-%(x)s-%(y)s')
     assert.deepEqual((await collect(one)).map(({ bytes }) => bytes.equals(png(77))), [true])
@@ -124,10 +139,13 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   })
 
   it('is loaded as an edition, and again without a change', async () => {
-    await put([...grid(), { _id: 'readme' }, cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))])
+    await put(
+      [...grid(), { _id: 'readme' }, cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))]
+    )
     const target = await Store.create(await backend.database())
     const source = await open(TEMPLATE)
-    const { created, failed, missing, ignored, edition } = await load(target, source, { layer: 'osm', time: '2024-03-01' })
+    const { created, failed, missing, ignored, edition } =
+      await load(target, source, { layer: 'osm', time: '2024-03-01' })
     assert.deepEqual([created, failed, missing, ignored], [SIDE * SIDE, 1, 1, 1])
     assert.equal(edition.source, `${TEMPLATE} of ${as(url).replace(/\/$/, '')}`)
     assert.ok((await target.head('osm', 4, 3, 7)).bytes.equals(png(3 * SIDE + 7)))
@@ -138,7 +156,10 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
 
   it('reads what a MapProxy of today writes, on grids that count from the north and from the south', async function () {
     const python = findMapProxy()
-    if (!python) return skip(this, 'MapProxy is not installed: set MAPPROXY_PYTHON to a python that has it, or put mapproxy-util on the PATH')
+    if (!python) {
+      return skip(this,
+        'MapProxy is not installed: set MAPPROXY_PYTHON to a python that has it, or put mapproxy-util on the PATH')
+    }
     this.timeout(60000)
     const upstream = await startUpstream()
     const cache = (name, more = '') => `
@@ -162,14 +183,20 @@ sources:
 caches:${cache('north')}${cache('south', ", tile_id: '%(couch_url)s/s:%(z)s:%(x)s:%(y)s'")}
 `)
     try {
-      for (const [layer, z, x, y] of [['north', 4, 5, 2], ['north', 4, 10, 2], ['south', 4, 5, 2], ['south', 3, 7, 0]]) {
+      for (
+        const [layer, z, x, y] of [['north', 4, 5, 2], ['north', 4, 10, 2], ['south', 4, 5, 2], ['south', 3, 7, 0]]
+      ) {
         assert.equal((await mapproxy.get(`/wmts/${layer}/${layer}/${z}/${x}/${y}.png`)).status, 200, mapproxy.said())
       }
       const north = await open(TEMPLATE)
-      assert.deepEqual((await collect(north)).map(({ id, z, x, y, bytes }) => [id, bytes.equals(upstreamTile(z, x, y))]), [['osm:4:10:2', true], ['osm:4:5:2', true]])
+      assert.deepEqual((await collect(north)).map(
+        ({ id, z, x, y, bytes }) => [id, bytes.equals(upstreamTile(z, x, y))]
+      ), [['osm:4:10:2', true], ['osm:4:5:2', true]])
       assert.equal(north.ignored, 2)
       const south = await open('%(couch_url)s/s:%(z)s:%(x)s:%(y)s', { scheme: 'tms' })
-      assert.deepEqual((await collect(south)).map(({ id, z, x, y, bytes }) => [id, bytes.equals(upstreamTile(z, x, flipY(z, y)))]), [['osm:3:7:0', true], ['osm:4:5:2', true]])
+      assert.deepEqual((await collect(south)).map(
+        ({ id, z, x, y, bytes }) => [id, bytes.equals(upstreamTile(z, x, flipY(z, y)))]
+      ), [['osm:3:7:0', true], ['osm:4:5:2', true]])
       await north.close()
       await south.close()
     } finally {

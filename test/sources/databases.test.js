@@ -1,5 +1,5 @@
-// Databases of others as sources: they get no foreign password, their answers are bounded, they can be stopped, and they lead
-// nowhere else.
+// Databases of others as sources: they get no foreign password, their answers are bounded, they can be stopped, and
+// they lead nowhere else.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { sourceLimits } from '../../loader/formats/reading.js'
@@ -64,24 +64,30 @@ describe('a database of others as a source', () => {
         const elsewhere = { ...options, home: 'https://couch.example.org/tiles' }
         assert.deepEqual(await credentials(elsewhere), [undefined])
         assert.deepEqual(await credentials({ ...options, home: '' }), [undefined], 'the embedded store')
-        assert.deepEqual(await credentials({ ...options, home: url.replace('anna:secret@', '') }), ['me:secret'], 'which is the same server')
+        assert.deepEqual(await credentials({ ...options, home: url.replace('anna:secret@', '') }),
+          ['me:secret'], 'which is the same server')
         assert.deepEqual(await credentials(options), ['me:secret'], 'the store itself')
         assert.deepEqual(await credentials(elsewhere, 'you:yours@'), ['you:yours'])
       } finally {
-        for (const name of ['COUCHDB_USER', 'COUCHDB_PASSWORD']) if (saved[name] === undefined) delete process.env[name]; else process.env[name] = saved[name]
+        for (const name of ['COUCHDB_USER', 'COUCHDB_PASSWORD']) {
+          if (saved[name] === undefined) delete process.env[name]; else process.env[name] = saved[name]
+        }
       }
     })
 
     it(`${kind} whose answers have no end is given up`, async () => {
       for (const isFirst of [true, false]) {
-        act = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path) ? response.end('{"db_name": "tiles"}') : endless(response)
+        act = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path)
+          ? response.end('{"db_name": "tiles"}') : endless(response)
         await assert.rejects(openSource(url, options), { code: 'ANSWER_TOO_LARGE' })
       }
     })
 
     it(`${kind} that never answers can be aborted`, async () => {
       for (const isFirst of [true, false]) {
-        act = ({ url: path }, response) => { if (!isFirst && /^\/tiles\/?$/.test(path)) response.end('{"db_name": "tiles"}') }
+        act = ({ url: path }, response) => {
+          if (!isFirst && /^\/tiles\/?$/.test(path)) response.end('{"db_name": "tiles"}')
+        }
         const stop = new AbortController()
         setTimeout(() => stop.abort(), 300)
         await assert.rejects(openSource(url, { ...options, signal: stop.signal }), { code: 'ABORTED' })
@@ -89,7 +95,8 @@ describe('a database of others as a source', () => {
     })
 
     it(`${kind} that sends its readers elsewhere is not followed`, async () => {
-      act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.address().port}/tiles` }).end()
+      act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.address().port}/tiles` })
+        .end()
       await assert.rejects(openSource(url, options))
       assert.deepEqual(asked, [])
     })
@@ -111,16 +118,21 @@ onEachStore('a database with tiles that are too large, as a source', backend => 
     const [from, into] = [await backend.database(), await backend.database()]
     await request(from, { method: 'PUT' })
     const large = Buffer.concat([png(7), Buffer.alloc(3e6)])
-    for (const [index, bytes] of [png(0), png(1), large, Buffer.concat([png(3), Buffer.alloc(5e5)]), png(4)].entries()) {
+    for (
+      const [index, bytes] of [png(0), png(1), large, Buffer.concat([png(3), Buffer.alloc(5e5)]), png(4)].entries()
+    ) {
       const doc = { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } }
-      const { status } = await request(`${from}/${encodeURIComponent(`3/0/${index}`)}`, { method: 'PUT', body: JSON.stringify(doc), headers: { 'content-type': 'application/json' } })
+      const { status } = await request(`${from}/${encodeURIComponent(`3/0/${index}`)}`,
+        { method: 'PUT', body: JSON.stringify(doc), headers: { 'content-type': 'application/json' } })
       assert.equal(status, 201)
     }
     Object.assign(sourceLimits, { answer: 2e6, tile: 4e5 })
     const source = await openSource(from, { idTemplate: '{z}/{x}/{y}' })
-    const { created, failures } = await load(await Store.create(into), source, { layer: 'osm', time: '2024-01-01T00:00:00Z' })
+    const { created, failures } =
+      await load(await Store.create(into), source, { layer: 'osm', time: '2024-01-01T00:00:00Z' })
     await source.close()
     assert.equal(created, 3)
-    assert.deepEqual(failures.map(({ id, code }) => [id, code]), [['osm:3:0:2', 'ANSWER_TOO_LARGE'], ['osm:3:0:3', 'ARCHIVE_INVALID']])
+    assert.deepEqual(failures.map(({ id, code }) => [id, code]),
+      [['osm:3:0:2', 'ANSWER_TOO_LARGE'], ['osm:3:0:3', 'ARCHIVE_INVALID']])
   })
 })

@@ -34,7 +34,9 @@ onEachStore('a load of a dated set', backend => {
   /** One of each kind: MBTiles, folder, MBTiles. */
   function writeSet (side) {
     writeMbtiles(at('set/town_2021.mbtiles'), town(0, side))
-    folder.write(Object.fromEntries(town(1, side).map(({ z, x, y, bytes }) => [`set/town-2022-07/${z}/${x}/${y}.png`, bytes])))
+    folder.write(
+      Object.fromEntries(town(1, side).map(({ z, x, y, bytes }) => [`set/town-2022-07/${z}/${x}/${y}.png`, bytes]))
+    )
     writeMbtiles(at('set/town@2023-06-01T121500Z.mbtiles'), town(2, side))
   }
   const loaded = side => TIMES.flatMap((time, edition) => [
@@ -45,21 +47,24 @@ onEachStore('a load of a dated set', backend => {
   const run = (...argv) => runCommand(['load', ...argv, '--layer', 'town', '--db', url])
 
   function start (...argv) {
-    const child = spawn(process.execPath, [bin, 'load', ...argv, '--layer', 'town', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [bin, 'load', ...argv, '--layer', 'town', '--db', url],
+      { stdio: ['ignore', 'pipe', 'pipe'] })
     const said = { out: '', err: '' }
     child.stdout.on('data', text => { said.out += text })
     child.stderr.on('data', text => { said.err += text })
     return { child, said, ended: new Promise(resolve => { child.once('close', code => resolve({ code, ...said })) }) }
   }
 
-  const editions = async () => (await (await Store.open(url)).editions('town')).map(({ time, title, tiles, gone, finished }) => [time, title, tiles, gone, Boolean(finished)])
+  const editions = async () => (await (await Store.open(url)).editions('town'))
+    .map(({ time, title, tiles, gone, finished }) => [time, title, tiles, gone, Boolean(finished)])
 
   it('does not call the layer by the time of its first source', async () => {
     const cases = [['Town 2021', undefined], ['Town, 2021 to 2022', undefined], ['Town', 'Town']]
     for (const [index, [name, called]] of cases.entries()) {
       url = await backend.database()
       for (const year of [2021, 2022]) {
-        writeMbtiles(at(`named-${index}/town-${year}.mbtiles`), town(0, 2), { name: /** @type {string} */ (name).replace('2021', `${year}`) })
+        writeMbtiles(at(`named-${index}/town-${year}.mbtiles`), town(0, 2),
+          { name: /** @type {string} */ (name).replace('2021', `${year}`) })
       }
       assert.equal((await run(at(`named-${index}/*.mbtiles`), '--dated')).code, 0)
       assert.equal((await (await Store.open(url)).layer('town')).name, called, name)
@@ -74,10 +79,13 @@ onEachStore('a load of a dated set', backend => {
     assert.match(err, /^3 sources, from 2021-01-01T00:00:00Z to 2023-06-01T12:15:00Z\n/)
     const lines = out.split('\n')
     assert.match(lines[0], /^2021-01-01T00:00:00Z {2}town_2021: 64 tiles in 0:\d\d: 64 new, 0 changed, 0 unchanged \(/)
-    assert.match(lines[1], /^2022-07-01T00:00:00Z {2}town-2022-07: 64 tiles in .*: 0 new, 40 changed, 8 of them gone, 24 unchanged/)
-    assert.match(lines[2], /^2023-06-01T12:15:00Z {2}town@2023-06-01T121500Z: 56 tiles in .*: 0 new, 32 changed, 24 unchanged/)
+    assert.match(lines[1],
+      /^2022-07-01T00:00:00Z {2}town-2022-07: 64 tiles in .*: 0 new, 40 changed, 8 of them gone, 24 unchanged/)
+    assert.match(lines[2],
+      /^2023-06-01T12:15:00Z {2}town@2023-06-01T121500Z: 56 tiles in .*: 0 new, 32 changed, 24 unchanged/)
     assert.match(lines[3], /^town: 3 editions, 184 tiles in /)
-    assert.deepEqual(await editions(), [[TIMES[0], 'town_2021', 64, 0, true], [TIMES[1], 'town-2022-07', 64, 8, true], [TIMES[2], 'town@2023-06-01T121500Z', 56, 0, true]])
+    assert.deepEqual(await editions(), [[TIMES[0], 'town_2021', 64, 0, true],
+      [TIMES[1], 'town-2022-07', 64, 8, true], [TIMES[2], 'town@2023-06-01T121500Z', 56, 0, true]])
     await checkLoaded(url, loaded())
   })
 
@@ -86,19 +94,22 @@ onEachStore('a load of a dated set', backend => {
     writeSet()
     await run(at('set'), '--dated')
     const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
-    assert.deepEqual(again.editions.map(({ skipped, unchanged }) => [skipped, unchanged]), [[true, undefined], [false, 56], [true, undefined]])
+    assert.deepEqual(again.editions.map(({ skipped, unchanged }) => [skipped, unchanged]),
+      [[true, undefined], [false, 56], [true, undefined]])
     assert.deepEqual([again.tiles, again.unchanged], [56, 56])
 
     writeMbtiles(at('set/town-2024.mbtiles'), town(3))
     utimesSync(at('set/town_2021.mbtiles'), new Date(), new Date(Date.now() - 5000))
     const more = JSON.parse((await run(at('set'), '--dated', '--json', '--title', 'The {name} of {time}')).out)
     assert.deepEqual(more.editions.map(({ skipped }) => skipped), [false, false, true, false])
-    assert.deepEqual([more.advanced, (await editions()).at(-1)], [32, ['2024-01-01T00:00:00Z', 'The town-2024 of 2024-01-01', 56, 0, true]])
+    assert.deepEqual([more.advanced, (await editions()).at(-1)],
+      [32, ['2024-01-01T00:00:00Z', 'The town-2024 of 2024-01-01', 56, 0, true]])
 
     const other = JSON.parse((await run(at('set'), '--dated', '--json', '--complete')).out)
     assert.deepEqual(other.editions.map(({ skipped }) => skipped), [false, false, false, false], 'another kind of load')
     assert.equal(other.gone, 8)
-    assert.match((await run(at('set/*.mbtiles'), '--dated', '--complete')).out, /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
+    assert.match((await run(at('set/*.mbtiles'), '--dated', '--complete')).out,
+      /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
   })
 
   it('makes the past complete when older sources come later', async function () {
@@ -115,17 +126,21 @@ onEachStore('a load of a dated set', backend => {
     writeMbtiles(at('set/town-2024.mbtiles'), [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
     const { code, out } = await run(at('set'), '--dated', '--complete')
     assert.equal(code, 1)
-    assert.match(out, /town-2024: 56 tiles .* 1 failed .*\n {2}1 failed:\n {4}town:5:1:0 {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\]\n/)
+    assert.match(out,
+      /town-2024: 56 tiles .* 1 failed .*\n {2}1 failed:\n {4}town:5:1:0 {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\]\n/)
     assert.match(out, /\n {2}1 failed\n$/)
-    assert.equal((await (await Store.open(url)).at('town', 5, 1, 0, '2024')).time, TIMES[2], 'what could not be read is not gone')
-    assert.equal(JSON.parse((await run(at('set'), '--dated', '--complete', '--json')).out).editions.at(-1).skipped, false)
+    assert.equal((await (await Store.open(url)).at('town', 5, 1, 0, '2024')).time,
+      TIMES[2], 'what could not be read is not gone')
+    assert.equal(JSON.parse((await run(at('set'), '--dated', '--complete', '--json')).out).editions.at(-1).skipped,
+      false)
   })
 
   it('resumes after it was stopped in the middle', async function () {
     this.timeout(120000)
     writeSet(32)
     const stopped = start(at('set'), '--dated', '--batch', '20', '--store-concurrency', '1')
-    await until(() => /town_2021: /.test(stopped.said.out) || stopped.child.exitCode !== null, { timeout: 60000, what: 'the first edition' })
+    await until(() => /town_2021: /.test(stopped.said.out) || stopped.child.exitCode !== null,
+      { timeout: 60000, what: 'the first edition' })
     stopped.child.kill('SIGINT')
     const { code, out, err } = await stopped.ended
     assert.equal(code, 130, err)
@@ -142,7 +157,8 @@ onEachStore('a load of a dated set', backend => {
     writeSet(24)
     for (const documents of [100, 700, 1000]) {
       const { child, ended } = start(at('set'), '--dated', '--complete', '--batch', '30', '--store-concurrency', '2')
-      await until(async () => child.exitCode !== null || ((await json(url)).doc_count ?? 0) > documents, { timeout: 60000, what: `${documents} documents` })
+      await until(async () => child.exitCode !== null || ((await json(url)).doc_count ?? 0) > documents,
+        { timeout: 60000, what: `${documents} documents` })
       child.kill('SIGKILL')
       await ended
       await checkInvariants(url, { settled: false })
@@ -183,7 +199,8 @@ onEachStore('a load of a dated set', backend => {
     writeSet()
     const set = at('set')
     for (const argv of [
-      [set, '--dated', '--time', '2024'], [set, '--dated', '--source-layer', 'osm'], ['--dated'], [at('set/town_2021.mbtiles'), at('set/town-2022-07')], [],
+      [set, '--dated', '--time', '2024'], [set, '--dated', '--source-layer', 'osm'],
+      ['--dated'], [at('set/town_2021.mbtiles'), at('set/town-2022-07')], [],
       ['--dated', '--upstream', 'x.json'], [set, '--upstream', 'x.json']
     ]) {
       const { code, err } = await run(...argv)

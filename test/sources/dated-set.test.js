@@ -16,14 +16,16 @@ describe('a dated set', () => {
   const mbtiles = (name, metadata) => writeMbtiles(at(name), [{ z: 0, x: 0, y: 0, bytes: png(1) }], metadata)
   const found = async (names, options) => {
     const { members, passedOver } = await openSet(names.map(at), options)
-    return [members.map(({ name, time }) => `${name} ${time.slice(0, 10)}`), passedOver.map(one => path.relative(folder.dir, one))]
+    return [members.map(({ name, time }) => `${name} ${time.slice(0, 10)}`),
+      passedOver.map(one => path.relative(folder.dir, one))]
   }
 
   it('is a folder of folders and archives, in the order of their times', async () => {
     tiles('set/tiles-2024-06-01')
     tiles('set/2023')
     mbtiles('set/survey_20231231.mbtiles')
-    assert.deepEqual(await found(['set']), [['2023 2023-01-01', 'survey_20231231 2023-12-31', 'tiles-2024-06-01 2024-06-01'], []])
+    assert.deepEqual(await found(['set']),
+      [['2023 2023-01-01', 'survey_20231231 2023-12-31', 'tiles-2024-06-01 2024-06-01'], []])
     assert.deepEqual(await found(['set/']), await found(['set']))
   })
 
@@ -32,18 +34,27 @@ describe('a dated set', () => {
     tiles('a-2023')
     mbtiles('c-2022.mbtiles')
     tiles('other')
-    assert.deepEqual((await found(['b-2024/', 'c-2022.mbtiles', 'a-2023']))[0], ['c-2022 2022-01-01', 'a-2023 2023-01-01', 'b-2024 2024-01-01'])
-    assert.deepEqual((await found(['?-202[234]*']).catch(error => error)).code, 'SOURCE_NOT_FOUND', 'there are * and ? and no more')
+    assert.deepEqual((await found(['b-2024/', 'c-2022.mbtiles', 'a-2023']))[0],
+      ['c-2022 2022-01-01', 'a-2023 2023-01-01', 'b-2024 2024-01-01'])
+    assert.deepEqual((await found(['?-202[234]*']).catch(error => error)).code,
+      'SOURCE_NOT_FOUND', 'there are * and ? and no more')
     assert.deepEqual((await found(['?-20*']))[0].length, 3)
-    assert.deepEqual((await found(['*.mbtiles', 'c-2022.mbtiles', 'c-*']))[0], ['c-2022 2022-01-01'], 'what is named twice is one')
+    assert.deepEqual((await found(['*.mbtiles', 'c-2022.mbtiles', 'c-*']))[0],
+      ['c-2022 2022-01-01'], 'what is named twice is one')
   })
 
   it('skips and lists what is no source', async () => {
     mbtiles('set/town-2024.mbtiles')
     mbtiles('set/town-2025.mbtiles.part')
-    folder.write({ 'set/README-2021.txt': 'hello', 'set/.DS_Store': 'x', 'set/town-2024.mbtiles-wal': '', 'set/docs-2020/index.html': '<p>' })
+    folder.write(
+      {
+        'set/README-2021.txt': 'hello', 'set/.DS_Store': 'x', 'set/town-2024.mbtiles-wal': '',
+        'set/docs-2020/index.html': '<p>'
+      }
+    )
     assert.deepEqual(await found(['set']), [['town-2024 2024-01-01'],
-      ['set/.DS_Store', 'set/README-2021.txt', 'set/docs-2020', 'set/town-2024.mbtiles-wal', 'set/town-2025.mbtiles.part']])
+      ['set/.DS_Store', 'set/README-2021.txt', 'set/docs-2020', 'set/town-2024.mbtiles-wal',
+        'set/town-2025.mbtiles.part']])
   })
 
   it('may hold sources that say their time themselves', async () => {
@@ -59,12 +70,15 @@ describe('a dated set', () => {
     mbtiles('twins/b-2024-01-01.mbtiles')
     assert.equal(await codeOf(found(['none'])), 'NO_TIME_IN_NAME')
     assert.equal(await codeOf(found(['several'])), 'NO_TIME_IN_NAME')
-    await assert.rejects(found(['twins']), ({ code, message }) => code === 'BAD_OPTION' && /both .*a-2024.mbtiles and .*b-2024-01-01.mbtiles are of that time/.test(message))
+    await assert.rejects(found(['twins']), ({ code, message }) => code === 'BAD_OPTION' &&
+      /both .*a-2024.mbtiles and .*b-2024-01-01.mbtiles are of that time/.test(message))
   })
 
   it('reports all missing, damaged, empty and unknown sources before anything is loaded', async () => {
     mbtiles('set/a-2021.mbtiles')
-    folder.write({ 'set/b-2022.mbtiles': 'no database', 'set/c-2023.pmtiles': 'PMTiles\u0003', 'set/d-2024/0/0/readme.txt': '' })
+    folder.write(
+      { 'set/b-2022.mbtiles': 'no database', 'set/c-2023.pmtiles': 'PMTiles\u0003', 'set/d-2024/0/0/readme.txt': '' }
+    )
     const problems = []
     const code = await codeOf(found(['set'], { onProblem: error => problems.push(error.code) }))
     assert.deepEqual([code, ...problems], ['SOURCE_UNREADABLE', 'ARCHIVE_INVALID', 'SOURCE_EMPTY'])
@@ -81,7 +95,8 @@ describe('a dated set', () => {
     tiles('$(rm -rf)/+(a|b)[c]{2023}')
     tiles('$(rm -rf)/*-2024')
     assert.equal((await found(['$(rm -rf)']))[0].length, 4)
-    assert.deepEqual((await found(['$(rm -rf)/*-2024']))[0], ['*-2024 2024-01-01'], 'a name that is there is no pattern')
+    assert.deepEqual((await found(['$(rm -rf)/*-2024']))[0], ['*-2024 2024-01-01'],
+      'a name that is there is no pattern')
     assert.deepEqual((await found(['$(rm -rf)/+(a|b)[c]{*']))[0], ['+(a|b)[c]{2023} 2023-01-01'])
   })
 
@@ -116,7 +131,8 @@ describe('the time in a name', () => {
     '2024-01-01_2024': '2024-01-01T00:00:00Z' // said twice
   })) it(`is ${time} in ${name}`, () => assert.equal(timeInName(name), time))
 
-  for (const name of ['tiles', '', 'v2', 'epsg2056.mbtiles', 'tile2048px', '0099', '3024', '20240', '1234567890', 'ﾟ２０２４', 'tiles-12']) {
+  for (const name of ['tiles', '', 'v2', 'epsg2056.mbtiles', 'tile2048px',
+    '0099', '3024', '20240', '1234567890', 'ﾟ２０２４', 'tiles-12']) {
     it(`is none in ${JSON.stringify(name)}`, () => assert.equal(timeInName(name), undefined))
   }
 
@@ -132,7 +148,10 @@ describe('the time in a name', () => {
     '1.3.2024': /two ways/,
     '2024-3': /two ways/,
     200903: /two ways/
-  })) it(`is not guessed in ${name}`, () => assert.throws(() => timeInName(name), error => error.code === 'NO_TIME_IN_NAME' && why.test(error.message)))
+  })) {
+    it(`is not guessed in ${name}`,
+      () => assert.throws(() => timeInName(name), error => error.code === 'NO_TIME_IN_NAME' && why.test(error.message)))
+  }
 
   it('is what was written into it, whatever stands around it', () => {
     const random = seeded(20240301)
@@ -141,7 +160,9 @@ describe('the time in a name', () => {
       const time = addSeconds('1970-01-01T00:00:00Z', round % 2 ? seconds : seconds - seconds % 86400)
       if (time < '1000' || time > '3000') continue
       assert.doesNotMatch(nameTime(time), /[:/\\]/)
-      for (const name of [nameTime(time), `osm@${nameTime(time)}.mbtiles`, `a_${nameTime(time)}_b`]) assert.equal(timeInName(name), time, name)
+      for (const name of [nameTime(time), `osm@${nameTime(time)}.mbtiles`, `a_${nameTime(time)}_b`]) {
+        assert.equal(timeInName(name), time, name)
+      }
     }
     assert.equal(nameTime('2024-03-01T00:00:00Z'), '2024-03-01')
     assert.equal(nameTime('2024-03-01T12:15:00Z'), '2024-03-01T121500Z')
@@ -153,7 +174,8 @@ describe('the time in a name', () => {
     const letters = '0123456789-_.:TZ@ \n\u0000é2024'
     const started = performance.now()
     for (let round = 0; round < 20000; round++) {
-      const name = Array.from({ length: Math.floor(random() * 40) }, () => letters[Math.floor(random() * letters.length)]).join('')
+      const name =
+        Array.from({ length: Math.floor(random() * 40) }, () => letters[Math.floor(random() * letters.length)]).join('')
       try {
         const time = timeInName(name)
         if (time !== undefined) assert.match(time, /^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)

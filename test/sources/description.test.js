@@ -21,7 +21,10 @@ const part = { area: parseArea({ bbox: BOX }), zooms: { min: 2, max: 4 } }
 onEachStore('a description of tiles', backend => {
   const map = useSeeding(backend)
   const folder = useFolder()
-  /** Documents by their paths; the tiles of the upstream below them. @type {Record<string, {body: string | Buffer, status?: number, headers?: any}>} */
+  /**
+   * Documents by their paths; the tiles of the upstream below them.
+   * @type {Record<string, {body: string | Buffer, status?: number, headers?: any}>}
+   */
   let documents
   /** @type {{url: string, headers: any}[]} */
   let asked
@@ -34,7 +37,8 @@ onEachStore('a description of tiles', backend => {
       const found = documents[target.split('?')[0]]
       if (found) return response.writeHead(found.status ?? 200, found.headers).end(found.body)
       const answer = await fetch(map.upstream.url + target)
-      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
+      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+        .end(Buffer.from(await answer.arrayBuffer()))
     })
     await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
     url = `http://127.0.0.1:${server.address().port}`
@@ -45,7 +49,11 @@ onEachStore('a description of tiles', backend => {
   })
 
   const template = () => `${url}/xyz/{z}/{x}/{y}.png`
-  const tileJson = more => ({ tilejson: '3.0.0', tiles: [template()], minzoom: 2, maxzoom: 4, bounds: BOX, name: 'Map', attribution: '© Map', ...more })
+  const tileJson = more => (
+    { tilejson: '3.0.0', tiles: [
+      template()
+    ], minzoom: 2, maxzoom: 4, bounds: BOX, name: 'Map', attribution: '© Map', ...more }
+  )
   const serve = (at, body, more) => {
     documents[at] = { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), ...more }
     return url + at
@@ -73,7 +81,8 @@ onEachStore('a description of tiles', backend => {
 
   it('gives only the area and zooms that are asked for, and none that it has not', async () => {
     const name = serve('/map.json', tileJson())
-    assert.equal((await open(name, { bbox: [0, 0, 10, 10], zooms: { min: 0, max: 3 } })).total, parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 2, max: 3 }))
+    assert.equal((await open(name, { bbox: [0, 0, 10, 10], zooms: { min: 0, max: 3 } })).total,
+      parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 2, max: 3 }))
     assert.equal((await refused(name, { bbox: [100, 0, 110, 10] })).code, 'BAD_AREA')
     assert.equal((await refused(name, { zooms: { min: 5, max: 6 } })).code, 'BAD_AREA')
   })
@@ -90,21 +99,25 @@ onEachStore('a description of tiles', backend => {
   })
 
   it('may have an address relative to its own, and be of any name', async () => {
-    for (const [at, tiles] of [['/maps/a.json', '../xyz/{z}/{x}/{y}.png'], ['/source', 'xyz/{z}/{x}/{y}.png'], ['/b.json?f=1', '/xyz/{z}/{x}/{y}.png']]) {
-      const name = serve(at.split('?')[0], tileJson({ tiles: [tiles] })) + (at.split('?')[1] ? `?${at.split('?')[1]}` : '')
+    for (const [at, tiles] of [['/maps/a.json', '../xyz/{z}/{x}/{y}.png'],
+      ['/source', 'xyz/{z}/{x}/{y}.png'], ['/b.json?f=1', '/xyz/{z}/{x}/{y}.png']]) {
+      const name = serve(at.split('?')[0], tileJson({ tiles: [tiles] })) +
+        (at.split('?')[1] ? `?${at.split('?')[1]}` : '')
       assert.equal((await open(name)).name, template(), at)
     }
     assert.equal((await open(serve('/packed.json', gzipSync(JSON.stringify(tileJson()))))).name, template())
   })
 
   it('may hold a key for its tiles, which is sent and not stored', async () => {
-    const name = `${serve('/map.json', tileJson({ tiles: [`${template()}?style=a&key=s3cret`], maxzoom: 2 }))}?key=s3cret`
+    const name =
+      `${serve('/map.json', tileJson({ tiles: [`${template()}?style=a&key=s3cret`], maxzoom: 2 }))}?key=s3cret`
     const source = await openSource(name, { fetching: QUICK })
     const { edition } = await load(map.store, source, { layer: 'map', time: T1 })
     await source.close()
     assert.equal(edition.source, `${template()}?style=a`)
     const tiles = asked.filter(({ url: target }) => target.startsWith('/xyz/'))
-    assert.ok(tiles.length && tiles.every(({ url: target }) => target.endsWith('.png?style=a&key=s3cret')), JSON.stringify(tiles))
+    assert.ok(tiles.length && tiles.every(({ url: target }) => target.endsWith('.png?style=a&key=s3cret')),
+      JSON.stringify(tiles))
   })
 
   it('may not lead into an inner network that the user did not name', async () => {
@@ -131,7 +144,9 @@ onEachStore('a description of tiles', backend => {
   })
 
   it('may be a file, with the options of a tile server', async () => {
-    folder.write({ 'map.json': JSON.stringify(tileJson()), 'relative.json': JSON.stringify(tileJson({ tiles: ['{z}/{x}/{y}.png'] })) })
+    folder.write({
+      'map.json': JSON.stringify(tileJson()), 'relative.json': JSON.stringify(tileJson({ tiles: ['{z}/{x}/{y}.png'] }))
+    })
     const file = path.join(folder.dir, 'map.json')
     const run = (...argv) => runCommand(['load', file, '--layer', 'map', '--time', '2023', '--db', map.url, ...argv])
     assert.match((await run()).err, /\[UPSTREAM_ADDRESS\]/)
@@ -140,7 +155,8 @@ onEachStore('a description of tiles', backend => {
     assert.match(out, new RegExp(`^map@.*: ${part.area.count(part.zooms)} tiles in `))
     assert.match(asked.at(-1)?.headers['user-agent'], /me@example\.org/)
     const error = await refused(path.join(folder.dir, 'relative.json'))
-    assert.deepEqual([error.code, /is not complete: load it from its server/.test(error.message)], ['SOURCE_UNREADABLE', true])
+    assert.deepEqual([error.code, /is not complete: load it from its server/.test(error.message)],
+      ['SOURCE_UNREADABLE', true])
   })
 
   it('is what a gateway says of a layer', async function () {
@@ -164,11 +180,16 @@ onEachStore('a description of tiles', backend => {
     const style = sources => ({ version: 8, name: 'Style', sources, layers: [] })
 
     it('with one source of images is loaded from that', async () => {
-      const name = serve('/style.json', style({ words: { type: 'geojson', data: {} }, map: { type: 'raster', ...tileJson({ name: undefined }), tileSize: 256 }, roads: { type: 'vector', url: `${url}/none` } }))
+      const name = serve('/style.json',
+        style({ words: { type: 'geojson', data: {} }, map: {
+          type: 'raster', ...tileJson({ name: undefined }), tileSize: 256
+        }, roads: { type: 'vector', url: `${url}/none` } }))
       const source = await open(name)
-      assert.deepEqual([source.name, source.fields.attribution, source.total], [template(), '© Map', part.area.count(part.zooms)])
+      assert.deepEqual([source.name, source.fields.attribution, source.total],
+        [template(), '© Map', part.area.count(part.zooms)])
       for (const [encoding, wanted] of [[undefined, 'mapbox'], ['terrarium', 'terrarium'], ['custom', undefined]]) {
-        const relief = await open(serve('/style.json', style({ relief: { type: 'raster-dem', ...tileJson({ encoding }) } })))
+        const relief =
+          await open(serve('/style.json', style({ relief: { type: 'raster-dem', ...tileJson({ encoding }) } })))
         assert.equal(relief.fields.encoding, wanted, 'of heights, as styles default')
       }
     })
@@ -180,21 +201,35 @@ onEachStore('a description of tiles', backend => {
     })
 
     it('with one source of vector tiles is loaded from that', async () => {
-      const source = await open(serve('/style.json', style({ roads: { type: 'vector', ...tileJson({ tiles: [`${url}/roads/{z}/{x}/{y}`] }) } })))
+      const source = await open(
+        serve('/style.json', style({ roads: { type: 'vector', ...tileJson({ tiles: [`${url}/roads/{z}/{x}/{y}`] }) } }))
+      )
       assert.equal(source.fields.format, 'pbf')
     })
 
     it('with several is answered with the commands for each', async () => {
-      const error = await refused(serve('/style.json', style({ a: { type: 'raster', tiles: [template()] }, b: { type: 'raster', url: 'https://example.org/b.json' }, c: { type: 'raster', url: 'pmtiles://https://example.org/c.pmtiles' } })))
+      const error = await refused(
+        serve('/style.json',
+          style({ a: { type: 'raster', tiles: [template()] }, b: {
+            type: 'raster', url: 'https://example.org/b.json'
+          }, c: { type: 'raster', url: 'pmtiles://https://example.org/c.pmtiles' } }))
+      )
       assert.equal(error.code, 'SOURCE_NOT_TILES')
       const lines = error.advice.split('\n    ')
-      assert.deepEqual(lines, ['Load one of its sources:', `tilecouch load "${template()}" --layer NAME --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12`, 'tilecouch load https://example.org/b.json --layer NAME', 'tilecouch load https://example.org/c.pmtiles --layer NAME'])
+      assert.deepEqual(lines,
+        ['Load one of its sources:',
+          `tilecouch load "${template()}" --layer NAME --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12`,
+          'tilecouch load https://example.org/b.json --layer NAME',
+          'tilecouch load https://example.org/c.pmtiles --layer NAME'])
     })
 
     it('that shows a WMS is loaded from that', async () => {
       await map.store.defineLayer('map', { tileSize: 64 })
-      const tiles = [`${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&width=256&height=256&layers=map`]
-      const source = await openSource(serve('/style.json', style({ hill: { type: 'raster', tiles } })), { ...part, fetching: QUICK })
+      const tiles = [
+        `${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&width=256&height=256&layers=map`
+      ]
+      const source =
+        await openSource(serve('/style.json', style({ hill: { type: 'raster', tiles } })), { ...part, fetching: QUICK })
       const { created } = await load(map.store, source, { layer: 'map', time: T1 })
       await source.close()
       assert.equal(created, part.area.count(part.zooms))
@@ -204,14 +239,30 @@ onEachStore('a description of tiles', backend => {
   describe('that describes something else', () => {
     /** @type {Record<string, [string, any, RegExp, RegExp]>} */
     const others = {
-      'a WMS': ['/geo/wms', '<?xml version="1.0"?><WMS_Capabilities version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></Capability></WMS_Capabilities>', /is a WMS/, /"url":"http:\/\/127\.0\.0\.1:\d+\/geo\/wms"/],
-      'a WMS of another address': ['/geo', '<WMT_MS_Capabilities version="1.1.1"><Capability><Layer><Name>snow</Name></Layer></Capability></WMT_MS_Capabilities>', /is a WMS/, /"layers":"snow"/],
-      'a WMTS with several layers': ['/wmts.xml', `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1"><Contents>
+      'a WMS': [
+        '/geo/wms',
+        '<?xml version="1.0"?><WMS_Capabilities ' +
+          'version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></Capability></' +
+          'WMS_Capabilities>', /is a WMS/, /"url":"http:\/\/127\.0\.0\.1:\d+\/geo\/wms"/
+      ],
+      'a WMS of another address': [
+        '/geo',
+        '<WMT_MS_Capabilities ' +
+          'version="1.1.1"><Capability><Layer><Name>snow</Name></Layer></Capability></WMT_MS_Capabilities>',
+          /is a WMS/, /"layers":"snow"/
+      ],
+      'a WMTS with several layers': ['/wmts.xml',
+        `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1"><Contents>
         <Layer><ows:Title>T</ows:Title><ows:Identifier>hill</ows:Identifier></Layer><Layer><ows:Identifier>snow</ows:Identifier></Layer>
         </Contents></Capabilities>`, /the description of a WMTS/, /Its layers are hill, snow\. .*\n {4}tilecouch load http:\/\/127\.0\.0\.1:\d+\/wmts\.xml --source-layer hill /],
-      'a TMS': ['/tms/1.0.0/map/tilemapresource.xml', '<TileMap version="1.0.0"><TileFormat width="256" height="256" mime-type="image/jpeg" extension="jpg"/></TileMap>', /rows from the south \(TMS\)/, /load "http:\/\/127\.0\.0\.1:\d+\/tms\/1\.0\.0\/map\/{z}\/{x}\/{y}\.jpg" .* --scheme tms$/],
-      'an ArcGIS service': ['/rest/topo', { currentVersion: 11, tileInfo: { rows: 256 } }, /a map service of ArcGIS/, /\/rest\/topo\/tile\/{z}\/{y}\/{x}"/],
-      GeoJSON: ['/town.json', { type: 'FeatureCollection', features: [] }, /is GeoJSON/, /curl -fLO .*\n {4}tippecanoe/],
+      'a TMS': ['/tms/1.0.0/map/tilemapresource.xml',
+        '<TileMap version="1.0.0"><TileFormat width="256" height="256" mime-type="image/jpeg" ' +
+          'extension="jpg"/></TileMap>', /rows from the south \(TMS\)/,
+          /load "http:\/\/127\.0\.0\.1:\d+\/tms\/1\.0\.0\/map\/{z}\/{x}\/{y}\.jpg" .* --scheme tms$/],
+      'an ArcGIS service': ['/rest/topo', { currentVersion: 11, tileInfo: { rows: 256 } },
+        /a map service of ArcGIS/, /\/rest\/topo\/tile\/{z}\/{y}\/{x}"/],
+      GeoJSON: ['/town.json', { type: 'FeatureCollection', features: [] },
+        /is GeoJSON/, /curl -fLO .*\n {4}tippecanoe/],
       'a web page': ['/index.php', '<!DOCTYPE html>\n<html>', /a web page/, /HOST/],
       'an image': ['/logo', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]), /a single image/, /curl/]
     }
@@ -229,7 +280,9 @@ onEachStore('a description of tiles', backend => {
       assert.equal((await refused(serve('/broken.json', '{', {}))).code, 'SOURCE_UNKNOWN')
       assert.equal((await refused(serve('/ill.json', '{}', { status: 500 }))).code, 'SOURCE_UNREADABLE')
       assert.equal((await refused(serve('/other', {}))).code, 'BAD_ANSWER', 'what was taken for a store')
-      assert.equal((await refused(serve('/bad.json', tileJson({ tiles: ['http://a:s3cret@example.org/{z}/{x}/{y}.png'] })))).code, 'BAD_UPSTREAM')
+      assert.equal((
+        await refused(serve('/bad.json', tileJson({ tiles: ['http://a:s3cret@example.org/{z}/{x}/{y}.png'] })))
+      ).code, 'BAD_UPSTREAM')
     })
   })
 })

@@ -10,7 +10,8 @@ import { useFolder } from '../support/folder.js'
 const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open }
 
 /** Names of tiles in the order of their ids. @param {string[]} tiles */
-export const inOrder = tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
+export const inOrder =
+  tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 /**
  * Opens an archive as `openSource` does, whatever its name.
@@ -36,7 +37,9 @@ export async function using (kind, name, options, use) {
 /** z/x/y -> bytes as latin1, or 'gone', in the order of the source. */
 export async function contents (source) {
   const found = {}
-  for await (const { z, x, y, read, gone } of source.tiles()) found[`${z}/${x}/${y}`] = gone ? 'gone' : Buffer.from(await read()).toString('latin1')
+  for await (const { z, x, y, read, gone } of source.tiles()) {
+    found[`${z}/${x}/${y}`] = gone ? 'gone' : Buffer.from(await read()).toString('latin1')
+  }
   return found
 }
 
@@ -74,7 +77,8 @@ export function useArchive (kind, pack) {
     outcomes: what => using(kind, make(what), {}, async source => {
       const found = {}
       for await (const { z, x, y, read } of source.tiles()) {
-        found[`${z}/${x}/${y}`] = await Promise.resolve().then(read).then(String, error => `${error.code}: ${error.message}`)
+        found[`${z}/${x}/${y}`] = await Promise.resolve().then(read)
+          .then(String, error => `${error.code}: ${error.message}`)
       }
       return found
     })
@@ -82,7 +86,8 @@ export function useArchive (kind, pack) {
 }
 
 /**
- * Runs a script by itself and answers what it hands to `report`, with the most memory it had: `sample()` looks, and a timer.
+ * Runs a script by itself and answers what it hands to `report`, with the most memory it had: `sample()` looks, and a
+ * timer.
  * The peak that the system keeps is no good: a child begins with that of its parent.
  * @param {string} script
  * @param {Record<string, string>} [env]
@@ -95,7 +100,8 @@ export async function runMeasured (script, env) {
     const report = result => { sample(); console.log(JSON.stringify({ ...result, peak })) }
     setInterval(sample, 10).unref()
     ${script}`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', whole], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', whole],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
   let text = ''
   for await (const chunk of child.stdout) text += chunk
   return JSON.parse(text)

@@ -1,5 +1,5 @@
-// Folders of somebody who means harm: nothing but regular files in them is read, never more than there may be, and nothing
-// that lies elsewhere.
+// Folders of somebody who means harm: nothing but regular files in them is read, never more than there may be, and
+// nothing that lies elsewhere.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
@@ -18,7 +18,9 @@ describe('a hostile folder', () => {
 
   beforeEach(function () {
     if (process.platform === 'win32') this.skip() // no pipes with names
-    folder.write({ 'tiles/1/0/0.png': png(1), 'secret/1/0/1.png': png(2), 'secret/metadata.json': '{"name": "secret"}' })
+    folder.write(
+      { 'tiles/1/0/0.png': png(1), 'secret/1/0/1.png': png(2), 'secret/metadata.json': '{"name": "secret"}' }
+    )
   })
 
   /** What each tile turned out to be. */
@@ -26,7 +28,8 @@ describe('a hostile folder', () => {
     const source = await openSource(name)
     const found = {}
     for await (const { z, x, y, read } of source.tiles()) {
-      found[`${z}/${x}/${y}`] = await Promise.resolve(read()).then(bytes => bytes.length, error => `${error.code}: ${error.details.why}`)
+      found[`${z}/${x}/${y}`] = await Promise.resolve(read())
+        .then(bytes => bytes.length, error => `${error.code}: ${error.details.why}`)
     }
     await source.close()
     return found
@@ -36,12 +39,17 @@ describe('a hostile folder', () => {
   const harm = {
     'a pipe': [file => execFileSync('mkfifo', [file]), 'SOURCE_UNREADABLE: it is no regular file'],
     'a folder': [file => mkdirSync(file), 'SOURCE_UNREADABLE: it is no regular file'],
-    'a link to a pipe': [file => { execFileSync('mkfifo', [at('tiles/pipe')]); symlinkSync('../../pipe', file) }, 'SOURCE_UNREADABLE: it is no regular file'],
+    'a link to a pipe': [file => { execFileSync('mkfifo', [at('tiles/pipe')]); symlinkSync('../../pipe', file) },
+      'SOURCE_UNREADABLE: it is no regular file'],
     'a link to a device without an end': [file => symlinkSync('/dev/zero', file), OUT],
     'a link to a file elsewhere': [file => symlinkSync(at('secret/1/0/1.png'), file), OUT],
     'a link to a file elsewhere, by a way from here': [file => symlinkSync('../../../secret/1/0/1.png', file), OUT],
-    'a link to a link to a file elsewhere': [file => { symlinkSync('../secret/1/0/1.png', at('tiles/away')); symlinkSync('../../away', file) }, OUT],
-    'a file of more bytes than a tile may have': [file => { folder.write({ [path.relative(folder.dir, file)]: '' }); truncateSync(file, sourceLimits.tile + 1) }, `SOURCE_UNREADABLE: it has ${sourceLimits.tile + 1} bytes, more than ${sourceLimits.tile}`]
+    'a link to a link to a file elsewhere': [
+      file => { symlinkSync('../secret/1/0/1.png', at('tiles/away')); symlinkSync('../../away', file) }, OUT
+    ],
+    'a file of more bytes than a tile may have': [file => {
+      folder.write({ [path.relative(folder.dir, file)]: '' }); truncateSync(file, sourceLimits.tile + 1)
+    }, `SOURCE_UNREADABLE: it has ${sourceLimits.tile + 1} bytes, more than ${sourceLimits.tile}`]
   }
   for (const [title, [make, why]] of Object.entries(harm)) {
     it(`has ${title} for a tile: it fails, and the others are read`, async () => {
@@ -59,7 +67,8 @@ describe('a hostile folder', () => {
     symlinkSync(at('tiles/1/0/0.png'), at('tiles/1/0/2.png'))
     symlinkSync('tiles', at('link'))
     for (const name of [tiles(), at('link'), `${at('link')}/`]) {
-      assert.deepEqual(Object.entries(await readAll(name)).map(([tile, size]) => size === png(1).length && tile).sort(), ['1/0/0', '1/0/1', '1/0/2', '2/3/0', '2/3/1', '2/3/2'])
+      assert.deepEqual(Object.entries(await readAll(name)).map(([tile, size]) => size === png(1).length && tile).sort(),
+        ['1/0/0', '1/0/1', '1/0/2', '2/3/0', '2/3/1', '2/3/2'])
       assert.deepEqual((await check(name)).kinds['unreadable-tile'], undefined)
     }
   })
@@ -67,7 +76,8 @@ describe('a hostile folder', () => {
   it('has folders that lead elsewhere: they are not entered', async () => {
     for (const name of ['2', '1/3']) {
       symlinkSync(at('secret/1'), at(`tiles/${name}`))
-      await assert.rejects(readAll(), error => error.code === 'SOURCE_UNREADABLE' && /leads out of the folder/.test(error.message))
+      await assert.rejects(readAll(),
+        error => error.code === 'SOURCE_UNREADABLE' && /leads out of the folder/.test(error.message))
       assert.deepEqual((await check(tiles())).examples['unreadable-tile'].where, name)
       rmSync(at(`tiles/${name}`))
     }
@@ -81,7 +91,8 @@ describe('a hostile folder', () => {
 
   for (const name of ['metadata.json', 'gone.txt', '.tilecouch.json']) {
     it(`has no file for ${name}, or one of elsewhere, or too long a one`, async () => {
-      for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file), file => symlinkSync('../secret/metadata.json', file)]) {
+      for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file),
+        file => symlinkSync('../secret/metadata.json', file)]) {
         make(at(`tiles/${name}`))
         await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE' })
         assert.ok((await check(tiles())).faults || name === '.tilecouch.json')
@@ -90,7 +101,8 @@ describe('a hostile folder', () => {
       if (name === 'gone.txt') return // it is read line by line
       folder.write({ [`tiles/${name}`]: '' })
       truncateSync(at(`tiles/${name}`), 1e9)
-      await assert.rejects(openSource(tiles()), error => error.code === 'SOURCE_UNREADABLE' && /more than 16000000/.test(error.message))
+      await assert.rejects(openSource(tiles()),
+        error => error.code === 'SOURCE_UNREADABLE' && /more than 16000000/.test(error.message))
     })
   }
 
@@ -99,7 +111,8 @@ describe('a hostile folder', () => {
     sourceLimits.names = 20
     try {
       folder.write(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`tiles/5/0/${index}.png`, png(1)])))
-      await assert.rejects(readAll(), error => error.code === 'SOURCE_UNREADABLE' && /more than 20 files/.test(error.message))
+      await assert.rejects(readAll(),
+        error => error.code === 'SOURCE_UNREADABLE' && /more than 20 files/.test(error.message))
       assert.equal((await check(tiles())).kinds['unreadable-tile'], 1)
     } finally {
       sourceLimits.names = names

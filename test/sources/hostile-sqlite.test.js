@@ -1,5 +1,5 @@
-// SQLite files of somebody who means harm: they are refused, or the tile fails, soon and in bounded memory; and whatever
-// they do can be stopped.
+// SQLite files of somebody who means harm: they are refused, or the tile fails, soon and in bounded memory; and
+// whatever they do can be stopped.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,8 @@ import { png } from '../support/tiles.js'
 const TABLE = 'CREATE TABLE own (zoom_level, tile_column, tile_row, tile_data)'
 const ENDLESS = 'WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers) SELECT'
 // no recursion, and no end that anybody would live to see
-const VAST = `CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]');
+const VAST =
+  `CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]');
   CREATE VIEW tiles AS SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data FROM many a, many b, many c, many d, many e`
 const MOST = 1e9 // bytes of memory
 const WORK = 1 // seconds of work of a processor: starting takes less
@@ -61,7 +62,8 @@ describe('a hostile MBTiles file', function () {
   })) {
     it(`is refused for ${title}`, async () => {
       const file = make(sql)
-      await assert.rejects(openSource(file), error => error.code === 'ARCHIVE_INVALID' && /recursive, and may never end/.test(error.message))
+      await assert.rejects(openSource(file),
+        error => error.code === 'ARCHIVE_INVALID' && /recursive, and may never end/.test(error.message))
       const { kinds } = await check(file)
       assert.deepEqual(kinds, { 'bad-structure': 1 })
     })
@@ -92,7 +94,8 @@ describe('a hostile MBTiles file', function () {
     const source = await openSource(make(VAST)) // starting may take long, too
     sourceLimits.silence = 1000
     try {
-      await assert.rejects(tilesOf(source), error => error.code === 'SOURCE_UNREADABLE' && /no answer for 1 seconds/.test(error.message))
+      await assert.rejects(tilesOf(source),
+        error => error.code === 'SOURCE_UNREADABLE' && /no answer for 1 seconds/.test(error.message))
       await source.close()
     } finally {
       sourceLimits.silence = silence
@@ -112,13 +115,24 @@ describe('a hostile MBTiles file', function () {
   })
 
   it('has a tile that is longer than one may be: it fails', async () => {
-    const { found } = await readAll(make(`INSERT INTO own VALUES (2, 0, 0, zeroblob(${sourceLimits.tile + 1})); ALTER TABLE own RENAME TO tiles`))
-    assert.deepEqual(found, { '0/0/0': png(1).length, '2/0/3': `ARCHIVE_INVALID: 2/0/3 has ${sourceLimits.tile + 1} bytes` })
+    const { found } = await readAll(
+      make(`INSERT INTO own VALUES (2, 0, 0, zeroblob(${sourceLimits.tile + 1})); ALTER TABLE own RENAME TO tiles`)
+    )
+    assert.deepEqual(found,
+      { '0/0/0': png(1).length, '2/0/3': `ARCHIVE_INVALID: 2/0/3 has ${sourceLimits.tile + 1} bytes` })
   })
 
   it('has many tiles that are just small enough: few of them are in memory at once', async () => {
     const before = peakOf('self')
-    const { found, peak } = await readAll(make("CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7]'); CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM many"))
+    const {
+      found, peak
+    } = await readAll(
+      make(
+        "CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7]'); CREATE VIEW " +
+          "tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM " +
+          "many"
+      )
+    )
     assert.equal(Object.values(found).filter(size => size === 6e7).length, 8)
     assert.ok(peak < MOST && peakOf('self') < before + MOST, `${peak}, ${before} to ${peakOf('self')}`)
   })
@@ -138,17 +152,20 @@ describe('a hostile MBTiles file', function () {
 
   it('may have large metadata, and not any number of them', async () => {
     const tiles = 'CREATE VIEW tiles AS SELECT * FROM own; CREATE TABLE metadata (name, value)'
-    const layers = Array.from({ length: 1000 }, (_, index) => ({ id: `layer-${index}`, fields: { name: 'x'.repeat(1000) } }))
+    const layers =
+      Array.from({ length: 1000 }, (_, index) => ({ id: `layer-${index}`, fields: { name: 'x'.repeat(1000) } }))
     const json = JSON.stringify({ vector_layers: layers, tilestats: 'x'.repeat(2e6) })
     const source = await openSource(make(tiles, [['INSERT INTO metadata VALUES (?, ?)', 'json', json]]))
     await source.close()
     assert.equal(source.fields.vector_layers.length, layers.length)
-    for (const more of ["INSERT INTO metadata VALUES ('name', zeroblob(20000000))", 'INSERT INTO metadata SELECT a.value, b.value FROM json_each(:list) a, json_each(:list) b']) {
+    for (const more of ["INSERT INTO metadata VALUES ('name', zeroblob(20000000))",
+      'INSERT INTO metadata SELECT a.value, b.value FROM json_each(:list) a, json_each(:list) b']) {
       const file = path.join(folder.dir, 'city.mbtiles')
       const db = new Database(file)
       db.exec(more.replaceAll(':list', `'[${Array.from({ length: 500 }, (_, n) => n)}]'`))
       db.close()
-      await assert.rejects(openSource(file), error => error.code === 'SOURCE_UNREADABLE' && /metadata have more than 16000000 bytes/.test(error.message))
+      await assert.rejects(openSource(file),
+        error => error.code === 'SOURCE_UNREADABLE' && /metadata have more than 16000000 bytes/.test(error.message))
       assert.ok((await check(file)).kinds['bad-metadata'])
     }
   })
@@ -158,8 +175,13 @@ describe('a hostile MBTiles file', function () {
     sourceLimits.names = 500
     try {
       for (const columns of ['n AS tile_column, 0 AS tile_row', '0 AS tile_column, n AS tile_row']) {
-        const source = await openSource(make(`DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS many; ${VAST.slice(0, VAST.indexOf('CREATE VIEW'))} CREATE VIEW tiles AS SELECT 1 AS zoom_level, ${columns}, x'00' AS tile_data FROM many; DROP TABLE own`))
-        await assert.rejects(tilesOf(source), error => error.code === 'ARCHIVE_INVALID' && /more than 500/.test(error.message))
+        const source = await openSource(
+          make(
+            `DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS many; ${VAST.slice(0, VAST.indexOf('CREATE VIEW'))} CREATE VIEW tiles AS SELECT 1 AS zoom_level, ${columns}, x'00' AS tile_data FROM many; DROP TABLE own`
+          )
+        )
+        await assert.rejects(tilesOf(source),
+          error => error.code === 'ARCHIVE_INVALID' && /more than 500/.test(error.message))
         await source.close()
       }
     } finally {
@@ -177,7 +199,8 @@ describe('a hostile MBTiles file', function () {
   /** The process that reads. */
   async function readerOf () {
     let reader
-    await until(() => ([reader] = childrenOf(process.pid, 'sqlite')).length, { timeout: 60000, what: 'a process that reads' })
+    await until(() => ([reader] = childrenOf(process.pid, 'sqlite')).length,
+      { timeout: 60000, what: 'a process that reads' })
     return reader
   }
 })

@@ -3,14 +3,17 @@ import fc from 'fast-check'
 import { IdTemplate, MAPPROXY_TEMPLATE } from '../../loader/load/sources/id-template.js'
 
 /** What Python makes of `template % names`, and what we make of {name}. */
-const fill = (template, names) => template.replace(/%\((\w+)\)(0?)(\d*)[sdi]|%%|\{(\w+)\}/g, (match, python, zero, width, own) => (
+const fill =
+  (template, names) => template.replace(/%\((\w+)\)(0?)(\d*)[sdi]|%%|\{(\w+)\}/g, (match, python, zero, width, own) => (
   match === '%%' ? '%' : `${names[python ?? own]}`.padStart(+width || 0, zero ? '0' : ' ')
 ))
 
 describe('templates of ids', () => {
   const templates = [
-    MAPPROXY_TEMPLATE, '%(grid_name)s-%(z)d-%(x)d-%(y)d', '%(z)s/%(x)s/%(y)s', '{z}/{x}/{y}', 'osm:{z}:{x}:{y}', '{grid}.{z}.{y}.{x}.png',
-    'tiles/%(z)02d/%(x)06d/%(y)06d', '%(couch_url)s/%(grid_name)s:%(z)s:%(x)s:%(y)s', '100%%-{z}-{x}-{y}', 'a+b(c)[d]-{z}_{x}_{y}', '{z}-{x}-{y}@{when}'
+    MAPPROXY_TEMPLATE, '%(grid_name)s-%(z)d-%(x)d-%(y)d', '%(z)s/%(x)s/%(y)s',
+    '{z}/{x}/{y}', 'osm:{z}:{x}:{y}', '{grid}.{z}.{y}.{x}.png',
+    'tiles/%(z)02d/%(x)06d/%(y)06d', '%(couch_url)s/%(grid_name)s:%(z)s:%(x)s:%(y)s',
+    '100%%-{z}-{x}-{y}', 'a+b(c)[d]-{z}_{x}_{y}', '{z}-{x}-{y}@{when}'
   ]
 
   for (const text of templates) {
@@ -27,12 +30,14 @@ describe('templates of ids', () => {
   }
 
   it('knows what every id begins with, so that nothing else need be read', () => {
-    assert.deepEqual(['osm:{z}:{x}:{y}', '{z}/{x}/{y}', '100%%-{z}-{x}-{y}', '%(couch_url)s/t-%(z)s-%(x)s-%(y)s'].map(text => new IdTemplate(text).prefix), ['osm:', '', '100%-', 't-'])
+    assert.deepEqual(['osm:{z}:{x}:{y}', '{z}/{x}/{y}', '100%%-{z}-{x}-{y}',
+      '%(couch_url)s/t-%(z)s-%(x)s-%(y)s'].map(text => new IdTemplate(text).prefix), ['osm:', '', '100%-', 't-'])
   })
 
   it('reads nothing else', () => {
     const template = new IdTemplate('osm:{z}:{x}:{y}')
-    for (const id of ['osm:3:1:2@2020-01-01T00:00:00Z', 'osm:3:1', 'osm:3:1:8', 'osm:31:0:0', 'osm:3:-1:0', 'osm:3:a:0', 'xosm:3:1:2', 'osm:3:1:2\n', 'osm:3:12345678901:0', '']) {
+    for (const id of ['osm:3:1:2@2020-01-01T00:00:00Z', 'osm:3:1',
+      'osm:3:1:8', 'osm:31:0:0', 'osm:3:-1:0', 'osm:3:a:0', 'xosm:3:1:2', 'osm:3:1:2\n', 'osm:3:12345678901:0', '']) {
       assert.equal(template.read(id), undefined, id)
     }
     assert.equal(new IdTemplate('a.b-{z}-{x}-{y}').read('axb-1-0-0'), undefined, 'a dot is a dot')

@@ -20,7 +20,11 @@ const first = square({ layer: 'osm', time: T1, z: 4, seed: (x, y) => x * 8 + y }
 const second = square({ layer: 'osm', time: T2, z: 4, seed: (x, y) => x === 7 ? null : y ? x * 8 + y : 100 + x })
 
 const present = edition => edition.filter(({ bytes }) => bytes)
-const pmtiles = edition => writeArchive({ tiles: Object.fromEntries(present(edition).map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])), leaf: 10, metadata: { name: 'Town', attribution: 'me' } })
+const pmtiles = edition => writeArchive(
+  { tiles: Object.fromEntries(
+    present(edition).map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])
+  ), leaf: 10, metadata: { name: 'Town', attribution: 'me' } }
+)
 
 onEachStore('loading archives', backend => {
   const folder = useFolder()
@@ -46,7 +50,8 @@ onEachStore('loading archives', backend => {
 
   const tilecouch = (...args) => new Promise(resolve => {
     const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...clean } = process.env
-    execFile(process.execPath, [bin, ...args], { cwd: folder.dir, env: { ...clean, TMPDIR: folder.dir } }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }))
+    execFile(process.execPath, [bin, ...args], { cwd: folder.dir, env: { ...clean, TMPDIR: folder.dir } },
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }))
   })
 
   it('PMTiles: two editions, the second complete', async () => {
@@ -67,7 +72,8 @@ onEachStore('loading archives', backend => {
     assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
   })
 
-  it('by the command, which reports faults, leaves no temporary file, and writes nothing of a damaged archive', async function () {
+  it('by the command, which reports faults, leaves no temporary file, and writes ' +
+    'nothing of a damaged archive', async function () {
     this.timeout(120000)
     write('cut.pmtiles', pmtiles(first).subarray(0, -100))
     const cut = await tilecouch('load', 'cut.pmtiles', '-l', 'osm', '-t', '2021', '--db', db)

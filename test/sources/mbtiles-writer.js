@@ -16,7 +16,9 @@ export function writeMbtiles (file, tiles, metadata = {}) {
     CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row)); BEGIN`)
   const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
   for (const { z, x, y, bytes } of tiles) insert.run(z, x, flipY(z, y), bytes)
-  for (const [name, value] of Object.entries(metadata)) db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+  for (const [name, value] of Object.entries(metadata)) {
+    db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+  }
   db.exec('COMMIT')
   db.close()
   return file

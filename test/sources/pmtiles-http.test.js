@@ -18,7 +18,9 @@ describe('PMTiles on a web server', () => {
   after(() => { remoteDefaults.backoff = backoff })
 
   // 1024 tiles of 10 kB, in leaves
-  const tiles = Object.fromEntries(Array.from({ length: SIDE ** 2 }, (_, index) => [`5/${index >> 5}/${index & 31}`, `${index} `.padEnd(10000, '.')]))
+  const tiles = Object.fromEntries(
+    Array.from({ length: SIDE ** 2 }, (_, index) => [`5/${index >> 5}/${index & 31}`, `${index} `.padEnd(10000, '.')])
+  )
   const archive = writeArchive({ tiles, leaf: 100, metadata: { name: 'City' } })
   beforeEach(() => { server.file = archive })
 
@@ -34,7 +36,9 @@ describe('PMTiles on a web server', () => {
     assert.ok(fetched() < 1.1 * archive.length, `${fetched()} bytes of ${archive.length}`)
   }))
 
-  it('are fetched only as far as they are wanted', () => using('pmtiles', server.url, { bbox: [1, -10, 20, -1] }, async source => {
+  it('are fetched only as far as they are wanted', () => using('pmtiles', server.url, {
+    bbox: [1, -10, 20, -1]
+  }, async source => {
     const found = await contents(source)
     assert.ok(Object.keys(found).length > 1)
     for (const [name, bytes] of Object.entries(found)) assert.equal(bytes, tiles[name])
@@ -43,7 +47,8 @@ describe('PMTiles on a web server', () => {
 
   it('may be smaller than the first request', async () => {
     server.file = writeArchive({ tiles: { '0/0/0': 'a', '1/0/1': 'b' } })
-    await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), { '0/0/0': 'a', '1/0/1': 'b' }))
+    await using('pmtiles', server.url, {},
+      async source => assert.deepEqual(await contents(source), { '0/0/0': 'a', '1/0/1': 'b' }))
   })
 
   it('are one and the same file from beginning to end: another in its place is an error', async () => {
@@ -70,15 +75,22 @@ describe('PMTiles on a web server', () => {
   }))
 
   it('need a server that sends parts of files', async () => {
-    server.answer = (request, response) => { response.writeHead(200, { 'content-length': archive.length }).end(archive); return true }
+    server.answer = (request, response) => {
+      response.writeHead(200, { 'content-length': archive.length }).end(archive); return true
+    }
     await refused(/does not send parts of files \(range requests\): fetch it first/)
-    server.answer = (request, response, range) => { server.send(response, range, { 'content-encoding': 'gzip' }); return true }
+    server.answer = (request, response, range) => {
+      server.send(response, range, { 'content-encoding': 'gzip' }); return true
+    }
     await refused(/does not send parts/)
   })
 
   it('are refused when the server sends another part, or does not say which', async () => {
-    for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`, 'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
-      server.answer = (request, response) => { response.writeHead(206, { 'content-range': part }).end(archive.subarray(0, 16384)); return true }
+    for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`,
+      'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
+      server.answer = (request, response) => {
+        response.writeHead(206, { 'content-range': part }).end(archive.subarray(0, 16384)); return true
+      }
       await refused(/another part|without a range/)
     }
   })
@@ -91,7 +103,8 @@ describe('PMTiles on a web server', () => {
       else if (times === 2) request.socket.destroy()
       else if (times === 3) {
         const end = Math.min(to, archive.length)
-        response.writeHead(206, { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
+        response.writeHead(206,
+          { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
         response.write(archive.subarray(from, from + Math.ceil((end - from) / 2)), () => request.socket.destroy())
       } else server.send(response, { from, to: Math.min(to, from + 200000) })
       return true
@@ -107,7 +120,8 @@ describe('PMTiles on a web server', () => {
     server.answer = (request, response, { from, to }) => {
       if (from === 0 || silent++) return false
       const end = Math.min(to, archive.length)
-      response.writeHead(206, { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
+      response.writeHead(206,
+        { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
       response.write(archive.subarray(from, from + 100)) // and no more
       return true
     }
@@ -129,7 +143,12 @@ describe('PMTiles on a web server', () => {
   })
 
   it('may be missing or forbidden', async () => {
-    for (const [status, code, words] of [[404, 'SOURCE_NOT_FOUND', /no such source/], [410, 'SOURCE_NOT_FOUND', /no such source/], [403, 'SOURCE_UNREADABLE', /another name, password or signature \(403\)/], [418, 'SOURCE_UNREADABLE', /answered 418/]]) {
+    for (
+      const [status, code, words] of [[404, 'SOURCE_NOT_FOUND', /no such source/],
+        [410, 'SOURCE_NOT_FOUND', /no such source/],
+        [403, 'SOURCE_UNREADABLE', /another name, password or signature \(403\)/],
+        [418, 'SOURCE_UNREADABLE', /answered 418/]]
+    ) {
       server.requests.length = 0
       server.answer = (request, response) => { response.writeHead(status).end(); return true }
       await refused(words, code)
@@ -149,12 +168,15 @@ describe('PMTiles on a web server', () => {
     })
     server.file = Buffer.from('<html>')
     server.answer = undefined
-    await assert.rejects(openAs('pmtiles', secret), error => error.code === 'ARCHIVE_INVALID' && !/s3cr|c0ffee/.test(JSON.stringify([error.message, error.details])))
+    await assert.rejects(openAs('pmtiles', secret),
+      error => error.code === 'ARCHIVE_INVALID' && !/s3cr|c0ffee/.test(JSON.stringify([error.message, error.details])))
   })
 
   it('may have moved, but not round and round, and the password stays behind', async () => {
     server.answer = (request, response) => {
-      if (request.url.startsWith('/maps/')) { response.writeHead(302, { location: '/new/city.pmtiles' }).end(); return true }
+      if (request.url.startsWith('/maps/')) {
+        response.writeHead(302, { location: '/new/city.pmtiles' }).end(); return true
+      }
     }
     await using('pmtiles', server.url, {}, async source => assert.equal((await tilesOf(source)).length, SIDE ** 2))
     const elsewhere = server.url.replace('127.0.0.1', 'localhost').replace('/maps/', '/new/')
@@ -165,7 +187,9 @@ describe('PMTiles on a web server', () => {
     await using('pmtiles', server.url.replace('http://', 'http://a:b@'), {}, () => {})
     server.answer = (request, response) => { response.writeHead(301, { location: request.url }).end(); return true }
     await refused(/redirects again and again/)
-    server.answer = (request, response) => { response.writeHead(301, { location: 'file:///etc/passwd' }).end(); return true }
+    server.answer = (request, response) => {
+      response.writeHead(301, { location: 'file:///etc/passwd' }).end(); return true
+    }
     await refused(/no web address/)
   })
 
@@ -188,15 +212,22 @@ describe('PMTiles on a web server', () => {
     const count = 100000
     const length = 60e6
     const header = { dataLength: count * length, entries: 0, addressed: 0, packing: 2 }
-    const leaves = gzipSync(directory(Array.from({ length: count }, (_, index) => ({ id: 1e6 + index, run: 1, offset: index * length, length }))))
-    const file = writeArchive({ root: gzipSync(directory([{ id: 0, run: 0, offset: 0, length: leaves.length }])), leaves, header })
+    const leaves = gzipSync(directory(
+      Array.from({ length: count }, (_, index) => ({ id: 1e6 + index, run: 1, offset: index * length, length }))
+    ))
+    const file =
+      writeArchive({ root: gzipSync(directory([{ id: 0, run: 0, offset: 0, length: leaves.length }])), leaves, header })
     server.answer = pretending(file, count * length)
     await refused(/no space left/, 'DISK_FULL')
     assert.ok(server.requests.length < 5)
   })
 
   it('are not fetched for a tile that is too long to be one', async () => {
-    const file = writeArchive({ root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: { dataLength: 2 ** 45, entries: 0, addressed: 0 } })
+    const file = writeArchive(
+      { root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: {
+        dataLength: 2 ** 45, entries: 0, addressed: 0
+      } }
+    )
     server.answer = pretending(file, 2 ** 45)
     await refused(/2\/0\/0 has 35184372088832 bytes/, 'ARCHIVE_INVALID')
     assert.ok(server.requests.length < 3)
@@ -222,14 +253,16 @@ describe('parts of a long file', () => {
   }
 
   it('are fetched completely, once, in order', () => {
-    assert.deepEqual(rangesOf(100 * size, [[50 * size, 1], [0, 1], [size - 1, 1], [50 * size + 7, 100]]), [[0, size], [50 * size, 51 * size]])
+    assert.deepEqual(rangesOf(100 * size, [[50 * size, 1], [0, 1], [size - 1, 1], [50 * size + 7, 100]]),
+      [[0, size], [50 * size, 51 * size]])
     assert.deepEqual(rangesOf(100 * size, []), [])
     assert.deepEqual(rangesOf(0, []), [])
   })
 
   it('that are near one another are fetched in one request', () => {
     assert.deepEqual(rangesOf(100 * size, [[0, 1], [(gap + 1) * size, 1]]), [[0, (gap + 2) * size]])
-    assert.deepEqual(rangesOf(100 * size, [[0, 1], [(gap + 2) * size, 1]]), [[0, size], [(gap + 2) * size, (gap + 3) * size]])
+    assert.deepEqual(rangesOf(100 * size, [[0, 1], [(gap + 2) * size, 1]]),
+      [[0, size], [(gap + 2) * size, (gap + 3) * size]])
   })
 
   it('reach over the edge between them, and end with the file', () => {

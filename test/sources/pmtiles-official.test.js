@@ -9,7 +9,8 @@ import { skip, tilesPython } from '../support/tools.js'
 import { contents, inOrder, using } from './helpers.js'
 import { writeArchive } from './pmtiles-writer.js'
 
-// z/x/y and what the tile holds, a line each; the tiles come in the order of the lines, which need not be that of their ids
+// z/x/y and what the tile holds, a line each; the tiles come in the order of the lines, which need not be that of their
+// ids
 const WRITE = `
 import json, sys
 from pmtiles.tile import zxy_to_tileid, TileType, Compression
@@ -34,7 +35,8 @@ describe('PMTiles and the official tools', function () {
 
   it('what Python writes is read: leaves, runs, shared tiles, any order', async () => {
     // 20,000 entries do not fit into a root directory
-    const many = Object.fromEntries(Array.from({ length: 20000 }, (_, index) => [`9/${index % 200}/${Math.floor(index / 200)}`, index % 7 ? `tile ${index}` : 'sea']))
+    const many = Object.fromEntries(Array.from({ length: 20000 },
+      (_, index) => [`9/${index % 200}/${Math.floor(index / 200)}`, index % 7 ? `tile ${index}` : 'sea']))
     for (const tiles of [{ '0/0/0': 'a', '1/0/0': 'b', '1/1/1': 'b', '14/8500/5700': 'c' }, many]) {
       const names = Object.keys(tiles)
       writeFileSync(at('lines'), names.map(name => `${name} ${tiles[name]}\n`).join(''))
@@ -45,14 +47,17 @@ describe('PMTiles and the official tools', function () {
         assert.deepEqual(Object.keys(found), inOrder(names))
         const zooms = names.map(name => +name.split('/')[0])
         assert.deepEqual(source.fields, {
-          name: 'Official', attribution: 'x', bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], format: 'png', minzoom: Math.min(...zooms), maxzoom: Math.max(...zooms)
+          name: 'Official', attribution: 'x', bounds: [5.9, 45.8, 10.5, 47.8],
+          center: [8, 46, 7], format: 'png', minzoom: Math.min(...zooms), maxzoom: Math.max(...zooms)
         })
       })
     }
   })
 
   it('the archives of these tests are right by the official readers, too', async () => {
-    const tiles = Object.fromEntries(Array.from({ length: 1024 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? `tile ${index}` : 'sea']))
+    const tiles = Object.fromEntries(
+      Array.from({ length: 1024 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? `tile ${index}` : 'sea'])
+    )
     writeFileSync(at('ours.pmtiles'), writeArchive({ tiles, leaf: 100 }))
     const bytes = readFileSync(at('ours.pmtiles'))
     const reader = new PMTiles({
@@ -69,6 +74,7 @@ from pmtiles.reader import Reader, MmapSource, all_tiles
 with open(sys.argv[1], 'rb') as f:
   for (z, x, y), data in all_tiles(MmapSource(f)): print(f'{z}/{x}/{y} {data.decode()}')`
     const lines = String(execFileSync(python, ['-c', script, at('ours.pmtiles')])).trim().split('\n')
-    assert.deepEqual(Object.fromEntries(lines.map(line => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)])), tiles)
+    assert.deepEqual(Object.fromEntries(lines.map(line => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)])),
+      tiles)
   })
 })

@@ -1,5 +1,5 @@
-// Writes PMTiles archives for tests: right ones, and wrong ones on purpose. Written from the specification, not with the code
-// under test.
+// Writes PMTiles archives for tests: right ones, and wrong ones on purpose. Written from the specification, not with
+// the code under test.
 import { gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
 
@@ -26,7 +26,9 @@ export const directory = entries => Buffer.concat([
 
 /** Entries of tiles `z/x/y` -> bytes, equal neighbours in runs, equal bytes stored once. */
 export function layOut (tiles) {
-  const list = Object.entries(tiles).map(([name, bytes]) => ({ id: zxyToTileId(...name.split('/').map(Number)), bytes: Buffer.from(bytes) })).sort((a, b) => a.id - b.id)
+  const list = Object.entries(tiles)
+    .map(([name, bytes]) => ({ id: zxyToTileId(...name.split('/').map(Number)), bytes: Buffer.from(bytes) }))
+      .sort((a, b) => a.id - b.id)
   const places = new Map()
   const chunks = []
   const entries = []
@@ -68,10 +70,12 @@ export function writeArchive ({ tiles = {}, leaf, metadata = {}, header = {}, pa
       leaves = Buffer.concat([leaves, bytes])
     }
   }
-  const sections = [given.root ?? pack(directory(rootEntries)), pack(Buffer.from(JSON.stringify(metadata))), given.leaves ?? leaves, given.data ?? data]
+  const sections = [given.root ?? pack(directory(rootEntries)),
+    pack(Buffer.from(JSON.stringify(metadata))), given.leaves ?? leaves, given.data ?? data]
   const zooms = Object.keys(tiles).map(name => +name.split('/')[0])
   const fields = {
-    version: 3, addressed, entries: entries.length, contents, clustered: 1, packing: pack === gzipSync ? 2 : 1, tilePacking: 1, type: 2,
+    version: 3, addressed, entries: entries.length, contents, clustered: 1,
+    packing: pack === gzipSync ? 2 : 1, tilePacking: 1, type: 2,
     minzoom: Math.min(...zooms, 30), maxzoom: Math.max(...zooms, 0), ...header
   }
   const bytes = Buffer.alloc(127)
@@ -84,8 +88,12 @@ export function writeArchive ({ tiles = {}, leaf, metadata = {}, header = {}, pa
     bytes.writeBigUInt64LE(BigInt(header[`${names[index]}Length`] ?? section.length), 16 + 16 * index)
     offset += section.length
   })
-  for (const [index, name] of ['addressed', 'entries', 'contents'].entries()) bytes.writeBigUInt64LE(BigInt(fields[name]), 72 + 8 * index)
-  for (const [index, name] of ['clustered', 'packing', 'tilePacking', 'type', 'minzoom', 'maxzoom'].entries()) bytes[96 + index] = fields[name]
+  for (const [index, name] of ['addressed', 'entries', 'contents'].entries()) {
+    bytes.writeBigUInt64LE(BigInt(fields[name]), 72 + 8 * index)
+  }
+  for (const [index, name] of ['clustered', 'packing', 'tilePacking', 'type', 'minzoom', 'maxzoom'].entries()) {
+    bytes[96 + index] = fields[name]
+  }
   const places = [...header.bounds ?? [0, 0, 0, 0]].map(degree => degree * 1e7)
   places.forEach((value, index) => bytes.writeInt32LE(value, 102 + 4 * index))
   const [lon, lat, zoom] = header.center ?? [0, 0, 0]

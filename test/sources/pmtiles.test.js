@@ -11,7 +11,8 @@ import { tilesOf } from '../loader/helpers.js'
 import { contents, inOrder, openAs, refuses, useArchive, using } from './helpers.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
 
-const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5', '26/67108863/0', '26/0/67108863']
+const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1',
+  '10/2/10', '10/2/2', '10/100/5', '10/10/5', '26/67108863/0', '26/0/67108863']
 const tiles = Object.fromEntries(names.map(name => [name, name]))
 const plain = bytes => bytes
 const LAYER = Buffer.from([0x1a, 2, 0x0a, 0]) // a vector tile with one empty layer
@@ -30,12 +31,16 @@ describe('a PMTiles file', () => {
 
   it('gives each tile of every zoom up to 6, each once', async () => {
     const all = {}
-    for (let z = 0; z <= 6; z++) for (let x = 0; x < 2 ** z; x++) for (let y = 0; y < 2 ** z; y++) all[`${z}/${x}/${y}`] = `${z}/${x}/${y}`
+    for (let z = 0; z <= 6; z++) for (let x = 0; x < 2 ** z; x++) {
+      for (let y = 0; y < 2 ** z; y++) all[`${z}/${x}/${y}`] = `${z}/${x}/${y}`
+    }
     assert.deepEqual(await read({ tiles: all, leaf: 100 }), all)
   })
 
   it('gives every tile of a run, and tiles that share their bytes', async () => {
-    const sea = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, index % 16 < 3 ? 'land' : 'sea']))
+    const sea = Object.fromEntries(
+      Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, index % 16 < 3 ? 'land' : 'sea'])
+    )
     assert.deepEqual(await read({ tiles: sea }), sea)
     assert.deepEqual(await read({ tiles: sea, leaf: 7, pack: plain }), sea)
   })
@@ -48,9 +53,12 @@ describe('a PMTiles file', () => {
   }))
 
   it('gives only the zooms and the area that were asked for, as other sources do', async () => {
-    const all = Object.fromEntries(Array.from({ length: 4 ** 5 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? 'sea' : `${index}`]))
+    const all = Object.fromEntries(
+      Array.from({ length: 4 ** 5 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? 'sea' : `${index}`])
+    )
     const selections = [
-      { zooms: { min: 1, max: 2 } }, { zooms: { min: 5, max: 30 } }, { zooms: { min: 27, max: 30 } }, { bbox: [1, -10, 60, -1] }, { bbox: [170, -85, -170, 85] },
+      { zooms: { min: 1, max: 2 } }, { zooms: { min: 5, max: 30 } },
+      { zooms: { min: 27, max: 30 } }, { bbox: [1, -10, 60, -1] }, { bbox: [170, -85, -170, 85] },
       { polygon: { type: 'Polygon', coordinates: [[[0, 0], [40, 0], [0, 40], [0, 0]]] }, zooms: { min: 5, max: 5 } }
     ]
     for (const leaf of [undefined, 20]) {
@@ -58,7 +66,8 @@ describe('a PMTiles file', () => {
       for (const selection of selections) {
         const { bbox, polygon, zooms } = selection
         const selected = selectorOf(bbox || polygon ? parseArea({ bbox, polygon }) : undefined, zooms)
-        const expected = inOrder([...names, ...Object.keys(all)].filter(name => selected(...name.split('/').map(Number))))
+        const expected =
+          inOrder([...names, ...Object.keys(all)].filter(name => selected(...name.split('/').map(Number))))
         await using('pmtiles', file, selection, async source => {
           assert.deepEqual(await tilesOf(source), expected, JSON.stringify(selection))
           assert.equal(source.total, expected.length)
@@ -68,9 +77,11 @@ describe('a PMTiles file', () => {
   })
 
   it('reads only the directories of selected tiles', async () => {
-    const square = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
+    const square =
+      Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
     let count = 0
-    const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes // the tenth of sixteen leaves, in the southeast
+    // the tenth of sixteen leaves, in the southeast
+    const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes
     const file = make({ tiles: square, leaf: 16, pack })
     await refuses('pmtiles', file, 'ARCHIVE_INVALID', /directory/)
     await using('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
@@ -87,11 +98,14 @@ describe('a PMTiles file', () => {
   })
 
   it('becomes the fields of a layer: the map by its header, the rest by its metadata', async () => {
-    const metadata = { name: 'City', description: 'd', attribution: '©', version: '2', type: 'overlay', vector_layers: [{ id: 'water', fields: {} }], bounds: '1,2,3,4', 'tilecouch:time': '2024-03-01T00:00:00Z' }
+    const metadata = { name: 'City', description: 'd', attribution: '©', version: '2', type: 'overlay', vector_layers: [
+      { id: 'water', fields: {} }
+    ], bounds: '1,2,3,4', 'tilecouch:time': '2024-03-01T00:00:00Z' }
     const header = { bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, type: 1 }
     await using('pmtiles', make({ metadata, header }), {}, source => {
       assert.deepEqual(source.fields, {
-        name: 'City', description: 'd', attribution: '©', version: '2', vector_layers: [{ id: 'water', fields: {} }], bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, format: 'pbf'
+        name: 'City', description: 'd', attribution: '©', version: '2', vector_layers: [{ id: 'water', fields: {} }],
+        bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, format: 'pbf'
       })
       assert.equal(source.time, '2024-03-01T00:00:00Z')
       assert.equal(source.name, 'city.pmtiles')
@@ -100,7 +114,8 @@ describe('a PMTiles file', () => {
 
   it('needs no valid metadata, and no bounds in its header', async () => {
     for (const metadata of [null, [], 5, { name: 7, vector_layers: 'x' }]) {
-      await using('pmtiles', make({ tiles, metadata }), {}, source => assert.deepEqual(source.fields, { format: 'png', minzoom: 0, maxzoom: 26 }))
+      await using('pmtiles', make({ tiles, metadata }), {},
+        source => assert.deepEqual(source.fields, { format: 'png', minzoom: 0, maxzoom: 26 }))
     }
   })
 
@@ -109,7 +124,8 @@ describe('a PMTiles file', () => {
     const gzipped = gzipSync(LAYER)
     const [none, gzip, brotli] = [1, 2, 3]
     const [mvt, pngs, unknown] = [1, 2, 0]
-    const one = async (bytes, header) => Buffer.from((await read({ tiles: { '0/0/0': bytes }, header }))['0/0/0'], 'latin1')
+    const one =
+      async (bytes, header) => Buffer.from((await read({ tiles: { '0/0/0': bytes }, header }))['0/0/0'], 'latin1')
     assert.deepEqual(await one(image, { type: pngs, tilePacking: none }), image)
     assert.deepEqual(await one(gzipSync(image), { type: pngs, tilePacking: gzip }), image)
     assert.deepEqual(await one(brotliCompressSync(image), { type: pngs, tilePacking: brotli }), image)
@@ -133,7 +149,8 @@ describe('a PMTiles file', () => {
     assert.deepEqual(await read({ root: Buffer.alloc(0) }), {})
   })
 
-  it('counts its rows from the north, and refuses --scheme tms', () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
+  it('counts its rows from the north, and refuses --scheme tms',
+    () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
 
   it('is known by what it holds, or by its name', () => {
     const is = (name, begin) => recogniseBytes(name, begin) === 'pmtiles'
@@ -159,7 +176,9 @@ describe('a PMTiles file', () => {
     const file = make({ tiles: { '0/0/0': Buffer.alloc(1000, 'a'), '1/0/0': Buffer.alloc(1000, 'b') } })
     const source = await openAs('pmtiles', file)
     writeFileSync(file, Buffer.alloc(100))
-    for await (const tile of source.tiles()) assert.throws(() => tile.read(), { code: 'ARCHIVE_INVALID', message: /cut off/ })
+    for await (const tile of source.tiles()) {
+      assert.throws(() => tile.read(), { code: 'ARCHIVE_INVALID', message: /cut off/ })
+    }
     await source.close()
   })
 })

@@ -13,7 +13,10 @@ export function useRangeServer () {
     etag: '"1"',
     /** @type {{from?: number, to?: number, headers: Record<string, any>, url: string}[]} */
     requests: [],
-    /** @type {((request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse, range: {from: number, to: number}) => boolean | void) | undefined} */
+    /**
+     * @type {((request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse, range:
+     *   {from: number, to: number}) => boolean | void) | undefined}
+     */
     answer: undefined
   }
   let server
@@ -41,7 +44,11 @@ export function useRangeServer () {
     if (match && match !== etag) return response.writeHead(412).end()
     if (from >= file.length) return response.writeHead(416, { 'content-range': `bytes */${file.length}` }).end()
     const end = Math.min(to, file.length)
-    response.writeHead(206, { ...(etag && { etag }), 'content-range': `bytes ${from}-${end - 1}/${file.length}`, 'content-length': end - from, ...headers })
+    response.writeHead(206,
+      {
+        ...(etag && { etag }), 'content-range': `bytes ${from}-${end - 1}/${file.length}`,
+        'content-length': end - from, ...headers
+      })
     response.end(file.subarray(from, end))
   }
   return Object.assign(served, { send })

@@ -135,7 +135,8 @@ describe('a spool', () => {
         if (n === 1000) console.log('ready')
         if (n % 1000 === 0) await new Promise(setImmediate)
       }`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child =
+      spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(child.stdout, 'data')
     child.kill('SIGKILL')
     await once(child, 'exit')
@@ -145,13 +146,18 @@ describe('a spool', () => {
   it('removes what a killed process left, and nothing that may be in use', async () => {
     const gone = spawn(process.execPath, ['-e', ''])
     await once(gone, 'exit')
-    const names = { stale: `tilecouch-spool-${gone.pid}-abc`, young: `tilecouch-spool-${gone.pid}-def`, running: `tilecouch-spool-${process.ppid}-ghi`, other: 'tilecouch-spool-x' }
+    const names = {
+      stale: `tilecouch-spool-${gone.pid}-abc`, young: `tilecouch-spool-${gone.pid}-def`,
+      running: `tilecouch-spool-${process.ppid}-ghi`, other: 'tilecouch-spool-x'
+    }
     for (const [kind, name] of Object.entries(names)) {
       mkdirSync(path.join(folder.dir, name))
       if (kind !== 'young') utimesSync(path.join(folder.dir, name), Date.now() / 1000 - YEAR, Date.now() / 1000 - YEAR)
     }
     await open()
-    for (const [kind, name] of Object.entries(names)) assert.equal(existsSync(path.join(folder.dir, name)), kind !== 'stale', kind)
+    for (const [kind, name] of Object.entries(names)) {
+      assert.equal(existsSync(path.join(folder.dir, name)), kind !== 'stale', kind)
+    }
   })
 
   it('reports a full disk, and leaves nothing on it', async function () {
@@ -160,7 +166,9 @@ describe('a spool', () => {
     try {
       const full = { code: 'DISK_FULL', message: /folder for temporary files/ }
       const bytes = await Spool.open({ folder: folder.dir })
-      assert.throws(() => { for (let count = 0; count < 1000; count++) bytes.place(count * 100000, Buffer.alloc(100000, 1)) }, full)
+      assert.throws(
+        () => { for (let count = 0; count < 1000; count++) bytes.place(count * 100000, Buffer.alloc(100000, 1)) }, full
+      )
       await bytes.close()
       const tiles = await Spool.open({ folder: folder.dir })
       assert.throws(() => {
@@ -176,7 +184,8 @@ describe('a spool', () => {
   })
 
   it('reports a folder that is not writable', async function () {
-    await assert.rejects(Spool.open({ folder: path.join(folder.dir, 'none') }), { code: 'TARGET_UNWRITABLE', message: /none/ })
+    await assert.rejects(Spool.open({ folder: path.join(folder.dir, 'none') }),
+      { code: 'TARGET_UNWRITABLE', message: /none/ })
     if (process.getuid?.() !== 0) {
       chmodSync(folder.dir, 0o555)
       await assert.rejects(Spool.open({ folder: folder.dir }), { code: 'TARGET_UNWRITABLE' })

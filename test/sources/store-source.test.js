@@ -18,9 +18,15 @@ onEachStore('another store as a source', backend => {
     this.timeout(60000)
     url = await backend.database()
     origin = await Store.create(url)
-    await origin.defineLayer('osm', { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, ttl: 3600, format: 'png', encoding: 'mapbox', retention: { last: 3 } })
+    await origin.defineLayer('osm',
+      {
+        name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12,
+        ttl: 3600, format: 'png', encoding: 'mapbox', retention: { last: 3 }
+      })
     await origin.write(square({ layer: 'osm', time: T1, z: 5, side: 12, seed: (x, y) => x * 12 + y }))
-    await origin.write(square({ layer: 'osm', time: T2, z: 5, side: 12, seed: (x, y) => x < 3 ? 500 + x * 12 + y : undefined }))
+    await origin.write(
+      square({ layer: 'osm', time: T2, z: 5, side: 12, seed: (x, y) => x < 3 ? 500 + x * 12 + y : undefined })
+    )
     await origin.write(square({ layer: 'osm', time: T3, z: 5, side: 12, seed: x => x === 0 ? null : undefined }))
     await origin.write(square({ layer: 'other', time: T1, z: 5, side: 2, seed: () => 1 }))
     await publish(origin)
@@ -32,10 +38,12 @@ onEachStore('another store as a source', backend => {
     for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, bytes: await read() })
     return tiles
   }
-  const shown = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => time === T1 || x > 2 ? x * 12 + y : time === T3 && x === 0 ? undefined : 500 + x * 12 + y })
+  const shown = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => time === T1 || x > 2
+    ? x * 12 + y : time === T3 && x === 0 ? undefined : 500 + x * 12 + y })
     .map(({ z, x, y, bytes }) => ({ z, x, y, bytes })).sort((a, b) => `${a.x}:${a.y}` < `${b.x}:${b.y}` ? -1 : 1)
   const sameTiles = (found, expected) => {
-    assert.deepEqual(found.map(({ z, x, y }) => [z, x, y]).map(String), expected.map(({ z, x, y }) => [z, x, y]).map(String))
+    assert.deepEqual(found.map(({ z, x, y }) => [z, x, y]).map(String),
+      expected.map(({ z, x, y }) => [z, x, y]).map(String))
     found.forEach(({ bytes }, index) => assert.ok(Buffer.compare(bytes, expected[index].bytes) === 0))
   }
   const byId = tiles => tiles.sort((a, b) => `5:${a.x}:${a.y}` < `5:${b.x}:${b.y}` ? -1 : 1)
@@ -54,13 +62,16 @@ onEachStore('another store as a source', backend => {
 
   it('has the description of the layer, without settings of its store', async () => {
     const source = await openSource(url, { from: { layer: 'osm' } })
-    assert.deepEqual(source.fields, { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png', encoding: 'mapbox' })
+    assert.deepEqual(source.fields,
+      { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png', encoding: 'mapbox' })
     assert.doesNotMatch(JSON.stringify(source), /admin|test@|password/)
-    assert.equal((await openSource(url, { layer: 'other' })).name, `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
+    assert.equal((await openSource(url, { layer: 'other' })).name,
+      `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
   })
 
   it('has only selected tiles', async () => {
-    const source = await openSource(url, { from: { layer: 'osm', time: '2021' }, bbox: [-180, 40, -140, 85], zooms: { min: 4, max: 6 } })
+    const source = await openSource(url,
+      { from: { layer: 'osm', time: '2021' }, bbox: [-180, 40, -140, 85], zooms: { min: 4, max: 6 } })
     const tiles = await collect(source)
     assert.ok(tiles.length > 10 && tiles.length < 144)
     assert.deepEqual(new Set(tiles.map(({ x }) => x)), new Set([0, 1, 2, 3]))
@@ -119,21 +130,26 @@ onEachStore('another store as a source', backend => {
     await publish(target)
     const history = async store => {
       const all = []
-      for await (const { id, versions } of store.listTiles('osm')) all.push([id, versions.map(({ time, gone, size }) => [time, gone, size])])
+      for await (const { id, versions } of store.listTiles('osm')) {
+        all.push([id, versions.map(({ time, gone, size }) => [time, gone, size])])
+      }
       return all
     }
     assert.deepEqual(await history(target), await history(origin))
     const layer = await target.layer('osm')
-    assert.deepEqual([layer.name, layer.attribution, layer.ttl, layer.retention], ['Town', '© Town', undefined, undefined])
+    assert.deepEqual([layer.name, layer.attribution, layer.ttl, layer.retention],
+      ['Town', '© Town', undefined, undefined])
     await checkInvariants(targetUrl)
-    const again = await load(target, await openSource(url, { from: { layer: 'osm', time: '2022' } }), { layer: 'osm', complete: true })
+    const again = await load(target, await openSource(url, { from: { layer: 'osm', time: '2022' } }),
+      { layer: 'osm', complete: true })
     assert.deepEqual([again.unchanged, again.tiles], [144, 144])
     await target.destroy()
   })
 
   it('may be the store that is loaded into: an old state becomes the present', async () => {
     const source = await openSource(url, { from: { layer: 'osm', time: '2021' } })
-    assert.equal((await openSource(url, { from: { layer: 'osm', time: '2021' }, home: url })).name, 'osm@2021', 'by whatever address')
+    assert.equal((await openSource(url, { from: { layer: 'osm', time: '2021' }, home: url })).name,
+      'osm@2021', 'by whatever address')
     const { advanced, unchanged, failed } = await load(origin, source, { layer: 'osm', time: '2024' })
     assert.deepEqual([advanced, unchanged, failed], [36, 108, 0])
     sameTiles(await collect(await openSource(url, { from: { layer: 'osm' } })), byId(shown(T1)))

@@ -20,17 +20,21 @@ onEachStore('a load from a tile server', backend => {
   async function loadFrom (name, { time = T1, complete, signal, onProgress, ...options } = {}) {
     const source = await openSource(name, { ...part, fetching: QUICK, signal, ...options })
     try {
-      return await load(map.store, source, { layer: 'map', time, complete, signal, onProgress, area: options.area ?? part.area, zooms: options.zooms ?? part.zooms })
+      return await load(map.store, source, { layer: 'map', time, complete, signal, onProgress, area: options.area ??
+        part.area, zooms: options.zooms ?? part.zooms })
     } finally {
       await source.close()
     }
   }
-  const counts = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => ({ tiles, created, advanced, unchanged, missing, failed, gone })
+  const counts = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => (
+    { tiles, created, advanced, unchanged, missing, failed, gone }
+  )
 
   it('asks for every tile of the area once, and writes them as an edition of its time', async () => {
     const result = await loadFrom(address())
     const wanted = part.area.count(part.zooms)
-    assert.deepEqual([result.tiles, result.created, map.asked().length, new Set(map.asked()).size], [wanted, wanted, wanted, wanted])
+    assert.deepEqual([result.tiles, result.created, map.asked().length, new Set(map.asked()).size],
+      [wanted, wanted, wanted, wanted])
     assert.deepEqual((await map.tiles()).sort(), map.asked().sort())
     const tile = await map.store.head('map', 4, 8, 7)
     assert.deepEqual([tile.time, tile.bytes], [T1, await map.upstream.tile(4, 8, 7)])
@@ -53,17 +57,24 @@ onEachStore('a load from a tile server', backend => {
   it('counts what the server has not as missing, and writes nothing of it', async () => {
     map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 9, status: 404 })
     const result = await loadFrom(address())
-    assert.deepEqual(counts(result), { tiles: part.area.count(part.zooms) - 2, created: result.tiles, advanced: 0, unchanged: 0, missing: 2, failed: 0, gone: 0 })
+    assert.deepEqual(counts(result),
+      {
+        tiles: part.area.count(part.zooms) - 2, created: result.tiles,
+        advanced: 0, unchanged: 0, missing: 2, failed: 0, gone: 0
+      })
     assert.equal((await map.tiles()).includes('4/9/7'), false)
     assert.deepEqual((await map.store.layer('map')).maxzoom, 4)
   })
 
   it('takes away what a complete load finds missing, and nothing of what failed', async () => {
     await loadFrom(address())
-    map.upstream.behave({ only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => x === 9 ? 404 : x === 8 ? 500 : undefined })
+    map.upstream.behave(
+      { only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => x === 9 ? 404 : x === 8 ? 500 : undefined }
+    )
     const second = await loadFrom(address(), { time: T2, complete: true })
     assert.deepEqual([second.gone, second.failed, second.missing], [2, 2, 2])
-    assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(), [['map:4:8:6', 'UPSTREAM_FAILED'], ['map:4:8:7', 'UPSTREAM_FAILED']])
+    assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(),
+      [['map:4:8:6', 'UPSTREAM_FAILED'], ['map:4:8:7', 'UPSTREAM_FAILED']])
     const head = await map.store.versionsById(['map:4:8:7', 'map:4:9:7'])
     assert.deepEqual([head.get('map:4:8:7').gone, head.get('map:4:9:7').gone], [false, true])
     assert.equal((await map.store.at('map', 4, 9, 7, '2023')).time, T1, 'the past stays')
@@ -83,7 +94,8 @@ onEachStore('a load from a tile server', backend => {
 
   it('fetches a metatile of a WMS once, and only what of it is wanted', async () => {
     await map.store.defineLayer('map', { tileSize: 64 })
-    const upstream = { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 8, metatile: 4, concurrency: 3 }
+    const upstream =
+      { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 8, metatile: 4, concurrency: 3 }
     const zooms = { min: 4, max: 4 }
     const result = await loadFrom(upstream.url, { upstream, zooms })
     assert.equal(result.created, part.area.count(zooms))
@@ -103,7 +115,8 @@ onEachStore('a load from a tile server', backend => {
     const wanted = part.area.count(zooms)
     const stop = new AbortController()
     map.upstream.behave({ never: () => map.asked().length > wanted / 2 })
-    const loading = loadFrom(address(), { zooms, signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } }).catch(error => error)
+    const loading = loadFrom(address(), { zooms, signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } })
+      .catch(error => error)
     await until(() => map.asked().length > wanted / 2 + 3 && map.upstream.inFlight === 4)
     stop.abort()
     const stopped = await loading
@@ -135,7 +148,8 @@ onEachStore('a load from a tile server', backend => {
     await loadFrom(address())
     const other = await startUpstream()
     await other.close()
-    const ended = await loadFrom(`${other.url}/xyz/{z}/{x}/{y}.png`, { time: T2, fetching: { ...QUICK, giveUpAfter: 0.05, delay: 20 }, complete: true }).catch(error => error)
+    const ended = await loadFrom(`${other.url}/xyz/{z}/{x}/{y}.png`,
+      { time: T2, fetching: { ...QUICK, giveUpAfter: 0.05, delay: 20 }, complete: true }).catch(error => error)
     assert.equal(ended.code, 'UPSTREAM_UNREACHABLE')
     assert.equal(ended.summary.gone, 0)
     assert.equal((await map.store.edition('map', T2)).finished, undefined)
@@ -145,7 +159,8 @@ onEachStore('a load from a tile server', backend => {
     const source = await openSource(address(), { ...part, rate: 100, requests: 2, fetching: QUICK })
     const listed = await tilesOf(source)
     assert.equal(listed.length, source.total)
-    assert.deepEqual(listed.map(tile => tile.replaceAll('/', ':')), listed.map(tile => tile.replaceAll('/', ':')).sort())
+    assert.deepEqual(listed.map(tile => tile.replaceAll('/', ':')),
+      listed.map(tile => tile.replaceAll('/', ':')).sort())
     const first = await firstOf(source.tiles())
     assert.deepEqual(await first.read(), await map.upstream.tile(first.z, first.x, first.y))
     await source.close()
@@ -173,9 +188,11 @@ describe('a tile server', () => {
     assert.equal(await codeOf(open(url)), 'BAD_AREA')
     assert.equal(await codeOf(open(url, { zooms: { min: 0, max: 14 } })), 'BAD_AREA')
     assert.equal((await open(url, { zooms })).total, 85)
-    assert.equal((await open(url, { zooms: { min: 0, max: 14 }, area: parseArea({ bbox: [-180, -90, 180, 90] }) })).total, (4 ** 15 - 1) / 3)
+    assert.equal((await open(url, { zooms: { min: 0, max: 14 }, area: parseArea({ bbox: [-180, -90, 180, 90] }) }))
+      .total, (4 ** 15 - 1) / 3)
     assert.equal((await open(url, { upstream: { url, maxzoom: 2 } })).total, 21)
-    assert.equal((await open(url, { upstream: { url, bounds: [0, 0, 10, 10] }, zooms: { min: 0, max: 14 } })).total, parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 0, max: 14 }))
+    assert.equal((await open(url, { upstream: { url, bounds: [0, 0, 10, 10] }, zooms: { min: 0, max: 14 } })).total,
+      parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 0, max: 14 }))
     assert.equal(await codeOf(open(url, { upstream: { url, minzoom: 5 }, zooms })), 'BAD_AREA')
   })
 
@@ -187,7 +204,8 @@ describe('a tile server', () => {
   })
 
   it('is known by its address: XYZ, TMS, WMTS and quadkeys', async () => {
-    for (const address of [url, 'http://h/{z}/{x}/{-y}.png', 'http://h/{quadkey}.png', 'http://h/wmts/{TileMatrix}/{TileRow}/{TileCol}.png', 'http://h/t?z={z}&x={x}&y={y}']) {
+    for (const address of [url, 'http://h/{z}/{x}/{-y}.png', 'http://h/{quadkey}.png',
+      'http://h/wmts/{TileMatrix}/{TileRow}/{TileCol}.png', 'http://h/t?z={z}&x={x}&y={y}']) {
       assert.equal((await open(address, { zooms })).total, 85, address)
     }
     assert.equal(await codeOf(open('http://{s}.example.org/{z}/{x}/{y}.png', { zooms })), 'BAD_UPSTREAM')

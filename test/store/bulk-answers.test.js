@@ -1,4 +1,5 @@
-// A store whose answers have errors for some documents, or leave them out: nothing is taken for missing because of that.
+// A store whose answers have errors for some documents, or leave them out: nothing is taken for missing because of
+// that.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -37,7 +38,12 @@ onEachStore('bulk answers with errors and without rows', backend => {
     store = await Store.create(url)
     await store.defineLayer('osm', { format: 'png' })
     await publish(store)
-    for (const [year, seed] of /** @type {const} */ ([[2020, (x, y) => x * SIDE + y], [2021, (x, y) => x < 2 ? 100 + x * SIDE + y : undefined], [2022, (x, y) => x === 0 ? 200 + y : x === 3 ? null : undefined]])) {
+    for (
+      const [year, seed] of /** @type {const} */ (
+        [[2020, (x, y) => x * SIDE + y], [2021, (x, y) => x < 2 ? 100 + x * SIDE + y : undefined],
+          [2022, (x, y) => x === 0 ? 200 + y : x === 3 ? null : undefined]]
+      )
+    ) {
       await store.write(square({ layer: 'osm', time: T(year), side: SIDE, seed }))
       await store.putEdition('osm', T(year), { title: `${year}` })
     }
@@ -57,7 +63,9 @@ onEachStore('bulk answers with errors and without rows', backend => {
   const begin = () => { faulty.fault = wrongOnce() }
   const wasSpoilt = () => assert.ok(faulty.faults > 0, 'something was wrong')
   const contentsOf = async (of, layer) => {
-    const { rows } = await of.couch.request({ path: '_all_docs', qs: { startkey: `${layer}:`, endkey: `${layer};`, include_docs: true } })
+    const { rows } = await of.couch.request(
+      { path: '_all_docs', qs: { startkey: `${layer}:`, endkey: `${layer};`, include_docs: true } }
+    )
     return rows.map(({ id, doc }) => [id.slice(layer.length), doc.time, doc._attachments?.tile.digest ?? null])
   }
 
@@ -75,7 +83,9 @@ onEachStore('bulk answers with errors and without rows', backend => {
 
   it('lose nothing in a load: heads that are overwritten stand in the past', async () => {
     begin()
-    const { advanced, unchanged, failed } = await load(through, await sourceOf(Object.fromEntries(places(SIDE).map((place, at) => [place, at % 2 ? 300 + at : 200 + at % SIDE]))), { layer: 'osm', time: T(2023) })
+    const { advanced, unchanged, failed } = await load(through, await sourceOf(
+      Object.fromEntries(places(SIDE).map((place, at) => [place, at % 2 ? 300 + at : 200 + at % SIDE]))
+    ), { layer: 'osm', time: T(2023) })
     wasSpoilt()
     assert.deepEqual([advanced + unchanged, failed], [16, 0])
     const times = (await checkInvariants(url)).get('osm:5:1:1').map(({ time }) => time).sort()
@@ -84,7 +94,8 @@ onEachStore('bulk answers with errors and without rows', backend => {
 
   it('lose nothing in a load of an older time, and end what a complete source lacks, and no more', async () => {
     begin()
-    const done = await load(through, await sourceOf({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }), { layer: 'osm', time: T(2024), complete: true })
+    const done = await load(through, await sourceOf({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
+      { layer: 'osm', time: T(2024), complete: true })
     wasSpoilt()
     assert.equal(done.failed, 0)
     const shown = (await contentsOf(store, 'osm')).filter(([id]) => !id.includes('@'))
@@ -125,7 +136,8 @@ onEachStore('bulk answers with errors and without rows', backend => {
     }
     const told = async of => {
       const lines = []
-      const { tiles } = await diff(of, 'osm@2020', 'osm@2022', { onTile: ({ kind, ...at }) => { lines.push(JSON.stringify([kind, at.id ?? at.z, at.x, at.y])) } })
+      const { tiles } = await diff(of, 'osm@2020', 'osm@2022',
+        { onTile: ({ kind, ...at }) => { lines.push(JSON.stringify([kind, at.id ?? at.z, at.x, at.y])) } })
       return [lines, tiles]
     }
     const expected = [await tree(store, 'direct'), await told(store)]
@@ -153,7 +165,9 @@ onEachStore('bulk answers with errors and without rows', backend => {
   }).timeout(30000)
 
   it('leave nothing out of what the gateway reads', async () => {
-    const reader = new StoreReader(through, { cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments } })
+    const reader = new StoreReader(through, {
+      cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments }
+    })
     const all = () => Promise.all(places(SIDE).flatMap(place => {
       const id = `osm:${place.replaceAll('/', ':')}`
       return [reader.document(id), reader.timeline(id)]
@@ -163,7 +177,8 @@ onEachStore('bulk answers with errors and without rows', backend => {
     assert.deepEqual(await all(), expected)
     wasSpoilt()
     faulty.fault = ({ id }) => /osm:5:1:1\b/.test(id) ? 'missing' : undefined
-    const [bad, good, badLine] = await Promise.allSettled([reader.document('osm:5:1:1'), reader.document('osm:5:0:1'), reader.timeline('osm:5:1:1'), reader.timeline('osm:5:0:1')])
+    const [bad, good, badLine] = await Promise.allSettled([reader.document('osm:5:1:1'),
+      reader.document('osm:5:0:1'), reader.timeline('osm:5:1:1'), reader.timeline('osm:5:0:1')])
     assert.deepEqual([bad.reason?.code, badLine.reason?.code, good.value?._id], ['NO_ANSWER', 'NO_ANSWER', 'osm:5:0:1'])
   })
 

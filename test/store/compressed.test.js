@@ -1,4 +1,5 @@
-// A CouchDB that compresses images, and one that has what such a CouchDB stored. Its digests are then those of other bytes.
+// A CouchDB that compresses images, and one that has what such a CouchDB stored. Its digests are then those of other
+// bytes.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
@@ -19,7 +20,9 @@ describe('a CouchDB that compresses tiles', function () {
   /** @type {Store} */
   let store
   before(function () { if (!couchDb) this.skip() })
-  beforeEach(async () => { store = await Store.create(await /** @type {any} */ (couchDb).database(), { public: true }) })
+  beforeEach(
+    async () => { store = await Store.create(await /** @type {any} */ (couchDb).database(), { public: true }) }
+  )
   afterEach(() => store?.destroy())
 
   const docOf = (id, time, rev, tile) => ({
@@ -30,14 +33,18 @@ describe('a CouchDB that compresses tiles', function () {
   async function storePacked (time, bytes) {
     const data = gzipSync(bytes)
     const about = { encoding: 'gzip', length: bytes.length, encoded_length: data.length, digest: digestOf(data) }
-    const refused = await peerOf(store.couch).write([docOf(ID, time, '1-00000000000000000000000000000001', { ...about, data })])
+    const refused = await peerOf(store.couch)
+      .write([docOf(ID, time, '1-00000000000000000000000000000001', { ...about, data })])
     assert.deepEqual(refused, [])
   }
 
   it('is refused before the first tile by an admin, who reads the setting, and after it by others', async () => {
     const path = '_node/_local/_config/attachments/compressible_types'
-    const request = (method, value) => store.couch.request({ method, path, server: true, raw: true, ...(value !== undefined && { body: JSON.stringify(value) }) })
-    const before = await request('GET').then(bytes => JSON.parse(String(bytes)), () => undefined) // not in the ini files
+    const request = (method, value) => store.couch.request(
+      { method, path, server: true, raw: true, ...(value !== undefined && { body: JSON.stringify(value) }) }
+    )
+    // not in the ini files
+    const before = await request('GET').then(bytes => JSON.parse(String(bytes)), () => undefined)
     const writes = db => assert.rejects(db.write([version(T1, 1)]), { code: 'TILES_COMPRESSED' })
     await request('PUT', `${before ?? 'text/*'}, image/*`)
     try {
@@ -54,7 +61,8 @@ describe('a CouchDB that compresses tiles', function () {
       const name = `w${randomUUID()}`
       const user = { _id: `org.couchdb.user:${name}`, name, password: 'pw', type: 'user', roles: [] }
       await fetch(new URL(`/_users/${encodeURIComponent(user._id)}`, store.url), {
-        method: 'PUT', headers: { ...store.couch.access.headers, 'content-type': 'application/json' }, body: JSON.stringify(user)
+        method: 'PUT', headers: { ...store.couch.access.headers, 'content-type': 'application/json' },
+        body: JSON.stringify(user)
       }).then(answer => assert.equal(answer.ok, true))
       return name
     }
@@ -68,22 +76,26 @@ describe('a CouchDB that compresses tiles', function () {
   it('left tiles that are read as they are, and keep their bytes when they go to the past', async () => {
     await storePacked(T1, png(1))
     assert.deepEqual((await store.at('osm', 3, 1, 2, '2022')).bytes, png(1))
-    const [listed] = await readBytesOf(store.couch, [/** @type {any} */ ({ id: ID, layer: 'osm', z: 3, x: 1, y: 2, time: T1 })])
+    const [listed] =
+      await readBytesOf(store.couch, [/** @type {any} */ ({ id: ID, layer: 'osm', z: 3, x: 1, y: 2, time: T1 })])
     assert.deepEqual(listed?.bytes, png(1))
     assert.deepEqual((await store.write([version(T3, 3), version(T2, 2)])).failures, [])
     for (const [time, seed] of /** @type {[string, number][]} */ ([['2022', 1], ['2023', 2], ['2024', 3]])) {
       assert.deepEqual((await store.at('osm', 3, 1, 2, time)).bytes, png(seed), time)
     }
-    const { rows } = /** @type {any} */ (await store.couch.request({ path: '_all_docs', qs: { startkey: ID, endkey: `${ID}@~` } }))
+    const { rows } =
+      /** @type {any} */ (await store.couch.request({ path: '_all_docs', qs: { startkey: ID, endkey: `${ID}@~` } }))
     assert.equal(rows.length, 3, 'no other documents')
   })
 
-  it('or a writer left an attachment that is not as long as it says: it is no answer, and costs other tiles nothing', async () => {
+  it('or a writer left an attachment that is not as long as it says: it is no answer, and ' +
+    'costs other tiles nothing', async () => {
     await store.write([{ ...version(T1, 1), x: 4 }])
     const data = gzipSync(png(2))
     const packed = { encoding: 'gzip', length: 5, encoded_length: data.length, digest: digestOf(data), data }
     assert.deepEqual(await peerOf(store.couch).write([docOf(ID, T1, '1-00000000000000000000000000000002', packed)]), [])
-    const { leaves, failed } = await store.couch.tryLeaves([ID, 'osm:3:4:2'], { attachments: true, limits: { tries: 1 } })
+    const { leaves, failed } =
+      await store.couch.tryLeaves([ID, 'osm:3:4:2'], { attachments: true, limits: { tries: 1 } })
     assert.deepEqual([[...failed.keys()], [...leaves.keys()]], [[ID], ['osm:3:4:2']])
     assert.match(failed.get(ID)?.reason ?? '', /length/)
   })
@@ -92,7 +104,8 @@ describe('a CouchDB that compresses tiles', function () {
     const data = Buffer.alloc(4_194_305)
     const about = { content_type: 'image/png', encoding: 'identity', length: 5, encoded_length: data.length, data }
     const style = {
-      _id: `style:osm@${T1}`, _rev: '1-00000000000000000000000000000003', _revisions: { start: 1, ids: ['00000000000000000000000000000003'] },
+      _id: `style:osm@${T1}`, _rev: '1-00000000000000000000000000000003',
+      _revisions: { start: 1, ids: ['00000000000000000000000000000003'] },
       type: 'style', layer: 'osm', time: T1, style: { version: 8, sources: {}, layers: [] },
       _attachments: { 'sprite.png': { ...about, digest: digestOf(data) } }
     }

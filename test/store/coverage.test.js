@@ -26,7 +26,8 @@ onEachStore('what editions looked at', backend => {
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 1, '7/63/0': 1, '7/64/0': 1 }), { layer: 'osm', time: T1 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T2 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T3 })
-    await load(store, memorySource({ '3/1/1': 1 }), { layer: 'osm', time: T4, complete: true, zooms: { min: 3, max: 3 } })
+    await load(store, memorySource({ '3/1/1': 1 }),
+      { layer: 'osm', time: T4, complete: true, zooms: { min: 3, max: 3 } })
   })
   after(() => store.destroy())
 
@@ -53,7 +54,8 @@ onEachStore('what editions looked at', backend => {
 
   it('says of each version when it was last confirmed, and of a tile since when it is unchanged', async () => {
     assert.deepEqual((await store.versions('osm', 3, 1, 1)).map(({ time, checked }) => [time, checked]), [[T1, T4]])
-    assert.deepEqual((await store.versions('osm', 3, 2, 5)).map(({ time, checked, gone }) => [time, checked, gone]), [[T1, undefined, false], [T2, T3, false], [T4, undefined, true]])
+    assert.deepEqual((await store.versions('osm', 3, 2, 5)).map(({ time, checked, gone }) => [time, checked, gone]),
+      [[T1, undefined, false], [T2, T3, false], [T4, undefined, true]])
     assert.deepEqual(await store.shownSince('osm', 3, 1, 1), { since: T1, checked: T4, gone: false })
     assert.deepEqual(await store.shownSince('osm', 3, 1, 1, '2023'), { since: T1, checked: T3, gone: false })
     assert.equal(await store.shownSince('osm', 3, 7, 7), undefined)
@@ -73,12 +75,17 @@ onEachStore('what editions looked at', backend => {
   it('is told at the command line', async () => {
     const run = async (...argv) => {
       const streams = { stdout: memory(), stderr: memory() }
-      const { run: start } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams: /** @type {any} */ (streams) })
+      const { run: start } = createProgram(
+        { openEmbedded: async () => { throw new Error('not asked for') }, streams: /** @type {any} */ (streams) }
+      )
       assert.equal(await start([...argv, '--db', url]), 0, streams.stderr.text)
       return streams.stdout.text
     }
     const text = await run('info', `osm@${T3}`)
-    for (const line of [/^looked at 2 tiles in 1 block of 64 x 64; not complete/m, /^0 tiles changed, 2 confirmed unchanged$/m, /^root [0-9a-f]{32}$/m, /^ *3 +2 +1 +-135/m]) assert.match(text, line)
+    for (
+      const line of [/^looked at 2 tiles in 1 block of 64 x 64; not complete/m,
+        /^0 tiles changed, 2 confirmed unchanged$/m, /^root [0-9a-f]{32}$/m, /^ *3 +2 +1 +-135/m]
+    ) assert.match(text, line)
     assert.match(await run('info', 'osm@2024'), /complete: every other tile of the layer at zoom 3 to 3 is gone/)
     assert.match(await run('info', 'osm'), /^4 manifests in 5 blocks of digests, \d+ B$/m)
     assert.match(await run('info', 'osm', '3/1/1'), new RegExp(`current, checked ${T4}`))
@@ -88,8 +95,10 @@ onEachStore('what editions looked at', backend => {
     const gateway = await openGateway(url)
     try {
       const ask = async path => (await fetch(gateway.url + path)).json()
-      assert.deepEqual((await ask('/osm/3/2/5.json')).versions.map(({ time, checked }) => [time, checked]), [[T1, undefined], [T2, T3], [T4, undefined]])
-      assert.deepEqual((await ask('/osm/times.json?z=3')).times.map(({ time, tiles }) => [time, tiles]), [[T1, 2], [T2, 1], [T3, 0], [T4, 1]])
+      assert.deepEqual((await ask('/osm/3/2/5.json')).versions.map(({ time, checked }) => [time, checked]),
+        [[T1, undefined], [T2, T3], [T4, undefined]])
+      assert.deepEqual((await ask('/osm/times.json?z=3')).times.map(({ time, tiles }) => [time, tiles]),
+        [[T1, 2], [T2, 1], [T3, 0], [T4, 1]])
     } finally {
       await gateway.close()
     }
@@ -101,7 +110,8 @@ onEachStore('what editions looked at', backend => {
     await load(store, memorySource({ '2/1/1': 1 }), { layer: 'one', time: T1 })
     await store.write([{ ...tile, time: T2 }])
     assert.deepEqual(await store.shownSince('one', 2, 1, 1), { since: T1, checked: T2, gone: false })
-    await load(store, memorySource({ '2/1/1': 1, '2/2/2': 1 }), { layer: 'one', time: T5, complete: true, area: parseArea({ bbox: [-180, -85, 180, 85] }) })
+    await load(store, memorySource({ '2/1/1': 1, '2/2/2': 1 }),
+      { layer: 'one', time: T5, complete: true, area: parseArea({ bbox: [-180, -85, 180, 85] }) })
     assert.equal((await store.shownSince('one', 2, 1, 1)).checked, T5)
     await removeEdition(store, 'one', T5)
     assert.equal((await store.shownSince('one', 2, 1, 1)).checked, T2)

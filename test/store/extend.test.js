@@ -6,7 +6,8 @@ import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
-const [T1, T2, T3, T4] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const [T1, T2, T3, T4] =
+  ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const ID = 'osm:3:1:2'
 const tile = (time, seed, more) => ({ layer: 'osm', z: 3, x: 1, y: 2, time, bytes: png(seed), ...more })
 const origin = { url: 'https://example.org/3/1/2.png', etag: '"a"' }
@@ -46,7 +47,8 @@ onEachStore('extending heads', backend => {
     await own.store.write([tile(T1, 1)])
     const { rev } = await head()
     await own.store.write([tile(T2, 2)])
-    assert.deepEqual(await own.store.extend([{ id: ID, rev, expires: T4 }, { id: 'osm:3:0:0', rev, expires: T4 }]), { extended: new Map(), changed: [ID, 'osm:3:0:0'] })
+    assert.deepEqual(await own.store.extend([{ id: ID, rev, expires: T4 }, { id: 'osm:3:0:0', rev, expires: T4 }]),
+      { extended: new Map(), changed: [ID, 'osm:3:0:0'] })
     assert.equal((await head()).expires, undefined)
     const now = await head()
     await own.store.couch.request({ method: 'DELETE', path: ID, qs: { rev: now.rev } })
@@ -73,13 +75,15 @@ onEachStore('extending heads', backend => {
   it('goes over thousands of heads at once', async () => {
     const tiles = square({ layer: 'osm', time: T1, side: 33, z: 6, seed: (x, y) => x * 33 + y })
     await own.store.write(tiles)
-    const { extended, changed } = await own.store.extend(tiles.map(({ z, x, y }) => ({ id: `osm:${z}:${x}:${y}`, expires: T4, origin })))
+    const { extended, changed } =
+      await own.store.extend(tiles.map(({ z, x, y }) => ({ id: `osm:${z}:${x}:${y}`, expires: T4, origin })))
     assert.deepEqual([extended.size, changed.length], [33 * 33, 0])
     await checkLoaded(own.url, tiles)
   })
 
   it('loses no version to a load that goes on at the same time', async () => {
-    const editions = [T1, T2, T3, T4].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 100 + x * 8 + y }))
+    const editions =
+      [T1, T2, T3, T4].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 100 + x * 8 + y }))
     await own.store.write(editions[0])
     const ids = editions[0].map(({ z, x, y }) => `osm:${z}:${x}:${y}`)
     let loading = true
@@ -89,14 +93,17 @@ onEachStore('extending heads', backend => {
         const some = ids.slice(round % 16 * 4, round % 16 * 4 + 4)
         const heads = await own.store.couch.docs(some)
         const checked = new Date(1e12 + round * 1000).toISOString().slice(0, 19) + 'Z'
-        const result = await own.store.extend(heads.map(({ id, doc }) => ({ id, rev: doc._rev, expires: T4, origin: { ...origin, checked } })))
+        const result = await own.store.extend(
+          heads.map(({ id, doc }) => ({ id, rev: doc._rev, expires: T4, origin: { ...origin, checked } }))
+        )
         counts.extended += result.extended.size
         counts.changed += result.changed.length
       }
       return counts
     })()
     for (const edition of editions.slice(1)) {
-      // a tile that is extended again and again while it is written may be given up as contended: running it again ends that
+      // a tile that is extended again and again while it is written may be given up as contended: running it again ends
+      // that
       for (let failed = 1; failed; ({ failed } = await own.store.write(edition, { batch: 16, concurrency: 2 })));
     }
     loading = false
@@ -113,6 +120,7 @@ onEachStore('extending heads', backend => {
     if (!backend.supports.users) return
     const nobody = new URL(own.url)
     nobody.username = nobody.password = ''
-    await assert.rejects((await Store.open(nobody.href)).extend([{ id: ID, expires: T3 }]), error => ['REFUSED', 'UNAUTHORIZED', 'FORBIDDEN'].includes(error.code))
+    await assert.rejects((await Store.open(nobody.href)).extend([{ id: ID, expires: T3 }]),
+      error => ['REFUSED', 'UNAUTHORIZED', 'FORBIDDEN'].includes(error.code))
   })
 })

@@ -21,8 +21,15 @@ onEachStore('fetching', backend => {
     store = await Store.create(url)
     await store.defineLayer('osm')
     await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: (x, y) => x * SIDE + y }))
-    await store.write([{ layer: 'osm', z: 6, x: 1, y: 1, time: T2, gone: true }, { layer: 'osm', z: 6, x: 1, y: 2, time: T2, bytes: png(999), expires: '2030-01-01T00:00:00Z', origin: { url: 'http://x/1' } }])
-    await store.write(Array.from({ length: 6 }, (_, y) => ({ layer: 'large', z: 4, x: 1, y, time: T1, bytes: noiseTile(y, 400e3) })))
+    await store.write(
+      [{ layer: 'osm', z: 6, x: 1, y: 1, time: T2, gone: true },
+        { layer: 'osm', z: 6, x: 1, y: 2, time: T2, bytes: png(999), expires: '2030-01-01T00:00:00Z', origin: {
+          url: 'http://x/1'
+        } }]
+    )
+    await store.write(
+      Array.from({ length: 6 }, (_, y) => ({ layer: 'large', z: 4, x: 1, y, time: T1, bytes: noiseTile(y, 400e3) }))
+    )
     await publish(store)
   })
   after(() => store.destroy())
@@ -53,11 +60,13 @@ onEachStore('fetching', backend => {
   it('gives what was listed with its bytes and fields, in the order in which it was listed', async () => {
     const listed = (await collect(store.list('osm'))).reverse()
     const fetched = await collect(store.fetch(listed.map((one, index) => ({ ...one, index }))))
-    assert.deepEqual(fetched.map(({ id, index }) => [id, index]), listed.map(({ id }, index) => [id, index]), 'what the caller put beside comes along')
+    assert.deepEqual(fetched.map(({ id, index }) => [id, index]),
+      listed.map(({ id }, index) => [id, index]), 'what the caller put beside comes along')
     for (const { z, x, y, bytes, digest, time, rev, size, type, stored } of fetched) {
       const head = await store.head('osm', z, x, y)
       assert.ok(bytes.equals(head.bytes))
-      assert.deepEqual({ digest, time, rev, size, type, stored }, { digest: head.digest, time: head.time, rev: head.rev, size: head.size, type: head.type, stored: head.stored })
+      assert.deepEqual({ digest, time, rev, size, type, stored },
+        { digest: head.digest, time: head.time, rev: head.rev, size: head.size, type: head.type, stored: head.stored })
     }
     const changed = fetched.find(({ x, y }) => x === 1 && y === 2)
     assert.deepEqual([changed.expires, changed.origin], ['2030-01-01T00:00:00Z', { url: 'http://x/1' }])
@@ -66,7 +75,9 @@ onEachStore('fetching', backend => {
   it('takes past versions, whole histories and lists that are no generators', async () => {
     const [{ versions }] = (await collect(store.listTiles('osm'))).filter(({ id }) => id === 'osm:6:1:2')
     const fetched = await collect(store.fetch(versions))
-    assert.deepEqual(fetched.map(({ time, current, bytes }) => [time, current, bytes.equals(png(time === T1 ? SIDE + 2 : 999))]), [[T1, false, true], [T2, true, true]])
+    assert.deepEqual(fetched.map(
+      ({ time, current, bytes }) => [time, current, bytes.equals(png(time === T1 ? SIDE + 2 : 999))]
+    ), [[T1, false, true], [T2, true, true]])
     assert.deepEqual(await collect(store.fetch([])), [])
   })
 
@@ -90,7 +101,8 @@ onEachStore('fetching', backend => {
     const small = await collect(store.list('osm'))
     const watched = watch()
     await collect(store.fetch(small))
-    assert.deepEqual(watched.seen.requests, [fetchDefaults.batch, fetchDefaults.batch, small.length - 2 * fetchDefaults.batch])
+    assert.deepEqual(watched.seen.requests,
+      [fetchDefaults.batch, fetchDefaults.batch, small.length - 2 * fetchDefaults.batch])
     assert.ok(watched.seen.most <= fetchDefaults.concurrency)
     watched.end()
     const large = watch()
@@ -140,7 +152,8 @@ onEachStore('fetching', backend => {
   it('peeks at documents without their bytes', async () => {
     const found = await store.versionsById(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
     assert.deepEqual([...found.keys()], ['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1'])
-    assert.deepEqual([...found.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]), [[T2, true, false, undefined], [T1, false, false, undefined], [T2, true, true, undefined]])
+    assert.deepEqual([...found.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]),
+      [[T2, true, false, undefined], [T1, false, false, undefined], [T2, true, true, undefined]])
     assert.deepEqual(found.get('osm:6:1:2').digest, (await store.head('osm', 6, 1, 2)).digest)
     const many = Array.from({ length: 1200 }, (_, at) => `osm:6:${at >> 6}:${at & 63}`)
     assert.equal((await store.versionsById(many)).size, SIDE * SIDE)

@@ -5,7 +5,10 @@ import { warm } from '../../loader/store/indexes.js'
 const DESIGN = '_design/versions'
 const refused = () => { throw new Error('You are not a server admin.') }
 
-/** A couch that builds an index until it is told to be done. @param {Record<string, any>} answers by the end of the path */
+/**
+ * A couch that builds an index until it is told to be done.
+ * @param {Record<string, any>} answers by the end of the path
+ */
 function building (answers) {
   let finish = () => {}
   const built = new Promise(resolve => { finish = () => resolve({ rows: [] }) })
@@ -31,10 +34,14 @@ describe('an index that is being built', () => {
   }
 
   it('is told by the tasks of the server, those of all its shards and of no other database', async () => {
-    const task = { type: 'indexer', design_document: DESIGN, database: 'shards/00000000-7fffffff/a/tiles.1700000000', changes_done: 100, total_changes: 400 }
+    const task = {
+      type: 'indexer', design_document: DESIGN, database: 'shards/00000000-7fffffff/a/tiles.1700000000',
+      changes_done: 100, total_changes: 400
+    }
     const tasks = [
       task, { ...task, database: 'shards/80000000-ffffffff/a/tiles.1700000000', changes_done: 50, total_changes: 600 },
-      { ...task, database: 'shards/00000000-7fffffff/tiles.1700000000', changes_done: 7 }, { ...task, design_document: '_design/other', changes_done: 7 },
+      { ...task, database: 'shards/00000000-7fffffff/tiles.1700000000', changes_done: 7 },
+      { ...task, design_document: '_design/other', changes_done: 7 },
       { ...task, type: 'database_compaction' }
     ]
     assert.deepEqual(await firstProgress({ _active_tasks: tasks }), { done: 150, total: 1000 })

@@ -66,7 +66,8 @@ describe('JSON requests, which nano sends', () => {
 
   it('follow no redirects', async () => {
     answer = (req, res) => res.writeHead(302, { location: '/elsewhere' }).end()
-    await assert.rejects(couchWith({ retries: 0 }).info(), { code: 'BAD_ANSWER', message: /redirects are not followed/ })
+    await assert.rejects(couchWith({ retries: 0 }).info(),
+      { code: 'BAD_ANSWER', message: /redirects are not followed/ })
   })
 
   it('end with errors that hold neither the password nor what was sent', async () => {
@@ -107,7 +108,8 @@ describe('JSON requests, which nano sends', () => {
     await couchWith().page({ startkey: 'osm:1:ä/b', endkey: 'osm:1:~', limit: 3 })
     await couchWith().get('layer:osm/ä %')
     const [page, doc] = asked.map(req => req.url)
-    assert.deepEqual(Object.fromEntries(new URL(page, 'http://x').searchParams), { startkey: '"osm:1:ä/b"', endkey: '"osm:1:~"', limit: '3' })
+    assert.deepEqual(Object.fromEntries(new URL(page, 'http://x').searchParams),
+      { startkey: '"osm:1:ä/b"', endkey: '"osm:1:~"', limit: '3' })
     assert.equal(doc, '/db/layer:osm%2F%C3%A4%20%25')
     assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:secret').toString('base64')}`)
   })

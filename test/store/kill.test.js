@@ -1,5 +1,5 @@
-// Whatever is killed when: the loader or the database, at a random moment of a first or a second edition. After the load
-// is run again every invariant holds and every version has its bytes. TILECOUCH_KILL_ROUNDS makes it a long run.
+// Whatever is killed when: the loader or the database, at a random moment of a first or a second edition. After the
+// load is run again every invariant holds and every version has its bytes. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,8 @@ const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const editions = [
   square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => x * SIDE + y }),
   // a third changed, some gone, the rest the same
-  square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => (x + y) % 11 === 0 ? null : (x * y) % 3 ? x * SIDE + y : 1000 + x * SIDE + y })
+  square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => (x + y) % 11 === 0
+    ? null : (x * y) % 3 ? x * SIDE + y : 1000 + x * SIDE + y })
 ]
 
 const kinds = {
@@ -68,7 +69,8 @@ for (const [kind, start] of Object.entries(kinds)) {
       const expected = time === T1 ? SIDE * SIDE : SIDE * SIDE / 2
       const threshold = before + Math.floor(next() * expected)
       const load = runLoad(url, time)
-      await until(async () => load.child.exitCode !== null || await documents(url) > threshold, { timeout: 60000, every: 2, what: `${threshold} documents` })
+      await until(async () => load.child.exitCode !== null || await documents(url) > threshold,
+        { timeout: 60000, every: 2, what: `${threshold} documents` })
       if (victim === 'loader') {
         load.child.kill('SIGKILL')
         await load.ended
@@ -80,7 +82,8 @@ for (const [kind, start] of Object.entries(kinds)) {
     }
 
     const runLoad = (url, time) => startCommand([
-      'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm', '--time', time, '--complete', '--batch', '20', '--store-concurrency', '2', '--db', url, '--json'
+      'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm',
+      '--time', time, '--complete', '--batch', '20', '--store-concurrency', '2', '--db', url, '--json'
     ])
   })
 }

@@ -1,4 +1,5 @@
-// Listing and fetching while somebody writes: no tile is lost, none comes twice, and what was listed is what is fetched.
+// Listing and fetching while somebody writes: no tile is lost, none comes twice, and what was listed is what is
+// fetched.
 import assert from 'node:assert/strict'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
@@ -7,7 +8,8 @@ import { png, square } from '../support/tiles.js'
 
 const SIDE = 18
 const time = year => `${year}-01-01T00:00:00Z`
-const edition = (year, seed = (x, y) => year * 1000 + x * SIDE + y) => square({ layer: 'osm', time: time(year), z: 7, side: SIDE, seed })
+const edition = (year, seed = (x, y) => year * 1000 + x * SIDE + y) =>
+  square({ layer: 'osm', time: time(year), z: 7, side: SIDE, seed })
 
 onEachStore('listing while a load runs', backend => {
   /** @type {Store} */
@@ -34,7 +36,9 @@ onEachStore('listing while a load runs', backend => {
       while (writing || rounds === 0) {
         const missing = []
         const found = []
-        for await (const one of store.fetch(store.list('osm', { time: '2000' }), { onMissing: gone => missing.push(gone.id) })) {
+        for await (
+          const one of store.fetch(store.list('osm', { time: '2000' }), { onMissing: gone => missing.push(gone.id) })
+        ) {
           assert.equal(one.time, time(2000))
           assert.ok(one.bytes.equals(png(2000 * 1000 + one.x * SIDE + one.y)), `${one.id} shows what it showed`)
           found.push(`${one.z}/${one.x}/${one.y}`)
@@ -44,8 +48,10 @@ onEachStore('listing while a load runs', backend => {
         const seen = new Map()
         for await (const { id, versions } of store.listTiles('osm')) {
           assert.ok(!seen.has(id), `${id} comes once`)
-          assert.deepEqual(versions.map(version => version.time), [...new Set(versions.map(version => version.time))].sort(), 'each time once, oldest first')
-          assert.ok(versions.slice(0, -1).every(({ current, id: document }) => !current && document.includes('@')) && versions.at(-1).current, JSON.stringify(versions))
+          assert.deepEqual(versions.map(version => version.time),
+            [...new Set(versions.map(version => version.time))].sort(), 'each time once, oldest first')
+          assert.ok(versions.slice(0, -1).every(({ current, id: document }) => !current && document.includes('@')) &&
+            versions.at(-1).current, JSON.stringify(versions))
           seen.set(id, versions[0].time)
         }
         assert.deepEqual([seen.size, new Set(seen.values())], [SIDE * SIDE, new Set([time(2000)])])
@@ -78,7 +84,9 @@ onEachStore('listing while a load runs', backend => {
     await store.write(edition(2001, x => x === 0 ? null : x === 1 ? 7 : undefined))
     const missing = []
     const years = {}
-    for await (const one of store.fetch(listed, { onMissing: gone => missing.push(gone) })) years[one.time] = (years[one.time] ?? 0) + 1
+    for await (const one of store.fetch(listed, { onMissing: gone => missing.push(gone) })) {
+      years[one.time] = (years[one.time] ?? 0) + 1
+    }
     assert.deepEqual(years, { [time(2000)]: SIDE * (SIDE - 2), [time(2001)]: SIDE })
     assert.deepEqual(missing.map(({ x }) => x), Array(SIDE).fill(0))
   })

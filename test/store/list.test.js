@@ -20,29 +20,36 @@ const idsOf = found => found.map(({ id }) => id)
 
 /** A tile whose numbers have one digit or many, in the middle of nothing or beside others. */
 const place = fc.integer({ min: 0, max: 10 }).chain(z => {
-  const number = fc.oneof(fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: Math.min(12, 2 ** z - 1) }))
+  const number =
+    fc.oneof(fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: Math.min(12, 2 ** z - 1) }))
   return fc.record({ z: fc.constant(z), x: number, y: number })
 })
-const history = fc.uniqueArray(fc.tuple(place, fc.array(fc.tuple(fc.nat(2), fc.option(fc.nat(3), { freq: 4 })), { minLength: 1, maxLength: 4 })), {
+const history = fc.uniqueArray(fc.tuple(place, fc.array(fc.tuple(fc.nat(2), fc.option(fc.nat(3), { freq: 4 })), {
+  minLength: 1, maxLength: 4
+})), {
   selector: ([{ z, x, y }]) => `${z}/${x}/${y}`, minLength: 1, maxLength: 40
 })
 const lon = fc.integer({ min: -180, max: 180 })
 const lat = fc.integer({ min: -80, max: 79 })
 const box = fc.tuple(lon, lat, lon, lat).filter(([, south, , north]) => south !== north)
-  .map(([west, south, east, north]) => parseArea({ bbox: [west, Math.min(south, north), east, Math.max(south, north)] }))
+  .map(
+    ([west, south, east, north]) => parseArea({ bbox: [west, Math.min(south, north), east, Math.max(south, north)] })
+  )
 const corner = fc.tuple(fc.integer({ min: -88, max: 88 }), lat)
 const triangle = fc.tuple(corner, corner, corner)
   .filter(([a, b, c]) => (b[0] - a[0]) * (c[1] - a[1]) !== (c[0] - a[0]) * (b[1] - a[1]))
   .map(corners => parseArea({ polygon: { type: 'Polygon', coordinates: [[...corners, corners[0]]] } }))
 const selection = fc.record({
   area: fc.option(fc.oneof(box, triangle), { nil: undefined }),
-  zooms: fc.option(fc.tuple(fc.nat(10), fc.nat(10)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })), { nil: undefined })
+  zooms: fc.option(fc.tuple(fc.nat(10), fc.nat(10)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })),
+    { nil: undefined })
 })
 
 // so small that a handful of tiles is more than a request answers, in every way there is
 const usual = { ...listDefaults }
 const atLeast = { page: 1, ranges: 1, columns: 1, spans: 1 }
-const limits = fc.record(Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, fc.oneof(fc.constant(value), fc.integer({ min: atLeast[name] ?? 0, max: 4 }))])))
+const limits = fc.record(Object.fromEntries(Object.entries(usual)
+  .map(([name, value]) => [name, fc.oneof(fc.constant(value), fc.integer({ min: atLeast[name] ?? 0, max: 4 }))])))
 
 onEachStore('listing', backend => {
   /** @type {Store} */
@@ -59,36 +66,48 @@ onEachStore('listing', backend => {
 
   /** Versions at one place over and over, oldest first unless told otherwise. */
   const write = async (layer, places, time, seed = 1) => {
-    const { failed } = await store.write(places.map(({ z, x, y }) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })))
+    const { failed } = await store.write(places.map(
+      ({ z, x, y }) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
+    ))
     assert.equal(failed, 0)
   }
   const column = (z, x, count) => Array.from({ length: count }, (_, y) => ({ z, x, y }))
   const listing = async (layer, options) => collect(store.list(layer, options))
 
-  it('gives what each tile shows, then and now, in the order of ids, whatever the history, the area and the limits', async function () {
+  it('gives what each tile shows, then and now, in the order of ids, whatever the ' +
+    'history, the area and the limits', async function () {
     this.timeout(300000)
     let layers = 0
     await fc.assert(fc.asyncProperty(history, selection, fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025'), limits, async (tiles, wanted, time, how) => {
       Object.assign(listDefaults, how)
       const layer = `random${layers++}`
       await store.defineLayer(layer)
-      const versions = tiles.flatMap(([address, events]) => events.map(([at, seed]) => ({ layer, ...address, time: TIMES[at], ...(seed === null ? { gone: true } : { bytes: png(seed) }) })))
+      const versions = tiles.flatMap(
+        ([address, events]) => events.map(([at, seed]) => (
+          { layer, ...address, time: TIMES[at], ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
+        ))
+      )
       await store.write(versions) // those that take the time of another one fail: as they may
       const selected = tiles.map(([address]) => address)
-        .filter(({ z, x, y }) => (!wanted.area || wanted.area.has(z, x, y)) && (!wanted.zooms || (z >= wanted.zooms.min && z <= wanted.zooms.max)))
-        .map(address => ({ ...address, id: tileId(layer, address.z, address.x, address.y) })).sort((a, b) => a.id < b.id ? -1 : 1)
+        .filter(({ z, x, y }) => (!wanted.area || wanted.area.has(z, x, y)) &&
+          (!wanted.zooms || (z >= wanted.zooms.min && z <= wanted.zooms.max)))
+        .map(address => ({ ...address, id: tileId(layer, address.z, address.x, address.y) }))
+          .sort((a, b) => a.id < b.id ? -1 : 1)
 
       const expected = { tiles: [], now: [], then: [] }
       for (const { id, z, x, y } of selected) {
         const stored = await store.versions(layer, z, x, y)
         if (!stored.length) continue
-        expected.tiles.push({ id, z, x, y, versions: stored.map(({ type, digest, checked, stored: _, ...listed }) => listed) })
+        expected.tiles.push(
+          { id, z, x, y, versions: stored.map(({ type, digest, checked, stored: _, ...listed }) => listed) }
+        )
         const [now, then] = [stored.at(-1), asOf(stored, endOf(time))]
         if (!now.gone) expected.now.push(now)
         if (then && !then.gone) expected.then.push(then)
       }
       assert.deepEqual(await collect(store.listTiles(layer, wanted)), expected.tiles)
-      const pick = found => found.map(({ id, z, x, y, current, gone, size }) => ({ id, layer, z, x, y, current, gone, size }))
+      const pick =
+        found => found.map(({ id, z, x, y, current, gone, size }) => ({ id, layer, z, x, y, current, gone, size }))
       assert.deepEqual(await listing(layer, wanted), pick(expected.now))
       const then = await listing(layer, { ...wanted, time })
       assert.deepEqual(then, expected.then.map(({ type, digest, checked, stored: _, ...listed }) => listed))
@@ -118,10 +137,13 @@ onEachStore('listing', backend => {
 
     it('gives every tile once and in order', async () => {
       assert.deepEqual(idsOf(await listing('tall')), inOrder([...all.filter(({ y }) => y % 30), ...column(12, 70, 5)]))
-      assert.deepEqual((await listing('tall', { time: T1 })).map(({ id }) => id.replace(/@.*/, '')), inOrder([...all, ...column(12, 70, 5)]))
+      assert.deepEqual((await listing('tall', { time: T1 })).map(({ id }) => id.replace(/@.*/, '')),
+        inOrder([...all, ...column(12, 70, 5)]))
       const tiles = await collect(store.listTiles('tall'))
       assert.deepEqual(idsOf(tiles), inOrder([...all, ...column(12, 70, 5)]))
-      assert.deepEqual(tiles.find(({ id }) => id === 'tall:12:7:300').versions.map(({ time, gone, current }) => [time, gone, current]), [[T1, false, false], [T2, false, false], [T3, true, true]])
+      assert.deepEqual(tiles.find(({ id }) => id === 'tall:12:7:300').versions.map(
+        ({ time, gone, current }) => [time, gone, current]
+      ), [[T1, false, false], [T2, false, false], [T3, true, true]])
     })
 
     it('and a part of it without the rest', async () => {
@@ -164,9 +186,14 @@ onEachStore('listing', backend => {
     this.timeout(120000)
     await store.defineLayer('deep')
     const places = column(6, 3, 50)
-    const days = Array.from({ length: 50 }, (_, day) => new Date(Date.UTC(2020, 0, day + 1)).toISOString().slice(0, 19) + 'Z')
+    const days =
+      Array.from({ length: 50 }, (_, day) => new Date(Date.UTC(2020, 0, day + 1)).toISOString().slice(0, 19) + 'Z')
     for (const [day, time] of days.entries()) {
-      const docs = places.map(({ z, x, y }) => tileDocument({ id: tileId('deep', z, x, y), layer: 'deep', z, x, y, time, type: 'image/png', bytes: png(day) }, { current: day === 49, stored: time }))
+      const docs = places.map(
+        ({ z, x, y }) => tileDocument({
+          id: tileId('deep', z, x, y), layer: 'deep', z, x, y, time, type: 'image/png', bytes: png(day)
+        }, { current: day === 49, stored: time })
+      )
       assert.ok((await store.couch.bulk(docs)).every(({ ok }) => ok))
     }
     const rows = spy()
@@ -176,14 +203,18 @@ onEachStore('listing', backend => {
     rows.end()
     const tiles = await collect(store.listTiles('deep'))
     assert.deepEqual(tiles.map(({ versions }) => versions.length), Array(50).fill(50))
-    assert.deepEqual(tiles[7].versions.map(({ time }) => time), (await store.versions('deep', 6, 3, tiles[7].y)).map(({ time }) => time))
-    assert.deepEqual(new Set((await listing('deep', { time: '2020-01-17' })).map(({ time }) => time)), new Set(['2020-01-17T00:00:00Z']))
+    assert.deepEqual(tiles[7].versions.map(({ time }) => time),
+      (await store.versions('deep', 6, 3, tiles[7].y)).map(({ time }) => time))
+    assert.deepEqual(new Set((await listing('deep', { time: '2020-01-17' })).map(({ time }) => time)),
+      new Set(['2020-01-17T00:00:00Z']))
   })
 
-  it('does not pay for a wide layer where the area is small, nor for a wide area where the layer is sparse', async function () {
+  it('does not pay for a wide layer where the area is small, nor for a wide area ' +
+    'where the layer is sparse', async function () {
     this.timeout(60000)
     await store.defineLayer('sparse')
-    const places = Array.from({ length: 600 }, (_, at) => ({ z: 18, x: (at * 431 + 5) % 2 ** 18, y: (at * 7919) % 2 ** 18 }))
+    const places =
+      Array.from({ length: 600 }, (_, at) => ({ z: 18, x: (at * 431 + 5) % 2 ** 18, y: (at * 7919) % 2 ** 18 }))
     await write('sparse', places, T1)
     const rows = spy()
     assert.equal((await listing('sparse')).length, 600)
@@ -214,11 +245,15 @@ onEachStore('listing', backend => {
   it('shows once what a killed load left in two places', async () => {
     await store.defineLayer('killed')
     await write('killed', column(3, 1, 2), T1)
-    const head = await (await request(`${url}/killed:3:1:0?attachments=true`, { headers: { accept: 'application/json' } })).json()
+    const head =
+      await (await request(`${url}/killed:3:1:0?attachments=true`, { headers: { accept: 'application/json' } })).json()
     const copy = { ...head, _id: `killed:3:1:0@${T1}`, _rev: undefined, current: false }
     delete copy._attachments.tile.digest
     delete copy._attachments.tile.revpos
-    assert.equal((await request(`${url}/${encodeURIComponent(copy._id)}`, { method: 'PUT', body: JSON.stringify(copy), headers: { 'content-type': 'application/json' } })).status, 201)
+    assert.equal(
+      (await request(`${url}/${encodeURIComponent(copy._id)}`,
+        { method: 'PUT', body: JSON.stringify(copy), headers: { 'content-type': 'application/json' } })).status, 201
+    )
     const [{ versions }] = await collect(store.listTiles('killed'))
     assert.deepEqual(versions.map(({ id, time, current }) => [id, time, current]), [['killed:3:1:0', T1, true]])
     assert.deepEqual(idsOf(await listing('killed', { time: '2021' })), ['killed:3:1:0', 'killed:3:1:1'])
@@ -241,18 +276,23 @@ onEachStore('listing', backend => {
     await assert.rejects(listing('Bad:name'), { code: 'BAD_LAYER' })
   })
 
-  it('leaves out what is no tile, although it says so: where nobody validates, anybody may write anything', async () => {
+  it('leaves out what is no tile, although it says so: where nobody validates, ' +
+    'anybody may write anything', async () => {
     const open = await Store.create(await backend.database())
     await open.defineLayer('osm')
     await open.write(column(4, 3, 3).map(address => ({ layer: 'osm', ...address, time: T1, bytes: png(1) })))
-    const tile = { type: 'tile', layer: 'osm', z: 4, x: 3, y: 1, current: true, time: T1, _attachments: { tile: { content_type: 'image/png', data: png(2).toString('base64') } } }
-    const strange = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 }, { z: '4' }, { z: 99 }, { z: 4.5 }, { y: -1 }, { x: -1 }, { layer: 'osm2' }, { time: T2 }, { current: false }]
+    const tile = { type: 'tile', layer: 'osm', z: 4, x: 3, y: 1, current: true, time: T1, _attachments: {
+      tile: { content_type: 'image/png', data: png(2).toString('base64') }
+    } }
+    const strange = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 },
+      { z: '4' }, { z: 99 }, { z: 4.5 }, { y: -1 }, { x: -1 }, { layer: 'osm2' }, { time: T2 }, { current: false }]
     await open.couch.bulk(strange.map((fields, at) => ({ ...tile, ...fields, _id: `0strange${at}` })))
     await publish(open)
     const expected = ['osm:4:3:0', 'osm:4:3:1', 'osm:4:3:2']
     assert.deepEqual(idsOf(await collect(open.list('osm'))), expected)
     assert.deepEqual(idsOf(await collect(open.list('osm', { time: '2021' }))), expected)
-    assert.deepEqual((await collect(open.listTiles('osm'))).map(({ id, versions }) => [id, idsOf(versions)]), expected.map(id => [id, [id]]))
+    assert.deepEqual((await collect(open.listTiles('osm'))).map(({ id, versions }) => [id, idsOf(versions)]),
+      expected.map(id => [id, [id]]))
     await open.destroy()
   })
 

@@ -1,4 +1,5 @@
-// Loading as people do it: the command line on folders and MBTiles, on every store, and what it says when things are wrong.
+// Loading as people do it: the command line on folders and MBTiles, on every store, and what it says when things are
+// wrong.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -21,12 +22,15 @@ after(() => rm(folder, { recursive: true, force: true }))
 
 function start (args, env = {}) {
   const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...clean } = process.env
-  const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: { ...clean, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [bin, ...args],
+    { cwd: folder, env: { ...clean, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const out = { stdout: [], stderr: '' }
   child.stdout.on('data', chunk => out.stdout.push(chunk))
   child.stderr.on('data', chunk => { out.stderr += chunk })
   const ended = new Promise(resolve => {
-    child.once('close', code => resolve({ code, bytes: Buffer.concat(out.stdout), stdout: Buffer.concat(out.stdout).toString(), stderr: out.stderr }))
+    child.once('close', code => resolve(
+      { code, bytes: Buffer.concat(out.stdout), stdout: Buffer.concat(out.stdout).toString(), stderr: out.stderr }
+    ))
   })
   return { child, ended, out }
 }
@@ -52,19 +56,25 @@ onEachStore('tilecouch load', backend => {
 
   it('loads editions, publishes the store, and shows what it holds', async function () {
     this.timeout(60000)
-    const one = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '-t', '2021', '--title', 'First', '--ttl', '7d', '--db', db)
+    const one = await tilecouch('load', await writeFolder('one', first),
+      '-l', 'osm', '-t', '2021', '--title', 'First', '--ttl', '7d', '--db', db)
     assert.equal(one.code, 0, one.stderr)
     assert.match(one.stdout, /64 tiles .*\n {2}64 written/)
-    const two = await tilecouch('load', await writeFolder('two', second), '-l', 'osm', '-t', '2022-01-01', '--complete', '--db', db, '--json')
+    const two = await tilecouch('load', await writeFolder('two', second),
+      '-l', 'osm', '-t', '2022-01-01', '--complete', '--db', db, '--json')
     assert.equal(two.code, 0, two.stderr)
     const { advanced, unchanged, gone, failed, time } = JSON.parse(two.stdout)
-    assert.deepEqual({ advanced, unchanged, gone, failed, time }, { advanced: 15, unchanged: 49, gone: 8, failed: 0, time: T2 })
+    assert.deepEqual({ advanced, unchanged, gone, failed, time },
+      { advanced: 15, unchanged: 49, gone: 8, failed: 0, time: T2 })
     await checkLoaded(db, [...first, ...second])
 
     const info = JSON.parse((await tilecouch('info', 'osm', '--db', db, '--json')).stdout)
-    assert.deepEqual([info.stats.tiles, info.stats.versions, info.minzoom, info.maxzoom, info.ttl, info.format], [56, 79, 4, 4, 604800, 'png'])
+    assert.deepEqual([info.stats.tiles, info.stats.versions, info.minzoom, info.maxzoom, info.ttl, info.format],
+      [56, 79, 4, 4, 604800, 'png'])
     assert.deepEqual(info.bounds.map(Math.round), [-180, 0, 0, 85])
-    assert.deepEqual(info.editions.map(({ time: at, title, complete, finished }) => [at, title, complete, Boolean(finished)]), [[T1, 'First', false, true], [T2, undefined, true, true]])
+    assert.deepEqual(info.editions.map(
+      ({ time: at, title, complete, finished }) => [at, title, complete, Boolean(finished)]
+    ), [[T1, 'First', false, true], [T2, undefined, true, true]])
     assert.match((await tilecouch('info', '--db', db)).stdout, /osm .* 56 .* 79/)
     const history = await tilecouch('info', 'osm', '4/7/3', '--db', db)
     assert.match(history.stdout, /2021-01-01T00:00:00Z.*image\/png.*\n2022-01-01T00:00:00Z.*gone.*current/)
@@ -107,7 +117,8 @@ onEachStore('tilecouch load', backend => {
     await mkdir(path.join(bad, '4/0/3.png')) // unreadable as a file, for root too
     const { code, stdout } = await tilecouch('load', bad, '-l', 'osm', '-t', T1, '--db', db)
     assert.equal(code, 1)
-    for (const line of ['osm:4:0:0 .*[TRUNCATED_IMAGE]', 'osm:4:0:1 .*[UNKNOWN_IMAGE]', 'osm:4:0:2 .*[EMPTY_IMAGE]', 'osm:4:0:3 .*[SOURCE_UNREADABLE]', 'osm:4:99:1 .*[BAD_TILE]']) {
+    for (const line of ['osm:4:0:0 .*[TRUNCATED_IMAGE]', 'osm:4:0:1 .*[UNKNOWN_IMAGE]',
+      'osm:4:0:2 .*[EMPTY_IMAGE]', 'osm:4:0:3 .*[SOURCE_UNREADABLE]', 'osm:4:99:1 .*[BAD_TILE]']) {
       assert.match(stdout, new RegExp(line.replace('[', '\\[').replace(']', '\\]')))
     }
     await checkLoaded(db, first.filter(({ x, y }) => x > 0 || y > 3))
@@ -115,7 +126,8 @@ onEachStore('tilecouch load', backend => {
 
   it('stops on Ctrl-C with 130, and goes on when it is told the time it began with', async function () {
     this.timeout(60000)
-    const many = await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
+    const many =
+      await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
     const load = start(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--store-concurrency', '1'])
     await until(async () => (await json(db).catch(() => ({}))).doc_count > 100, { what: 'a hundred tiles' })
     load.child.kill('SIGINT')
@@ -137,14 +149,16 @@ onEachStore('tilecouch load', backend => {
     const store = await Store.create(db)
     const [T3, T4] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
     await store.putEdition('osm', T3, { source: await writeFolder('nightly', first), complete: false, started: T4 })
-    const { code, stdout } = await tilecouch('load', await writeFolder('nightly', first), '-l', 'osm', '--db', db, '--json')
+    const { code, stdout } =
+      await tilecouch('load', await writeFolder('nightly', first), '-l', 'osm', '--db', db, '--json')
     assert.equal(code, 0)
     assert.ok(JSON.parse(stdout).time > T4, 'it is an edition of its own')
   })
 
   it('leaves a database of somebody else’s documents alone', async () => {
     await request(db, { method: 'PUT' })
-    await request(`${db}/invoice-1`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"total": 5}' })
+    await request(`${db}/invoice-1`,
+      { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"total": 5}' })
     const { code, stderr } = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '--db', db)
     assert.equal(code, 1)
     assert.match(stderr, /invoice-1.*\[NOT_A_STORE\]/)
@@ -156,11 +170,18 @@ onEachStore('tilecouch load', backend => {
     await writeFile(path.join(folder, 'fake.mbtiles'), 'this is not SQLite, whatever its name says')
     await mkdir(path.join(folder, 'empty'), { recursive: true })
     const wrong = [
-      [['load', 'nowhere', '-l', 'osm'], 'SOURCE_NOT_FOUND'], [['load', 'fake.mbtiles', '-l', 'osm'], 'SOURCE_UNREADABLE'], [['load', bin, '-l', 'osm'], 'SOURCE_UNKNOWN'],
-      [['load', 'empty', '-l', 'osm'], 'SOURCE_EMPTY'], [['load', tiles, '-l', 'Osm!'], 'BAD_LAYER'], [['load', tiles, '-l', 'layer'], 'BAD_LAYER'],
-      [['load', tiles, '-l', 'osm', '-t', 'yesterday'], 'BAD_TIME'], [['load', tiles, '-l', 'osm', '-t', '2021-02-30'], 'BAD_TIME'], [['load', tiles, '-l', 'osm', '-z', '9-3'], 'BAD_ZOOM'],
-      [['load', tiles, '-l', 'osm', '--bbox', '1,2'], 'BAD_BBOX'], [['load', tiles, '-l', 'osm', '--ttl', 'soon'], 'BAD_DURATION'], [['load', tiles, '-l', 'osm', '--batch', '-3'], 'BAD_OPTION'],
-      [['load', tiles, '-l', 'osm', '--scheme', 'wms'], 'BAD_OPTION'], [['info', 'osm'], 'DATABASE_NOT_FOUND', `${db}_missing`], [['info'], 'BAD_DATABASE', 'http://localhost/No Such'],
+      [['load', 'nowhere', '-l', 'osm'], 'SOURCE_NOT_FOUND'],
+      [['load', 'fake.mbtiles', '-l', 'osm'], 'SOURCE_UNREADABLE'], [['load', bin, '-l', 'osm'], 'SOURCE_UNKNOWN'],
+      [['load', 'empty', '-l', 'osm'], 'SOURCE_EMPTY'], [['load', tiles, '-l', 'Osm!'], 'BAD_LAYER'],
+      [['load', tiles, '-l', 'layer'], 'BAD_LAYER'],
+      [['load', tiles, '-l', 'osm', '-t', 'yesterday'], 'BAD_TIME'],
+      [['load', tiles, '-l', 'osm', '-t', '2021-02-30'], 'BAD_TIME'],
+      [['load', tiles, '-l', 'osm', '-z', '9-3'], 'BAD_ZOOM'],
+      [['load', tiles, '-l', 'osm', '--bbox', '1,2'], 'BAD_BBOX'],
+      [['load', tiles, '-l', 'osm', '--ttl', 'soon'], 'BAD_DURATION'],
+      [['load', tiles, '-l', 'osm', '--batch', '-3'], 'BAD_OPTION'],
+      [['load', tiles, '-l', 'osm', '--scheme', 'wms'], 'BAD_OPTION'],
+      [['info', 'osm'], 'DATABASE_NOT_FOUND', `${db}_missing`], [['info'], 'BAD_DATABASE', 'http://localhost/No Such'],
       [['get', 'osm', '99/0/0', '-o', 'x'], 'BAD_TILE'], [['info'], 'UNREACHABLE', 'http://127.0.0.1:9/tiles']
     ]
     await Store.create(db)

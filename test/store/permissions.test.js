@@ -55,7 +55,8 @@ withPeople('permissions', start => {
     assert.equal(await status(`${as(url, ...server.reader)}/layer:x`, put(layerDoc)), 403)
     const security = await store.security()
     for (const who of [[], server.reader, server.writer]) {
-      assert.ok([401, 403].includes(await status(`${as(url, ...who)}/_design/evil`, put({ views: {} }))), 'design documents are the admins’')
+      assert.ok([401, 403].includes(await status(`${as(url, ...who)}/_design/evil`, put({ views: {} }))),
+        'design documents are the admins’')
       assert.ok(await status(`${as(url, ...who)}/_security`, put({})) >= 400) // CouchDB says 500 no_majority
     }
     assert.deepEqual(await store.security(), security)
@@ -85,7 +86,9 @@ withPeople('permissions', start => {
   })
 
   it('what is not valid is refused, whoever writes', async () => {
-    const tile = { type: 'tile', layer: 'osm', z: 5, x: 1, y: 1, time: T1, current: true, _attachments: { tile: { content_type: 'image/png', data: png(1).toString('base64') } } }
+    const tile = { type: 'tile', layer: 'osm', z: 5, x: 1, y: 1, time: T1, current: true, _attachments: {
+      tile: { content_type: 'image/png', data: png(1).toString('base64') }
+    } }
     const forbidden = {
       'osm:5:20:99': { ...tile, x: 20, y: 99 },
       'osm:5:1:2': tile,

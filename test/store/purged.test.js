@@ -24,29 +24,34 @@ onEachStore('a tile whose head is not there, and whose past is', backend => {
     if (backend.name === 'CouchDB') {
       for (const year of years) await store.write([tile(year)])
       const { _rev: rev } = await store.couch.get(ID)
-      const purged = await json(`${url}/_purge`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ [ID]: [rev] }) })
+      const purged = await json(`${url}/_purge`,
+        { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ [ID]: [rev] }) })
       assert.deepEqual(purged.purged[ID], [rev])
       return
     }
     // the embedded store cannot purge: the same documents, as a replication of the past alone leaves them
     const docs = years.slice(0, -1).map(year => ({
-      _id: `${ID}@${T(year)}`, type: 'tile', layer: 'osm', z: 4, x: 1, y: 1, current: false, time: T(year), stored: T(year),
+      _id: `${ID}@${T(year)}`, type: 'tile', layer: 'osm', z: 4, x: 1,
+      y: 1, current: false, time: T(year), stored: T(year),
       _attachments: { tile: { content_type: 'image/png', data: png(year).toString('base64') } }
     }))
     for (const { error } of await store.couch.bulk(docs)) assert.equal(error, undefined)
   }
-  const timeline = async () => (await store.versions('osm', 4, 1, 1)).map(({ time, current }) => [time.slice(0, 4), current])
+  const timeline = async () => (await store.versions('osm', 4, 1, 1))
+    .map(({ time, current }) => [time.slice(0, 4), current])
 
   it('does not become older by a load of an older time', async () => {
     await behead()
     await store.write([tile(2020)])
-    assert.deepEqual((await timeline()).filter(([, current]) => current).map(([year]) => year).filter(year => year < '2022'), [], 'no head before its past (invariant 2)')
+    assert.deepEqual((await timeline()).filter(([, current]) => current)
+      .map(([year]) => year).filter(year => year < '2022'), [], 'no head before its past (invariant 2)')
     assert.deepEqual((await store.at('osm', 4, 1, 1, '2024')).time, T(2022))
     assert.deepEqual((await store.at('osm', 4, 1, 1, '2020')).time, T(2020))
     await checkInvariants(url)
   })
 
-  it('does not become older either when the load brings its neighbours, or comes where the load found nothing so far', async () => {
+  it('does not become older either when the load brings its neighbours, or comes where the load found nothing so ' +
+    'far', async () => {
     await behead()
     await store.write([tile(2020), neighbour(2020)])
     assert.deepEqual((await store.at('osm', 4, 1, 1, '2024')).time, T(2022))

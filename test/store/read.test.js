@@ -79,9 +79,11 @@ onEachStore('reading', backend => {
 
   it('lists the versions in a view of the map, so that any time of it can be told', async () => {
     const versions = await store.versionsIn('osm', { bbox: [-180, 0, -90.1, 85], z: 3 })
-    assert.deepEqual([...new Set(versions.map(({ x, y }) => `${x}/${y}`))], ['0/0', '0/1', '0/2', '0/3', '1/0', '1/1', '1/2', '1/3'])
+    assert.deepEqual([...new Set(versions.map(({ x, y }) => `${x}/${y}`))],
+      ['0/0', '0/1', '0/2', '0/3', '1/0', '1/1', '1/2', '1/3'])
     const ofOne = versions.filter(({ x, y }) => x === 0 && y === 2)
-    assert.deepEqual(ofOne.map(({ time, gone, current }) => [time, gone, current]), [[T1, false, false], [T2, false, false], [T3, true, true]])
+    assert.deepEqual(ofOne.map(({ time, gone, current }) => [time, gone, current]),
+      [[T1, false, false], [T2, false, false], [T3, true, true]])
     assert.equal(asOf(ofOne, '2022-12-31T23:59:59Z').time, T2)
     assert.equal(ofOne[0].bytes, png(2).length)
     assert.match(ofOne[0].rev, /^\d+-/)
@@ -90,7 +92,8 @@ onEachStore('reading', backend => {
   it('tells when anything changed, in the layer and in a view', async () => {
     assert.deepEqual((await store.times('osm')).map(({ time, tiles }) => [time, tiles]), [[T1, 80], [T2, 16], [T3, 8]])
     assert.deepEqual((await store.times('osm', { z: 2 })).map(({ time, tiles }) => [time, tiles]), [[T1, 16]])
-    assert.deepEqual((await store.times('osm', { z: 3, bbox: [-135, 0, -0.1, 85] })).map(({ time, tiles }) => [time, tiles]), [[T1, 12], [T2, 4]])
+    assert.deepEqual((await store.times('osm', { z: 3, bbox: [-135, 0, -0.1, 85] }))
+      .map(({ time, tiles }) => [time, tiles]), [[T1, 12], [T2, 4]])
     await assert.rejects(store.times('osm', { bbox: WORLD }), { code: 'BAD_OPTION' })
   })
 
@@ -124,7 +127,8 @@ onEachStore('reading', backend => {
     await store.putEdition('osm', T2, { title: 'two' })
     await store.putEdition('osm', T1, { title: 'one' })
     await store.putEdition('osm', T2, { tiles: 5 })
-    assert.deepEqual((await store.editions('osm')).map(({ time, title, tiles }) => [time, title, tiles]), [[T1, 'one', undefined], [T2, 'two', 5]])
+    assert.deepEqual((await store.editions('osm')).map(({ time, title, tiles }) => [time, title, tiles]),
+      [[T1, 'one', undefined], [T2, 'two', 5]])
     await assert.rejects(store.layer('nope'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(store.defineLayer('osm', { minzoom: 99 }), { code: 'BAD_LAYER_FIELD' })
     await assert.rejects(store.defineLayer('layer'), { code: 'BAD_LAYER' })

@@ -1,4 +1,5 @@
-// A command that reads a file of somebody who means harm ends when it is told to, whatever it is doing, and leaves nothing running.
+// A command that reads a file of somebody who means harm ends when it is told to, whatever it is doing, and leaves
+// nothing running.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
@@ -62,7 +63,8 @@ onEachStore('a command on a hostile file', backend => {
   /** Waits until SQLite is busy for years. */
   async function readerOf (child) {
     let reader
-    await until(() => child.exitCode !== null || ([reader] = childrenOf(child.pid)).length && workOf(reader) > WORK, { timeout: 30000, what: 'a process that reads' })
+    await until(() => child.exitCode !== null || ([reader] = childrenOf(child.pid)).length && workOf(reader) > WORK,
+      { timeout: 30000, what: 'a process that reads' })
     return reader
   }
 
@@ -83,14 +85,17 @@ onEachStore('a command on a hostile file', backend => {
     }
   }
 
-  it('has what was read before it was stopped in the store, and goes on with a file that is as it should be', async function () {
+  it('has what was read before it was stopped in the store, and goes on with a file ' +
+    'that is as it should be', async function () {
     this.timeout(60000)
-    const { child, ended } = start('load', make('years.mbtiles', years['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
+    const { child, ended } =
+      start('load', make('years.mbtiles', years['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
     await readerOf(child)
     child.kill('SIGINT')
     await ended
     assert.ok((await json(db)).doc_count > 50)
-    const again = await start('load', make('whole.mbtiles', 'SELECT * FROM own'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
+    const again = await start('load', make('whole.mbtiles', 'SELECT * FROM own'),
+      '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
     assert.equal(again.code, 0, again.err)
     assert.ok(JSON.parse(again.out).unchanged > 50)
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
@@ -116,9 +121,11 @@ onEachStore('a command on a hostile file', backend => {
     execFileSync('mkfifo', [path.join(folder.dir, 'tiles/5/0/8.png')])
     symlinkSync('/dev/zero', path.join(folder.dir, 'tiles/5/0/9.png'))
     symlinkSync('/etc/hostname', path.join(folder.dir, 'tiles/5/0/10.png'))
-    const { code, out, err } = await start('load', path.join(folder.dir, 'tiles'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
+    const { code, out, err } =
+      await start('load', path.join(folder.dir, 'tiles'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
     const { created, failed, failures } = JSON.parse(out)
     assert.deepEqual([code, created, failed], [1, 1, 3], err)
-    assert.deepEqual(failures.map(({ reason }) => /no regular file|leads out of the folder/.test(reason)), [true, true, true])
+    assert.deepEqual(failures.map(({ reason }) => /no regular file|leads out of the folder/.test(reason)),
+      [true, true, true])
   })
 })

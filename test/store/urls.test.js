@@ -27,7 +27,10 @@ onEachStore('tile URLs', backend => {
   const get = async (path, options) => {
     const response = await request(app + path, { redirect: 'manual', ...options })
     const body = Buffer.from(await response.arrayBuffer())
-    return { status: response.status, type: response.headers.get('content-type'), headers: response.headers, body, json: () => JSON.parse(body.toString()) }
+    return {
+      status: response.status, type: response.headers.get('content-type'),
+      headers: response.headers, body, json: () => JSON.parse(body.toString())
+    }
   }
   const follow = async path => get(path, { redirect: 'follow' })
 
@@ -38,19 +41,26 @@ onEachStore('tile URLs', backend => {
     assert.match(headers.get('etag'), /^"/)
   })
 
-  it('sends vector tiles as they are stored, from the embedded store with a header that maps unpack them by', async () => {
+  it('sends vector tiles as they are stored, from the embedded store with a header ' +
+    'that maps unpack them by', async () => {
     const road = name => packTile({
-      roads: [{ type: /** @type {const} */ ('LineString'), lines: /** @type {any} */ ([[[0, 0], [4096, 4096]]]), properties: { name } }]
+      roads: [
+        { type: /** @type {const} */ ('LineString'), lines: /** @type {any} */ ([[[0, 0], [4096, 4096]]]), properties: {
+          name
+        } }
+      ]
     })
     await store.defineLayer('roads', { format: 'pbf' })
     for (const time of [T1, T2]) await store.write([{ layer: 'roads', z: 3, x: 0, y: 0, time, bytes: road(time) }])
     const isEmbedded = backend.name === 'embedded'
     const sent = async (path, encoding) => {
-      const { status, headers, body } = await get(path, { redirect: 'follow', headers: { 'accept-encoding': encoding } })
+      const { status, headers, body } =
+        await get(path, { redirect: 'follow', headers: { 'accept-encoding': encoding } })
       assert.equal(status, 200, path)
       return [headers.get('content-encoding'), body[0] === 0x1f]
     }
-    for (const path of ['/roads/3/0/0.pbf', '/roads@2021/3/0/0.pbf', '/roads@2023/3/0/0.pbf', '/tms/1.0.0/roads@2023/3/0/7.pbf']) {
+    for (const path of ['/roads/3/0/0.pbf', '/roads@2021/3/0/0.pbf',
+      '/roads@2023/3/0/0.pbf', '/tms/1.0.0/roads@2023/3/0/7.pbf']) {
       assert.deepEqual(await sent(path, 'gzip, br'), isEmbedded ? ['gzip', false] : [null, true], path)
       assert.deepEqual(await sent(path, 'identity'), [null, true], path)
     }
@@ -74,9 +84,18 @@ onEachStore('tile URLs', backend => {
     assert.ok(body.length > 0, 'an empty body breaks keep-alive clients')
     assert.equal(headers.get('location'), `${as(app)}/db/osm:3:1:0@${T1}/tile`, 'QGIS does not work out relative ones')
     assert.match(headers.get('cache-control'), /^private/, 'the host is what the client wrote')
-    const proxied = async more => (await get('/osm@2021/3/1/0.png', { headers: { 'x-forwarded-for': '10.0.0.1', ...more } })).headers.get('location')
+    const proxied = async more => (
+      await get('/osm@2021/3/1/0.png', { headers: { 'x-forwarded-for': '10.0.0.1', ...more } })
+    ).headers.get('location')
     assert.equal(await proxied({}), `../../../db/osm:3:1:0@${T1}/tile`, 'a proxy may show any path')
-    assert.equal(await proxied({ 'x-forwarded-host': 'maps.example.org', 'x-forwarded-proto': 'https', 'x-forwarded-uri': '/town/osm@2021/3/1/0.png' }), `https://maps.example.org/town/db/osm:3:1:0@${T1}/tile`)
+    assert.equal(
+      await proxied(
+        {
+          'x-forwarded-host': 'maps.example.org', 'x-forwarded-proto': 'https',
+          'x-forwarded-uri': '/town/osm@2021/3/1/0.png'
+        }
+      ), `https://maps.example.org/town/db/osm:3:1:0@${T1}/tile`
+    )
     assert.deepEqual((await follow('/osm@2021/3/1/0.png')).body, png(8))
     assert.deepEqual((await follow('/osm@2022-05-31/3/1/0.png')).body, png(8))
     assert.deepEqual((await follow('/osm@2022-06-01/3/1/0.png')).body, png(108), 'the end of the day')
@@ -85,7 +104,8 @@ onEachStore('tile URLs', backend => {
   })
 
   it('answers 404 in JSON where there is no tile at that time', async () => {
-    for (const path of ['/osm@2020/3/1/0.png', '/osm@2024/3/0/0.png', '/osm/3/0/0.png', '/osm/9/1/1.png', '/nope/1/1/1.png', '/nope@2024/1/1/1.png']) {
+    for (const path of ['/osm@2020/3/1/0.png', '/osm@2024/3/0/0.png',
+      '/osm/3/0/0.png', '/osm/9/1/1.png', '/nope/1/1/1.png', '/nope@2024/1/1/1.png']) {
       const { status, type, json } = await get(path)
       assert.equal(status, 404, path)
       assert.match(type, /json/, path)
@@ -108,12 +128,16 @@ onEachStore('tile URLs', backend => {
 
   it('describes a layer, now and at a time, in TileJSON', async () => {
     const now = (await get('/osm.json')).json()
-    assert.deepEqual([now.tilejson, now.name, now.minzoom, now.tiles, now.scheme], ['3.0.0', 'Test', 3, [`${as(app)}/osm/{z}/{x}/{y}.png`], 'xyz'])
+    assert.deepEqual([now.tilejson, now.name, now.minzoom, now.tiles, now.scheme],
+      ['3.0.0', 'Test', 3, [`${as(app)}/osm/{z}/{x}/{y}.png`], 'xyz'])
     assert.equal(now.ttl, undefined)
     assert.match((await get('/osm.json')).headers.get('cache-control'), /^private/)
     assert.deepEqual((await get('/osm@2022.json')).json().tiles, [`${as(app)}/osm@2022/{z}/{x}/{y}.png`])
-    assert.deepEqual((await get('/osm.json', { headers: { 'x-forwarded-for': '10.0.0.1' } })).json().tiles, ['osm/{z}/{x}/{y}.png'])
-    assert.deepEqual((await get('/osm.json', { headers: { 'x-forwarded-prefix': '/couch', 'x-forwarded-host': 'maps.example.org' } })).json().tiles, [`http://maps.example.org/couch${new URL(app).pathname}/osm/{z}/{x}/{y}.png`])
+    assert.deepEqual((await get('/osm.json', { headers: { 'x-forwarded-for': '10.0.0.1' } })).json().tiles,
+      ['osm/{z}/{x}/{y}.png'])
+    assert.deepEqual((
+      await get('/osm.json', { headers: { 'x-forwarded-prefix': '/couch', 'x-forwarded-host': 'maps.example.org' } })
+    ).json().tiles, [`http://maps.example.org/couch${new URL(app).pathname}/osm/{z}/{x}/{y}.png`])
     assert.equal((await get('/nope.json')).status, 404)
   })
 
@@ -130,19 +154,24 @@ onEachStore('tile URLs', backend => {
   it('tells the times of changes as the library does', async () => {
     assert.deepEqual((await get('/osm/times.json')).json().times, await store.times('osm'))
     for (const bbox of [[-180, 0, -90.1, 85], [-45, -10, 10, 40], [-180, -85, 180, 85]]) {
-      assert.deepEqual((await get(`/osm/times.json?bbox=${bbox}&z=3`)).json().times, await store.times('osm', { bbox, z: 3 }), `${bbox}`)
+      assert.deepEqual((await get(`/osm/times.json?bbox=${bbox}&z=3`)).json().times,
+        await store.times('osm', { bbox, z: 3 }), `${bbox}`)
     }
     const wrapped = [170, -85, -170, 85]
-    assert.deepEqual((await get(`/osm/times.json?bbox=${wrapped}&z=3`)).json().times, await store.times('osm', { bbox: wrapped, z: 3 }))
+    assert.deepEqual((await get(`/osm/times.json?bbox=${wrapped}&z=3`)).json().times,
+      await store.times('osm', { bbox: wrapped, z: 3 }))
   })
 
   it('says what was wrong with a request', async () => {
     const wrong = [
-      ['/osm/3/8/0.png', 400, 'BAD_TILE'], ['/osm/31/0/0.png', 400, 'BAD_TILE'], ['/osm/3/-1/0.png', 400, 'BAD_TILE'], ['/osm/a/b/c.png', 400, 'BAD_TILE'],
+      ['/osm/3/8/0.png', 400, 'BAD_TILE'], ['/osm/31/0/0.png', 400, 'BAD_TILE'],
+      ['/osm/3/-1/0.png', 400, 'BAD_TILE'], ['/osm/a/b/c.png', 400, 'BAD_TILE'],
       ['/osm/3/1/0', 400, 'BAD_TILE'], ['/Osm/3/1/0.png', 400, 'BAD_LAYER'], ['/layer/3/1/0.png', 400, 'BAD_LAYER'],
-      ['/osm@yesterday/3/1/0.png', 400, 'BAD_TIME'], ['/osm@2021-13/3/1/0.png', 400, 'BAD_TIME'], ['/osm@2021-02-30/3/1/0.png', 400, 'BAD_TIME'],
+      ['/osm@yesterday/3/1/0.png', 400, 'BAD_TIME'], ['/osm@2021-13/3/1/0.png', 400, 'BAD_TIME'],
+      ['/osm@2021-02-30/3/1/0.png', 400, 'BAD_TIME'],
       ['/osm@0000-02-29/3/9/0.png', 400, 'BAD_TILE'], ['/osm@0100-02-29/3/1/0.png', 400, 'BAD_TIME'],
-      ['/osm/times.json?bbox=1,2,3&z=3', 400, 'BAD_BBOX'], ['/osm/times.json?bbox=1,2,3,4', 400, 'BAD_ZOOM'], ['/a/b', 404, 'NOT_FOUND'], ['/osm/1/2/3/4/5.png', 404, 'NOT_FOUND']
+      ['/osm/times.json?bbox=1,2,3&z=3', 400, 'BAD_BBOX'], ['/osm/times.json?bbox=1,2,3,4', 400, 'BAD_ZOOM'],
+      ['/a/b', 404, 'NOT_FOUND'], ['/osm/1/2/3/4/5.png', 404, 'NOT_FOUND']
     ]
     for (const [path, status, code] of wrong) {
       const answer = await get(path)
@@ -158,7 +187,8 @@ onEachStore('tile URLs', backend => {
     assert.match((await get('/leaflet.js')).type, /javascript/)
     assert.equal((await get('/nothing.txt')).status, 404)
     const bare = await get('')
-    assert.deepEqual([bare.status, new URL(bare.headers.get('location'), app).pathname], [301, new URL(app).pathname + '/'])
+    assert.deepEqual([bare.status, new URL(bare.headers.get('location'), app).pathname],
+      [301, new URL(app).pathname + '/'])
   })
 
   it('offers the database below /db, to read only', async () => {
@@ -166,9 +196,12 @@ onEachStore('tile URLs', backend => {
     assert.equal((await get('/db/osm:3:1:0')).json().time, T2)
     assert.equal((await get('/db/layer:osm')).json().name, 'Test')
     assert.equal((await get('/db/_all_docs?limit=1')).json().rows.length, 1)
-    const query = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ queries: [{ startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, 0, {}], reduce: false }] }) }
+    const query = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(
+      { queries: [{ startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, 0, {}], reduce: false }] }
+    ) }
     assert.equal((await get('/db/_design/versions/_view/by_tile/queries', query)).json().results[0].rows.length, 2)
-    for (const [path, method] of [['/db/x', 'PUT'], ['/db/_bulk_docs', 'POST'], ['/db/osm:3:1:0', 'DELETE'], ['/osm/3/1/0.png', 'PUT'], ['/db/_purge', 'POST']]) {
+    for (const [path, method] of [['/db/x', 'PUT'], ['/db/_bulk_docs', 'POST'],
+      ['/db/osm:3:1:0', 'DELETE'], ['/osm/3/1/0.png', 'PUT'], ['/db/_purge', 'POST']]) {
       const answer = await get(path, { method, headers: { 'content-type': 'application/json' }, body: '{}' })
       assert.deepEqual([answer.status, answer.json().error], [405, 'READ_ONLY'], `${method} ${path}`)
     }

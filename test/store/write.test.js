@@ -5,15 +5,21 @@ import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
-const [T1, T2, T3, T4] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
-const tile = (time, seed, more) => ({ layer: 'osm', z: 3, x: 1, y: 2, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }), ...more })
-const counts = ({ created, advanced, backfilled, unchanged, failed, gone }) => ({ created, advanced, backfilled, unchanged, failed, gone })
+const [T1, T2, T3, T4] =
+  ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const tile = (time, seed, more) => (
+  { layer: 'osm', z: 3, x: 1, y: 2, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }), ...more }
+)
+const counts = ({ created, advanced, backfilled, unchanged, failed, gone }) => (
+  { created, advanced, backfilled, unchanged, failed, gone }
+)
 const none = { created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0 }
 
 onEachStore('writing versions', backend => {
   const own = useStore(backend)
 
-  const times = async () => (await own.store.versions('osm', 3, 1, 2)).map(version => [version.time, version.gone ? 'gone' : version.current ? 'head' : 'past'])
+  const times = async () => (await own.store.versions('osm', 3, 1, 2))
+    .map(version => [version.time, version.gone ? 'gone' : version.current ? 'head' : 'past'])
   const write = async (...versions) => counts(await own.store.write(versions))
 
   it('creates a head for a tile that was not there', async () => {
@@ -91,7 +97,8 @@ onEachStore('writing versions', backend => {
     await own.store.couch.put({ ...doc, timestamp: 1234.5 })
     await write(tile(T2, 2))
     const past = await own.store.couch.get(`osm:3:1:2@${T1}`)
-    assert.deepEqual([past.expires, past.origin, past.timestamp, past.current], [T3, { url: 'https://example.org/1', etag: '"a"' }, 1234.5, false])
+    assert.deepEqual([past.expires, past.origin, past.timestamp, past.current],
+      [T3, { url: 'https://example.org/1', etag: '"a"' }, 1234.5, false])
   })
 
   it('reports tiles that cannot be stored and stores the others', async () => {
@@ -109,7 +116,8 @@ onEachStore('writing versions', backend => {
       tile(T1, 2, { x: 7, y: 7 })
     ], { onFailure: failure => failures.push(failure.code) })
     assert.deepEqual(counts(summary), { ...none, created: 2, failed: 7 })
-    assert.deepEqual(failures.sort(), ['BAD_LAYER', 'BAD_TILE', 'BAD_TIME', 'EMPTY_IMAGE', 'SOURCE_UNREADABLE', 'TRUNCATED_IMAGE', 'UNKNOWN_IMAGE'])
+    assert.deepEqual(failures.sort(),
+      ['BAD_LAYER', 'BAD_TILE', 'BAD_TIME', 'EMPTY_IMAGE', 'SOURCE_UNREADABLE', 'TRUNCATED_IMAGE', 'UNKNOWN_IMAGE'])
     assert.equal(summary.tiles, 9)
     await checkInvariants(own.url)
   })
@@ -120,13 +128,17 @@ onEachStore('writing versions', backend => {
     assert.equal(summary.created, 400)
     assert.deepEqual(summary.types, { 'image/png': 400 })
     assert.deepEqual(counts(await own.store.write(edition)), { ...none, unchanged: 400 })
-    const second = square({ layer: 'osm', time: T2, side: 20, seed: (x, y) => y === 3 ? null : x % 3 ? x * 20 + y : 1000 + x * 20 + y })
-    assert.deepEqual(counts(await own.store.write(second, { batch: 30 })), { ...none, unchanged: 400 - 20 - 133, advanced: 153, gone: 20 })
+    const second = square(
+      { layer: 'osm', time: T2, side: 20, seed: (x, y) => y === 3 ? null : x % 3 ? x * 20 + y : 1000 + x * 20 + y }
+    )
+    assert.deepEqual(counts(await own.store.write(second, { batch: 30 })),
+      { ...none, unchanged: 400 - 20 - 133, advanced: 153, gone: 20 })
     await checkLoaded(own.url, [...edition, ...second])
   })
 
   it('loses no version when two loaders with different times meet on the same tiles', async () => {
-    const editions = [T2, T1, T4, T3].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 1000 + x * 8 + y }))
+    const editions =
+      [T2, T1, T4, T3].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 1000 + x * 8 + y }))
     const summaries = await Promise.all(editions.map(async edition => {
       const another = await Store.open(own.url)
       return another.write(edition, { batch: 7, concurrency: 3 })
@@ -137,7 +149,9 @@ onEachStore('writing versions', backend => {
 
   it('counts the tiles that another loader of the same edition stored first as unchanged', async () => {
     const edition = square({ layer: 'osm', time: T1, seed: (x, y) => x * 8 + y })
-    const [one, two] = await Promise.all([own.store.write(edition, { batch: 5 }), (await Store.open(own.url)).write(edition, { batch: 9 })])
+    const [one, two] = await Promise.all(
+      [own.store.write(edition, { batch: 5 }), (await Store.open(own.url)).write(edition, { batch: 9 })]
+    )
     assert.equal(one.failed + two.failed, 0)
     const tiles = await checkLoaded(own.url, edition)
     assert.equal(tiles.size, 64)
@@ -154,8 +168,10 @@ onEachStore('writing versions', backend => {
   it('stops on request, says what it did, and resumes', async () => {
     const edition = square({ layer: 'osm', time: T1, side: 20, seed: (x, y) => x * 20 + y })
     const stop = new AbortController()
-    const stopped = own.store.write(edition, { batch: 20, concurrency: 1, signal: stop.signal, onProgress: ({ tiles }) => tiles >= 100 && stop.abort() })
-    await assert.rejects(stopped, error => error.code === 'ABORTED' && error.summary.created >= 100 && error.summary.created < 400)
+    const stopped = own.store.write(edition,
+      { batch: 20, concurrency: 1, signal: stop.signal, onProgress: ({ tiles }) => tiles >= 100 && stop.abort() })
+    await assert.rejects(stopped, error => error.code === 'ABORTED' &&
+      error.summary.created >= 100 && error.summary.created < 400)
     const resumed = await own.store.write(edition)
     assert.equal(resumed.failed, 0)
     assert.ok(resumed.unchanged >= 100)

@@ -23,22 +23,29 @@ describe('tilecouch layer --style', () => {
 
   it('stores a file or a folder, and shows what is stored', async () => {
     assert.doesNotMatch((await layer('osm')).out, /style/)
-    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err, 'Stored the style osm@2022-01-01T00:00:00Z\n')
-    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err, 'The style osm@2022-01-01T00:00:00Z is stored already\n')
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err,
+      'Stored the style osm@2022-01-01T00:00:00Z\n')
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err,
+      'The style osm@2022-01-01T00:00:00Z is stored already\n')
     folder.write({ ...folderOf(), 'notes.txt': 'x' })
     const { out, err } = await style('osm', folder.dir, '--time', '2024-03-01', '--title', 'Roads')
-    assert.equal(err, 'Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n  1 file ignored, such as notes.txt\n')
-    assert.match(out, /^osm - Roads\n[^]*\nstyle from 2022-01-01T00:00:00Z on: Plain\nstyle from 2024-03-01T00:00:00Z on: Streets, with 6 files\n$/)
+    assert.equal(err,
+      'Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n  1 file ignored, such as notes.txt\n')
+    assert.match(out,
+      /^osm - Roads\n[^]*\nstyle from 2022-01-01T00:00:00Z on: Plain\nstyle from 2024-03-01T00:00:00Z on: Streets, with 6 files\n$/)
     assert.deepEqual(JSON.parse((await layer('osm', '--json')).out).styles.map(({ stored, ...one }) => one), [
-      { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0 }, { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6 }
+      { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0 },
+      { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6 }
     ])
   })
 
   it('says what is wrong, and stores nothing', async () => {
     folder.write({ 'not.json': '{' })
     for (const [argv, code] of /** @type {[[string, string, ...string[]], RegExp][]} */ ([
-      [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/], [['osm', path.join(folder.dir, 'not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/],
-      [['Osm', file()], /BAD_LAYER/], [['osm', file(), '--time', 'soon'], /BAD_TIME/], [['osm', file({ version: 7 })], /no style of version 8.*BAD_STYLE/]
+      [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/],
+      [['osm', path.join(folder.dir, 'not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/],
+      [['Osm', file()], /BAD_LAYER/], [['osm', file(), '--time', 'soon'], /BAD_TIME/],
+      [['osm', file({ version: 7 })], /no style of version 8.*BAD_STYLE/]
     ])) {
       const { code: exit, err } = await style(...argv)
       assert.equal(exit, 1, argv.join(' '))
@@ -53,10 +60,13 @@ describe('tilecouch layer --style', () => {
     await style('osm', file({ name: 'B' }), '--time', '2022-05-01')
     const remove = (...argv) => runCommand(['remove', 'osm', '--db', own.url, ...argv])
     assert.match((await remove('--style', '2022-03')).err, /NOT_CONFIRMED/)
-    assert.match((await remove('--style', '2022', '--yes')).err, /there are 2 styles, such as 2022-03-01T00:00:00Z and 2022-05-01T00:00:00Z: name one/)
+    assert.match((await remove('--style', '2022', '--yes')).err,
+      /there are 2 styles, such as 2022-03-01T00:00:00Z and 2022-05-01T00:00:00Z: name one/)
     assert.match((await remove('--style', '2021', '--yes')).err, /STYLE_NOT_FOUND/)
-    assert.match((await remove('--style', '2022-03', '--all', '--yes')).err, /it is a whole style: leave out other options/)
-    assert.match((await remove('--style', '2022-03', '--dry-run')).err, /^Would remove the style osm@2022-03-01T00:00:00Z$/m)
+    assert.match((await remove('--style', '2022-03', '--all', '--yes')).err,
+      /it is a whole style: leave out other options/)
+    assert.match((await remove('--style', '2022-03', '--dry-run')).err,
+      /^Would remove the style osm@2022-03-01T00:00:00Z$/m)
     assert.equal((await own.store.styles('osm')).length, 2)
     assert.equal((await remove('--style', '2022-03', '--yes')).out, 'Removed the style osm@2022-03-01T00:00:00Z\n')
     const { out } = await runAtTerminal(['remove', 'osm', '--style', '2022-05-01', '--db', own.url], 'osm')
@@ -81,7 +91,11 @@ describe('tilecouch layer --qgis', () => {
     const { code, err } = await layer('town', '--qgis', file(), '--gateway', 'http://maps.example.org:8080')
     assert.deepEqual([code, err], [0, `Wrote ${file()}: 2 editions, from http://maps.example.org:8080/\n`])
     const text = readFileSync(file(), 'utf8')
-    for (const year of [2022, 2023]) assert.ok(text.includes(`url=http://maps.example.org:8080/town@${year}-03-01T00:00:00Z/%7Bz%7D`.replace('&', '&#38;')), text)
+    for (const year of [2022, 2023]) {
+      assert.ok(text.includes(
+        `url=http://maps.example.org:8080/town@${year}-03-01T00:00:00Z/%7Bz%7D`.replace('&', '&#38;')
+      ), text)
+    }
     await layer('town', '--qgis', file(), '--time', '2022')
     const one = readFileSync(file(), 'utf8')
     assert.ok(one.includes(`url=${as(own.url)}/_design/tiles/_rewrite/town@2022/`), one)
@@ -98,15 +112,19 @@ describe('tilecouch layer --qgis', () => {
     }
     const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/jpeg&layers=swiss&styles=default'
     const url = '&tileMatrixSet=LV95_Level20&url=http://maps.example.org/gis/wmts'
-    assert.equal(await sourceOf(), `${common}&tileDimensions=Time%3D2022-03-01T00:00:00Z${url}/1.0.0/WMTSCapabilities.xml`)
+    assert.equal(await sourceOf(),
+      `${common}&tileDimensions=Time%3D2022-03-01T00:00:00Z${url}/1.0.0/WMTSCapabilities.xml`)
     assert.equal(await sourceOf('--time', '2022'), `${common}${url}@2022/1.0.0/WMTSCapabilities.xml`)
   })
 
   it('says what is wrong', async () => {
     for (const [argv, words] of /** @type {[string[], RegExp][]} */ ([
-      [['town', '--gateway', 'http://x/'], /goes with --qgis.*BAD_OPTION/], [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],
-      [['nope', '--qgis', file()], /LAYER_NOT_FOUND/], [['swiss', '--qgis', file()], /another grid.*QGIS_GRID[^]*--gateway URL/],
-      [['shapes', '--qgis', file(), '--gateway', 'http://x/'], /vector tiles in Web Mercator only.*QGIS_GRID/], [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
+      [['town', '--gateway', 'http://x/'], /goes with --qgis.*BAD_OPTION/],
+      [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],
+      [['nope', '--qgis', file()], /LAYER_NOT_FOUND/],
+      [['swiss', '--qgis', file()], /another grid.*QGIS_GRID[^]*--gateway URL/],
+      [['shapes', '--qgis', file(), '--gateway', 'http://x/'], /vector tiles in Web Mercator only.*QGIS_GRID/],
+      [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
       [['town', '--qgis', file(), '--time', 'soon'], /BAD_TIME/]
     ])) {
       const { code, err } = await layer(...argv)

@@ -7,10 +7,14 @@ export const [T1, T2, T3] = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '20
 export const styleOf = more => ({
   version: 8,
   name: 'Streets',
-  sources: { osm: { type: 'vector', url: 'couch://osm' }, relief: { type: 'raster', tiles: ['couch://relief/{z}/{x}/{y}.png'], tileSize: 256 } },
+  sources: { osm: { type: 'vector', url: 'couch://osm' }, relief: {
+    type: 'raster', tiles: ['couch://relief/{z}/{x}/{y}.png'], tileSize: 256
+  } },
   layers: [
     { id: 'land', type: 'background', paint: { 'background-color': '#eee' } },
-    { id: 'names', type: 'symbol', source: 'osm', 'source-layer': 'place', layout: { 'text-field': ['get', 'name'], 'text-font': ['Noto Sans Regular'] } }
+    { id: 'names', type: 'symbol', source: 'osm', 'source-layer': 'place', layout: {
+      'text-field': ['get', 'name'], 'text-font': ['Noto Sans Regular']
+    } }
   ],
   ...more
 })

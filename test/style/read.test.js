@@ -10,12 +10,17 @@ describe('reading a style', () => {
   it('takes one file, or a folder with a sprite and glyphs, and names what it leaves out', async () => {
     folder.write({ 'plain.json': `\ufeff${JSON.stringify(styleOf())}` })
     assert.deepEqual(await readStyle(path.join(folder.dir, 'plain.json')), { style: styleOf(), files: {}, ignored: [] })
-    const dir = path.join(folder.write(Object.fromEntries(Object.entries({ ...folderOf(), 'README.md': 'x', 'glyphs/LICENSE': 'y' }).map(([name, bytes]) => [`full/${name}`, bytes]))), 'full')
+    const dir = path.join(
+      folder.write(Object.fromEntries(Object.entries({ ...folderOf(), 'README.md': 'x', 'glyphs/LICENSE': 'y' })
+        .map(([name, bytes]) => [`full/${name}`, bytes]))), 'full'
+    )
     const { style, files, ignored } = await readStyle(dir)
     assert.deepEqual(style, styleOf())
     assert.deepEqual(Object.entries(files).map(([name, { type }]) => `${name} ${type}`), [
-      'glyphs/Noto Sans Regular/0-255.pbf application/x-protobuf', 'glyphs/Noto Sans Regular/256-511.pbf application/x-protobuf',
-      'sprite.json application/json', 'sprite.png image/png', 'sprite@2x.json application/json', 'sprite@2x.png image/png'
+      'glyphs/Noto Sans Regular/0-255.pbf application/x-protobuf',
+      'glyphs/Noto Sans Regular/256-511.pbf application/x-protobuf',
+      'sprite.json application/json', 'sprite.png image/png', 'sprite@2x.json application/json',
+      'sprite@2x.png image/png'
     ])
     assert.deepEqual(ignored, ['README.md', 'glyphs/LICENSE'])
   })
@@ -28,10 +33,12 @@ describe('reading a style', () => {
     'has an empty range of glyphs': [{ ...folderOf(), 'glyphs/Noto Sans Regular/0-255.pbf': '' }, /0-255\.pbf is empty/]
   }
   for (const [what, [files, why]] of Object.entries(wrong)) {
-    it(`refuses one that ${what}`, () => assert.rejects(readStyle(folder.write(files)), error => error.code === 'BAD_STYLE' && why.test(error.message)))
+    it(`refuses one that ${what}`, () => assert.rejects(readStyle(folder.write(files)),
+      error => error.code === 'BAD_STYLE' && why.test(error.message)))
   }
 
-  it('says that there is no such file', () => assert.rejects(readStyle('/nowhere/style.json'), { code: 'SOURCE_NOT_FOUND' }))
+  it('says that there is no such file',
+    () => assert.rejects(readStyle('/nowhere/style.json'), { code: 'SOURCE_NOT_FOUND' }))
 })
 
 describe('a style', () => {
@@ -41,8 +48,10 @@ describe('a style', () => {
 
   it('may name layers of the store, at a time as well, and addresses elsewhere', () => {
     for (const source of [
-      { type: 'vector', url: 'couch://osm' }, { type: 'vector', url: 'couch://osm@2020' }, { type: 'raster-dem', tiles: ['couch://relief/{z}/{x}/{y}.png'] },
-      { type: 'vector', url: 'https://tiles.example.org/x.json' }, { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
+      { type: 'vector', url: 'couch://osm' }, { type: 'vector', url: 'couch://osm@2020' },
+      { type: 'raster-dem', tiles: ['couch://relief/{z}/{x}/{y}.png'] },
+      { type: 'vector', url: 'https://tiles.example.org/x.json' },
+      { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
     ]) assert.equal(why({ sources: { osm: source } }), undefined, JSON.stringify(source))
     assert.equal(why({}, files), undefined)
   })
@@ -59,7 +68,8 @@ describe('a style', () => {
       [source({ type: 'vector', url: 'mbtiles://osm' }), [], /is at "mbtiles:\/\/osm": write couch:\/\/LAYER/],
       [source({ type: 'vector', url: 'osm.json' }), [], /is at "osm\.json"/],
       [source({ type: 'vector', url: 'couch://roads' }), [], /of the layer "roads", which the store does not have/],
-      [source({ type: 'raster', tiles: ['https://x/{z}/{x}/{y}', 'couch://roads/{z}/{x}/{y}.png'] }), [], /of the layer "roads"/],
+      [source({ type: 'raster', tiles: ['https://x/{z}/{x}/{y}', 'couch://roads/{z}/{x}/{y}.png'] }),
+        [], /of the layer "roads"/],
       [{ layers: [{ type: 'line' }] }, [], /no id or no type/],
       [{ layers: [{ id: 'a', type: 'line', source: 'toString' }] }, [], /layer "a" is of the source "toString"/],
       [{ sprite: 'sprites/sprite' }, [], /its sprite is at "sprites\/sprite"/],
@@ -70,8 +80,18 @@ describe('a style', () => {
       [{}, ['sprite@2x.json', 'sprite@2x.png'], /sprite@2x\.json has no sprite\.json/],
       [{ glyphs: 'fonts/{fontstack}/{range}.pbf' }, [], /its glyphs are at/],
       [{}, ['glyphs/Other/0-255.pbf'], /layer "names" needs the font "Noto Sans Regular"/],
-      [{ layers: [{ id: 'a', type: 'symbol', layout: { 'text-font': ['step', ['zoom'], ['literal', ['Noto Sans Regular']], 10, ['literal', ['Bold']]] } }] }, files, /needs the font "Bold"/]
+      [
+        {
+          layers: [
+            { id: 'a', type: 'symbol', layout: {
+              'text-font': ['step', ['zoom'], ['literal', ['Noto Sans Regular']], 10, ['literal', ['Bold']]]
+            } }
+          ]
+        }, files, /needs the font "Bold"/
+      ]
     ])) assert.match(why(more, beside) ?? '', words, JSON.stringify(more))
-    for (const odd of [null, 5, 'x', [], { version: 8 }]) assert.match(whyNotStyle(odd, [], layers) ?? '', /no style of version 8/)
+    for (const odd of [null, 5, 'x', [], { version: 8 }]) {
+      assert.match(whyNotStyle(odd, [], layers) ?? '', /no style of version 8/)
+    }
   })
 })

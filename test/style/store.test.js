@@ -24,7 +24,8 @@ import { T1, T2, T3, folderOf, styleOf } from './files.js'
 onEachStore('a style', backend => {
   const folder = useFolder()
   const own = useStore(backend, { published: true, fill: async store => {
-    await store.defineLayer('osm', { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
+    await store.defineLayer('osm',
+      { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
     await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
     await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
   } })
@@ -43,22 +44,26 @@ onEachStore('a style', backend => {
   const couch = (address, url = own.url) => request(`${as(url)}/_design/tiles/_rewrite${address}`)
 
   it('counts from its time on, and an older one goes straight into the past', async () => {
-    assert.deepEqual(await put('2023', { name: 'B' }), { layer: 'osm', time: T2, isNew: true, files: 6, bytes: 868, ignored: [] })
+    assert.deepEqual(await put('2023', { name: 'B' }),
+      { layer: 'osm', time: T2, isNew: true, files: 6, bytes: 868, ignored: [] })
     await put(T3, { name: 'C' })
     await put('2022', { name: 'A' })
     assert.deepEqual(await timesOf('osm'), [T1, T2, T3])
-    for (const [time, name] of [['2021', undefined], ['2022', 'A'], [T2, 'B'], ['2023-06', 'B'], ['2024', 'C'], [undefined, 'C']]) {
+    for (const [time, name] of [['2021', undefined], ['2022', 'A'],
+      [T2, 'B'], ['2023-06', 'B'], ['2024', 'C'], [undefined, 'C']]) {
       assert.equal((await own.store.style('osm', time))?.style.name, name, time)
     }
   })
 
-  it('counts by the times it is stored for, in whatever order: one that is found unchanged is stated as well', async () => {
+  it('counts by the times it is stored for, in whatever order: one that is found ' +
+    'unchanged is stated as well', async () => {
     const stored = { 2022: 'S', 2024: 'S', 2023: 'T' }
     const orders = [[2022, 2024, 2023], [2022, 2023, 2024], [2024, 2023, 2022], [2023, 2022, 2024]]
     for (const [index, order] of orders.entries()) {
       if (index) await removeStyles()
       for (const year of order) await put(`${year}`, { name: stored[year] })
-      const shown = await Promise.all(Object.keys(stored).map(async year => (await own.store.style('osm', year)).style.name))
+      const shown =
+        await Promise.all(Object.keys(stored).map(async year => (await own.store.style('osm', year)).style.name))
       assert.deepEqual(shown, ['S', 'T', 'S'], String(order))
     }
   })
@@ -68,7 +73,8 @@ onEachStore('a style', backend => {
     const { update_seq: before } = await own.store.info()
     assert.equal((await put(T1, { name: 'A' })).isNew, false)
     await assert.rejects(put(T1, { name: 'B' }), { code: 'STYLE_TAKEN' })
-    await assert.rejects(put(T1, { name: 'A' }, { ...folderOf({ name: 'A' }), 'sprite.png': png(9) }), { code: 'STYLE_TAKEN' }, 'a sprite belongs to it')
+    await assert.rejects(put(T1, { name: 'A' }, { ...folderOf({ name: 'A' }), 'sprite.png': png(9) }),
+      { code: 'STYLE_TAKEN' }, 'a sprite belongs to it')
     assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before), 'nothing was written')
     await put(T2, { name: 'B' })
     assert.equal((await put(T3, { name: 'A' })).isNew, true, 'back to how it was')
@@ -98,9 +104,11 @@ onEachStore('a style', backend => {
 
   it('is refused before anything is written, if it names what is not there', async () => {
     const { update_seq: before } = await own.store.info()
-    await assert.rejects(put(T1, { sources: { roads: { type: 'vector', url: 'couch://roads' } }, layers: [] }), { code: 'BAD_STYLE' })
+    await assert.rejects(put(T1, { sources: { roads: { type: 'vector', url: 'couch://roads' } }, layers: [] }),
+      { code: 'BAD_STYLE' })
     await assert.rejects(put('soon'), { code: 'BAD_TIME' })
-    await assert.rejects(storeStyle(own.store, 'roads', folder.dir), error => ['LAYER_NOT_FOUND', 'BAD_STYLE'].includes(error.code))
+    await assert.rejects(storeStyle(own.store, 'roads', folder.dir),
+      error => ['LAYER_NOT_FOUND', 'BAD_STYLE'].includes(error.code))
     assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before))
   })
 
@@ -112,7 +120,8 @@ onEachStore('a style', backend => {
     try {
       const bases = { couch: `${as(own.url)}/_design/tiles/_rewrite/`, gateway: `${gateway.url}/` }
       for (const [what, base] of Object.entries(bases)) {
-        for (const [reference, name, time] of [['osm', 'C', T3], ['osm@2022', 'A', T1], [`osm@${T2}`, 'A', T1], ['osm@2024-01', 'C', T3]]) {
+        for (const [reference, name, time] of [['osm', 'C', T3], ['osm@2022', 'A', T1],
+          [`osm@${T2}`, 'A', T1], ['osm@2024-01', 'C', T3]]) {
           const answer = await fetch(`${base}${reference}/style.json`)
           const style = await answer.json()
           assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json'], what)
@@ -124,12 +133,15 @@ onEachStore('a style', backend => {
             glyphs: `${own_}glyphs/{fontstack}/{range}.pbf`,
             sources: {
               osm: { type: 'vector', url: `${base}${reference}.json` },
-              relief: { type: 'raster', tiles: [`${base}${reference.replace('osm', 'relief')}/{z}/{x}/{y}.png`], tileSize: 256 }
+              relief: {
+                type: 'raster', tiles: [`${base}${reference.replace('osm', 'relief')}/{z}/{x}/{y}.png`], tileSize: 256
+              }
             }
           }), what)
           const tileJson = await (await fetch(style.sources.osm.url)).json()
           assert.deepEqual(tileJson.tiles, [`${base}${reference}/{z}/{x}/{y}.pbf`])
-          for (const [file, type] of [['.json', 'application/json'], ['.png', 'image/png'], ['@2x.json', 'application/json'], ['@2x.png', 'image/png']]) {
+          for (const [file, type] of [['.json', 'application/json'], ['.png', 'image/png'],
+            ['@2x.json', 'application/json'], ['@2x.png', 'image/png']]) {
             const got = await fetch(style.sprite + file)
             assert.deepEqual([got.status, got.headers.get('content-type')], [200, type], `${what} ${file}`)
             assert.deepEqual(Buffer.from(await got.arrayBuffer()), Buffer.from(folderOf()[`sprite${file}`]))
@@ -141,11 +153,13 @@ onEachStore('a style', backend => {
           assert.equal((await fetch(glyphs.replace('256-511', '512-767'))).status, 404)
         }
         const tag = (await fetch(`${base}styles/osm@${T1}/sprite.png`)).headers.get('etag')
-        assert.equal((await fetch(`${base}styles/osm@${T1}/sprite.png`, { headers: { 'if-none-match': tag } })).status, 304)
+        assert.equal((await fetch(`${base}styles/osm@${T1}/sprite.png`, { headers: { 'if-none-match': tag } })).status,
+          304)
         assert.equal((await fetch(`${base}styles/osm@${T2}/sprite.png`)).status, 404)
       }
       const answer = await fetch(`${gateway.url}/styles/osm@${T1}/sprite.png`)
-      assert.deepEqual([answer.headers.get('access-control-allow-origin'), /^public, max-age=300/.test(answer.headers.get('cache-control') ?? '')], ['*', true])
+      assert.deepEqual([answer.headers.get('access-control-allow-origin'),
+        /^public, max-age=300/.test(answer.headers.get('cache-control') ?? '')], ['*', true])
     } finally {
       await gateway.close()
     }
@@ -158,19 +172,26 @@ onEachStore('a style', backend => {
     const gateway = await openGateway(own.url)
     try {
       const bases = [`${as(own.url)}/_design/tiles/_rewrite/`, `${gateway.url}/`]
-      for (const path_ of ['osm@2021/style.json', 'osm@2021/style.json?theme=dark', 'relief/style.json', 'relief@2022/style.json']) {
-        const [theirs, ours] = await Promise.all(bases.map(async base => JSON.parse((await (await fetch(base + path_)).text()).replaceAll(base, '/'))))
+      for (const path_ of ['osm@2021/style.json', 'osm@2021/style.json?theme=dark',
+        'relief/style.json', 'relief@2022/style.json']) {
+        const [theirs, ours] = await Promise.all(
+          bases.map(async base => JSON.parse((await (await fetch(base + path_)).text()).replaceAll(base, '/')))
+        )
         assert.deepEqual(ours, theirs, path_)
         assert.deepEqual(validateStyleMin(ours).map(({ message }) => message), [])
       }
-      for (const [path_, status, code] of [['roads/style.json', 404, 'STYLE_UNKNOWN'], ['nope/style.json', 404, 'LAYER_NOT_FOUND'], ['osm@24/style.json', 400, 'BAD_TIME'], ['Osm/style.json', 400, 'BAD_LAYER']]) {
+      for (const [path_, status, code] of [['roads/style.json', 404, 'STYLE_UNKNOWN'], [
+        'nope/style.json', 404, 'LAYER_NOT_FOUND'
+      ], ['osm@24/style.json', 400, 'BAD_TIME'], ['Osm/style.json', 400, 'BAD_LAYER']]) {
         for (const base of bases) {
           const answer = await fetch(base + path_)
           assert.deepEqual([answer.status, (await answer.json()).error], [status, code], base + path_)
         }
       }
       // as STYLE_UNKNOWN advises: a load lists what is in the tiles
-      const files = folder.write({ 'tiles/1/0/0.pbf': packTile({ lakes: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Como' } }] }) })
+      const files = folder.write(
+        { 'tiles/1/0/0.pbf': packTile({ lakes: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Como' } }] }) }
+      )
       const source = await openSource(path.join(files, 'tiles'))
       await load(own.store, source, { layer: 'roads' })
       await source.close()
@@ -188,7 +209,8 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('goes with its layer into mirrors, also of that layer alone and of the present, copies and backups', async function () {
+  it('goes with its layer into mirrors, also of that layer alone and of the ' +
+    'present, copies and backups', async function () {
     this.timeout(60000)
     await put(T1)
     await put(T3, { name: 'C' })
@@ -221,7 +243,8 @@ onEachStore('a style', backend => {
   it('may be removed by itself, comes back when it is stored again, and goes with its layer', async () => {
     await put(T1)
     await put(T3, { name: 'C' })
-    assert.deepEqual([(await removeStyle(own.store, 'osm', T3, { dryRun: true })).styles, await timesOf('osm')], [1, [T1, T3]])
+    assert.deepEqual([(await removeStyle(own.store, 'osm', T3, { dryRun: true })).styles, await timesOf('osm')],
+      [1, [T1, T3]])
     assert.equal((await removeStyle(own.store, 'osm', T3)).styles, 1)
     assert.deepEqual(await timesOf('osm'), [T1])
     assert.equal((await put(T3, { name: 'D' })).isNew, true)
@@ -234,13 +257,19 @@ onEachStore('a style', backend => {
   it('never changes, and holds nothing but a style', async () => {
     await put(T1)
     const doc = await own.store.couch.get(`style:osm@${T1}`)
-    const send = body => json(`${own.url}/${encodeURIComponent(body._id)}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    const send = body => json(`${own.url}/${encodeURIComponent(body._id)}`,
+      { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
     assert.match((await send({ ...doc, style: { ...doc.style, name: 'X' } })).reason, /a style never changes/)
     const made = more => ({ _id: `style:osm@${T2}`, type: 'style', layer: 'osm', time: T2, style: styleOf(), ...more })
     const file = (name, type, data = 'AAAA') => made({ _attachments: { [name]: { content_type: type, data } } })
     for (const [body, why] of /** @type {[any, RegExp][]} */ ([
-      [made({ style: undefined }), /has the field style/], [made({ style: { version: 7 } }), /style of this style must be/], [made({ time: '2023' }), /time of this style must be/], [made({ layer: 'relief' }), /the id must be style:relief@/],
-      [file('a.html', 'text/html'), /the files of a style are/], [file('sprite.png', 'text/html'), /the files of a style are/], [file('glyphs/../0-255.pbf', 'text/html'), /the files of a style are/],
+      [made({ style: undefined }), /has the field style/],
+      [made({ style: { version: 7 } }), /style of this style must be/],
+      [made({ time: '2023' }), /time of this style must be/],
+      [made({ layer: 'relief' }), /the id must be style:relief@/],
+      [file('a.html', 'text/html'), /the files of a style are/],
+      [file('sprite.png', 'text/html'), /the files of a style are/],
+      [file('glyphs/../0-255.pbf', 'text/html'), /the files of a style are/],
       [file('sprite.png', 'image/png', Buffer.alloc(4194305).toString('base64')), /at most 4194304 bytes/]
     ])) assert.match((await send(body)).reason, why)
     assert.equal((await send(file('sprite.png', 'image/png'))).ok, true)

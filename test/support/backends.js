@@ -43,7 +43,8 @@ class Backend {
 /** fetch with the name and password of the URL. */
 export function request (url, { headers, ...options } = {}) {
   const parsed = new URL(url)
-  const auth = parsed.username && { authorization: `Basic ${btoa(`${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`)}` }
+  const auth = parsed.username &&
+    { authorization: `Basic ${btoa(`${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`)}` }
   parsed.username = parsed.password = ''
   return fetch(parsed, { headers: { ...auth, ...headers }, ...options })
 }
@@ -105,7 +106,9 @@ export function onEachStore (title, body, { timeout } = {}) {
  * @param {(from: Backend, to: Backend) => void} body
  */
 export function onEachPair (title, body) {
-  for (const from of backends) for (const to of backends) describe(`${title} from ${from.name} to ${to.name}`, () => body(from, to))
+  for (const from of backends) for (const to of backends) {
+    describe(`${title} from ${from.name} to ${to.name}`, () => body(from, to))
+  }
 }
 
 export const mochaHooks = {

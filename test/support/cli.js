@@ -22,7 +22,8 @@ export const allCommands = () => createProgram({ extend: addServerCommands, open
 /**
  * Runs a command, without an embedded store unless one is given.
  * @param {string[]} argv as it is typed, without `tilecouch`
- * @param {Partial<Parameters<typeof createProgram>[0]>} [options] such as openEmbedded, or extend for the commands of server/
+ * @param {Partial<Parameters<typeof createProgram>[0]>} [options] such as openEmbedded, or extend for the commands of
+ *   server/
  * @returns {Promise<{code: number, out: string, err: string}>}
  */
 export async function runCommand (argv, options = {}) {
@@ -41,7 +42,8 @@ export async function runCommand (argv, options = {}) {
 export async function runAtTerminal (argv, answer, { columns = 80, ...options } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY: true })
   stdin.write(`${answer}\n`)
-  const streams = /** @type {any} */ ({ stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) })
+  const streams =
+    /** @type {any} */ ({ stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) })
   const code = await createProgram({ openEmbedded, ...options, streams }).run(argv)
   return { code, out: streams.stdout.text, err: plainly(streams.stderr.text) }
 }

@@ -7,10 +7,12 @@ const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 /**
  * @param {string[]} args
  * @param {Record<string, string>} [env] besides that of the tests
- * @returns {{child: import('node:child_process').ChildProcess, ended: Promise<number | null>}} ended: the exit code; what was said of an error is shown
+ * @returns {{child: import('node:child_process').ChildProcess, ended: Promise<number | null>}} ended: the exit code;
+ *   what was said of an error is shown
  */
 export function startCommand (args, env) {
-  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } })
+  const child =
+    spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } })
   let errors = ''
   child.stderr.on('data', text => { errors += text })
   const ended = new Promise(resolve => {

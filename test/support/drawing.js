@@ -8,7 +8,8 @@ const OUTSIDE = [255, 0, 255] // beyond the edge of the world: nobody should eve
 
 /**
  * Raw RGB pixels of a rectangle of the world, counted from its north-western corner at a zoom.
- * @param {{z: number, px: number, py: number, width: number, height: number, epoch?: number, across: number}} view across: pixels of the world at that
+ * @param {{z: number, px: number, py: number, width: number, height: number, epoch?: number, across: number}} view
+ *   across: pixels of the world at that
  * zoom; epoch: moves on when the map changes
  */
 export function drawPixels ({ z, px, py, width, height, epoch = 0, across }) {
@@ -34,7 +35,8 @@ export const tilePixels = (z, x, y, { epoch = 0, size = 256 } = {}) =>
  * @param {{width: number, height: number, format?: 'png' | 'jpeg' | 'webp'}} options
  */
 export const encode = (pixels, { width, height, format = 'png' }) =>
-  sharp(pixels, { raw: { width, height, channels: 3 } }).toFormat(format, format === 'png' ? { compressionLevel: 6, adaptiveFiltering: true } : { quality: 90 }).toBuffer()
+  sharp(pixels, { raw: { width, height, channels: 3 } })
+    .toFormat(format, format === 'png' ? { compressionLevel: 6, adaptiveFiltering: true } : { quality: 90 }).toBuffer()
 
 /** What an image shows, as raw RGB. */
 export const pixelsOf = bytes => sharp(bytes).removeAlpha().raw().toBuffer()

@@ -1,10 +1,15 @@
-// A store whose bulk answers have errors for some documents, or leave them out, as a cluster answers while a shard is away.
+// A store whose bulk answers have errors for some documents, or leave them out, as a cluster answers while a shard is
+// away.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 
-/** @typedef {(asked: {path: string, id: string, time: number}) => 'error' | 'missing' | undefined} Fault of a row; time: how often it was asked for */
+/**
+ * @typedef {(asked: {path: string, id: string, time: number}) => 'error' | 'missing' | undefined} Fault of a row; time:
+ *   how often it was asked for
+ */
 
-const BULK = /\/(_bulk_get|_all_docs|_all_docs\/queries|_bulk_docs|_revs_diff|_design\/[^/]+\/_view\/[^/]+\/queries)(\?|$)/
+const BULK =
+  /\/(_bulk_get|_all_docs|_all_docs\/queries|_bulk_docs|_revs_diff|_design\/[^/]+\/_view\/[^/]+\/queries)(\?|$)/
 const TROUBLE = { error: 'internal_server_error', reason: 'No DB shards could be opened.' }
 
 /**
@@ -38,15 +43,28 @@ export async function startFaulty (target) {
 
   /** @param {string} path @param {any} answer @param {any} asked */
   function spoilAnswer (path, answer, asked) {
-    if (path === '_bulk_get') return { ...answer, results: spoil(path, answer.results, ({ id }) => id, ({ id }) => ({ id, docs: [{ error: { id, rev: 'undefined', ...TROUBLE } }] })) }
-    if (path === '_bulk_docs') return asked.new_edits === false ? answer : spoil(path, answer, ({ id }) => id, ({ id }) => ({ id, ...TROUBLE }))
-    if (path === '_revs_diff') return Object.fromEntries(Object.entries(answer).map(([id, own]) => [id, judge(path, id) === 'error' ? TROUBLE : own]))
-    if (path === '_all_docs' && asked?.keys) return { ...answer, rows: spoil(path, answer.rows, ({ key }) => key, keyed) }
+    if (path === '_bulk_get') {
+      return { ...answer, results: spoil(path, answer.results, ({ id }) => id,
+        ({ id }) => ({ id, docs: [{ error: { id, rev: 'undefined', ...TROUBLE } }] })) }
+    }
+    if (path === '_bulk_docs') {
+      return asked.new_edits === false ? answer : spoil(path, answer, ({ id }) => id, ({ id }) => ({ id, ...TROUBLE }))
+    }
+    if (path === '_revs_diff') {
+      return Object.fromEntries(
+        Object.entries(answer).map(([id, own]) => [id, judge(path, id) === 'error' ? TROUBLE : own])
+      )
+    }
+    if (path === '_all_docs' && asked?.keys) {
+      return { ...answer, rows: spoil(path, answer.rows, ({ key }) => key, keyed) }
+    }
     if (!path.endsWith('/queries') || !Array.isArray(answer.results)) return answer
     return {
       results: answer.results.map((result, at) => {
         const { keys, startkey } = asked.queries[at]
-        if (path === '_all_docs/queries' && keys?.length > 1) return { ...result, rows: spoil(path, result.rows, ({ key }) => key, keyed) }
+        if (path === '_all_docs/queries' && keys?.length > 1) {
+          return { ...result, rows: spoil(path, result.rows, ({ key }) => key, keyed) }
+        }
         // a range has its rows from every shard, or an error
         return judge(path, JSON.stringify(keys ?? startkey)) ? TROUBLE : result
       })
@@ -70,13 +88,19 @@ export async function startFaulty (target) {
       redirect: 'manual'
     })
     const bytes = Buffer.from(await answer.arrayBuffer())
-    const spoilt = bulk && state.fault && answer.ok ? JSON.stringify(spoilAnswer(bulk, JSON.parse(bytes.toString()), body.length ? JSON.parse(body.toString()) : undefined)) : bytes
-    const passed = Object.fromEntries([...answer.headers].filter(([name]) => !['content-length', 'content-encoding', 'transfer-encoding', 'connection'].includes(name)))
+    const spoilt = bulk && state.fault && answer.ok
+      ? JSON.stringify(
+        spoilAnswer(bulk, JSON.parse(bytes.toString()), body.length ? JSON.parse(body.toString()) : undefined)
+      ) : bytes
+    const passed = Object.fromEntries([
+      ...answer.headers
+    ].filter(([name]) => !['content-length', 'content-encoding', 'transfer-encoding', 'connection'].includes(name)))
     response.writeHead(answer.status, passed).end(spoilt)
   }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  state.url = `http://${username && `${username}:${password}@`}127.0.0.1:${/** @type {any} */ (server.address()).port}${pathname}`
+  state.url =
+    `http://${username && `${username}:${password}@`}127.0.0.1:${/** @type {any} */ (server.address()).port}${pathname}`
   state.close = async () => {
     server.closeAllConnections()
     await new Promise(resolve => server.close(resolve))
@@ -85,7 +109,8 @@ export async function startFaulty (target) {
 }
 
 /**
- * Each row is wrong the first time it is asked for: in turn it has an error, and is not there. A load takes the answer to a write
+ * Each row is wrong the first time it is asked for: in turn it has an error, and is not there. A load takes the answer
+ * to a write
  * that lacks a row for no answer at all, and stops.
  * @param {{written?: 'error' | 'missing'}} [how] what is said of writes
  * @returns {Fault}

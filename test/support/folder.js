@@ -21,6 +21,7 @@ export function useFolder () {
     }
   }
   beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
-  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true, maxRetries: 5 }) }) // a LevelDB that is about to be closed may still write into it
+  // a LevelDB that is about to be closed may still write into it
+  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true, maxRetries: 5 }) })
   return folder
 }

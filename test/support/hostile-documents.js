@@ -1,5 +1,5 @@
-// Documents of layers that mean harm, the same ones for a seed every time: a good one in which one field, or the id, is what no program
-// of ours writes. By construction none of them is valid, and `goodDocuments` all are.
+// Documents of layers that mean harm, the same ones for a seed every time: a good one in which one field, or the id, is
+// what no program of ours writes. By construction none of them is valid, and `goodDocuments` all are.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 
@@ -15,15 +15,22 @@ const ownOf = at => ({
   name: `abcdefgh${at.toString(36).padStart(4, '0')}`
 })
 
-const deep = depth => { let value = {}; for (let at = 0; at < depth; at++) value = at % 2 ? [value] : { a: value }; return value }
-const polluted = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":5,"valueOf":null}')
+const deep = depth => {
+  let value = {}; for (let at = 0; at < depth; at++) value = at % 2 ? [value] : { a: value }; return value
+}
+const polluted = JSON.parse(
+  '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":5,"valueOf":null}'
+)
 const list = (length, value) => Array.from({ length }, () => value)
 
 /** Values that no field takes. */
-const odd = ['NaN', '-Infinity', '4000000000', '<script>alert(1)</script>', '../../../etc/passwd', '__proto__', 'constructor', '\u0000', null, true, -1, 0.5, 1e308, -1e308, 4e9, [], {}, [[]], [null], [{}], polluted, deep(100), [deep(80)], list(1000, 4e9), list(50, 'x'.repeat(1000))]
+const odd = ['NaN', '-Infinity', '4000000000', '<script>alert(1)</script>',
+  '../../../etc/passwd', '__proto__', 'constructor', '\u0000', null, true, -1, 0.5, 1e308,
+  -1e308, 4e9, [], {}, [[]], [null], [{}], polluted, deep(100), [deep(80)], list(1000, 4e9), list(50, 'x'.repeat(1000))]
 const but = (...fine) => odd.filter(value => !fine.some(test => test(value)))
 const isText = value => typeof value === 'string'
-const isFlat = value => !String(JSON.stringify(value)).includes('[{"a":[{"a":[{"a":') && !String(JSON.stringify(value)).includes('{"a":[{"a":[{"a":[')
+const isFlat = value => !String(JSON.stringify(value)).includes('[{"a":[{"a":[{"a":') &&
+  !String(JSON.stringify(value)).includes('{"a":[{"a":[{"a":[')
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value) && isFlat(value)
 const isEmpty = value => Array.isArray(value) && !value.length
 const isCount = value => value === 4e9
@@ -31,16 +38,23 @@ const isCount = value => value === 4e9
 const zooms = [...odd, 31, 4e9]
 const times = [...odd, '2022', '2022-02-30T00:00:00Z', '2022-06-01T00:00:00.000Z', `${T}\n`, '9'.repeat(300)]
 const counts = but(isCount)
-const areas = [...odd, { boxes: 5 }, { boxes: [] }, { boxes: [[1, 2, 3]] }, { boxes: [[0, 80, 10, 20]] }, { boxes: [[-500, 0, 500, 1]] }, { boxes: list(5000, [0, 0, 1, 1]) }, { boxes: [{}] }, { boxes: ['0,0,1,1'] }, { boxes: [[0, 0, 1, 1]], polygon: 5 }]
-const reaches = [...odd, { min: 0 }, { min: 0, max: 4e9 }, { min: 5, max: 3 }, { min: -4e9, max: 30 }, { min: '0', max: '30' }]
-const places = [...but(isEmpty), ['4000000000:0:0'], ['31:0:0'], ['8:4:0'], ['8:-1:0'], ['8:0'], ['8:0:0:0'], [PLACE, 5]]
+const areas = [...odd, { boxes: 5 }, { boxes: [] }, { boxes: [[1, 2, 3]] }, { boxes: [[0, 80, 10, 20]] }, {
+  boxes: [[-500, 0, 500, 1]]
+}, { boxes: list(5000, [0, 0, 1, 1]) }, { boxes: [{}] }, { boxes: ['0,0,1,1'] }, { boxes: [[0, 0, 1, 1]], polygon: 5 }]
+const reaches =
+  [...odd, { min: 0 }, { min: 0, max: 4e9 }, { min: 5, max: 3 }, { min: -4e9, max: 30 }, { min: '0', max: '30' }]
+const places =
+  [...but(isEmpty), ['4000000000:0:0'], ['31:0:0'], ['8:4:0'], ['8:-1:0'], ['8:0'], ['8:0:0:0'], [PLACE, 5]]
 
 /** Kind -> a good document of a layer, and what a field of it must not be. */
 const kinds = {
   layer: {
     make: layer => ({
-      _id: `layer:${layer}`, type: 'layer', layer, name: 'x', minzoom: 0, maxzoom: 5, bounds: [-10, -10, 10, 10], center: [0, 0, 3], format: 'png', ttl: 60, tileSize: 256,
-      vector_layers: [{ id: 'roads', fields: { name: 'String' } }], upstream: { url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }, retention: { last: 3 }, offline: true, pruned: T, encoding: 'mapbox', same: 'pixels:3', later: 'small'
+      _id: `layer:${layer}`, type: 'layer', layer, name: 'x', minzoom: 0,
+      maxzoom: 5, bounds: [-10, -10, 10, 10], center: [0, 0, 3], format: 'png', ttl: 60, tileSize: 256,
+      vector_layers: [{ id: 'roads', fields: { name: 'String' } }],
+      upstream: { url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }, retention: { last: 3 },
+      offline: true, pruned: T, encoding: 'mapbox', same: 'pixels:3', later: 'small'
     }),
     bad: {
       name: [...but(isText), 'x'.repeat(200_000)],
@@ -51,7 +65,8 @@ const kinds = {
       minzoom: [...zooms, 6],
       maxzoom: zooms,
       fillzoom: zooms,
-      bounds: [...odd, [10, 10, -10], [0, 80, 10, 20], [-500, -10, 500, 10], [0, -91, 1, 91], ['0', '0', '1', '1'], [null, null, null, null], [1e308, -1e308, 1e308, 1e308], list(100_000, 1)],
+      bounds: [...odd, [10, 10, -10], [0, 80, 10, 20], [-500, -10, 500, 10], [0, -91, 1, 91],
+        ['0', '0', '1', '1'], [null, null, null, null], [1e308, -1e308, 1e308, 1e308], list(100_000, 1)],
       center: [...odd, [0, 0], [0, 0, 3, 4], [0, 0, 4e9], [1e308, 0, 0], ['0', '0', '0']],
       format: [...odd, 'html', 'exe', '../../x', 'png/../../x', 'png"><script>', 'PNG', 'p'.repeat(100_000)],
       ttl: [...but(isCount), 0, 1e300],
@@ -60,19 +75,24 @@ const kinds = {
       upstream: [...but(isObject), 'http://user:secret@127.0.0.1/{z}/{x}/{y}.png'],
       retention: but(isObject),
       offline: but(value => value === true),
-      dropped: [...but(value => Array.isArray(value) && !value.length), [['2020-01-01T00:00:00Z']], [['2020', '2021']], ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z'], list(5000, ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z', RUN])],
+      dropped: [...but(value => Array.isArray(value) && !value.length),
+        [['2020-01-01T00:00:00Z']], [['2020', '2021']], ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z'],
+        list(5000, ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z', RUN])],
       pruned: times,
       same: [...odd, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
       encoding: [...odd, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],
-      renaming: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)), 'layer', 'edition', 'Osm', 'a'.repeat(64), 'SELF'],
+      renaming: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)),
+        'layer', 'edition', 'Osm', 'a'.repeat(64), 'SELF'],
       retina: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)), 'layer', 'Osm', 'a'.repeat(64), 'SELF'],
       later: ['x'.repeat(5000), list(5000, 1), deep(100)]
     }
   },
   edition: {
     make: (layer, { time, run }) => ({
-      _id: `edition:${layer}@${time}`, type: 'edition', layer, time, title: 'x', source: 'y', run, root: 'a'.repeat(32), complete: true, started: T, finished: T, tiles: 4, created: 4,
-      advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 100, blocks: 1, baseline: { runs: [RUN], differing: [`${layer}:3:0:0`], since: '5-x', identity: 'z' }, from: { since: 5 }
+      _id: `edition:${layer}@${time}`, type: 'edition', layer, time,
+      title: 'x', source: 'y', run, root: 'a'.repeat(32), complete: true, started: T, finished: T, tiles: 4, created: 4,
+      advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 100, blocks: 1,
+      baseline: { runs: [RUN], differing: [`${layer}:3:0:0`], since: '5-x', identity: 'z' }, from: { since: 5 }
     }),
     bad: {
       time: [...times, undefined],
@@ -83,23 +103,37 @@ const kinds = {
       complete: but(value => value === true),
       started: times,
       finished: times,
-      ...Object.fromEntries(['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes', 'blocks'].map(field => [field, counts])),
-      baseline: [...odd, { runs: [RUN] }, { runs: 'all', differing: [] }, { runs: [RUN], differing: [5] }, { runs: [RUN], differing: ['osm:31:0:0'] }, { runs: [RUN], differing: ['osm:2:4:0'] }],
+      ...Object.fromEntries(['tiles', 'created', 'advanced', 'backfilled',
+        'unchanged', 'failed', 'gone', 'bytes', 'blocks'].map(field => [field, counts])),
+      baseline: [...odd, { runs: [RUN] }, { runs: 'all', differing: [] }, { runs: [RUN], differing: [5] },
+        { runs: [RUN], differing: ['osm:31:0:0'] }, { runs: [RUN], differing: ['osm:2:4:0'] }],
       from: but(isObject)
     }
   },
   style: {
-    make: (layer, { time }) => ({ _id: `style:${layer}@${time}`, type: 'style', layer, time, stored: T, digest: 'x', style: { version: 8, sources: { a: { type: 'vector', url: `couch://${layer}` } }, layers: [{ id: 'b', type: 'background' }] } }),
+    make: (layer, { time }) => (
+      {
+        _id: `style:${layer}@${time}`, type: 'style', layer, time, stored: T,
+        digest: 'x',
+        style: { version: 8, sources: { a: { type: 'vector', url: `couch://${layer}` } }, layers: [
+          { id: 'b', type: 'background' }
+        ] }
+      }
+    ),
     bad: {
       time: [...times, undefined],
       stored: times,
       digest: [...but(isText), 'x'.repeat(101)],
-      style: [...odd, undefined, { version: 7, sources: {}, layers: [] }, { version: 8, sources: [], layers: [] }, { version: 8, sources: {}, layers: {} }, { version: 8, sources: {}, layers: [5] }, { version: 8, layers: [] }, { version: 8, sources: {}, layers: [], name: 'x'.repeat(1_100_000) }]
+      style: [...odd, undefined, { version: 7, sources: {}, layers: [] },
+        { version: 8, sources: [], layers: [] }, { version: 8, sources: {}, layers: {} },
+        { version: 8, sources: {}, layers: [5] }, { version: 8, layers: [] },
+        { version: 8, sources: {}, layers: [], name: 'x'.repeat(1_100_000) }]
     }
   },
   manifest: {
     make: (layer, { time, run }) => ({
-      _id: `manifest:${layer}@${time}:${run}`, type: 'manifest', layer, time, run, complete: true, tiles: 4, root: 'a'.repeat(32), area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 },
+      _id: `manifest:${layer}@${time}:${run}`, type: 'manifest', layer, time,
+      run, complete: true, tiles: 4, root: 'a'.repeat(32), area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 },
       blocks: { [PLACE]: [NAME] }
     }),
     bad: {
@@ -111,12 +145,18 @@ const kinds = {
       root: but(isText),
       area: areas,
       zooms: reaches,
-      blocks: [...but(value => JSON.stringify(value) === '{}'), undefined, { '4000000000:0:0': [NAME] }, { '31:0:0': [NAME] }, { '8:4:0': [NAME] }, { [PLACE]: 4e9 }, { [PLACE]: NAME }, { [PLACE]: { length: 4e9 } }, { [PLACE]: [5] }, { [PLACE]: ['short'] }, { __proto__x: [NAME] }],
+      blocks: [...but(value => JSON.stringify(value) === '{}'), undefined,
+        { '4000000000:0:0': [NAME] }, { '31:0:0': [NAME] }, { '8:4:0': [NAME] }, { [PLACE]: 4e9 }, { [PLACE]: NAME },
+        { [PLACE]: { length: 4e9 } }, { [PLACE]: [5] }, { [PLACE]: ['short'] }, { __proto__x: [NAME] }],
       parts: [...places, [PLACE]] // beside blocks
     }
   },
   removed: {
-    make: (layer, { run }) => ({ _id: `removed:${layer}:${run}`, type: 'removed', layer, run, since: T, until: T, area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 }, tiles: [`${layer}:3:0:0`], runs: [RUN], finished: T }),
+    make: (layer, { run }) => (
+      { _id: `removed:${layer}:${run}`, type: 'removed', layer, run, since: T, until: T, area: {
+        boxes: [[0, 0, 10, 10]]
+      }, zooms: { min: 0, max: 8 }, tiles: [`${layer}:3:0:0`], runs: [RUN], finished: T }
+    ),
     bad: {
       run: [...odd, undefined],
       since: times,
@@ -124,23 +164,28 @@ const kinds = {
       finished: times,
       area: areas,
       zooms: reaches,
-      tiles: [...but(isEmpty), ['osm:31:0:0'], ['osm:2:4:0'], ['osm:03:0:0'], ['layer:3:0:0'], ['osm:3:0:0@2022'], [`${'o'.repeat(64)}:3:0:0`]],
+      tiles: [...but(isEmpty), ['osm:31:0:0'], ['osm:2:4:0'], ['osm:03:0:0'],
+        ['layer:3:0:0'], ['osm:3:0:0@2022'], [`${'o'.repeat(64)}:3:0:0`]],
       runs: [...but(isEmpty), ['20220601T000000000-ABCD']]
     }
   },
   limits: {
     make: layer => ({
-      _id: `limits:${layer}`, type: 'limits', layer, parts: [{ area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 }, since: T }], own: true
+      _id: `limits:${layer}`, type: 'limits', layer,
+      parts: [{ area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 }, since: T }], own: true
     }),
     bad: {
-      parts: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), undefined, ...areas.map(area => [{ area }]), ...reaches.map(reach => [{ zooms: reach }]), ...times.map(since => [{ since }])],
+      parts: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), undefined, ...areas.map(area => [{ area }]),
+        ...reaches.map(reach => [{ zooms: reach }]), ...times.map(since => [{ since }])],
       own: but(value => value === true)
     }
   },
   work: {
     make: (layer, { run }) => ({
-      _id: `work:${run}`, type: 'work', layer, command: 'load', args: ['load'], edition: T, state: 'running', started: T, seen: T, finished: T, every: 5, unit: 'tiles', done: 4, total: 4,
-      rate: 0.5, failed: 1, failures: [`${layer}:3:0:0: 404`], user: 'w', host: 'maps1', about: { bytes: 4 }, error: { code: 'X' }
+      _id: `work:${run}`, type: 'work', layer, command: 'load', args: ['load'],
+      edition: T, state: 'running', started: T, seen: T, finished: T, every: 5, unit: 'tiles', done: 4, total: 4,
+      rate: 0.5, failed: 1, failures: [`${layer}:3:0:0: 404`], user: 'w',
+      host: 'maps1', about: { bytes: 4 }, error: { code: 'X' }
     }),
     bad: {
       command: [...but(value => value === 'constructor'), undefined, 'Load', 'a'.repeat(31)],
@@ -165,7 +210,8 @@ const kinds = {
   },
   activity: {
     make: (layer, { run }) => ({
-      _id: `activity:${run}`, type: 'activity', layer, user: 'w', at: T, via: 'page', what: 'edition', done: 'changed', edition: T, name: 'anna', fields: { title: { before: 'x', after: 'y' } }
+      _id: `activity:${run}`, type: 'activity', layer, user: 'w', at: T, via: 'page',
+      what: 'edition', done: 'changed', edition: T, name: 'anna', fields: { title: { before: 'x', after: 'y' } }
     }),
     bad: {
       user: [...but(isText), undefined, '', 'w'.repeat(301)],
@@ -181,7 +227,9 @@ const kinds = {
   },
   token: {
     make: (layer, { run }) => ({
-      _id: `token:${`${run}`.toLowerCase().replace(/[^a-z0-9]/g, '').slice(-12)}`, type: 'token', layer, title: 'For the press', hash: 'a1'.repeat(32), layers: ['survey', 'draft-*', '!draft-x'], until: T, created: T, user: 'w'
+      _id: `token:${`${run}`.toLowerCase().replace(/[^a-z0-9]/g, '').slice(-12)}`,
+      type: 'token', layer, title: 'For the press', hash: 'a1'.repeat(32),
+      layers: ['survey', 'draft-*', '!draft-x'], until: T, created: T, user: 'w'
     }),
     bad: {
       title: [...but(isText), 'x'.repeat(201)],
@@ -196,9 +244,12 @@ const kinds = {
   },
   block: {
     make: (layer, { name }) => ({
-      _id: `block:${layer}:${PLACE}:${name}`, type: 'block', layer, z: 8, x: 2, y: 3, _attachments: { digests: { content_type: 'application/octet-stream', data: 'AAAAAAA=' } }
+      _id: `block:${layer}:${PLACE}:${name}`, type: 'block', layer,
+      z: 8, x: 2, y: 3, _attachments: { digests: { content_type: 'application/octet-stream', data: 'AAAAAAA=' } }
     }),
-    bad: { z: [...zooms, undefined, 2], x: [...odd, undefined, 4], y: [...odd, undefined, 4], later: ['x'.repeat(5000)] }
+    bad: {
+      z: [...zooms, undefined, 2], x: [...odd, undefined, 4], y: [...odd, undefined, 4], later: ['x'.repeat(5000)]
+    }
   }
 }
 
@@ -211,7 +262,8 @@ const names = ['../../x', 'Osm', 'layer', '', '__proto__', 'a'.repeat(64), 'osm:
 /**
  * Every field of every kind with every value, in an order that the seed says: `count` of them, or all.
  * @param {number} seed
- * @param {{count?: number, layer?: string, kinds?: string[]}} [options] layer: of all of them; else each has one of its own
+ * @param {{count?: number, layer?: string, kinds?: string[]}} [options] layer: of all of them; else each has one of its
+ *   own
  * @returns {any[]}
  */
 export function hostileDocuments (seed, { count = Infinity, layer, kinds: wanted = Object.keys(kinds) } = {}) {
@@ -225,7 +277,16 @@ export function hostileDocuments (seed, { count = Infinity, layer, kinds: wanted
     }
     for (const value of names) docs.push({ ...make(name()), layer: value })
     docs.push({ ...make(name()), [`f${'x'.repeat(5000)}`]: 1 })
-    docs.push({ ...make(name()), ...Object.fromEntries(list(100, 0).map((_, at) => [`field${at}`, { at: 'x'.repeat(['manifest', 'removed', 'limits', 'style'].includes(kind) ? 11_000 : 4000) }])) })
+    docs.push(
+      {
+        ...make(name()),
+        ...Object.fromEntries(
+          list(100, 0)
+            .map((_, at) => [`field${at}`,
+              { at: 'x'.repeat(['manifest', 'removed', 'limits', 'style'].includes(kind) ? 11_000 : 4000) }])
+        )
+      }
+    )
   }
   const next = random(seed)
   const order = docs.map(doc => ({ doc, at: next() })).sort((a, b) => a.at - b.at).map(({ doc }) => doc)

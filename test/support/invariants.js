@@ -15,7 +15,8 @@ export async function readWholeStore (url) {
     if (doc.type !== 'tile') continue
     assert.equal(doc._conflicts, undefined, `${doc._id} has no conflicts`)
     const { layer, z, x, y, time } = parseTileId(doc._id)
-    assert.deepEqual([doc.layer, doc.z, doc.x, doc.y, doc.current], [layer, z, x, y, time === undefined], `fields of ${doc._id}`)
+    assert.deepEqual([doc.layer, doc.z, doc.x, doc.y, doc.current],
+      [layer, z, x, y, time === undefined], `fields of ${doc._id}`)
     if (time !== undefined) assert.equal(doc.time, time, `time of ${doc._id}`)
     const attachment = doc._attachments?.tile
     assert.equal(Boolean(attachment), !doc.gone, `${doc._id} has bytes or is gone`)

@@ -14,7 +14,8 @@ export const memorySource = (tiles, { diff = Object.values(tiles).includes(null)
   total: undefined,
   diff,
   async * tiles () {
-    for (const [place, seed] of Object.entries(tiles).sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
+    for (const [place, seed] of Object.entries(tiles)
+      .sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
       const [z, x, y] = place.split('/').map(Number)
       yield { z, x, y, ...(seed === null ? { gone: true } : { read: async () => png(seed) }) }
     }

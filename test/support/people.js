@@ -15,7 +15,8 @@ export async function withUsers (backend, roles) {
   const users = Object.entries(roles).map(([name, own]) =>
     ({ name: `${name}_${suffix}`, roles: own, type: 'user', password: `s3cret-${name}` }))
   let counter = 0
-  const { close, database = backend.database } = await (backend.supports.users ? addUsers(backend, users) : startWithUsers(users))
+  const { close, database = backend.database } =
+    await (backend.supports.users ? addUsers(backend, users) : startWithUsers(users))
   return {
     /** URL of a database that does not exist yet, with an admin's name. */
     database: async () => database.call(backend, counter++),

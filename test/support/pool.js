@@ -1,12 +1,13 @@
-// Runs test files in worker processes (worker.js). A worker runs one file after the other, so that modules are loaded and
-// stores are started once; which worker gets a file is decided when one is free.
+// Runs test files in worker processes (worker.js). A worker runs one file after the other, so that modules are loaded
+// and stores are started once; which worker gets a file is decided when one is free.
 import { fork } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const script = fileURLToPath(new URL('worker.js', import.meta.url))
 const LONGEST = 15 * 60000 // milliseconds for one file
-const MOST = 600e6 // bytes of a process: what files leave behind makes it slower and slower, so the next file gets another
+// bytes of a process: what files leave behind makes it slower and slower, so the next file gets another
+const MOST = 600e6
 
 /**
  * @typedef {object} FileResult
@@ -25,7 +26,8 @@ const MOST = 600e6 // bytes of a process: what files leave behind makes it slowe
  * @param {object} options
  * @param {number} options.jobs processes at a time
  * @param {NodeJS.ProcessEnv} options.env
- * @param {(result: FileResult, progress: {done: number, files: number, left: number}) => void} options.onFile left: milliseconds, estimated
+ * @param {(result: FileResult, progress: {done: number, files: number, left: number}) => void} options.onFile left:
+ *   milliseconds, estimated
  * @returns {Promise<string[]>} faults of workers that did not end well
  */
 export async function runFiles (lists, { jobs, env, onFile }) {
@@ -82,7 +84,8 @@ function startWorker (env) {
       const tooLong = setTimeout(() => child.kill('SIGKILL'), LONGEST)
       const answered = new Promise(resolve => { child.once('message', resolve) })
       child.send(file, () => {}) // to a process that has ended: said below
-      const result = await Promise.race([answered, ended.then(code => ({ failed: 1, fault: `its process ended with ${code}` }))])
+      const result =
+        await Promise.race([answered, ended.then(code => ({ failed: 1, fault: `its process ended with ${code}` }))])
       clearTimeout(tooLong)
       await new Promise(setImmediate) // what it printed last may arrive after the message
       const { passed = 0, failed, skipped = 0, reasons = [], memory = 0, fault = '' } = result

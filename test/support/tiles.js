@@ -36,7 +36,9 @@ export function square ({ layer, time, z = 5, side = 8, seed }) {
   for (let x = 0; x < side; x++) {
     for (let y = 0; y < side; y++) {
       const value = seed(x, y)
-      if (value !== undefined) versions.push({ layer, z, x, y, time, ...(value === null ? { gone: true } : { bytes: png(value) }) })
+      if (value !== undefined) {
+        versions.push({ layer, z, x, y, time, ...(value === null ? { gone: true } : { bytes: png(value) }) })
+      }
     }
   }
   return versions

@@ -5,7 +5,9 @@ import path from 'node:path'
 
 function find (...names) {
   const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
-  for (const file of names.flatMap(name => path.isAbsolute(name) ? [name] : folders.map(folder => path.join(folder, name)))) {
+  for (
+    const file of names.flatMap(name => path.isAbsolute(name) ? [name] : folders.map(folder => path.join(folder, name)))
+  ) {
     try {
       accessSync(file, constants.X_OK)
       return file
@@ -15,7 +17,8 @@ function find (...names) {
   }
 }
 
-export const chromium = () => find(...(process.env.CHROMIUM_BIN ? [process.env.CHROMIUM_BIN] : []), 'chromium', 'chromium-browser', 'google-chrome', 'chrome')
+export const chromium = () => find(...(process.env.CHROMIUM_BIN ? [process.env.CHROMIUM_BIN] : []),
+  'chromium', 'chromium-browser', 'google-chrome', 'chrome')
 
 /** GDAL's command lines. */
 export const gdal = () => find('gdal_translate')
@@ -24,7 +27,9 @@ export const ogrinfo = () => find('ogrinfo')
 /** A python that has OWSLib. */
 export const owslib = () => process.env.OWSLIB_PYTHON
 
-/** A folder with the published schemas of the OGC, as schemas.opengis.net has them: wmts/1.0, ows/1.1.0, xlink, xml.xsd. */
+/**
+ * A folder with the published schemas of the OGC, as schemas.opengis.net has them: wmts/1.0, ows/1.1.0, xlink, xml.xsd.
+ */
 export const ogcSchemas = () => process.env.OGC_SCHEMAS
 
 /** A python that has the packages pmtiles and mbutil of PyPI; their commands lie beside it. */
@@ -50,7 +55,8 @@ export const tools = () => [
   { name: 'nginx', found: find('nginx'), needed: true },
   { name: 'memcached', found: find('memcached'), needed: true },
   { name: 'redis-server', found: find('redis-server'), needed: true },
-  { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false },
+  { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON ||
+    find('mapproxy-util'), needed: false },
   { name: 'GDAL (gdal_translate)', found: gdal(), needed: false },
   { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false },
   { name: 'the schemas of the OGC (OGC_SCHEMAS names their folder)', found: ogcSchemas(), needed: false },

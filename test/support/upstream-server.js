@@ -13,7 +13,8 @@ import { drawPixels, encode, HALF_WORLD } from './drawing.js'
  * @property {boolean} [never] takes the request and does not answer
  * @property {number} [status] answers this, with a page of HTML
  * @property {number | string} [retryAfter] goes with the status
- * @property {{requests: number, per?: number, retryAfter?: number}} [limit] more requests than that in `per` ms (1000) are answered 429 with Retry-After (1 s)
+ * @property {{requests: number, per?: number, retryAfter?: number}} [limit] more requests than that in `per` ms (1000)
+ *   are answered 429 with Retry-After (1 s)
  * @property {string} [redirect] Location of a 302
  * @property {string | Buffer} [body] instead of the image
  * @property {string} [type] Content-Type, true or not
@@ -33,8 +34,10 @@ import { drawPixels, encode, HALF_WORLD } from './drawing.js'
 
 /**
  * What was asked. `kind` is undefined for addresses that are none of a tile.
- * @typedef {{url: string, headers: Record<string, any>, at: number, kind?: string, z?: number, x?: number, y?: number, status?: number,
- *   query: URLSearchParams, view?: {z: number, px: number, py: number, width: number, height: number}, ended: boolean}} Asked
+ * @typedef {{url: string, headers: Record<string, any>, at: number, kind?: string, z?: number, x?: number, y?: number,
+ *   status?: number,
+ * query: URLSearchParams, view?: {z: number, px: number, py: number, width: number, height: number}, ended: boolean}}
+ * Asked
  */
 
 const TILE = /^\/(xyz|tms|wmts)\/(?:\w+\/\w+\/\w+\/)?(?:EPSG:3857:)?(\d+)\/(\d+)\/(\d+)(?:@2x)?\.(png|jpg|webp|pbf)$/
@@ -96,7 +99,9 @@ export async function startUpstream ({ tileSize = 256 } = {}) {
   function image (view, epoch, format) {
     const key = JSON.stringify([view, epoch, format])
     if (made.size > 2000) made.clear()
-    if (!made.has(key)) made.set(key, encode(drawPixels({ ...view, epoch, across: tileSize * 2 ** view.z }), { ...view, format }))
+    if (!made.has(key)) {
+      made.set(key, encode(drawPixels({ ...view, epoch, across: tileSize * 2 ** view.z }), { ...view, format }))
+    }
     return made.get(key)
   }
 
@@ -115,16 +120,21 @@ export async function startUpstream ({ tileSize = 256 } = {}) {
     if (now.never || res.destroyed) return
     if (now.redirect) return res.writeHead(302, { location: now.redirect }).end('elsewhere')
     if (now.limit && isTooMuch(now.limit)) return page(res, 429, { 'retry-after': `${now.limit.retryAfter ?? 1}` })
-    if (now.status) return page(res, now.status, now.retryAfter === undefined ? {} : { 'retry-after': `${now.retryAfter}` })
+    if (now.status) {
+      return page(res, now.status, now.retryAfter === undefined ? {} : { 'retry-after': `${now.retryAfter}` })
+    }
     if (asked.kind === 'bad wms') return exception(res, asked)
     if (!asked.view) return page(res, 404)
     const format = asked.format === 'image/jpeg' ? 'jpeg' : asked.format === 'image/webp' ? 'webp' : 'png'
-    await send(res, asked, now, now.body !== undefined ? Buffer.from(now.body) : await image(asked.view, upstream.epoch, format))
+    await send(res, asked, now, now.body !== undefined
+      ? Buffer.from(now.body) : await image(asked.view, upstream.epoch, format))
   }
 
   /** The behaviour as it is for this request. */
   function concern (asked) {
-    const value = Object.fromEntries(Object.entries(behaviour).map(([name, given]) => [name, typeof given === 'function' ? given(asked) : given]))
+    const value = Object.fromEntries(
+      Object.entries(behaviour).map(([name, given]) => [name, typeof given === 'function' ? given(asked) : given])
+    )
     if (value.only === false || (value.times !== undefined && value.times <= 0)) return {}
     if (value.times) behaviour.times--
     return value
@@ -198,12 +208,14 @@ function parseWms (given, tileSize) {
 }
 
 function exception (res, { wrong }) {
-  const body = `<?xml version="1.0"?><ServiceExceptionReport version="1.1.1"><ServiceException code="Invalid">bad ${wrong}</ServiceException></ServiceExceptionReport>`
+  const body =
+    `<?xml version="1.0"?><ServiceExceptionReport version="1.1.1"><ServiceException code="Invalid">bad ${wrong}</ServiceException></ServiceExceptionReport>`
   res.writeHead(200, { 'content-type': 'application/vnd.ogc.se_xml', 'content-length': body.length }).end(body)
 }
 
 const page = (res, status, headers = {}) =>
-  res.writeHead(status, { 'content-type': 'text/html', ...headers }).end(status === 204 || status === 304 ? undefined : `<html><body>${status}</body></html>`)
+  res.writeHead(status, { 'content-type': 'text/html', ...headers })
+    .end(status === 204 || status === 304 ? undefined : `<html><body>${status}</body></html>`)
 
 /** An image, or what stands for one. */
 async function send (res, { headers: given, format }, now, whole) {

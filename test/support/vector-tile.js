@@ -13,7 +13,8 @@ const [MOVE_TO, LINE_TO, CLOSE_PATH] = [1, 2, 7]
  * @property {[number, number][][]} lines of a point one line for each; of a polygon open rings
  * @property {Record<string, string | number | boolean>} [properties]
  *
- * @typedef {{extent?: number, other?: boolean}} Encoding other: the other way to write the same features: layers, points, lines,
+ * @typedef {{extent?: number, other?: boolean}} Encoding other: the other way to write the same features: layers,
+ *   points, lines,
  *   tables and fields in another order, keys and values repeated, integers in another type
  */
 
@@ -25,7 +26,9 @@ const [MOVE_TO, LINE_TO, CLOSE_PATH] = [1, 2, 7]
 export function encodeTile (layers, { extent = 4096, other = false } = {}) {
   const pbf = new PbfWriter()
   const entries = Object.entries(layers)
-  for (const [name, features] of other ? entries.reverse() : entries) pbf.writeMessage(3, writeLayer, { name, features, extent, other })
+  for (const [name, features] of other ? entries.reverse() : entries) {
+    pbf.writeMessage(3, writeLayer, { name, features, extent, other })
+  }
   return pbf.finish()
 }
 
@@ -40,7 +43,8 @@ function writeLayer ({ name, features, extent, other }, pbf) {
   }
   const tagged = features.map(feature => {
     const entries = Object.entries(feature.properties ?? {})
-    return { ...feature, tags: (other ? entries.reverse() : entries).flatMap(([key, value]) => [indexOf(tables.keys, key), indexOf(tables.values, value)]) }
+    return { ...feature, tags: (other ? entries.reverse() : entries)
+      .flatMap(([key, value]) => [indexOf(tables.keys, key), indexOf(tables.values, value)]) }
   })
   const isPolygon = ({ type }) => type === 'Polygon' // their order has a meaning
   const ordered = other ? [...tagged.filter(isPolygon), ...tagged.filter(one => !isPolygon(one)).reverse()] : tagged

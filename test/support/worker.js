@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
 import { backends } from './backends.js'
 
-const { timeout, slow, 'forbid-only': forbidOnly } = JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
+const { timeout, slow, 'forbid-only': forbidOnly } =
+  JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
 const NAMED = 20000 // milliseconds after the last test: what is still open is printed
 const ENDED = 75000 // milliseconds after which the process fails
 
@@ -36,7 +37,10 @@ async function run (file) {
   })
 }
 
-/** Closes the stores, and leaves it to Node to end the process: a server or a browser that a test forgot would keep it for ever. */
+/**
+ * Closes the stores, and leaves it to Node to end the process: a server or a browser that a test forgot would keep it
+ * for ever.
+ */
 async function end () {
   for (const backend of backends) await backend.close()
   process.disconnect()

@@ -20,14 +20,16 @@ onEachStore('tilecouch export --tree', backend => {
   const run = (...argv) => runCommand(['export', ...argv, '--db', map.url])
   const start = (...argv) => {
     const streams = { stdout: memory(), stderr: memory() }
-    const ended = runCommand(['export', ...argv, '--db', map.url], /** @type {any} */ ({ streams })).then(({ code }) => code)
+    const ended = runCommand(['export', ...argv, '--db', map.url], /** @type {any} */ ({ streams }))
+      .then(({ code }) => code)
     return { ended, get out () { return streams.stdout.text }, get err () { return streams.stderr.text } }
   }
 
   it('reports what it did, and then that there was nothing to do', async () => {
     const { code, out, err } = await run('osm', map.to(), '--tree')
     assert.deepEqual([code, err], [0, ''])
-    assert.match(out, /^osm -> \S+: 16 tiles looked at in 0:0\d\n {2}17 files written \(6\.\d kB\), 31 hard links, 0 up to date, 0 removed\n {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n {2}6 links: /)
+    assert.match(out,
+      /^osm -> \S+: 16 tiles looked at in 0:0\d\n {2}17 files written \(6\.\d kB\), 31 hard links, 0 up to date, 0 removed\n {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n {2}6 links: /)
     const again = await run('osm', map.to(), '--tree', '--json')
     assert.equal(again.code, 0)
     const { layer, written, linked, trees, links, failures } = JSON.parse(again.out)
@@ -62,8 +64,10 @@ onEachStore('tilecouch export --tree', backend => {
 
   it('refuses what makes no sense, before it writes anything', async () => {
     for (const args of [
-      ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'], ['osm', map.to(), '--tree', '--format', 'mbtiles'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
-      ['osm', map.to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'], ['osm', map.to(), '--live'], ['nothing', map.to(), '--tree'], ['osm', map.to(), '--tree', '--zoom', 'x']
+      ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'],
+      ['osm', map.to(), '--tree', '--format', 'mbtiles'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
+      ['osm', map.to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'],
+      ['osm', map.to(), '--live'], ['nothing', map.to(), '--tree'], ['osm', map.to(), '--tree', '--zoom', 'x']
     ]) {
       const { code, out, err } = await run(...args)
       assert.deepEqual([code, out], [1, ''], args.join(' '))
@@ -79,7 +83,8 @@ onEachStore('tilecouch export --tree', backend => {
     await until(() => following.err.includes('osm@2024-01-01T00:00:00Z is complete'))
     process.emit('SIGINT')
     assert.equal(await following.ended, 0)
-    assert.match(following.err, /^osm -> \S+: up to date after 0:0\d, following the changes\.\n {2}17 files written .*\nosm@2024-01-01T00:00:00Z is complete and served from now on\n/)
+    assert.match(following.err,
+      /^osm -> \S+: up to date after 0:0\d, following the changes\.\n {2}17 files written .*\nosm@2024-01-01T00:00:00Z is complete and served from now on\n/)
     assert.match(following.out, /^osm -> \S+ \(stopped\): \d+ tiles looked at/)
   })
 
@@ -90,6 +95,7 @@ onEachStore('tilecouch export --tree', backend => {
     assert.equal(await following.ended, 0)
     const events = following.out.trim().split('\n').map(line => JSON.parse(line))
     assert.deepEqual([events.at(-1).event, events.at(-1).trees.length, following.err], ['stopped', 3, ''])
-    assert.deepEqual(events.filter(({ event }) => event === 'following').map(({ layer, written }) => [layer, written]), [['osm', 17]])
+    assert.deepEqual(events.filter(({ event }) => event === 'following').map(({ layer, written }) => [layer, written]),
+      [['osm', 17]])
   })
 })

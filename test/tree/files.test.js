@@ -1,6 +1,7 @@
 // What is done to files, and which trees and links there are to be.
 import assert from 'node:assert/strict'
-import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync,
+  rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Changes } from '../../loader/export/tree/changes.js'
 import { Files, prune } from '../../loader/export/tree/files.js'
@@ -22,7 +23,9 @@ describe('files of trees', () => {
   it('are not written through links that somebody has put there', async () => {
     for (const [link, target] of [['osm', 'osm/3/1/1.png'], ['osm/3', 'osm/3/1/1.png'], ['osm/3/1', 'osm/3/1/1.png']]) {
       files = new Files(at('tmp'), folder.dir)
-      folder.write({ 'theirs/3/1/1.png': 'theirs', 'theirs/1/1.png': 'theirs', 'theirs/1.png': 'theirs', 'osm@2024/3/1/1.png': '' })
+      folder.write(
+        { 'theirs/3/1/1.png': 'theirs', 'theirs/1/1.png': 'theirs', 'theirs/1.png': 'theirs', 'osm@2024/3/1/1.png': '' }
+      )
       mkdirSync(path.dirname(at(link)), { recursive: true })
       symlinkSync(at('theirs'), at(link))
       const refused = action => assert.rejects(action, { code: 'TARGET_UNWRITABLE', message: /it is a link/ }, link)
@@ -30,7 +33,9 @@ describe('files of trees', () => {
       await refused(files.move(file, at(target)))
       await refused(files.link(file, at(target)))
       await refused(files.remove(at(target), at('osm')))
-      for (const one of ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']) assert.equal(readFileSync(at(one), 'utf8'), 'theirs')
+      for (const one of ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']) {
+        assert.equal(readFileSync(at(one), 'utf8'), 'theirs')
+      }
       rmSync(at('osm'), { recursive: true })
       unlinkSync(file)
     }
@@ -39,7 +44,9 @@ describe('files of trees', () => {
   const nothingLeft = () => assert.deepEqual(readdirSync(at('tmp')), [])
 
   it('are written beside their place and moved there, with their time', async () => {
-    for (const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2099-01-01T00:00:00Z']) {
+    for (
+      const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2099-01-01T00:00:00Z']
+    ) {
       const file = await files.write(Buffer.from(time), time)
       assert.equal(path.dirname(file), at('tmp'))
       await files.move(file, at('a/5/1/1.png'))
@@ -125,7 +132,8 @@ describe('the plan of trees', () => {
 
   it('knows what makes a period\'s tree wrong', () => {
     const [period] = periodsOf([A])
-    assert.deepEqual([A, '2023-03-01T00:00:01Z', '2023-12-31T23:59:59Z', '2024-01-01T00:00:00Z', '2022-12-31T00:00:00Z'].map(time => isWrongAfter(time, period)), [false, true, true, false, false])
+    assert.deepEqual([A, '2023-03-01T00:00:01Z', '2023-12-31T23:59:59Z', '2024-01-01T00:00:00Z',
+      '2022-12-31T00:00:00Z'].map(time => isWrongAfter(time, period)), [false, true, true, false, false])
   })
 })
 
@@ -145,27 +153,38 @@ describe('the state of trees', () => {
   })
 
   it('distinguishes areas', () => {
-    const triangle = east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
-    const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) }, { area: parseArea({ bbox: '0,0,10,10' }) }].map(what => selectionOf({ ...what, editions: true }))
+    const triangle =
+      east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
+    const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) },
+      { area: parseArea({ bbox: '0,0,10,10' }) }].map(what => selectionOf({ ...what, editions: true }))
     assert.equal(new Set(texts).size, texts.length)
     assert.equal(selectionOf({ area: triangle(10), editions: true }), texts[2])
   })
 
   it('is of its layer alone', async () => {
-    folder.write({ 'osm/5/1/1.png': '', 'osm@2024-01-01T00:00:00Z/x': '', 'osm-x/5': '', 'osm@backup/x': '', 'osmose@2024-01-01T00:00:00Z/x': '' })
-    assert.deepEqual(await new Paths(folder.dir, 'osm').look(), { present: true, trees: ['2024-01-01T00:00:00Z'], links: [] })
-    assert.deepEqual(['1.png', '01.png', '1.PNG', '1.png.bak', '.png', '1.txt', '12.pbf'].map(name => parseTileFile(name)?.y), [1, undefined, undefined, undefined, undefined, undefined, 12])
+    folder.write(
+      {
+        'osm/5/1/1.png': '', 'osm@2024-01-01T00:00:00Z/x': '', 'osm-x/5': '',
+        'osm@backup/x': '', 'osmose@2024-01-01T00:00:00Z/x': ''
+      }
+    )
+    assert.deepEqual(await new Paths(folder.dir, 'osm').look(),
+      { present: true, trees: ['2024-01-01T00:00:00Z'], links: [] })
+    assert.deepEqual(['1.png', '01.png', '1.PNG', '1.png.bak', '.png', '1.txt',
+      '12.pbf'].map(name => parseTileFile(name)?.y), [1, undefined, undefined, undefined, undefined, undefined, 12])
   })
 
   it('is bounded, however much changes', () => {
     const changes = new Changes('osm', { selected: z => z === 5, most: 3 })
-    for (const id of ['osm:5:1:1', 'osm:5:1:1@2024-01-01T00:00:00Z', 'osm:6:1:1', 'other:5:1:1', 'osm:5:1:x', 'layer:osm', 'edition:other@2024-01-01T00:00:00Z']) changes.add(id)
+    for (const id of ['osm:5:1:1', 'osm:5:1:1@2024-01-01T00:00:00Z',
+      'osm:6:1:1', 'other:5:1:1', 'osm:5:1:x', 'layer:osm', 'edition:other@2024-01-01T00:00:00Z']) changes.add(id)
     assert.deepEqual([...changes.tiles], [['osm:5:1:1', { times: ['2024-01-01T00:00:00Z'], deleted: false }]])
     assert.ok(!changes.editions && !changes.overflow)
     changes.add('osm:5:1:1', true)
     for (const id of ['osm:5:1:2', 'osm:5:1:3', 'osm:5:1:4', 'edition:osm@2024-01-01T00:00:00Z']) changes.add(id)
     const taken = changes.take()
-    assert.deepEqual([taken.tiles.size, taken.overflow, taken.editions, taken.tiles.get('osm:5:1:1').deleted, changes.any], [3, true, true, true, false])
+    assert.deepEqual([taken.tiles.size, taken.overflow, taken.editions,
+      taken.tiles.get('osm:5:1:1').deleted, changes.any], [3, true, true, true, false])
     changes.restore(taken)
     assert.ok(changes.any && changes.overflow && changes.editions)
   })

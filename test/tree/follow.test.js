@@ -11,10 +11,12 @@ import { png, square } from '../support/tiles.js'
 import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn, useTrees } from './helpers.js'
 import { Watcher } from './watcher.js'
 
-const [T1, T2, T3, T4] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const [T1, T2, T3, T4] =
+  ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 onEachStore('trees that follow', backend => {
-  const map = useTrees(backend, store => edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y })))
+  const map =
+    useTrees(backend, store => edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y })))
   const shows = (name, seed, time) => until(() => {
     const file = map.file(name, time)
     return isThere(file) && readFileSync(file).equals(png(seed))
@@ -39,12 +41,14 @@ onEachStore('trees that follow', backend => {
 
   it('have a new edition when it is finished, not before, and completely', async () => {
     await map.follow()
-    await edition(map.store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }), { finished: false })
+    await edition(map.store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }),
+      { finished: false })
     await shows('5/5/0.png', 105)
     assert.deepEqual(treesIn(map.to()).trees, ['', T1])
     await map.store.putEdition('osm', T2, { finished: T2 })
     await until(() => isThere(treeOf(map.to(), T2)), { every: 1 })
-    assert.ok(square({ layer: 'osm', time: T2, side: 6, seed: () => 1 }).every(({ x, y }) => isThere(map.file(`5/${x}/${y}.png`, T2))), 'it appeared whole')
+    assert.ok(square({ layer: 'osm', time: T2, side: 6, seed: () => 1 })
+      .every(({ x, y }) => isThere(map.file(`5/${x}/${y}.png`, T2))), 'it appeared whole')
     await map.settles()
     assert.equal(statSync(map.file('5/1/1.png', T2)).ino, statSync(map.file('5/1/1.png', T1)).ino)
   })
@@ -58,14 +62,16 @@ onEachStore('trees that follow', backend => {
     await edition(map.store, [tile(1, 1, T3, 201), tile(3, 3, T3, 202)])
     await until(() => treesIn(map.to()).trees.includes(T3))
     await map.settles()
-    assert.deepEqual([linkOf(map.to(), '2022'), linkOf(map.to(), '2023'), linkOf(map.to(), '2024')], [`osm@${T1}`, `osm@${T3}`, `osm@${T4}`])
+    assert.deepEqual([linkOf(map.to(), '2022'), linkOf(map.to(), '2023'), linkOf(map.to(), '2024')],
+      [`osm@${T1}`, `osm@${T3}`, `osm@${T4}`])
     await shows('5/1/1.png', 201, T3)
     await shows('5/1/1.png', 400)
     const tree = statSync(map.file('5/2/2.png', T3)).ino
     assert.equal(tree, statSync(map.file('5/2/2.png')).ino)
   })
 
-  it('have no link for a period in which a tile of no edition came later, and have it again after the next edition', async () => {
+  it('have no link for a period in which a tile of no edition came later, and have it ' +
+    'again after the next edition', async () => {
     await edition(map.store, [tile(1, 1, T2, 200)])
     await map.follow()
     assert.deepEqual(treesIn(map.to()).links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01'])
@@ -122,7 +128,8 @@ onEachStore('trees that follow', backend => {
       await shows('5/1/1.png', 200)
       await until(() => map.states.at(-1).state === 'following')
       await map.settles()
-      assert.deepEqual(map.states.map(({ state, error }) => error ?? state).filter(state => state !== 'comparing'), ['following', 'UNREACHABLE', 'following'])
+      assert.deepEqual(map.states.map(({ state, error }) => error ?? state).filter(state => state !== 'comparing'),
+        ['following', 'UNREACHABLE', 'following'])
       await map.end()
     } finally {
       await front.close().catch(() => {})
@@ -160,7 +167,8 @@ onEachStore('trees that follow', backend => {
     await until(() => map.states.at(-1).error === 'LAYER_NOT_FOUND', { what: 'the layer to be missed' })
     assert.ok(isThere(map.file('5/1/1.png')))
     await map.store.defineLayer('osm', { format: 'png' })
-    await edition(map.store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
+    await edition(map.store,
+      square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
     await shows('5/1/2.png', 508)
     await map.settles({ moved: true })
     assert.ok(!isThere(map.file('5/1/1.png')))
@@ -175,7 +183,9 @@ onEachStore('trees that follow', backend => {
   })
 
   it('are never seen cut off, mixed or older than before, whatever is loaded meanwhile', async () => {
-    const editions = [T2, T3, T4].map((time, at) => square({ layer: 'osm', time, side: 6, seed: (x, y) => (x * y + at) % 3 ? 1000 * (at + 1) + x * 6 + y : undefined }))
+    const editions = [T2, T3, T4].map((time, at) => square(
+      { layer: 'osm', time, side: 6, seed: (x, y) => (x * y + at) % 3 ? 1000 * (at + 1) + x * 6 + y : undefined }
+    ))
     const watcher = new Watcher(map.to())
     watcher.expect(square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
     for (const tiles of editions) watcher.expect(tiles)

@@ -10,7 +10,8 @@ import { readWholeStore } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
-export const tile = (x, y, time, seed, layer = 'osm', z = 5) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
+export const tile = (x, y, time, seed, layer = 'osm',
+  z = 5) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
 
 /** Writes an edition as load does. @param {any[]} tiles all of one layer and time */
 export async function edition (store, tiles, { finished = true, layer = tiles[0].layer, time = tiles[0].time } = {}) {
@@ -39,7 +40,8 @@ export function useTrees (backend, fill = async () => {}) {
     async follow (options = {}, store = own.store) {
       trees.stop = new AbortController()
       trees.states = []
-      const settings = { follow: true, signal: trees.stop.signal, onState: state => trees.states.push(state), ...options }
+      const settings =
+        { follow: true, signal: trees.stop.signal, onState: state => trees.states.push(state), ...options }
       trees.following = exportTree(store, 'osm', trees.to(), settings)
       trees.following.catch(() => {})
       await until(() => trees.states.some(({ state }) => state === 'following'), { what: 'following' })
@@ -101,11 +103,13 @@ export const treeOf = (folder, time = '', layer = 'osm') => path.join(folder, ti
 export const linkOf = (folder, time, layer = 'osm') => readlinkSync(treeOf(folder, time, layer))
 
 /**
- * Every tree and link shows what the store does, byte for byte: no file more, none less, each with the time of its version, and
+ * Every tree and link shows what the store does, byte for byte: no file more, none less, each with the time of its
+ * version, and
  * one file for each version in all trees together.
  * @param {string} url of the database
  * @param {string} folder
- * @param {{layer?: string, selected?: (z: number, x: number, y: number) => boolean, moved?: boolean}} [options] moved: files may carry a time some seconds later, since another image carried the first
+ * @param {{layer?: string, selected?: (z: number, x: number, y: number) => boolean, moved?: boolean}} [options] moved:
+ *   files may carry a time some seconds later, since another image carried the first
  */
 export async function checkTrees (url, folder, { layer = 'osm', selected = () => true, moved = false } = {}) {
   const stored = new Map([...await readWholeStore(url)].filter(([id]) => id.startsWith(`${layer}:`)))
@@ -126,7 +130,10 @@ export async function checkTrees (url, folder, { layer = 'osm', selected = () =>
       const { file, stat } = found.get(name)
       assert.ok(readFileSync(file).equals(version.bytes), `${name} as of ${time || 'now'} is what the store has`)
       const late = (stat.mtimeMs - Date.parse(version.time)) / 1000
-      if (version.time > '1902') assert.ok(late === 0 || (moved && late > 0 && late < 10), `${name} as of ${time || 'now'} carries its time, and not one ${late} s later`)
+      if (version.time > '1902') {
+        assert.ok(late === 0 || (moved && late > 0 && late < 10),
+          `${name} as of ${time || 'now'} carries its time, and not one ${late} s later`)
+      }
       const key = `${name} ${version.time}`
       assert.equal(inodes.get(key) ?? stat.ino, stat.ino, `${key} is one file`)
       inodes.set(key, stat.ino)

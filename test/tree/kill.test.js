@@ -1,5 +1,5 @@
-// Whatever is killed when: who follows, or the store. In the end the trees are what the store says, and nobody who read them
-// all the while saw anything but whole versions in their order. TILECOUCH_KILL_ROUNDS makes it a long run.
+// Whatever is killed when: who follows, or the store. In the end the trees are what the store says, and nobody who read
+// them all the while saw anything but whole versions in their order. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -44,7 +44,8 @@ for (const [kind, start] of Object.entries(kinds)) {
         await publish(store)
         const to = path.join(folder.dir, 'tiles')
         const editions = Array.from({ length: ROUNDS + 1 }, (_, at) => square({
-          layer: 'osm', time: time(at), side: SIDE, seed: (x, y) => !at ? x * SIDE + y : (x + y + at) % 4 ? undefined : (x + at) % 7 ? 1000 * at + x * SIDE + y : null
+          layer: 'osm', time: time(at), side: SIDE, seed: (x, y) => !at
+            ? x * SIDE + y : (x + y + at) % 4 ? undefined : (x + at) % 7 ? 1000 * at + x * SIDE + y : null
         }))
         const watcher = new Watcher(to)
         for (const tiles of editions) watcher.expect(tiles)
@@ -68,7 +69,8 @@ for (const [kind, start] of Object.entries(kinds)) {
             // what is killed before it has shown anything has nothing to change
             await until(() => follower.state() === 'following', { timeout: 60000, what: 'the first two editions' })
             const { reads } = watcher
-            await until(() => watcher.reads > reads + 6 * SIDE * SIDE, { timeout: 60000, what: 'somebody who has read all of it' })
+            await until(() => watcher.reads > reads + 6 * SIDE * SIDE,
+              { timeout: 60000, what: 'somebody who has read all of it' })
           }
           let error
           await until(() => {
@@ -101,7 +103,8 @@ for (const [kind, start] of Object.entries(kinds)) {
     }
 
     function run (to, url) {
-      const child = spawn(process.execPath, [bin, 'export', 'osm', to, '--tree', '--live', '--json', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [bin, 'export', 'osm', to, '--tree', '--live', '--json', '--db', url],
+        { stdio: ['ignore', 'pipe', 'pipe'] })
       let [said, errors] = ['', '']
       child.stdout.on('data', text => { said += text })
       child.stderr.on('data', text => { errors += text })
@@ -109,7 +112,8 @@ for (const [kind, start] of Object.entries(kinds)) {
         child,
         errors: () => errors,
         /** How it goes, as it said last. */
-        state: () => said.slice(0, said.lastIndexOf('\n') + 1).split('\n').filter(Boolean).map(line => JSON.parse(line).event).findLast(event => !event.startsWith('tree')),
+        state: () => said.slice(0, said.lastIndexOf('\n') + 1).split('\n')
+          .filter(Boolean).map(line => JSON.parse(line).event).findLast(event => !event.startsWith('tree')),
         /** Resolves after so many changes of what is in the folder, or when the process follows. */
         async after (changes) {
           let seen = 0
@@ -130,7 +134,8 @@ for (const [kind, start] of Object.entries(kinds)) {
 /** A text that is another one when something was written. */
 function look (to) {
   try {
-    return readdirSync(path.join(to, '.tilecouch/osm/tmp')).join() + readdirSync(to).join() + readdirSync(path.join(to, 'osm/5')).map(x => readdirSync(path.join(to, 'osm/5', x)).length).join()
+    return readdirSync(path.join(to, '.tilecouch/osm/tmp')).join() + readdirSync(to)
+      .join() + readdirSync(path.join(to, 'osm/5')).map(x => readdirSync(path.join(to, 'osm/5', x)).length).join()
   } catch {
     return ''
   }

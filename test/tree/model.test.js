@@ -13,12 +13,23 @@ import { checkTidy, checkTrees, edition, tile, treesIn } from './helpers.js'
 const RUNS = +(process.env.TILECOUCH_FUZZ_RUNS ?? 4)
 const SEED = +(process.env.TILECOUCH_SEED ?? 5)
 
-const times = ['1912-04-15T00:00:00Z', '2021-12-31T23:59:59Z', '2022-01-01T00:00:00Z', '2022-03-01T00:00:00Z', '2022-03-01T12:00:00Z', '2022-03-31T23:59:59Z', '2023-01-01T00:00:00Z', '2023-07-01T00:00:00Z']
-const places = fc.record({ x: fc.integer({ min: 0, max: 12 }), y: fc.constantFrom(0, 1, 2, 9, 10, 11), seed: fc.option(fc.integer({ min: 0, max: 9 }), { freq: 4 }) })
+const times = ['1912-04-15T00:00:00Z', '2021-12-31T23:59:59Z', '2022-01-01T00:00:00Z', '2022-03-01T00:00:00Z',
+  '2022-03-01T12:00:00Z', '2022-03-31T23:59:59Z', '2023-01-01T00:00:00Z', '2023-07-01T00:00:00Z']
+const places = fc.record(
+  { x: fc.integer({ min: 0, max: 12 }), y: fc.constantFrom(0, 1,
+    2, 9, 10, 11), seed: fc.option(fc.integer({ min: 0, max: 9 }), { freq: 4 }) }
+)
 const tiles = fc.uniqueArray(places, { minLength: 1, maxLength: 12, selector: ({ x, y }) => `${x}/${y}` })
 const step = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('edition'), time: fc.constantFrom(...times), tiles, finished: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('tiles'), time: fc.constantFrom(...times, '2022-05-05T05:05:05Z', '2024-01-01T00:00:00Z'), tiles }) },
+  { weight: 5, arbitrary: fc.record(
+    { kind: fc.constant('edition'), time: fc.constantFrom(...times), tiles, finished: fc.boolean() }
+  ) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('tiles'), time: fc.constantFrom(...times, '2022-05-05T05:05:05Z', '2024-01-01T00:00:00Z'), tiles
+    })
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete'), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove edition'), pick: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('export') }) }
@@ -35,7 +46,8 @@ async function perform (store, { kind, time, tiles: some, finished, pick }) {
   if (kind === 'tiles') await store.write(versions)
   if (kind === 'delete' || kind === 'remove edition') {
     const prefix = kind === 'delete' ? 'osm:' : 'edition:osm@'
-    const { rows } = await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}\ufff0` } })
+    const { rows } =
+      await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}\ufff0` } })
     const { id, value } = rows[pick % rows.length] ?? {}
     if (id) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: value.rev } })
   }
@@ -46,16 +58,22 @@ async function checkPlan (store, folder) {
   const editions = await store.editions('osm')
   const { trees, links } = treesIn(folder)
   for (const { time, finished } of editions) if (finished) assert.ok(trees.includes(time), `a tree for ${time}`)
-  for (const time of trees) assert.ok(time === '' || editions.some(edition_ => edition_.time === time), `no tree for ${time}`)
+  for (const time of trees) {
+    assert.ok(time === '' || editions.some(edition_ => edition_.time === time), `no tree for ${time}`)
+  }
   for (const time of trees.filter(Boolean)) {
-    const spoilt = (await store.times('osm')).some(({ time: other }) => other > time && other.startsWith(time.slice(0, 4)) && !editions.some(one => one.time === other))
+    const spoilt = (await store.times('osm'))
+      .some(({ time: other }) => other > time && other.startsWith(time.slice(0, 4)) &&
+        !editions.some(one => one.time === other))
     if (!spoilt) assert.ok(links.includes(time.slice(0, 4)), `a link for ${time.slice(0, 4)}`)
   }
 }
 
 /** What a period shows is the store's answer once every edition in it is finished. */
 const finishAll = async store => {
-  for (const { time, finished } of await store.editions('osm')) if (!finished) await store.putEdition('osm', time, { finished: time })
+  for (const { time, finished } of await store.editions('osm')) {
+    if (!finished) await store.putEdition('osm', time, { finished: time })
+  }
 }
 
 onEachStore('trees after random loads', backend => {
@@ -74,7 +92,8 @@ onEachStore('trees after random loads', backend => {
         try {
           if (follow) {
             const states = []
-            following = exportTree(store, 'osm', dir, { follow, signal: stop.signal, onState: ({ state }) => states.push(state), limits: { gather: 5 } })
+            following = exportTree(store, 'osm', dir,
+              { follow, signal: stop.signal, onState: ({ state }) => states.push(state), limits: { gather: 5 } })
             following.catch(() => {})
             await until(() => states.includes('following'))
           }
@@ -92,7 +111,8 @@ onEachStore('trees after random loads', backend => {
           }
           if (follow) {
             let error
-            await until(() => check().then(() => true, met => { error = met }), { every: 100, timeout: 20000 }).catch(() => { throw error })
+            await until(() => check().then(() => true, met => { error = met }), { every: 100, timeout: 20000 })
+              .catch(() => { throw error })
             stop.abort()
             await following
           } else await check()

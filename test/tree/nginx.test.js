@@ -25,27 +25,35 @@ describe('the configuration of nginx for trees', () => {
   const folder = useFolder()
 
   it('is deploy/nginx/files.conf, with a gateway and the defaults', () => {
-    assert.equal(readFileSync(fileURLToPath(new URL('../../deploy/nginx/files.conf', import.meta.url)), 'utf8'), nginxConfig({ gateway: 'http://127.0.0.1:8080' }))
+    assert.equal(readFileSync(fileURLToPath(new URL('../../deploy/nginx/files.conf', import.meta.url)), 'utf8'),
+      nginxConfig({ gateway: 'http://127.0.0.1:8080' }))
   })
 
   it('is taken by nginx as it is, whatever is asked for', function () {
     const nginx = findNginx()
     if (!nginx) skip(this, 'nginx is not installed')
     for (const options of [
-      {}, { gateway: 'http://127.0.0.1:8080' }, { gateway: 'https://127.0.0.1:8443/' }, { gateway: 'http://[::1]:8080' },
-      { root: '/srv/my tiles/with; {braces} and #' }, { root: '/srv/größe' }, { listen: '127.0.0.1:8081', serverName: 'a.example b.example' },
+      {}, { gateway: 'http://127.0.0.1:8080' }, { gateway: 'https://127.0.0.1:8443/' },
+      { gateway: 'http://[::1]:8080' },
+      { root: '/srv/my tiles/with; {braces} and #' }, { root: '/srv/größe' },
+      { listen: '127.0.0.1:8081', serverName: 'a.example b.example' },
       { layers: [{ layer: 'osm' }, { layer: 'weather', ttl: 60 }, { layer: 'relief', ttl: 604800 }] }
     ]) {
       writeFileSync(path.join(folder.dir, 'tiles.conf'), nginxConfig(options))
-      writeFileSync(path.join(folder.dir, 'nginx.conf'), `pid ${folder.dir}/pid; error_log ${folder.dir}/error.log; events { } http { access_log off; include ${folder.dir}/tiles.conf; }`)
-      execFileSync(/** @type {string} */ (nginx), ['-t', '-q', '-c', path.join(folder.dir, 'nginx.conf'), '-e', path.join(folder.dir, 'error.log')], { stdio: 'pipe' })
+      writeFileSync(path.join(folder.dir, 'nginx.conf'),
+        `pid ${folder.dir}/pid; error_log ${folder.dir}/error.log; events { } http { access_log off; include ${folder.dir}/tiles.conf; }`)
+      execFileSync(/** @type {string} */ (nginx), [
+        '-t', '-q', '-c', path.join(folder.dir, 'nginx.conf'), '-e', path.join(folder.dir, 'error.log')
+      ], { stdio: 'pipe' })
     }
   })
 
   it('is not made of what nginx would take for something else', () => {
     for (const options of [
-      { root: '/srv/$tiles' }, { root: '/srv/ti"les' }, { root: '/srv/a\nb' }, { gateway: '127.0.0.1:8080' }, { gateway: 'http://a.example/path' },
-      { gateway: 'http://name:secret@a.example' }, { gateway: 'ftp://a.example' }, { serverName: 'a; }' }, { listen: '80; }' }, { origin: '"; }' }
+      { root: '/srv/$tiles' }, { root: '/srv/ti"les' }, { root: '/srv/a\nb' },
+      { gateway: '127.0.0.1:8080' }, { gateway: 'http://a.example/path' },
+      { gateway: 'http://name:secret@a.example' }, { gateway: 'ftp://a.example' },
+      { serverName: 'a; }' }, { listen: '80; }' }, { origin: '"; }' }
     ]) assert.throws(() => nginxConfig(options), { code: 'BAD_OPTION' }, JSON.stringify(options))
   })
 })
@@ -63,7 +71,12 @@ onEachStore('nginx on trees', backend => {
     await store.defineLayer('roads', { format: 'pbf' })
     await publish(store)
     await edition(store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
-    await edition(store, [tile(1, 1, T2, 99), { ...tile(9, 9, T2, 1), bytes: await sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } }).jpeg().toBuffer() }])
+    await edition(store,
+      [
+        tile(1, 1, T2, 99),
+        { ...tile(9, 9, T2, 1), bytes: await sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } })
+          .jpeg().toBuffer() }
+      ])
     await edition(store, [tile(1, 1, T1, 5, 'weather')])
     await edition(store, [{ layer: 'roads', z: 5, x: 1, y: 1, time: T1, bytes: mvt }])
   })
@@ -89,18 +102,23 @@ onEachStore('nginx on trees', backend => {
     await start()
     for (const [address, seed, age, modified] of /** @type {[string, number, string, string][]} */ ([
       ['/osm/5/1/1.png', 99, STEADY, T2], ['/osm/5/1/2.png', 6, STEADY, T1],
-      [`/osm@${T2}/5/1/1.png`, 99, STEADY, T2], [`/osm@${T2}/5/1/2.png`, 6, STEADY, T1], [`/osm@${T1}/5/1/1.png`, 5, STEADY, T1],
-      ['/osm@2022/5/1/1.png', 5, STEADY, T1], ['/osm@2023/5/1/1.png', 99, STEADY, T2], ['/osm@2023-06-30/5/1/2.png', 6, STEADY, T1],
+      [`/osm@${T2}/5/1/1.png`, 99, STEADY, T2], [`/osm@${T2}/5/1/2.png`, 6, STEADY, T1],
+      [`/osm@${T1}/5/1/1.png`, 5, STEADY, T1],
+      ['/osm@2022/5/1/1.png', 5, STEADY, T1], ['/osm@2023/5/1/1.png', 99, STEADY, T2],
+      ['/osm@2023-06-30/5/1/2.png', 6, STEADY, T1],
       [`/osm@${encodeURIComponent(T2)}/5/1/1.png?v=1`, 99, STEADY, T2],
-      ['/weather/5/1/1.png', 5, STEADY.replace('300', '20'), T1], [`/weather@${T1}/5/1/1.png`, 5, STEADY.replace('300', '20'), T1]
+      ['/weather/5/1/1.png', 5, STEADY.replace('300', '20'), T1],
+      [`/weather@${T1}/5/1/1.png`, 5, STEADY.replace('300', '20'), T1]
     ])) {
       const answer = await get(address)
       assert.equal(answer.status, 200, address)
       assert.deepEqual(answer.bytes, png(seed), address)
       assert.equal(answer.header('cache-control'), age, address)
       assert.equal(Date.parse(answer.header('last-modified') ?? ''), Date.parse(modified), address)
-      assert.deepEqual(['content-type', 'access-control-allow-origin', 'x-content-type-options', 'content-security-policy'].map(answer.header), ['image/png', '*', 'nosniff', 'sandbox'])
-      const again = await get(address, { headers: { 'if-modified-since': answer.header('last-modified'), 'cache-control': 'no-cache' } })
+      assert.deepEqual(['content-type', 'access-control-allow-origin', 'x-content-type-options',
+        'content-security-policy'].map(answer.header), ['image/png', '*', 'nosniff', 'sandbox'])
+      const again = await get(address,
+        { headers: { 'if-modified-since': answer.header('last-modified'), 'cache-control': 'no-cache' } })
       assert.deepEqual([again.status, again.header('cache-control')], [304, age])
     }
   })
@@ -108,7 +126,8 @@ onEachStore('nginx on trees', backend => {
   it('sends what took the place of other bytes of the same time', async () => {
     await start()
     const { header } = await get(`/osm@${T1}/5/1/1.png`)
-    const known = { 'if-none-match': header('etag') ?? '', 'if-modified-since': header('last-modified') ?? '', 'cache-control': 'no-cache' }
+    const known = { 'if-none-match': header('etag') ?? '', 'if-modified-since': header('last-modified') ??
+      '', 'cache-control': 'no-cache' }
     assert.equal((await get(`/osm@${T1}/5/1/1.png`, { headers: known })).status, 304)
     const other = noiseTile(7, 900)
     for (const id of ['osm:5:1:1', `osm:5:1:1@${T1}`]) {
@@ -119,7 +138,8 @@ onEachStore('nginx on trees', backend => {
     await exportTree(store, 'osm', to())
     const answer = await get(`/osm@${T1}/5/1/1.png`, { headers: known })
     assert.deepEqual([answer.status, answer.bytes.equals(other)], [200, true])
-    assert.equal(Date.parse(answer.header('last-modified') ?? ''), Date.parse(header('last-modified') ?? '') + 1000, 'a cache that only knows times has to be told')
+    assert.equal(Date.parse(answer.header('last-modified') ?? ''),
+      Date.parse(header('last-modified') ?? '') + 1000, 'a cache that only knows times has to be told')
   })
 
   it('finds a tile whatever type its address names, and sends its content type', async () => {
@@ -129,22 +149,26 @@ onEachStore('nginx on trees', backend => {
       assert.deepEqual([answer.status, answer.header('content-type')], [200, 'image/jpeg'], address)
     }
     const vector = await get('/roads/5/1/1.mvt')
-    assert.deepEqual([vector.status, vector.header('content-type'), vector.header('content-encoding'), vector.header('vary')], [200, 'application/vnd.mapbox-vector-tile', 'gzip', 'Accept-Encoding'])
+    assert.deepEqual([vector.status, vector.header('content-type'), vector.header('content-encoding'),
+      vector.header('vary')], [200, 'application/vnd.mapbox-vector-tile', 'gzip', 'Accept-Encoding'])
   })
 
   it('answers for missing tiles, and serves nothing else of the folder', async () => {
     await start()
     const missing = await get('/osm/5/30/30.png', { headers: { origin: 'https://a.example' } })
-    assert.deepEqual([missing.status, JSON.parse(missing.bytes.toString()).error, missing.header('cache-control'), missing.header('access-control-allow-origin')], [404, 'TILE_NOT_FOUND', 'public, max-age=60', '*'])
+    assert.deepEqual([missing.status, JSON.parse(missing.bytes.toString()).error, missing.header('cache-control'),
+      missing.header('access-control-allow-origin')], [404, 'TILE_NOT_FOUND', 'public, max-age=60', '*'])
     assert.equal((await get(`/osm@${T1}/5/9/9.png`)).status, 404)
     assert.equal((await get('/roads/5/2/2.pbf')).status, 204)
     mkdirSync(path.join(to(), '.tilecouch/5/1'), { recursive: true })
     writeFileSync(path.join(to(), '.tilecouch/5/1/1.png'), png(1))
-    for (const address of ['/.tilecouch/osm.json', '/.tilecouch/5/1/1.png', '/osm/', '/osm', '/osm.json', '/', '/osm/5/1/1.png.bak', '/osm%2f..%2f.tilecouch/5/1/1.png']) {
+    for (const address of ['/.tilecouch/osm.json', '/.tilecouch/5/1/1.png',
+      '/osm/', '/osm', '/osm.json', '/', '/osm/5/1/1.png.bak', '/osm%2f..%2f.tilecouch/5/1/1.png']) {
       const answer = await get(address)
       assert.ok([404, 400].includes(answer.status), `${address}: ${answer.status}`)
     }
-    const preflight = await get('/osm/5/1/1.png', { method: 'OPTIONS', headers: { origin: 'https://a.example', 'access-control-request-method': 'GET' } })
+    const preflight = await get('/osm/5/1/1.png',
+      { method: 'OPTIONS', headers: { origin: 'https://a.example', 'access-control-request-method': 'GET' } })
     assert.deepEqual([preflight.status, preflight.header('access-control-allow-methods')], [204, 'GET, HEAD'])
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const answer = await get('/osm/5/1/1.png', { method })
@@ -166,13 +190,16 @@ onEachStore('nginx on trees', backend => {
         const { status, bytes } = await get('/osm/5/1/1.png')
         assert.equal(status, 200)
         const at = known.get(bytes.toString('latin1'))
-        assert.ok(at !== undefined && at >= shown, `a version that was loaded, and none older than before: ${at} after ${shown}`)
+        assert.ok(at !== undefined && at >= shown,
+          `a version that was loaded, and none older than before: ${at} after ${shown}`)
         shown = at
         reads++
       }
     })()
     reading.catch(() => {})
-    for (let at = 0; at < 30; at++) await store.write([tile(1, 1, `2024-01-01T00:00:${String(at).padStart(2, '0')}Z`, 1000 + at)])
+    for (let at = 0; at < 30; at++) {
+      await store.write([tile(1, 1, `2024-01-01T00:00:${String(at).padStart(2, '0')}Z`, 1000 + at)])
+    }
     await until(() => shown === 29)
     ended = true
     await reading

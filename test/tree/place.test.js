@@ -14,7 +14,9 @@ onEachStore('a place in the changes', backend => {
   let store, follower, told
   const follow = async place => {
     told = { ids: /** @type {string[]} */ ([]), resets: /** @type {boolean[]} */ ([]) }
-    follower = new Follower(store, { position: place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored) })
+    follower = new Follower(store, {
+      position: place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored)
+    })
     await follower.start()
     await until(() => follower.state.up)
   }

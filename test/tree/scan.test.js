@@ -25,19 +25,30 @@ describe('comparing everything', () => {
     const tree = { root: folder.dir, complete: true }
     const settler = {
       async update (tiles, trees, { names }) {
-        for (const tile of tiles) told.settled.push(`${tile.id} ${(await names(tree, tile)).map(file => path.relative(folder.dir, file))}`.trim())
+        for (const tile of tiles) {
+          told.settled.push(
+            `${tile.id} ${(await names(tree, tile)).map(file => path.relative(folder.dir, file))}`.trim()
+          )
+        }
         return []
       },
       removeUnknown: async file => told.removed.push(path.relative(folder.dir, file))
     }
-    return { told, scan: new Comparison(/** @type {any} */ (store), 'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
+    return { told, scan: new Comparison(/** @type {any} */ (store),
+      'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
   }
 
   it('finds the files of each tile, whatever they end with, and what the store has not', async () => {
-    folder.write({ '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '', '5/30/1.png': '', '3/0/0.png': '', '5/1/note': '', 'x/1/1.png': '' })
+    folder.write(
+      {
+        '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '',
+        '5/30/1.png': '', '3/0/0.png': '', '5/1/note': '', 'x/1/1.png': ''
+      }
+    )
     const { scan: one, told } = scan(['12/0/0', '5/1/1', '5/1/2', '5/2/1', '7/1/1'])
     assert.deepEqual(await one.step(), { done: true, again: [] })
-    assert.deepEqual(told.settled, ['osm:12:0:0', 'osm:5:1:1 5/1/1.jpg,5/1/1.png', 'osm:5:1:2', 'osm:5:2:1 5/2/1.png', 'osm:7:1:1'])
+    assert.deepEqual(told.settled,
+      ['osm:12:0:0', 'osm:5:1:1 5/1/1.jpg,5/1/1.png', 'osm:5:1:2', 'osm:5:2:1 5/2/1.png', 'osm:7:1:1'])
     assert.deepEqual(told.removed.sort(), ['3/0/0.png', '5/1/10.png', '5/30/1.png'])
   })
 
@@ -54,7 +65,8 @@ describe('comparing everything', () => {
     const rows = Array.from({ length: CHUNK + 10 }, (_, y) => `${y}`).sort().map(y => `14/1/${y}`)
     const { scan: one, told } = scan(rows)
     assert.deepEqual([await one.step(), told.settled.length, told.removed], [{ done: false, again: [] }, CHUNK, []])
-    assert.deepEqual([await one.step(), told.settled.length, told.removed], [{ done: true, again: [] }, CHUNK + 10, ['14/1/9999.png']])
+    assert.deepEqual([await one.step(), told.settled.length, told.removed],
+      [{ done: true, again: [] }, CHUNK + 10, ['14/1/9999.png']])
     const { scan: other, told: less } = scan(rows)
     await other.step()
     await other.close()

@@ -10,14 +10,17 @@ import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
 const file = name => fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url))
-const lines = readFileSync(file('tilecouch-tree@.service'), 'utf8').split('\n').filter(line => line && !line.startsWith('#'))
+const lines = readFileSync(file('tilecouch-tree@.service'), 'utf8')
+  .split('\n').filter(line => line && !line.startsWith('#'))
 const service = Object.fromEntries(lines.filter(line => line.includes('=')).map(line => line.split(/=(.*)/s, 2)))
 
 describe('deploy/tilecouch-tree@.service', () => {
   const folder = useFolder()
 
   it('runs a command with options that there are, into the folder that nginx serves', () => {
-    const [, name, layer, root, ...flags] = /tilecouch (\S+) (\S+) (\S+) (.*)$/.exec(service.ExecStart)?.flatMap((part, at) => at === 4 ? part.split(' ') : part) ?? []
+    const [, name, layer, root, ...flags] = /tilecouch (\S+) (\S+) (\S+) (.*)$/.exec(service.ExecStart)?.flatMap(
+      (part, at) => at === 4 ? part.split(' ') : part
+    ) ?? []
     const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') } })
     const command = program.commands.find(candidate => candidate.name() === name)
     assert.deepEqual([name, layer, root], ['export', '%i', nginxDefaults.root])
@@ -32,7 +35,8 @@ describe('deploy/tilecouch-tree@.service', () => {
   })
 
   it('names the store by variables that the command reads', () => {
-    const variables = readFileSync(file('tree.env'), 'utf8').split('\n').flatMap(line => /^#?([A-Z_]+)=/.exec(line)?.[1] ?? [])
+    const variables = readFileSync(file('tree.env'), 'utf8').split('\n')
+      .flatMap(line => /^#?([A-Z_]+)=/.exec(line)?.[1] ?? [])
     assert.deepEqual(variables, ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD'])
   })
 

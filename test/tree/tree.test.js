@@ -19,7 +19,8 @@ onEachStore('exporting trees', backend => {
 
   const threeEditions = async () => {
     await edition(map.store, square({ layer: 'osm', time: T1, side: 10, seed: (x, y) => x * 10 + y }))
-    await edition(map.store, square({ layer: 'osm', time: T2, side: 10, seed: (x, y) => y === 3 ? 200 + x : x * 10 + y }))
+    await edition(map.store,
+      square({ layer: 'osm', time: T2, side: 10, seed: (x, y) => y === 3 ? 200 + x : x * 10 + y }))
     await edition(map.store, square({ layer: 'osm', time: T3, side: 10, seed: x => x === 3 ? null : undefined }))
   }
 
@@ -30,18 +31,22 @@ onEachStore('exporting trees', backend => {
     assert.deepEqual(trees, ['', T1, T2, T3])
     assert.deepEqual(links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01', '2023-09', '2023-09-01'])
     assert.equal(linkOf(map.to(), '2023'), `osm@${T3}`)
-    assert.deepEqual([summary.trees.length, summary.links.length, summary.tiles, summary.written, summary.failed], [4, 8, 100, 110, 0])
+    assert.deepEqual([summary.trees.length, summary.links.length, summary.tiles, summary.written, summary.failed],
+      [4, 8, 100, 110, 0])
     checkTidy(map.to())
   })
 
   it('fetches what changed and links the rest: an edition with 10 % changed costs 10 %', async () => {
     await edition(map.store, square({ layer: 'osm', time: T1, side: 10, seed: (x, y) => x * 10 + y }))
     await map.run()
-    await edition(map.store, square({ layer: 'osm', time: T2, side: 10, seed: (x, y) => y === 3 ? 200 + x : x * 10 + y }))
+    await edition(map.store,
+      square({ layer: 'osm', time: T2, side: 10, seed: (x, y) => y === 3 ? 200 + x : x * 10 + y }))
     const { written, linked } = await map.run()
     assert.equal(written, 10)
     assert.equal(linked, 100, 'the new tree')
-    const files = [...filesIn(map.to()).entries()].filter(([name]) => name.endsWith('.png') && !/@\d{4}(-\d\d)?(-\d\d)?\//.test(name))
+    const files = [...filesIn(map.to()).entries()].filter(
+      ([name]) => name.endsWith('.png') && !/@\d{4}(-\d\d)?(-\d\d)?\//.test(name)
+    )
     assert.equal(files.length, 300)
     assert.equal(new Set(files.map(([, { stat }]) => stat.ino)).size, 110)
   })
@@ -68,7 +73,12 @@ onEachStore('exporting trees', backend => {
     writeFileSync(at('', '5/1/1.png'), 'cut off')
     rmSync(at(T2, '5/1/2.png'))
     utimesSync(at(T1, '5/1/4.png'), new Date(), new Date())
-    folder.write({ 'tiles/osm/5/1/31.png': png(1), 'tiles/osm/5/31/1.png': png(1), 'tiles/osm/7/1/1.png': png(1), 'tiles/osm/5/1/1.jpg': png(1), 'tiles/osm/README': 'a note' })
+    folder.write(
+      {
+        'tiles/osm/5/1/31.png': png(1), 'tiles/osm/5/31/1.png': png(1),
+        'tiles/osm/7/1/1.png': png(1), 'tiles/osm/5/1/1.jpg': png(1), 'tiles/osm/README': 'a note'
+      }
+    )
     const state = path.join(map.to(), '.tilecouch/osm.json')
     writeFileSync(state, JSON.stringify({ ...JSON.parse(readFileSync(state, 'utf8')), whole: false }))
     await map.run()
@@ -139,7 +149,8 @@ onEachStore('exporting trees', backend => {
     const { _rev: rev } = await map.store.couch.get(id)
     await map.store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev } })
     await map.run()
-    assert.deepEqual(treesIn(map.to()), { trees: ['', T1, T2], links: ['2022', '2022-03', '2022-03-01', '2023-06', '2023-06-01'] })
+    assert.deepEqual(treesIn(map.to()),
+      { trees: ['', T1, T2], links: ['2022', '2022-03', '2022-03-01', '2023-06', '2023-06-01'] })
     checkTidy(map.to())
   })
 
@@ -152,7 +163,8 @@ onEachStore('exporting trees', backend => {
     map.store = await Store.create(map.url)
     await map.store.defineLayer('osm', { format: 'png' })
     await publish(map.store)
-    await edition(map.store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => y === 3 ? undefined : x ? x * 10 + y : 500 + y }))
+    await edition(map.store,
+      square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => y === 3 ? undefined : x ? x * 10 + y : 500 + y }))
     const { written, kept } = await map.run()
     await checkTrees(map.url, map.to(), { moved: true })
     assert.deepEqual([written, kept], [3, 18])

@@ -1,5 +1,5 @@
-// Somebody who reads the files of a tree all the while, as a web server does: each is always exactly one of the versions that
-// were ever loaded of its tile, and an address never shows an older one than it did before.
+// Somebody who reads the files of a tree all the while, as a web server does: each is always exactly one of the
+// versions that were ever loaded of its tile, and an address never shows an older one than it did before.
 import assert from 'node:assert/strict'
 import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -21,7 +21,10 @@ export class Watcher {
     this.layer = layer
   }
 
-  /** To be told before it is loaded. @param {{z: number, x: number, y: number, time: string, bytes?: Buffer}[]} versions */
+  /**
+   * To be told before it is loaded.
+   * @param {{z: number, x: number, y: number, time: string, bytes?: Buffer}[]} versions
+   */
   expect (versions) {
     for (const { z, x, y, time, bytes } of versions) {
       if (!bytes) continue
@@ -45,7 +48,8 @@ export class Watcher {
 
   async #watch () {
     while (!this.#stopped) {
-      const names = (await readdir(this.folder).catch(() => [])).filter(name => name === this.layer || name.startsWith(`${this.layer}@`))
+      const names = (await readdir(this.folder).catch(() => []))
+        .filter(name => name === this.layer || name.startsWith(`${this.layer}@`))
       for (const name of names) {
         for (const key of this.#versions.keys()) {
           if (this.#stopped) return

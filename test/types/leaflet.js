@@ -16,17 +16,20 @@ export async function loadGlobal () {
     screen: {},
     document: { documentElement: element(), createElement: element, createElementNS: element, addEventListener () {} },
     matchMedia: () => ({ matches: false }),
-    addEventListener () {}, removeEventListener () {}, setTimeout, clearTimeout, performance, AbortController, AbortSignal, URL, TextEncoder, TextDecoder
+    addEventListener () {}, removeEventListener () {}, setTimeout,
+    clearTimeout, performance, AbortController, AbortSignal, URL, TextEncoder, TextDecoder
   }
   window.window = window
   vm.createContext(window)
   vm.runInContext(readFileSync(fileURLToPath(import.meta.resolve('leaflet/dist/leaflet-src.js')), 'utf8'), window)
   const { L } = window
-  const places = { '': L, 'TileLayer.': L.TileLayer, 'tileLayer.': L.tileLayer, 'Control.': L.Control, 'control.': L.control }
+  const places =
+    { '': L, 'TileLayer.': L.TileLayer, 'tileLayer.': L.tileLayer, 'Control.': L.Control, 'control.': L.control }
   const before = Object.values(places).map(place => new Set(Object.keys(place)))
   const { 'tilecouch.js': { bytes } } = await bundle({ 'tilecouch.js': clientBundles['tilecouch.js'] })
   vm.runInContext(bytes.toString(), window)
-  const added = Object.entries(places).flatMap(([prefix, place], index) => Object.keys(place).filter(name => !before[index].has(name))
+  const added = Object.entries(places)
+    .flatMap(([prefix, place], index) => Object.keys(place).filter(name => !before[index].has(name))
     .flatMap(name => paths(prefix + name, place[name])))
   return { L, added: added.sort() }
 }

@@ -9,7 +9,8 @@ import { useFolder } from '../couchapp/helpers.js'
 import { loadGlobal } from './leaflet.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const text = readdirSync(path.join(root, 'client'), { recursive: true }).map(String).filter(name => name.endsWith('.js')).map(name => readFileSync(path.join(root, 'client', name), 'utf8')).join('\n')
+const text = readdirSync(path.join(root, 'client'), { recursive: true }).map(String)
+  .filter(name => name.endsWith('.js')).map(name => readFileSync(path.join(root, 'client', name), 'utf8')).join('\n')
 
 /** A page that is written against the package: every line that must not compile says so. */
 const PAGE = `import * as L from 'leaflet'
@@ -36,14 +37,17 @@ function globalPaths () {
   const paths = []
   const walk = (node, at) => {
     if (ts.isModuleDeclaration(node)) for (const inner of node.body.statements) walk(inner, [...at, node.name.text])
-    else if (ts.isVariableStatement(node)) for (const { name, type } of node.declarationList.declarations) value(type, [...at, name.getText()])
+    else if (ts.isVariableStatement(node)) for (const { name, type } of node.declarationList.declarations) {
+      value(type, [...at, name.getText()])
+    }
   }
   const value = (type, at) => {
     if (ts.isIntersectionTypeNode(type)) return type.types.forEach(part => value(part, at))
     if (!ts.isTypeLiteralNode(type)) return paths.push(at.slice(1).join('.'))
     for (const member of type.members) value(member.type, [...at, member.name.text])
   }
-  ts.createSourceFile('global.d.ts', readFileSync(path.join(root, 'client/global.d.ts'), 'utf8'), ts.ScriptTarget.Latest, true).statements.forEach(statement => walk(statement, []))
+  ts.createSourceFile('global.d.ts', readFileSync(path.join(root, 'client/global.d.ts'), 'utf8'),
+    ts.ScriptTarget.Latest, true).statements.forEach(statement => walk(statement, []))
   return paths.sort()
 }
 
@@ -61,17 +65,21 @@ describe('the type declarations of the client library', () => {
     writeFileSync(page, PAGE)
     const modules = path.join(root, 'node_modules/@types')
     const program = ts.createProgram([page, path.join(types, 'client/global.d.ts')], {
-      strict: true, noEmit: true, skipLibCheck: true, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+      strict: true, noEmit: true, skipLibCheck: true, module: ts.ModuleKind.ESNext,
+      moduleResolution: ts.ModuleResolutionKind.Bundler, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
       typeRoots: [modules], types: ['leaflet'], paths: { leaflet: [path.join(modules, 'leaflet/index.d.ts')] }
     })
     const problems = ts.getPreEmitDiagnostics(program)
     assert.deepEqual(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')), [])
-    assert.doesNotMatch(readFileSync(path.join(types, 'client/leaflet/history-layer.d.ts'), 'utf8'), /^ +(private |protected )?_\w/m)
+    assert.doesNotMatch(readFileSync(path.join(types, 'client/leaflet/history-layer.d.ts'), 'utf8'),
+      /^ +(private |protected )?_\w/m)
   }).timeout(120000)
 
   it('name the events that are fired', () => {
     for (const { name, events } of clientClasses()) {
-      for (const event of events.filter(({ name: type }) => type !== 'layerload')) assert.match(text, new RegExp(`(fire|emit|_tell)\\('${event.name}'`), `${name}: nothing fires ${event.name}`)
+      for (const event of events.filter(({ name: type }) => type !== 'layerload')) {
+        assert.match(text, new RegExp(`(fire|emit|_tell)\\('${event.name}'`), `${name}: nothing fires ${event.name}`)
+      }
     }
   })
 })

@@ -6,7 +6,11 @@ import { blockOf, rectangleOf, tilesOf } from '../../loader/load/upstream/image.
 import { tileAddress, exceptionText, getMapAddress } from '../../core/upstream-address.js'
 
 const address = (upstream, z, x, y, size = 256) => tileAddress(checkUpstream(upstream), { z, x, y }, size)
-const getMap = (more, rectangle, size = 256) => new URL(getMapAddress({ ...checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a b,c', ...more }), format: 'image/png' }, rectangle, size))
+const getMap = (more, rectangle, size = 256) => new URL(
+  getMapAddress({
+    ...checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a b,c', ...more }), format: 'image/png'
+  }, rectangle, size)
+)
 const WORLD = { z: 0, left: 0, top: 0, width: 256, height: 256 }
 
 describe('addresses of tiles', () => {
@@ -19,8 +23,12 @@ describe('addresses of tiles', () => {
       [{ url: 'https://h/{quadkey}.png' }, 'https://h/021.png'],
       [{ url: 'https://h/{z}/{x}/{y}{r}.png' }, 'https://h/3/1/2.png'],
       [{ url: 'https://h/?a={z}&b={x}&c={y}&d={z}' }, 'https://h/?a=3&b=1&c=2&d=3'],
-      [{ type: 'wmts', url: 'https://h/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png' }, 'https://h/GoogleMapsCompatible/3/2/1.png'],
-      [{ type: 'wmts', url: 'https://h/{layer}/{style}/{tilematrixset}/{tilematrix}/{tilerow}/{tilecol}.png', layers: 'a/b c', styles: 'x', matrixSet: 'EPSG:3857', matrix: 'EPSG:3857:{z}' },
+      [{ type: 'wmts', url: 'https://h/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png' },
+        'https://h/GoogleMapsCompatible/3/2/1.png'],
+      [{
+        type: 'wmts', url: 'https://h/{layer}/{style}/{tilematrixset}/{tilematrix}/{tilerow}/{tilecol}.png',
+        layers: 'a/b c', styles: 'x', matrixSet: 'EPSG:3857', matrix: 'EPSG:3857:{z}'
+      },
         'https://h/a%2Fb%20c/x/EPSG%3A3857/EPSG%3A3857%3A3/2/1.png']
     ]
     for (const [upstream, wanted] of golden) assert.equal(address(upstream, 3, 1, 2), wanted)
@@ -29,7 +37,8 @@ describe('addresses of tiles', () => {
 
   it('spread over the subdomains, always the same one for a tile', () => {
     const upstream = { url: 'https://{s}.h/{z}/{x}/{y}', subdomains: ['a', 'b', 'c'] }
-    const hosts = tilesOf({ z: 3, x0: 0, y0: 0, x1: 5, y1: 5 }).map(({ z, x, y }) => new URL(address(upstream, z, x, y)).host)
+    const hosts = tilesOf({ z: 3, x0: 0, y0: 0, x1: 5, y1: 5 })
+      .map(({ z, x, y }) => new URL(address(upstream, z, x, y)).host)
     for (const host of ['a.h', 'b.h', 'c.h']) assert.equal(hosts.filter(found => found === host).length, 12)
     assert.equal(address(upstream, 3, 1, 2), address(upstream, 3, 1, 2))
   })
@@ -48,10 +57,12 @@ describe('GetMap', () => {
   })
 
   it('has every parameter of the standard', () => {
-    const { searchParams: query, pathname } = getMap({ styles: 'x', transparent: true, params: { map: '/srv/a b.map', EXCEPTIONS: 'BLANK' } }, WORLD)
+    const { searchParams: query, pathname } =
+      getMap({ styles: 'x', transparent: true, params: { map: '/srv/a b.map', EXCEPTIONS: 'BLANK' } }, WORLD)
     assert.equal(pathname, '/wms')
     const wanted = {
-      SERVICE: 'WMS', REQUEST: 'GetMap', LAYERS: 'a b,c', STYLES: 'x', WIDTH: '256', HEIGHT: '256', FORMAT: 'image/png', TRANSPARENT: 'TRUE', map: '/srv/a b.map', EXCEPTIONS: 'BLANK',
+      SERVICE: 'WMS', REQUEST: 'GetMap', LAYERS: 'a b,c', STYLES: 'x',
+      WIDTH: '256', HEIGHT: '256', FORMAT: 'image/png', TRANSPARENT: 'TRUE', map: '/srv/a b.map', EXCEPTIONS: 'BLANK',
       BBOX: '-20037508.34278924,-20037508.34278924,20037508.34278924,20037508.34278924'
     }
     for (const [name, value] of Object.entries(wanted)) assert.equal(query.get(name), value, name)
@@ -75,17 +86,29 @@ describe('GetMap', () => {
       const [west, south, east, north] = tileBounds(z, x, y)
       const metres = (lon, lat) => [lon * 111319.49079327358, Math.log(Math.tan((90 + lat) * Math.PI / 360)) * 6378137]
       const wanted = [...metres(west, south), ...metres(east, north)]
-      text?.split(',').forEach((value, index) => assert.ok(Math.abs(Number(value) - wanted[index]) < 1e-3, `${text} ${wanted}`))
+      text?.split(',')
+        .forEach((value, index) => assert.ok(Math.abs(Number(value) - wanted[index]) < 1e-3, `${text} ${wanted}`))
     }))
   })
 
   it('is not for geographic coordinates', () => {
-    assert.throws(() => checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a', srs: 'EPSG:4326' }), { code: 'BAD_UPSTREAM', message: /srs "EPSG:4326" must be a name of Web Mercator/ })
+    assert.throws(() => checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a', srs: 'EPSG:4326' }),
+      { code: 'BAD_UPSTREAM', message: /srs "EPSG:4326" must be a name of Web Mercator/ })
   })
 
   it('reads exceptions of any version', () => {
-    assert.equal(exceptionText('<?xml version="1.0"?><ServiceExceptionReport><ServiceException code="LayerNotDefined">no layer x</ServiceException></ServiceExceptionReport>'), 'LayerNotDefined: no layer x')
-    assert.equal(exceptionText('<ogc:ServiceExceptionReport><ogc:ServiceException>\n  <![CDATA[it\n broke]]>\n</ogc:ServiceException></ogc:ServiceExceptionReport>'), 'it broke')
+    assert.equal(
+      exceptionText(
+        '<?xml version="1.0"?><ServiceExceptionReport><ServiceException code="LayerNotDefined">no layer ' +
+          'x</ServiceException></ServiceExceptionReport>'
+      ), 'LayerNotDefined: no layer x'
+    )
+    assert.equal(
+      exceptionText(
+        '<ogc:ServiceExceptionReport><ogc:ServiceException>\n  <![CDATA[it\n ' +
+          'broke]]>\n</ogc:ServiceException></ogc:ServiceExceptionReport>'
+      ), 'it broke'
+    )
     assert.equal(exceptionText('<html><body>502</body></html>'), undefined)
   })
 })
@@ -109,10 +132,13 @@ describe('metatiles', () => {
 
   it('end at the edge of the world, the buffer too', () => {
     assert.deepEqual(blockOf({ z: 1, x: 1, y: 1 }, 4, all), { z: 1, x0: 0, y0: 0, x1: 1, y1: 1 })
-    assert.deepEqual(rectangleOf({ z: 1, x0: 0, y0: 0, x1: 1, y1: 1 }, 256, 64), { z: 1, left: 0, top: 0, width: 512, height: 512 })
+    assert.deepEqual(rectangleOf({ z: 1, x0: 0, y0: 0, x1: 1, y1: 1 }, 256, 64),
+      { z: 1, left: 0, top: 0, width: 512, height: 512 })
     assert.deepEqual(blockOf({ z: 3, x: 7, y: 7 }, 3, all), { z: 3, x0: 6, y0: 6, x1: 7, y1: 7 })
-    assert.deepEqual(rectangleOf({ z: 3, x0: 6, y0: 0, x1: 7, y1: 2 }, 256, 64), { z: 3, left: 6 * 256 - 64, top: 0, width: 512 + 64, height: 768 + 64 })
-    assert.deepEqual(rectangleOf({ z: 3, x0: 4, y0: 4, x1: 5, y1: 5 }, 512, 10), { z: 3, left: 2038, top: 2038, width: 1044, height: 1044 })
+    assert.deepEqual(rectangleOf({ z: 3, x0: 6, y0: 0, x1: 7, y1: 2 }, 256, 64),
+      { z: 3, left: 6 * 256 - 64, top: 0, width: 512 + 64, height: 768 + 64 })
+    assert.deepEqual(rectangleOf({ z: 3, x0: 4, y0: 4, x1: 5, y1: 5 }, 512, 10),
+      { z: 3, left: 2038, top: 2038, width: 1044, height: 1044 })
   })
 
   it('end at the bounds of the layer and of the upstream, and do not reach over the antimeridian', () => {
@@ -134,14 +160,22 @@ describe('metatiles', () => {
   })
 
   it('have no more tiles than one picture may have pixels', () => {
-    const tilesIn = (tileSize, settings) => openUpstream({ layer: 'a', tileSize, upstream: { type: 'wms', url: 'http://h/wms', layers: 'a', ...settings } }).groupOf(9, 8, 8).tiles.length
-    assert.deepEqual([256, 512, 1024, 2048, 4096].map(size => tilesIn(size, { metatile: 8, buffer: 512 })), [64, 64, 25, 4, 1])
+    const tilesIn = (tileSize, settings) => openUpstream(
+      { layer: 'a', tileSize, upstream: { type: 'wms', url: 'http://h/wms', layers: 'a', ...settings } }
+    ).groupOf(9, 8, 8).tiles.length
+    assert.deepEqual([256, 512, 1024, 2048, 4096].map(size => tilesIn(size, { metatile: 8, buffer: 512 })),
+      [64, 64, 25, 4, 1])
     assert.equal(tilesIn(1024, {}), 16)
   })
 
   it('are fetched only within the layer and the upstream', () => {
-    const upstream = openUpstream({ layer: 'a', minzoom: 2, maxzoom: 9, bounds: [0, 0, 90, 80], upstream: { url: 'http://h/{z}/{x}/{y}', minzoom: 1, maxzoom: 5, bounds: [-90, -80, 45, 80] } })
-    assert.deepEqual([[1, 1, 0], [2, 2, 1], [5, 17, 10], [6, 34, 20], [3, 5, 3], [3, 4, 3], [3, 3, 3]].map(([z, x, y]) => upstream.covers(z, x, y)), [false, true, true, false, false, true, false])
+    const upstream = openUpstream(
+      { layer: 'a', minzoom: 2, maxzoom: 9, bounds: [0, 0, 90, 80], upstream: {
+        url: 'http://h/{z}/{x}/{y}', minzoom: 1, maxzoom: 5, bounds: [-90, -80, 45, 80]
+      } }
+    )
+    assert.deepEqual([[1, 1, 0], [2, 2, 1], [5, 17, 10], [6, 34, 20], [3, 5, 3], [3, 4, 3],
+      [3, 3, 3]].map(([z, x, y]) => upstream.covers(z, x, y)), [false, true, true, false, false, true, false])
     const free = openUpstream({ layer: 'a', upstream: { url: 'http://h/{z}/{x}/{y}' } })
     assert.ok(free.covers(0, 0, 0) && free.covers(30, 5, 5))
   })

@@ -22,7 +22,8 @@ describe('fetching from an upstream', () => {
   it('gets the same tile from XYZ, TMS, quadkeys, WMTS and WMS', async () => {
     const wanted = await given.server.tile(5, 17, 11)
     const kinds = [
-      {}, { type: 'tms' }, { url: `${given.server.url}/quadkey/{quadkey}.png` }, { type: 'wmts', styles: 'default' }, { type: 'wmts', matrix: 'EPSG:3857:{z}' },
+      {}, { type: 'tms' }, { url: `${given.server.url}/quadkey/{quadkey}.png` },
+      { type: 'wmts', styles: 'default' }, { type: 'wmts', matrix: 'EPSG:3857:{z}' },
       { url: `${given.server.url}/tms/{z}/{x}/{-y}.png` },
       ...['1.1.1', '1.3.0'].map(version => ({ type: 'wms', version, metatile: 1, buffer: 0 }))
     ]
@@ -36,18 +37,23 @@ describe('fetching from an upstream', () => {
   })
 
   it('sends its User-Agent and the headers of the layer', async () => {
-    await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } }, {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
+    await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } },
+      {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
     const [{ headers }] = given.server.asked
     assert.match(headers['user-agent'], /^tilecouch\/\d+\.\d+\.\d+ \(maps@example\.org\)$/)
-    assert.deepEqual([headers.referer, headers['x-client'], headers.accept], ['https://example.org/', 'a', 'image/webp'])
+    assert.deepEqual([headers.referer, headers['x-client'], headers.accept],
+      ['https://example.org/', 'a', 'image/webp'])
     assert.equal(userAgentOf('a(b)\r\nHost: evil'), userAgentOf('abHost: evil'), 'nothing that is no text of a header')
   })
 
   it('asks the subdomain that a tile belongs to', async () => {
     const { host } = given.server
-    const upstream = given.open({ url: `http://{s}:${host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['127.0.0.1', 'localhost'] })
+    const upstream = given.open(
+      { url: `http://{s}:${host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['127.0.0.1', 'localhost'] }
+    )
     for (const x of [0, 1, 2, 3]) await upstream.fetch({ z: 5, x, y: 0 })
-    assert.deepEqual(given.server.asked.map(({ headers }) => headers.host.split(':')[0]), ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
+    assert.deepEqual(given.server.asked.map(({ headers }) => headers.host.split(':')[0]),
+      ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
   })
 
   it('recognises unchanged tiles by ETag or Last-Modified, but not of another address', async () => {
@@ -115,7 +121,9 @@ describe('fetching from an upstream', () => {
     'an image cut off, and the length says so': { truncate: 100 },
     'an image without its last byte': { truncate: 1 },
     'a connection that ends in the middle': { cut: true },
-    'what says that it is packed and is garbage': { body: Buffer.concat([Buffer.from([0x1f, 0x8b, 8]), Buffer.alloc(50, 7)]), headers: { 'content-encoding': 'gzip' } },
+    'what says that it is packed and is garbage': {
+      body: Buffer.concat([Buffer.from([0x1f, 0x8b, 8]), Buffer.alloc(50, 7)]), headers: { 'content-encoding': 'gzip' }
+    },
     'a partial answer': { status: 206 },
     'teapots': { status: 418 },
     'a redirect to nowhere': { redirect: 'http://' },
@@ -154,7 +162,9 @@ describe('fetching from an upstream', () => {
       given.server.behave(behaviour)
       return given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.pbf` }, { format: 'pbf' }).fetch(TILE)
     }
-    for (const behaviour of [{ body: raw }, { body: packed }, { body: packed, headers: { 'content-encoding': 'gzip' } }]) {
+    for (
+      const behaviour of [{ body: raw }, { body: packed }, { body: packed, headers: { 'content-encoding': 'gzip' } }]
+    ) {
       const [{ bytes, type }] = tilesOf(await fetch(behaviour))
       assert.equal(type, 'application/vnd.mapbox-vector-tile')
       if (behaviour.body === packed) assert.deepEqual(bytes, packed)
@@ -165,7 +175,9 @@ describe('fetching from an upstream', () => {
   })
 
   it('follows a few redirects', async () => {
-    given.server.behave({ redirect: ({ url }) => `/xyz${url.replace('/old', '')}`, only: ({ url }) => url.startsWith('/old') })
+    given.server.behave(
+      { redirect: ({ url }) => `/xyz${url.replace('/old', '')}`, only: ({ url }) => url.startsWith('/old') }
+    )
     const upstream = given.open({ url: `${given.server.url}/old/{z}/{x}/{y}.png` })
     const answer = await upstream.fetch(TILE)
     assert.deepEqual(tilesOf(answer)[0].bytes, await given.server.tile(5, 17, 11))
@@ -175,7 +187,8 @@ describe('fetching from an upstream', () => {
 
   it('limits the size of an answer', async () => {
     given.server.behave({ body: Buffer.alloc(3e6) })
-    await assert.rejects(given.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE), { code: 'UPSTREAM_FAILED', message: /too large/ })
+    await assert.rejects(given.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE),
+      { code: 'UPSTREAM_FAILED', message: /too large/ })
     const bomb = gzipSync(Buffer.alloc(80e6))
     given.server.behave({ body: bomb, headers: { 'content-encoding': 'gzip' } })
     await assert.rejects(given.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
@@ -185,15 +198,21 @@ describe('fetching from an upstream', () => {
     for (const behaviour of [{ never: true }, { drip: 20 }]) {
       given.server.behave(behaviour)
       const began = performance.now()
-      await assert.rejects(given.open({ timeout: 0.3 }).fetch(TILE), { code: 'UPSTREAM_FAILED', message: /no answer within 0\.3 s/ })
+      await assert.rejects(given.open({ timeout: 0.3 }).fetch(TILE),
+        { code: 'UPSTREAM_FAILED', message: /no answer within 0\.3 s/ })
       assert.ok(performance.now() - began < 3000)
     }
     await until(() => given.server.inFlight === 0, { what: 'the connections to end' })
   })
 
   it('reports an upstream that cannot be reached', async () => {
-    await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE), { code: 'UPSTREAM_UNREACHABLE', message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/ })
-    await assert.rejects(given.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE), { code: 'UPSTREAM_UNREACHABLE' })
+    await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE),
+      {
+        code: 'UPSTREAM_UNREACHABLE',
+        message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/
+      })
+    await assert.rejects(given.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE),
+      { code: 'UPSTREAM_UNREACHABLE' })
   })
 
   it('stops on a signal, before and during a request', async () => {

@@ -30,15 +30,25 @@ describe('when tiles expire', () => {
       [{}, 3600],
       [{ 'cache-control': ['max-age=600', 'public'] }, 600]
     ]
-    for (const [headers, seconds] of golden) assert.equal(expiryFrom(headers, { expires: 'upstream', ttl: 3600, now: NOW }), later(seconds), JSON.stringify(headers))
+    for (const [headers, seconds] of golden) {
+      assert.equal(expiryFrom(headers, { expires: 'upstream', ttl: 3600, now: NOW }),
+        later(seconds), JSON.stringify(headers))
+    }
     assert.equal(expiryFrom({}, { expires: 'upstream', now: NOW }), null, 'nobody says anything: never')
   })
 
   it('not before a minute has gone, and not after more than a year', () => {
-    const short = [{ 'cache-control': 'no-cache' }, { 'cache-control': 'no-store' }, { 'cache-control': 'private, max-age=600' }, { 'cache-control': 'max-age=0' }, { 'cache-control': 'max-age=-5' }, { 'cache-control': 'max-age=x' },
-      { 'cache-control': 'max-age=5', age: '600' }, { expires: '0' }, { expires: '-1' }, { expires: http(later(-9000)), date: http(NOW) }, { expires: 'soon' }]
-    for (const headers of short) assert.equal(expiryFrom(headers, { expires: 'upstream', ttl: 3600, now: NOW }), later(60), JSON.stringify(headers))
-    for (const headers of [{ 'cache-control': 'max-age=3153600000' }, { expires: 'Fri, 31 Dec 9999 23:59:59 GMT', date: http(NOW) }]) {
+    const short = [{ 'cache-control': 'no-cache' }, { 'cache-control': 'no-store' }, {
+      'cache-control': 'private, max-age=600'
+    }, { 'cache-control': 'max-age=0' }, { 'cache-control': 'max-age=-5' }, { 'cache-control': 'max-age=x' },
+      { 'cache-control': 'max-age=5', age: '600' }, { expires: '0' },
+      { expires: '-1' }, { expires: http(later(-9000)), date: http(NOW) }, { expires: 'soon' }]
+    for (const headers of short) {
+      assert.equal(expiryFrom(headers, { expires: 'upstream', ttl: 3600, now: NOW }),
+        later(60), JSON.stringify(headers))
+    }
+    for (const headers of [{ 'cache-control': 'max-age=3153600000' },
+      { expires: 'Fri, 31 Dec 9999 23:59:59 GMT', date: http(NOW) }]) {
       assert.equal(expiryFrom(headers, { expires: 'upstream', now: NOW }), later(YEAR))
     }
   })
@@ -48,7 +58,10 @@ describe('when tiles changed', () => {
   it('is what the upstream says, where that can be', () => {
     assert.equal(modifiedFrom({ 'last-modified': http('2023-06-01T08:00:00Z') }, NOW), '2023-06-01T08:00:00Z')
     assert.equal(modifiedFrom({ 'last-modified': http(NOW) }, NOW), NOW)
-    for (const text of [undefined, '', 'yesterday', http(later(1)), http('1970-01-01T00:00:00Z'), http('1994-12-31T23:59:59Z'), '99999999999999999999']) assert.equal(modifiedFrom({ 'last-modified': text }, NOW), undefined, text)
+    for (
+      const text of [undefined, '', 'yesterday', http(later(1)), http('1970-01-01T00:00:00Z'),
+        http('1994-12-31T23:59:59Z'), '99999999999999999999']
+    ) assert.equal(modifiedFrom({ 'last-modified': text }, NOW), undefined, text)
   })
 })
 
@@ -57,7 +70,9 @@ describe('what is remembered for the next request', () => {
     const lastModified = http(NOW)
     assert.deepEqual(validatorsFrom({ etag: '"abc"', 'last-modified': lastModified }), { etag: '"abc"', lastModified })
     assert.deepEqual(validatorsFrom({ etag: 'W/"1-2"' }), { etag: 'W/"1-2"' })
-    for (const etag of ['abc', '"a"b"', '"', '"a\r\nX: y"', `"${'a'.repeat(300)}"`, '"é"', '']) assert.deepEqual(validatorsFrom({ etag }), {}, etag)
+    for (const etag of ['abc', '"a"b"', '"', '"a\r\nX: y"', `"${'a'.repeat(300)}"`, '"é"', '']) {
+      assert.deepEqual(validatorsFrom({ etag }), {}, etag)
+    }
     for (const text of ['never', 'x'.repeat(50)]) assert.deepEqual(validatorsFrom({ 'last-modified': text }), {})
   })
 })

@@ -30,7 +30,8 @@ describe('the limits of requests', () => {
     hold.resolve()
     assert.ok((await answers).every(({ kind }) => kind === 'tiles'))
     assert.equal(given.server.mostInFlight, 3)
-    assert.deepEqual(upstream.state(), { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
+    assert.deepEqual(upstream.state(),
+      { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
   })
 
   it('allow so many a second, evenly', async () => {
@@ -39,7 +40,9 @@ describe('the limits of requests', () => {
     const times = given.server.asked.map(({ at }) => at).sort((a, b) => a - b)
     assert.ok(times[11] - times[0] >= 11 * 50 - 60, `${times[11] - times[0]} ms for 12 requests`)
     // whatever a busy machine does to the moments of arrival, no second sees more than it may
-    for (let first = 0; first + 6 < times.length; first++) assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
+    for (let first = 0; first + 6 < times.length; first++) {
+      assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
+    }
   })
 
   it('never allow two within the time of one', async () => {
@@ -49,7 +52,9 @@ describe('the limits of requests', () => {
       started.push(Date.now())
       await sleep(milliseconds)
     })))
-    for (let index = 1; index < started.length; index++) assert.ok(started[index] - started[index - 1] >= 198, `${started.map(time => time - started[0])}`)
+    for (let index = 1; index < started.length; index++) {
+      assert.ok(started[index] - started[index - 1] >= 198, `${started.map(time => time - started[0])}`)
+    }
   })
 
   it('refuse requests at once when too many wait', async () => {
@@ -100,15 +105,18 @@ describe('an upstream that limits its callers', () => {
     const refused = given.server.asked.filter(({ status }) => status === 429)
     const after = given.server.asked.filter(({ at }) => at > refused[0].at)
     assert.ok(refused.length <= 4, `${refused.length} were in flight when it refused the first`)
-    assert.ok(after.filter(({ status }) => status === 200).every(({ at }) => at - refused[0].at > 900 || at - refused[0].at < 500))
+    assert.ok(after.filter(({ status }) => status === 200)
+      .every(({ at }) => at - refused[0].at > 900 || at - refused[0].at < 500))
     assert.equal(upstream.state().circuit, 'closed')
   })
 
   it('that asks for a long pause is a refusal with its length, without requests meanwhile', async () => {
     given.server.behave({ status: 429, retryAfter: 120 })
     const upstream = given.open()
-    await assert.rejects(upstream.fetch(tile(0)), error => error.code === 'UPSTREAM_REFUSED' && error.details.retryAfter === 120)
-    await assert.rejects(upstream.fetch(tile(1)), error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter > 100)
+    await assert.rejects(upstream.fetch(tile(0)),
+      error => error.code === 'UPSTREAM_REFUSED' && error.details.retryAfter === 120)
+    await assert.rejects(upstream.fetch(tile(1)),
+      error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter > 100)
     assert.equal(given.server.asked.length, 1)
   })
 
@@ -129,7 +137,8 @@ describe('the circuit breaker', () => {
     const upstream = given.open({ concurrency: 1 }, {}, { limits })
     for (let x = 0; x < 3; x++) assert.equal(await codeOf(upstream.fetch(tile(x))), 'UPSTREAM_FAILED')
     assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['open', 3])
-    await assert.rejects(upstream.fetch(tile(4)), error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter >= 1)
+    await assert.rejects(upstream.fetch(tile(4)),
+      error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter >= 1)
     assert.equal(given.server.asked.length, 3)
 
     // the try fails: open again
@@ -150,7 +159,8 @@ describe('the circuit breaker', () => {
     assert.equal(await codeOf(upstream.fetch(tile(200))), 'UPSTREAM_BUSY')
     hold.resolve()
     assert.equal((await Promise.all(tries)).filter(code => code === undefined).length, 1)
-    assert.deepEqual([upstream.state().circuit, upstream.state().failures, given.server.asked.length], ['closed', 0, before + 1])
+    assert.deepEqual([upstream.state().circuit, upstream.state().failures, given.server.asked.length],
+      ['closed', 0, before + 1])
     assert.equal(await codeOf(upstream.fetch(tile(7))), undefined)
   })
 

@@ -28,8 +28,10 @@ describe('an upstream that is hostile', () => {
   const given = useUpstream()
 
   it('cannot get an incomplete image stored', async () => {
-    const picture = sharp(Buffer.from(Array.from({ length: 48 * 48 * 3 }, (_, at) => at * 7 % 256)), { raw: { width: 48, height: 48, channels: 3 } })
-    for (const image of [await picture.png().toBuffer(), await picture.jpeg().toBuffer(), await picture.webp().toBuffer(), gzipSync(Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20]))]) {
+    const picture = sharp(Buffer.from(Array.from({ length: 48 * 48 * 3 }, (_, at) => at * 7 % 256)),
+      { raw: { width: 48, height: 48, channels: 3 } })
+    for (const image of [await picture.png().toBuffer(), await picture.jpeg().toBuffer(), await picture.webp()
+      .toBuffer(), gzipSync(Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20]))]) {
       assert.ok('type' in await tileFrom({ headers: {}, bytes: image }, { vector: false, conceal }))
       for (let length = 0; length < image.length; length++) {
         for (const vector of [false, true]) {
@@ -41,10 +43,16 @@ describe('an upstream that is hostile', () => {
   })
 
   it('cannot cause other errors by bytes and encodings', async () => {
-    const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x1f, 0x8b, 8, ...rest])), fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...rest])))
-    const encoding = fc.constantFrom(undefined, 'gzip', 'br', 'deflate', 'gzip, br', 'x-gzip,gzip', 'constructor', '__proto__', 'zstd', ',,,', '')
+    const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }),
+      fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x1f, 0x8b, 8, ...rest])),
+      fc.uint8Array({ maxLength: 60 })
+        .map(rest => Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...rest])))
+    const encoding = fc.constantFrom(undefined, 'gzip', 'br', 'deflate',
+      'gzip, br', 'x-gzip,gzip', 'constructor', '__proto__', 'zstd', ',,,', '')
     await fc.assert(fc.asyncProperty(bytes, encoding, fc.boolean(), async (body, name, vector) => {
-      const found = await tileFrom({ headers: { 'content-encoding': name, 'content-type': 'image/png' }, bytes: Buffer.from(body) }, { vector, conceal })
+      const found = await tileFrom({
+        headers: { 'content-encoding': name, 'content-type': 'image/png' }, bytes: Buffer.from(body)
+      }, { vector, conceal })
       if ('why' in found) assert.ok(typeof found.why === 'string' && found.why.length < 500)
       else assert.equal(inspectTile(found.bytes).type, found.type)
     }), { numRuns: 3000 })
@@ -52,13 +60,20 @@ describe('an upstream that is hostile', () => {
 
   describe('sends a few kilobytes that unpack to many megabytes', () => {
     const zeros = Buffer.alloc(40e6)
-    const layers = Buffer.alloc(40e6, Buffer.from([0x1a, 0x00])) // empty ones: a vector tile, as far as its outer form goes
-    const inOne = Buffer.concat([Buffer.from([0x1a, 0x80, 0xb4, 0x89, 0x13]), Buffer.alloc(40000000)]) // one layer, and large
+    // empty ones: a vector tile, as far as its outer form goes
+    const layers = Buffer.alloc(40e6, Buffer.from([0x1a, 0x00]))
+    // one layer, and large
+    const inOne = Buffer.concat([Buffer.from([0x1a, 0x80, 0xb4, 0x89, 0x13]), Buffer.alloc(40000000)])
     const bombs = [
       { what: 'an image in gzip', body: gzipSync(zeros), headers: { 'content-encoding': 'gzip' }, vector: false },
-      { what: 'an image in deflate', body: deflateSync(zeros), headers: { 'content-encoding': 'deflate' }, vector: false },
-      { what: 'an image in brotli', body: brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }), headers: { 'content-encoding': 'br' }, vector: false },
-      { what: 'a bomb in a bomb', body: gzipSync(gzipSync(zeros)), headers: { 'content-encoding': 'gzip, gzip' }, vector: false },
+      {
+        what: 'an image in deflate', body: deflateSync(zeros), headers: { 'content-encoding': 'deflate' }, vector: false
+      },
+      { what: 'an image in brotli', body: brotliCompressSync(zeros,
+        { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }), headers: { 'content-encoding': 'br' }, vector: false },
+      { what: 'a bomb in a bomb', body: gzipSync(gzipSync(zeros)), headers: {
+        'content-encoding': 'gzip, gzip'
+      }, vector: false },
       { what: 'a vector tile', body: gzipSync(layers), headers: {}, vector: true },
       { what: 'a vector tile of one layer', body: gzipSync(inOne), headers: {}, vector: true, good: true },
       { what: 'an image that is a vector tile', body: gzipSync(layers), headers: {}, vector: false },
@@ -69,7 +84,8 @@ describe('an upstream that is hostile', () => {
         let [turns, ended] = [0, false]
         const turn = () => { turns++; if (!ended) setImmediate(turn) }
         setImmediate(turn)
-        const found = await tileFrom({ headers, bytes }, { vector, conceal, limit: 32e6 }).finally(() => { ended = true })
+        const found = await tileFrom({ headers, bytes }, { vector, conceal, limit: 32e6 })
+          .finally(() => { ended = true })
         assert.equal('type' in found, good, JSON.stringify(found).slice(0, 300))
         assert.ok(turns > 10, `${turns} turns of the event loop`)
       })
@@ -77,24 +93,35 @@ describe('an upstream that is hostile', () => {
 
     it('and is refused when it is packed more than twice', async () => {
       const deep = Array.from({ length: 3 }).reduce(inner => gzipSync(/** @type {any} */ (inner)), TINY)
-      assert.ok('why' in await tileFrom({ headers: { 'content-encoding': 'gzip,gzip,gzip' }, bytes: /** @type {any} */ (deep) }, { vector: false, conceal }))
-      assert.ok('type' in await tileFrom({ headers: { 'content-encoding': 'gzip, x-gzip' }, bytes: gzipSync(gzipSync(TINY)) }, { vector: false, conceal }))
+      assert.ok(
+        'why' in await tileFrom({ headers: { 'content-encoding': 'gzip,gzip,gzip' }, bytes: /** @type {any} */ (deep) },
+          { vector: false, conceal })
+      )
+      assert.ok('type' in await tileFrom(
+        { headers: { 'content-encoding': 'gzip, x-gzip' }, bytes: gzipSync(gzipSync(TINY)) }, { vector: false, conceal }
+      ))
     })
   })
 
   it('cannot send an image that would fill the memory', async () => {
-    for (const [width, height, good] of [[4096, 4096, true], [4097, 1, false], [1, 30000, false], [30000, 30000, false]]) {
+    for (
+      const [width, height, good] of [[4096, 4096, true], [4097, 1, false], [1, 30000, false], [30000, 30000, false]]
+    ) {
       given.server.behave({ body: claiming(width, height) })
       const fetching = given.open({ negative: 0 }).fetch({ z: 8, x: 1, y: 1 })
       if (good) assert.equal((await fetching).kind, 'tiles')
       else await assert.rejects(fetching, { code: 'UPSTREAM_FAILED', message: /its image has \d+ x \d+ pixels/ })
       if (good) continue
       // a picture that would be cut is refused as well, before it is decoded
-      await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /pixel/ })
+      await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }),
+        { code: 'UPSTREAM_FAILED', message: /pixel/ })
     }
-    const svg = gzipSync(Buffer.concat([Buffer.from([0x1a, 60]), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'.padEnd(60))]))
+    const svg = gzipSync(
+      Buffer.concat([Buffer.from([0x1a, 60]), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'.padEnd(60))])
+    )
     given.server.behave({ body: svg })
-    await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /its picture is application/ })
+    await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }),
+      { code: 'UPSTREAM_FAILED', message: /its picture is application/ })
   })
 
   it('cannot use more memory than allowed by endless answers', async () => {
@@ -108,7 +135,9 @@ describe('an upstream that is hostile', () => {
     const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/{z}/{x}/{y}`
     try {
       const [one, other] = [1, 2].map(() => given.open({ url }, {}, { limits: { held: 1e6 } }))
-      const pending = [one.fetch({ z: 8, x: 0, y: 0 }), other.fetch({ z: 8, x: 1, y: 0 })].map(fetching => fetching.catch(error => error.message))
+      const pending = [one.fetch({ z: 8, x: 0, y: 0 }), other.fetch({ z: 8, x: 1, y: 0 })].map(
+        fetching => fetching.catch(error => error.message)
+      )
       await until(() => open.length === 2, { what: 'two answers' })
       // whichever comes upon the limit is ended; the others go on
       const third = one.fetch({ z: 8, x: 2, y: 0 }).catch(error => error.message)
@@ -124,7 +153,9 @@ describe('an upstream that is hostile', () => {
   })
 
   it('is given up with endless headers, redirects and refusals', async () => {
-    given.server.behave({ headers: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])) })
+    given.server.behave(
+      { headers: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])) }
+    )
     await assert.rejects(given.open().fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /not HTTP/ })
     const server = createServer((req, res) => {
       res.writeHead(req.url?.includes('redirect') ? 302 : 500, { location: '/redirect' })
@@ -134,8 +165,10 @@ describe('an upstream that is hostile', () => {
     await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
     const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
     try {
-      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /500/ })
-      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/redirect/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /again and again/ })
+      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }),
+        { code: 'UPSTREAM_FAILED', message: /500/ })
+      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/redirect/{z}/{x}/{y}` })
+        .fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /again and again/ })
     } finally {
       server.closeAllConnections()
       await new Promise(resolve => { server.close(resolve) })
@@ -146,12 +179,14 @@ describe('an upstream that is hostile', () => {
     const number = fc.oneof(fc.bigInt().map(String), fc.double().map(String), fc.string())
     const date = fc.oneof(fc.date().map(value => isNaN(+value) ? '' : value.toUTCString()), fc.string(), number)
     const text = fc.record({
-      'cache-control': fc.oneof(fc.string(), fc.tuple(fc.constantFrom('max-age', 's-maxage', 'no-store', 'Max-Age'), number).map(parts => parts.join('='))),
+      'cache-control': fc.oneof(fc.string(),
+        fc.tuple(fc.constantFrom('max-age', 's-maxage', 'no-store', 'Max-Age'), number).map(parts => parts.join('='))),
       expires: date, date, age: number, 'last-modified': date, etag: fc.string(), 'retry-after': fc.oneof(number, date)
     }, { requiredKeys: [] })
     fc.assert(fc.property(text, headers => {
       const expires = expiryFrom(headers, { expires: 'upstream', now: NOW })
-      assert.ok(expires === null || (isExactTime(expires) && expires >= '2024-03-01T12:01:00Z' && expires <= '2025-03-01T12:00:00Z'), String(expires))
+      assert.ok(expires === null || (isExactTime(expires) && expires >= '2024-03-01T12:01:00Z' &&
+        expires <= '2025-03-01T12:00:00Z'), String(expires))
       const modified = modifiedFrom(headers, NOW)
       assert.ok(modified === undefined || (isExactTime(modified) && modified <= NOW), modified)
       const wait = retryAfter(headers)
@@ -163,8 +198,10 @@ describe('an upstream that is hostile', () => {
   it('in every way at once never gets a wrong tile through, and leaves nothing open', async () => {
     const next = seeded(7)
     const ways = [
-      {}, {}, {}, { status: 500 }, { status: 404 }, { body: '<html>' }, { truncate: 7 }, { cut: true }, { gzip: true }, { type: 'text/html' }, { wait: 30 }, { headers: { 'content-encoding': 'gzip' } },
-      { redirect: '/nowhere' }, { never: true }, { body: '' }, { status: 206 }, { headers: { 'content-encoding': 'br' } }
+      {}, {}, {}, { status: 500 }, { status: 404 }, { body: '<html>' }, { truncate: 7 },
+      { cut: true }, { gzip: true }, { type: 'text/html' }, { wait: 30 }, { headers: { 'content-encoding': 'gzip' } },
+      { redirect: '/nowhere' }, { never: true }, { body: '' }, { status: 206 },
+      { headers: { 'content-encoding': 'br' } }
     ]
     const drawn = new Map()
     given.server.behave(Object.fromEntries(['status', 'body', 'truncate', 'cut', 'gzip', 'type', 'wait', 'headers', 'redirect', 'never'].map(name => [name, request => {

@@ -21,17 +21,24 @@ onEachStore('tilecouch layer', backend => {
   const stored = async name => (await Store.open(url)).layer(name)
 
   it('makes a layer with an upstream in a new store, and opens the store to readers', async () => {
-    const { code, out, err } = await layer('osm', '--upstream', XYZ, '--ttl', '7d', '--title', 'Streets', '--zoom-range', '0-14', '--bounds', '5,45,11,48', '--attribution', '© people')
+    const { code, out, err } = await layer('osm', '--upstream', XYZ, '--ttl',
+      '7d', '--title', 'Streets', '--zoom-range', '0-14', '--bounds', '5,45,11,48', '--attribution', '© people')
     assert.equal(code, 0, err)
-    assert.match(out, /^osm - Streets\nzooms 0 to 14\nbounds 5, 45, 11, 48\ntiles are jpg\ntiles expire after 604,800 s\nupstream https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.jpg \(xyz\)\n$/)
+    assert.match(out,
+      /^osm - Streets\nzooms 0 to 14\nbounds 5, 45, 11, 48\ntiles are jpg\ntiles expire after 604,800 s\nupstream https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.jpg \(xyz\)\n$/)
     assert.deepEqual(await stored('osm'), {
-      layer: 'osm', name: 'Streets', attribution: '© people', minzoom: 0, maxzoom: 14, bounds: [5, 45, 11, 48], format: 'jpg', ttl: 604800, upstream: { type: 'xyz', url: XYZ }
+      layer: 'osm', name: 'Streets', attribution: '© people', minzoom: 0,
+      maxzoom: 14, bounds: [5, 45, 11, 48], format: 'jpg', ttl: 604800, upstream: { type: 'xyz', url: XYZ }
     })
     assert.ok(await isPublished(await Store.open(url)))
   })
 
   it('reads a file, changes what is named, takes away what is no longer wanted, and shows', async () => {
-    folder.write({ 'wms.json': JSON.stringify({ type: 'wms', url: 'https://maps.example.org/wms', layers: 'roads', format: 'image/png; mode=8bit' }) })
+    folder.write(
+      { 'wms.json': JSON.stringify(
+        { type: 'wms', url: 'https://maps.example.org/wms', layers: 'roads', format: 'image/png; mode=8bit' }
+      ) }
+    )
     assert.equal((await layer('roads', '--upstream', `${folder.dir}/wms.json`, '--ttl', '1h')).code, 0)
     assert.deepEqual((await stored('roads')).upstream.layers, 'roads')
     assert.equal((await stored('roads')).format, 'png')
@@ -41,12 +48,14 @@ onEachStore('tilecouch layer', backend => {
     assert.equal((await layer('roads', '--no-upstream')).code, 0)
     assert.equal((await stored('roads')).upstream, undefined)
     const shown = await layer('roads')
-    assert.deepEqual([shown.code, /no upstream/.test(shown.out), JSON.parse((await layer('roads', '--json')).out)], [0, true, await stored('roads')])
+    assert.deepEqual([shown.code, /no upstream/.test(shown.out), JSON.parse((await layer('roads', '--json')).out)],
+      [0, true, await stored('roads')])
   })
 
   it('forbids offline areas, until that is undone', async () => {
     const { code, out } = await layer('osm', '--no-offline')
-    assert.deepEqual([code, (await stored('osm')).offline, /offline downloads are forbidden/.test(out)], [0, false, true])
+    assert.deepEqual([code, (await stored('osm')).offline, /offline downloads are forbidden/.test(out)],
+      [0, false, true])
     assert.equal((await layer('osm', '--title', 'Streets')).code, 0)
     assert.equal((await stored('osm')).offline, false)
     assert.doesNotMatch((await layer('osm', '--offline')).out, /offline/)
@@ -61,10 +70,16 @@ onEachStore('tilecouch layer', backend => {
   })
 
   it('refuses what is wrong or secret before it opens anything, and repeats no secret', async () => {
-    folder.write({ 'secret.json': JSON.stringify({ url: XYZ, headers: { Authorization: 'Bearer hunter2' } }), 'cut.json': '{"url": "https://h/?key=hunter2' })
+    folder.write(
+      { 'secret.json': JSON.stringify(
+        { url: XYZ, headers: { Authorization: 'Bearer hunter2' } }
+      ), 'cut.json': '{"url": "https://h/?key=hunter2' }
+    )
     for (const [text, wanted] of [
-      ['https://h/{z}/{x}/{y}?apikey=hunter2', 'BAD_UPSTREAM'], ['https://a:hunter2@h/{z}/{x}/{y}', 'BAD_UPSTREAM'], [`${folder.dir}/secret.json`, 'BAD_UPSTREAM'], [`${folder.dir}/cut.json`, 'CONFIG_INVALID'],
-      ['https://h/wms', 'SOURCE_NOT_TILES'], ['https://h/ows?service=WMS&apikey=hunter2', 'SOURCE_NOT_TILES'], ['https://h/tiles', 'BAD_UPSTREAM']
+      ['https://h/{z}/{x}/{y}?apikey=hunter2', 'BAD_UPSTREAM'], ['https://a:hunter2@h/{z}/{x}/{y}', 'BAD_UPSTREAM'],
+      [`${folder.dir}/secret.json`, 'BAD_UPSTREAM'], [`${folder.dir}/cut.json`, 'CONFIG_INVALID'],
+      ['https://h/wms', 'SOURCE_NOT_TILES'], ['https://h/ows?service=WMS&apikey=hunter2', 'SOURCE_NOT_TILES'],
+      ['https://h/tiles', 'BAD_UPSTREAM']
     ]) {
       const { code, err, out } = await layer('osm', '--upstream', text)
       assert.equal(code, 1)

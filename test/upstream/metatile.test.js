@@ -22,8 +22,10 @@ for (const size of [256, 512]) {
       return answer.tiles
     }
 
-    it('are cut to the pixel: in the middle, at each edge and corner of the world, and if the world is smaller', async () => {
-      const cases = [[4, 5, 6, 16], [4, 0, 0, 16], [4, 15, 15, 16], [4, 15, 3, 16], [4, 3, 15, 16], [1, 1, 0, 4], [0, 0, 0, 1], [5, 31, 0, 16]]
+    it('are cut to the pixel: in the middle, at each edge and corner of the world, ' +
+      'and if the world is smaller', async () => {
+      const cases = [[4, 5, 6, 16], [4, 0, 0, 16], [4, 15, 15, 16],
+        [4, 15, 3, 16], [4, 3, 15, 16], [1, 1, 0, 4], [0, 0, 0, 1], [5, 31, 0, 16]]
       for (const [z, x, y, count] of size === 256 ? cases : cases.slice(0, 2)) {
         const upstream = open()
         const tiles = await checkPixels(await upstream.fetch({ z, x, y }))
@@ -34,7 +36,9 @@ for (const size of [256, 512]) {
     })
 
     it('are cut to the pixel for every size of metatile and buffer, in both versions', async () => {
-      for (const [metatile, buffer, version] of [[1, 0, '1.1.1'], [1, 1, '1.3.0'], [2, 0, '1.1.1'], [3, 17, '1.3.0'], [2, 256, '1.1.1']]) {
+      for (const [metatile, buffer, version] of [
+        [1, 0, '1.1.1'], [1, 1, '1.3.0'], [2, 0, '1.1.1'], [3, 17, '1.3.0'], [2, 256, '1.1.1']
+      ]) {
         const tiles = await checkPixels(await open({ metatile, buffer, version }).fetch({ z: 6, x: 13, y: 22 }))
         assert.equal(tiles.length, metatile ** 2)
         const { view } = given.server.requests.at(-1) ?? {}
@@ -60,7 +64,8 @@ describe('metatiles', () => {
 
   it('come in the format that the layer wants', async () => {
     for (const [settings, layer, wanted] of [
-      [{}, {}, 'image/png'], [{}, { format: 'jpg' }, 'image/jpeg'], [{ format: 'image/webp' }, { format: 'png' }, 'image/webp'], [{ format: 'image/jpeg' }, {}, 'image/jpeg']
+      [{}, {}, 'image/png'], [{}, { format: 'jpg' }, 'image/jpeg'],
+      [{ format: 'image/webp' }, { format: 'png' }, 'image/webp'], [{ format: 'image/jpeg' }, {}, 'image/jpeg']
     ]) {
       const answer = await open({ metatile: 2, buffer: 8, ...settings }, layer).fetch({ z: 6, x: 13, y: 22 })
       assert.ok(answer.kind === 'tiles')
@@ -76,25 +81,35 @@ describe('metatiles', () => {
 
   it('of few colours stay so, and of transparent ones transparent, pixel by pixel', async () => {
     const side = 2 * 256
-    const colours = Array.from({ length: 200 }, (_, index) => [index * 37 % 256, index * 91 % 256, index * index % 256, index % 5 ? 255 : index])
-    const pixels = Buffer.from(Array.from({ length: side * side }, (_, at) => colours[(at * 7919 + (at >> 9) * 31) % 200]).flat())
+    const colours = Array.from({ length: 200 },
+      (_, index) => [index * 37 % 256, index * 91 % 256, index * index % 256, index % 5 ? 255 : index])
+    const pixels =
+      Buffer.from(Array.from({ length: side * side }, (_, at) => colours[(at * 7919 + (at >> 9) * 31) % 200]).flat())
     for (const palette of [true, false]) {
-      const body = await sharp(pixels, { raw: { width: side, height: side, channels: 4 } }).png({ palette, dither: 0 }).toBuffer()
+      const body = await sharp(pixels, { raw: { width: side, height: side, channels: 4 } })
+        .png({ palette, dither: 0 }).toBuffer()
       const picture = await sharp(body).ensureAlpha().raw().toBuffer()
       given.server.behave({ body })
       const answer = await open({ metatile: 2, buffer: 0 }).fetch({ z: 6, x: 12, y: 22 })
       assert.ok(answer.kind === 'tiles')
       for (const { x, y, bytes } of answer.tiles) {
-        const wanted = await sharp(picture, { raw: { width: side, height: side, channels: 4 } }).extract({ left: (x - 12) * 256, top: (y - 22) * 256, width: 256, height: 256 }).raw().toBuffer()
-        assert.equal(Buffer.compare(await sharp(bytes).ensureAlpha().raw().toBuffer(), wanted), 0, `palette ${palette}, ${x}/${y}`)
+        const wanted = await sharp(picture, { raw: { width: side, height: side, channels: 4 } })
+          .extract({ left: (x - 12) * 256, top: (y - 22) * 256, width: 256, height: 256 }).raw().toBuffer()
+        assert.equal(Buffer.compare(await sharp(bytes).ensureAlpha().raw().toBuffer(), wanted),
+          0, `palette ${palette}, ${x}/${y}`)
         assert.equal(Boolean((await sharp(bytes).metadata()).isPalette), palette)
       }
     }
   })
 
   it('take grey, 16-bit and interlaced pictures', async () => {
-    const grey = sharp(Buffer.from(Array.from({ length: 512 * 512 }, (_, at) => at % 251)), { raw: { width: 512, height: 512, channels: 1 } })
-    for (const body of [await grey.clone().png().toBuffer(), await grey.clone().toColourspace('b-w').png().toBuffer(), await grey.clone().toColourspace('rgb16').png().toBuffer(), await grey.clone().png({ progressive: true }).toBuffer()]) {
+    const grey = sharp(Buffer.from(Array.from({ length: 512 * 512 }, (_, at) => at % 251)),
+      { raw: { width: 512, height: 512, channels: 1 } })
+    for (
+      const body of [await grey.clone().png().toBuffer(), await grey.clone().toColourspace('b-w').png().toBuffer(),
+        await grey.clone().toColourspace('rgb16').png().toBuffer(),
+        await grey.clone().png({ progressive: true }).toBuffer()]
+    ) {
       given.server.behave({ body })
       const answer = await open({ metatile: 2, buffer: 0 }).fetch({ z: 6, x: 12, y: 22 })
       assert.ok(answer.kind === 'tiles')
@@ -105,24 +120,29 @@ describe('metatiles', () => {
   })
 
   it('fail for a picture of another size, one that is cut off, and an exception with its words', async () => {
-    const small = await sharp({ create: { width: 100, height: 100, channels: 3, background: '#abcdef' } }).png().toBuffer()
+    const small = await sharp({ create: { width: 100, height: 100, channels: 3, background: '#abcdef' } })
+      .png().toBuffer()
     given.server.behave({ body: small })
-    await assert.rejects(open().fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /100 x 100 pixels, not 1152 x 1152/ })
+    await assert.rejects(open().fetch({ z: 4, x: 5, y: 5 }),
+      { code: 'UPSTREAM_FAILED', message: /100 x 100 pixels, not 1152 x 1152/ })
     for (const truncate of [1, 1000, 3000]) {
       given.server.behave({ truncate })
       await assert.rejects(open().fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED' })
     }
     // whole by their frames, and rotten or short inside
-    const noise = sharp(Buffer.from(Array.from({ length: 512 * 512 * 3 }, (_, at) => (at * 2654435761 >>> 13) & 255)), { raw: { width: 512, height: 512, channels: 3 } })
+    const noise = sharp(Buffer.from(Array.from({ length: 512 * 512 * 3 }, (_, at) => (at * 2654435761 >>> 13) & 255)),
+      { raw: { width: 512, height: 512, channels: 3 } })
     const [png, jpeg] = [await noise.png().toBuffer(), await noise.jpeg().toBuffer()]
     const rotten = Buffer.from(png).fill(0x55, png.length >> 1, png.length - 40)
     const short = Buffer.concat([jpeg.subarray(0, jpeg.length >> 1), Buffer.from([0xff, 0xd9])])
-    for (const [body, wanted] of [[png, undefined], [jpeg, undefined], [rotten, 'UPSTREAM_FAILED'], [short, 'UPSTREAM_FAILED']]) {
+    for (const [body, wanted] of [[png, undefined], [jpeg, undefined],
+      [rotten, 'UPSTREAM_FAILED'], [short, 'UPSTREAM_FAILED']]) {
       given.server.behave({ body })
       assert.equal(await codeOf(open({ metatile: 2, buffer: 0 }).fetch({ z: 4, x: 5, y: 5 })), wanted)
     }
     given.server.behave()
-    await assert.rejects(open({ url: `${given.server.url}/wms`, params: { REQUEST_: '' }, srs: 'EPSG:900913' }).fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /it says Invalid: bad SRS or CRS/ })
+    await assert.rejects(open({ url: `${given.server.url}/wms`, params: { REQUEST_: '' }, srs: 'EPSG:900913' })
+      .fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /it says Invalid: bad SRS or CRS/ })
   })
 
   it('with the same bytes are not cut, also without an ETag', async () => {
@@ -151,11 +171,14 @@ describe('a secret for an upstream', () => {
   const shown = error => [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.details)].join(' ')
 
   it('goes to its host, as headers and as parameters, and nowhere else', async () => {
-    await given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.png?style=a` }, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 })
+    await given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.png?style=a` }, {}, { secrets: secrets() })
+      .fetch({ z: 1, x: 0, y: 0 })
     const [{ headers, query }] = given.server.asked
     assert.equal(headers.authorization, 'Bearer hunter2-hunter2')
     assert.deepEqual([query.get('key'), query.get('style')], ['k3y/with space', 'a'])
-    await given.open({}, {}, { secrets: { 'other.example.org': { Authorization: 'x' }, '127.0.0.1': { Authorization: 'x' } } }).fetch({ z: 1, x: 0, y: 0 })
+    await given.open(
+      {}, {}, { secrets: { 'other.example.org': { Authorization: 'x' }, '127.0.0.1': { Authorization: 'x' } } }
+    ).fetch({ z: 1, x: 0, y: 0 })
     assert.equal(given.server.asked[1].headers.authorization, undefined)
   })
 
@@ -164,7 +187,10 @@ describe('a secret for an upstream', () => {
     try {
       for (const elsewhere of [given.server.url.replace('127.0.0.1', 'localhost'), other.url]) {
         given.server.requests.length = 0
-        given.server.behave({ redirect: request => `${elsewhere}${request.url.split('?')[0]}`, only: request => request.headers.host === given.server.host })
+        given.server.behave(
+          { redirect: request => `${elsewhere}${request.url.split('?')[0]}`, only: request =>
+            request.headers.host === given.server.host }
+        )
         assert.equal((await given.open({}, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles')
         const [first, second] = [...given.server.asked, ...other.asked]
         assert.ok(first.headers.authorization && first.query.has('key'))
@@ -178,19 +204,30 @@ describe('a secret for an upstream', () => {
   it('goes by http only if its key says so, and a refusal says how', async () => {
     given.server.behave({ status: ({ headers }) => headers['x-key'] ? undefined : 401 })
     const open = key => given.open({ negative: 0 }, {}, { secrets: { [key]: { 'X-Key': 'hunter2' } } })
-    for (const key of [given.server.url, `${given.server.url}/`, given.server.url.toUpperCase()]) assert.equal((await open(key).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles', key)
+    for (const key of [given.server.url, `${given.server.url}/`, given.server.url.toUpperCase()]) {
+      assert.equal((await open(key).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles', key)
+    }
     given.server.requests.length = 0
-    await assert.rejects(open(given.server.host).fetch({ z: 1, x: 0, y: 0 }), { code: 'UPSTREAM_REFUSED', message: /go to https alone, unless their key is http:\/\/127\.0\.0\.1:\d+$/ })
-    await assert.rejects(open('other.example.org').fetch({ z: 1, x: 0, y: 0 }), { code: 'UPSTREAM_REFUSED', message: /osm:1:0:0$/ })
+    await assert.rejects(open(given.server.host).fetch({ z: 1, x: 0, y: 0 }),
+      { code: 'UPSTREAM_REFUSED', message: /go to https alone, unless their key is http:\/\/127\.0\.0\.1:\d+$/ })
+    await assert.rejects(open('other.example.org').fetch({ z: 1, x: 0, y: 0 }),
+      { code: 'UPSTREAM_REFUSED', message: /osm:1:0:0$/ })
     assert.ok(given.server.asked.every(({ headers }) => headers['x-key'] === undefined))
     assert.equal(given.server.asked.length, 2)
   })
 
   it('is for one origin: a host with its port, encrypted unless said otherwise', () => {
-    const goes = (key, ...urls) => urls.map(url => 'x-key' in new Secrets({ [key]: { 'X-Key': 'hunter2' } }).for(new URL(url)).headers)
-    assert.deepEqual(goes('tiles.example.org', 'https://tiles.example.org/1', 'https://TILES.example.org:443/', 'http://tiles.example.org/', 'https://tiles.example.org:8443/', 'https://a.tiles.example.org/', 'https://tiles.example.org./'), [true, true, false, false, false, false])
-    assert.deepEqual(goes('tiles.example.org:8443', 'https://tiles.example.org:8443/', 'http://tiles.example.org:8443/', 'https://tiles.example.org/'), [true, false, false])
-    assert.deepEqual(goes('http://10.0.0.1:8080', 'http://10.0.0.1:8080/', 'https://10.0.0.1:8080/', 'http://10.0.0.1/'), [true, false, false])
+    const goes = (key, ...urls) =>
+      urls.map(url => 'x-key' in new Secrets({ [key]: { 'X-Key': 'hunter2' } }).for(new URL(url)).headers)
+    assert.deepEqual(
+      goes('tiles.example.org', 'https://tiles.example.org/1', 'https://TILES.example.org:443/',
+        'http://tiles.example.org/', 'https://tiles.example.org:8443/',
+        'https://a.tiles.example.org/', 'https://tiles.example.org./'), [true, true, false, false, false, false]
+    )
+    assert.deepEqual(goes('tiles.example.org:8443', 'https://tiles.example.org:8443/',
+      'http://tiles.example.org:8443/', 'https://tiles.example.org/'), [true, false, false])
+    assert.deepEqual(goes('http://10.0.0.1:8080', 'http://10.0.0.1:8080/',
+      'https://10.0.0.1:8080/', 'http://10.0.0.1/'), [true, false, false])
     assert.deepEqual(goes('https://[::1]:8443', 'https://[::1]:8443/', 'http://[::1]:8443/'), [true, false])
   })
 
@@ -199,11 +236,15 @@ describe('a secret for an upstream', () => {
     const answer = await upstream.fetch({ z: 1, x: 0, y: 0 })
     assert.ok(answer.kind === 'tiles' && !/hunter2|k3y/.test(JSON.stringify(answer.origin)))
     for (const behaviour of [
-      { body: 'hunter2-hunter2' }, { body: `${'.'.repeat(55)}hunter2-hunter2` }, { body: 'k3y/with space' }, { body: 'k3y%2Fwith%20space' }, { body: '<ServiceException>no such key: Bearer hunter2-hunter2 k3y/with space</ServiceException>' },
-      { body: 'x', type: 'text/hunter2-hunter2' }, { status: 401 }, { status: 500 }, { cut: true }, { never: true }, { redirect: 'hunter2-hunter2://x' }
+      { body: 'hunter2-hunter2' }, { body: `${'.'.repeat(55)}hunter2-hunter2` },
+      { body: 'k3y/with space' }, { body: 'k3y%2Fwith%20space' },
+      { body: '<ServiceException>no such key: Bearer hunter2-hunter2 k3y/with space</ServiceException>' },
+      { body: 'x', type: 'text/hunter2-hunter2' }, { status: 401 },
+      { status: 500 }, { cut: true }, { never: true }, { redirect: 'hunter2-hunter2://x' }
     ]) {
       given.server.behave(behaviour)
-      const error = await given.open({ timeout: 0.3 }, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 }).catch(thrown => thrown)
+      const error = await given.open({ timeout: 0.3 }, {}, { secrets: secrets() })
+        .fetch({ z: 1, x: 0, y: 0 }).catch(thrown => thrown)
       assert.match(error.code, /^UPSTREAM_/)
       assert.ok(!/hunter2|k3y/.test(shown(error)), shown(error))
     }
@@ -212,12 +253,18 @@ describe('a secret for an upstream', () => {
   it('is not shown when the server has decoded it', async () => {
     given.server.behave({ body: 'no user maps with the password hunter2:x' })
     const basic = { [given.server.url]: { Authorization: `Basic ${Buffer.from('maps:hunter2:x').toString('base64')}` } }
-    await assert.rejects(given.open({}, {}, { secrets: basic }).fetch({ z: 1, x: 0, y: 0 }), error => error.code === 'UPSTREAM_FAILED' && !/hunter2/.test(shown(error)))
+    await assert.rejects(given.open({}, {}, { secrets: basic }).fetch({ z: 1, x: 0, y: 0 }),
+      error => error.code === 'UPSTREAM_FAILED' && !/hunter2/.test(shown(error)))
   })
 
   it('is refused if it cannot be a header, without being repeated', () => {
-    for (const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h/path': { A: 'hunter2' } }, { 'ftp://h': { A: 'hunter2' } }, { 'me@h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } }, { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]) {
-      assert.throws(() => given.open({}, {}, { secrets: /** @type {any} */ (bad) }), error => error.code === 'BAD_OPTION' && !shown(error).includes('hunter2'))
+    for (
+      const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h/path': { A: 'hunter2' } },
+        { 'ftp://h': { A: 'hunter2' } }, { 'me@h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } },
+        { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]
+    ) {
+      assert.throws(() => given.open({}, {}, { secrets: /** @type {any} */ (bad) }),
+        error => error.code === 'BAD_OPTION' && !shown(error).includes('hunter2'))
     }
   })
 
@@ -226,7 +273,10 @@ describe('a secret for an upstream', () => {
       given.server.requests.length = 0
       given.server.behave({ status })
       const upstream = given.open({ negative: 0.5 })
-      for (let time = 0; time < 5; time++) await assert.rejects(upstream.fetch({ z: 1, x: 0, y: 0 }), { code: 'UPSTREAM_REFUSED', message: new RegExp(`answered ${status} for osm:1:0:0`) })
+      for (let time = 0; time < 5; time++) {
+        await assert.rejects(upstream.fetch({ z: 1, x: 0, y: 0 }),
+          { code: 'UPSTREAM_REFUSED', message: new RegExp(`answered ${status} for osm:1:0:0`) })
+      }
       assert.equal(given.server.asked.length, 1)
       assert.equal(upstream.state().circuit, 'closed', 'it is there, and answers')
       given.server.behave()

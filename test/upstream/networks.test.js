@@ -9,18 +9,24 @@ import { codeOf, useUpstream } from './support.js'
 const TILE = { z: 5, x: 17, y: 11 }
 
 const INNER = [
-  '0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '100.127.255.255', '127.0.0.1', '127.255.255.254', '169.254.169.254', '172.16.0.1', '172.31.255.255', '192.0.0.8', '192.0.2.1',
-  '192.168.1.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '239.255.255.250', '240.0.0.1', '255.255.255.255',
-  '::', '::1', '::127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::FFFF:10.1.2.3', '::ffff:0:127.0.0.1', '64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b::1', '64:ff9b:1::8.8.8.8',
-  '100::1', '2001::1', '2001:db8::1', '2002:7f00:1::', '2002:808:808::1', '3fff::1', 'fc00::1', 'fd12:3456::1', 'fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '5f00::1'
+  '0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '100.127.255.255',
+  '127.0.0.1', '127.255.255.254', '169.254.169.254', '172.16.0.1', '172.31.255.255', '192.0.0.8', '192.0.2.1',
+  '192.168.1.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1',
+  '239.255.255.250', '240.0.0.1', '255.255.255.255',
+  '::', '::1', '::127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1',
+  '::FFFF:10.1.2.3', '::ffff:0:127.0.0.1', '64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b::1', '64:ff9b:1::8.8.8.8',
+  '100::1', '2001::1', '2001:db8::1', '2002:7f00:1::', '2002:808:808::1',
+  '3fff::1', 'fc00::1', 'fd12:3456::1', 'fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '5f00::1'
 ]
-const PUBLIC = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '100.128.0.0', '172.15.0.1', '172.32.0.1', '192.0.1.1', '223.255.255.255', '2606:4700::1111', '2a00:1450::1', '::ffff:8.8.8.8', '64:ff9b::8.8.8.8']
+const PUBLIC = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '100.128.0.0', '172.15.0.1',
+  '172.32.0.1', '192.0.1.1', '223.255.255.255', '2606:4700::1111', '2a00:1450::1', '::ffff:8.8.8.8', '64:ff9b::8.8.8.8']
 
 const allows = (open, address, host = address, port = 80) => new Networks(open).allows(address, host, port)
 
 /** An upstream by a name that means what a list says, one after the other. */
 const meaning = answers => (host, { all }, callback) => {
-  const found = (answers.length > 1 ? answers.shift() : answers[0]).map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+  const found = (answers.length > 1 ? answers.shift() : answers[0])
+    .map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
   all ? callback(null, found) : callback(null, found[0].address, found[0].family)
 }
 
@@ -32,7 +38,9 @@ describe('the networks of upstreams', () => {
   })
 
   it('do not hold this machine itself, whatever its addresses are', () => {
-    for (const { address } of Object.values(networkInterfaces()).flatMap(all => all ?? [])) assert.equal(allows([], address), false, address)
+    for (const { address } of Object.values(networkInterfaces()).flatMap(all => all ?? [])) {
+      assert.equal(allows([], address), false, address)
+    }
   })
 
   it('are opened by name, address and network, and the first two by port', () => {
@@ -58,7 +66,8 @@ describe('the networks of upstreams', () => {
   })
 
   it('are refused where they are none, by their name', () => {
-    for (const bad of ['', '10.0.0.0/33', '::/129', '10.0.0/8', 'x/8', '10.0.0.0/', 'http://h', 'h/path', 'a b', 'me@h', 'h:99999', 'h:', ':80', '[::1', '1.2.3.4.5', '*.h/', 'h?']) {
+    for (const bad of ['', '10.0.0.0/33', '::/129', '10.0.0/8', 'x/8',
+      '10.0.0.0/', 'http://h', 'h/path', 'a b', 'me@h', 'h:99999', 'h:', ':80', '[::1', '1.2.3.4.5', '*.h/', 'h?']) {
       assert.throws(() => new Networks([bad]), { code: 'BAD_OPTION', message: /upstreamNetworks/ }, bad)
     }
   })
@@ -68,17 +77,23 @@ describe('an upstream in an inner network', () => {
   const given = useUpstream()
   const port = () => given.server.host.split(':')[1]
   const at = host => `http://${host}:${port()}/xyz/{z}/{x}/{y}.png`
-  const refused = { code: 'UPSTREAM_ADDRESS', message: /^the upstream http:\/\/\S+ leads to \S.* private network$/, advice: /upstream-networks/ }
+  const refused = {
+    code: 'UPSTREAM_ADDRESS', message: /^the upstream http:\/\/\S+ leads to \S.* private network$/,
+    advice: /upstream-networks/
+  }
 
   it('is not asked, however its address is written', async () => {
-    for (const host of ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::1]', '[::]', 'localhost', '127.0.0.1.', '１２７.0.0.1']) {
+    for (const host of ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1',
+      '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::1]', '[::]', 'localhost', '127.0.0.1.', '１２７.0.0.1']) {
       await assert.rejects(given.open({ url: at(host) }, {}, { networks: [] }).fetch(TILE), refused, host)
     }
     assert.deepEqual(given.server.requests, [])
   })
 
   it('is asked where it is named, by its name or by its address', async () => {
-    for (const networks of [['*'], LOOPBACK, ['127.0.0.1'], [given.server.host], ['localhost'], [`localhost:${port()}`]]) {
+    for (
+      const networks of [['*'], LOOPBACK, ['127.0.0.1'], [given.server.host], ['localhost'], [`localhost:${port()}`]]
+    ) {
       const host = /localhost/.test(networks[0]) ? 'localhost' : '127.0.0.1'
       assert.equal((await given.open({ url: at(host) }, {}, { networks }).fetch(TILE)).kind, 'tiles', networks[0])
     }
@@ -102,15 +117,21 @@ describe('an upstream in an inner network', () => {
 
   it('is not reached by a name that means something else the next moment, or two things at once', async () => {
     const named = (answers, open = []) => new Networks(open, { lookup: /** @type {any} */ (meaning(answers)) })
-    await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1']]) }).fetch(TILE), { ...refused, message: /leads to rebind\.example \(127\.0\.0\.1:\d+\)/ })
+    await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1']]) })
+      .fetch(TILE), { ...refused, message: /leads to rebind\.example \(127\.0\.0\.1:\d+\)/ })
     for (const answers of [[['::1', '127.0.0.1']], [['127.0.0.1', '10.0.0.1']], [['::ffff:127.0.0.1']]]) {
-      await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named(answers) }).fetch(TILE), refused)
+      await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named(answers) }).fetch(TILE),
+        refused)
     }
     assert.deepEqual(given.server.requests, [])
     // of several addresses those that may be asked are
-    assert.equal((await given.open({ url: at('both.example') }, {}, { networks: named([['10.0.0.1', '127.0.0.1']], ['127.0.0.1']) }).fetch(TILE)).kind, 'tiles')
+    assert.equal(
+      (await given.open({ url: at('both.example') }, {},
+        { networks: named([['10.0.0.1', '127.0.0.1']], ['127.0.0.1']) }).fetch(TILE)).kind, 'tiles'
+    )
     // each connection looks for itself: the first is let go, and the name then means another address
-    const turning = given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1'], ['10.0.0.1']], ['127.0.0.1']) })
+    const turning =
+      given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1'], ['10.0.0.1']], ['127.0.0.1']) })
     given.server.behave({ headers: { connection: 'close' } })
     assert.equal((await turning.fetch(TILE)).kind, 'tiles')
     await assert.rejects(turning.fetch({ ...TILE, x: 3 }), refused)
@@ -130,7 +151,8 @@ describe('an upstream in an inner network', () => {
       assert.equal((await given.open().fetch(TILE)).kind, 'tiles')
       await assert.rejects(given.open({}, {}, { networks: [] }).fetch(TILE), refused)
     } finally {
-      names.forEach((name, index) => before[index] === undefined ? delete process.env[name] : process.env[name] = before[index])
+      names.forEach((name, index) => before[index] === undefined
+        ? delete process.env[name] : process.env[name] = before[index])
     }
   })
 })

@@ -17,12 +17,14 @@ onEachStore('saving answers of an upstream', backend => {
   useStore(backend, { fill: (...own) => { [store, url] = own } })
 
   const head = () => store.head('osm', 5, 17, 11)
-  const times = async () => (await store.versions('osm', 5, 17, 11)).map(({ time, current }) => [time, current ? 'head' : 'past'])
+  const times = async () => (await store.versions('osm', 5, 17, 11))
+    .map(({ time, current }) => [time, current ? 'head' : 'past'])
 
   /** Fetches with what is stored in mind, and keeps what came. */
   async function refresh (upstream, options) {
     const stored = await head().catch(() => null)
-    return saveAnswer(store, 'osm', await upstream.fetch(TILE, { validators: stored?.origin }), { head: stored, ...options })
+    return saveAnswer(store, 'osm', await upstream.fetch(TILE, { validators: stored?.origin }),
+      { head: stored, ...options })
   }
 
   it('makes the first version of a tile, with the time of the upstream', async () => {
@@ -30,9 +32,11 @@ onEachStore('saving answers of an upstream', backend => {
     const [kept] = await refresh(given.open({}, { ttl: 3600 }))
     const bytes = await given.server.tile(5, 17, 11)
     const stored = await head()
-    assert.deepEqual([kept.outcome, kept.rev, kept.time, kept.digest, kept.type], ['written', stored.rev, '2023-06-01T08:00:00Z', digestOf(bytes), 'image/png'])
+    assert.deepEqual([kept.outcome, kept.rev, kept.time, kept.digest, kept.type],
+      ['written', stored.rev, '2023-06-01T08:00:00Z', digestOf(bytes), 'image/png'])
     assert.deepEqual(stored.bytes, bytes)
-    assert.deepEqual([stored.expires, kept.expires, kept.stored], [addSeconds(stored.stored, 3600), stored.expires, stored.stored])
+    assert.deepEqual([stored.expires, kept.expires, kept.stored],
+      [addSeconds(stored.stored, 3600), stored.expires, stored.stored])
     assert.deepEqual(Object.keys(stored.origin ?? {}).sort(), ['etag', 'lastModified', 'url'])
   })
 
@@ -45,9 +49,11 @@ onEachStore('saving answers of an upstream', backend => {
       const then = addSeconds(before.origin?.checked ?? before.stored, 60)
       const [kept] = await refresh(upstream, { now: then })
       const after = await head()
-      assert.deepEqual([kept.outcome, kept.rev, kept.time], ['extended', after.rev, first.time], JSON.stringify(behaviour))
+      assert.deepEqual([kept.outcome, kept.rev, kept.time], ['extended', after.rev, first.time],
+        JSON.stringify(behaviour))
       assert.notEqual(after.rev, before.rev)
-      assert.deepEqual([after.stored, after.time, after.digest, after.origin?.checked], [first.stored, first.time, first.digest, then])
+      assert.deepEqual([after.stored, after.time, after.digest, after.origin?.checked],
+        [first.stored, first.time, first.digest, then])
     }
     assert.equal((await times()).length, 1)
     assert.equal(given.server.asked.filter(({ status }) => status === 304).length, 1)
@@ -56,14 +62,16 @@ onEachStore('saving answers of an upstream', backend => {
   it('makes a version of new bytes, and the old one goes to the past', async () => {
     const upstream = given.open()
     const loaded = []
-    for (const [epoch, lastModified] of [[0, '2021-01-01T00:00:00Z'], [1, '2022-01-01T00:00:00Z'], [2, '2023-01-01T00:00:00Z']]) {
+    for (const [epoch, lastModified] of [[0, '2021-01-01T00:00:00Z'],
+      [1, '2022-01-01T00:00:00Z'], [2, '2023-01-01T00:00:00Z']]) {
       given.server.epoch = Number(epoch)
       given.server.behave({ lastModified })
       const [{ outcome, bytes }] = await refresh(upstream)
       assert.deepEqual([outcome, bytes], ['written', await given.server.tile(5, 17, 11)])
       loaded.push({ layer: 'osm', ...TILE, time: String(lastModified), bytes: await given.server.tile(5, 17, 11) })
     }
-    assert.deepEqual(await times(), [['2021-01-01T00:00:00Z', 'past'], ['2022-01-01T00:00:00Z', 'past'], ['2023-01-01T00:00:00Z', 'head']])
+    assert.deepEqual(await times(),
+      [['2021-01-01T00:00:00Z', 'past'], ['2022-01-01T00:00:00Z', 'past'], ['2023-01-01T00:00:00Z', 'head']])
     await checkLoaded(url, loaded)
   })
 
@@ -83,8 +91,10 @@ onEachStore('saving answers of an upstream', backend => {
     assert.equal(third.time, addSeconds(clock, 1))
     assert.equal((await times()).length, 3)
     await checkInvariants(url)
-    assert.equal(versionTime({ lastModified: '2024-01-02T00:00:00Z' }, null, '2024-01-01T00:00:00Z'), '2024-01-01T00:00:00Z')
-    assert.equal(versionTime({ lastModified: '2023-01-01T00:00:00Z' }, null, '2024-01-01T00:00:00Z'), '2023-01-01T00:00:00Z')
+    assert.equal(versionTime({ lastModified: '2024-01-02T00:00:00Z' }, null, '2024-01-01T00:00:00Z'),
+      '2024-01-01T00:00:00Z')
+    assert.equal(versionTime({ lastModified: '2023-01-01T00:00:00Z' }, null, '2024-01-01T00:00:00Z'),
+      '2023-01-01T00:00:00Z')
     assert.equal(versionTime({}, { time: '2030-01-01T00:00:00Z' }, '2024-01-01T00:00:00Z'), '2030-01-01T00:00:01Z')
   })
 
@@ -94,15 +104,18 @@ onEachStore('saving answers of an upstream', backend => {
     await store.write([{ layer: 'osm', ...TILE, time: '2023-06-01T00:00:00Z', gone: true }])
     const [{ outcome }] = await refresh(upstream, { now: '2024-01-01T00:00:00Z', head: undefined })
     assert.equal(outcome, 'written')
-    assert.deepEqual(await times(), [['2023-01-01T00:00:00Z', 'past'], ['2023-06-01T00:00:00Z', 'past'], ['2024-01-01T00:00:00Z', 'head']])
+    assert.deepEqual(await times(),
+      [['2023-01-01T00:00:00Z', 'past'], ['2023-06-01T00:00:00Z', 'past'], ['2024-01-01T00:00:00Z', 'head']])
     await checkInvariants(url)
   })
 
   it('stores nothing of what is missing or broken', async () => {
-    for (const behaviour of [{ status: 404 }, { status: 500 }, { body: '<html>' }, { truncate: 10 }, { cut: true }, { body: '' }]) {
+    for (const behaviour of [{ status: 404 }, { status: 500 }, { body: '<html>' },
+      { truncate: 10 }, { cut: true }, { body: '' }]) {
       given.server.behave(behaviour)
       const upstream = given.open()
-      assert.ok(behaviour.status === 404 ? (await refresh(upstream)).length === 0 : await codeOf(refresh(upstream)) === 'UPSTREAM_FAILED', JSON.stringify(behaviour))
+      assert.ok(behaviour.status === 404 ? (await refresh(upstream)).length === 0
+        : await codeOf(refresh(upstream)) === 'UPSTREAM_FAILED', JSON.stringify(behaviour))
     }
     const { rows } = await store.couch.request({ path: '_all_docs' })
     assert.deepEqual(rows.map(({ id }) => id), ['tilecouch'])
@@ -121,10 +134,14 @@ onEachStore('saving answers of an upstream', backend => {
   it('reports that another program was faster, with the bytes and without a revision', async () => {
     const upstream = given.open()
     const answer = await upstream.fetch(TILE)
-    await store.write([{ layer: 'osm', ...TILE, time: '2100-01-01T00:00:00Z', bytes: await given.server.tile(5, 1, 1) }])
+    await store.write(
+      [{ layer: 'osm', ...TILE, time: '2100-01-01T00:00:00Z', bytes: await given.server.tile(5, 1, 1) }]
+    )
     const [kept] = await saveAnswer(store, 'osm', answer, { head: null, now: '2024-01-01T00:00:00Z' })
     assert.deepEqual([kept.outcome, kept.rev, kept.bytes], ['overtaken', null, await given.server.tile(5, 17, 11)])
-    const [known] = await saveAnswer(store, { layer: 'osm' }, { kind: 'unchanged', tiles: [TILE], asked: TILE, origin: { url: 'x' }, expires: null }, { head: { ...await head(), rev: '1-0' } })
+    const [known] = await saveAnswer(store, { layer: 'osm' }, {
+      kind: 'unchanged', tiles: [TILE], asked: TILE, origin: { url: 'x' }, expires: null
+    }, { head: { ...await head(), rev: '1-0' } })
     assert.deepEqual([known.outcome, known.rev], ['overtaken', null])
     await checkInvariants(url)
   })
@@ -132,7 +149,8 @@ onEachStore('saving answers of an upstream', backend => {
   it('saves every tile of a metatile, and of the next one those that changed', async () => {
     const upstream = given.open({ type: 'wms', metatile: 2, buffer: 16 }, { ttl: 60 })
     const kept = await saveAnswer(store, 'osm', await upstream.fetch(TILE))
-    assert.deepEqual(kept.map(({ id, outcome }) => [id, outcome]).sort(), ['osm:5:16:10', 'osm:5:16:11', 'osm:5:17:10', ID].map(id => [id, 'written']))
+    assert.deepEqual(kept.map(({ id, outcome }) => [id, outcome]).sort(),
+      ['osm:5:16:10', 'osm:5:16:11', 'osm:5:17:10', ID].map(id => [id, 'written']))
     await checkLoaded(url, kept.map(({ z, x, y, time, bytes }) => ({ layer: 'osm', z, x, y, time, bytes })))
 
     // the same picture: all of them hold longer, asked for by any of them
@@ -143,7 +161,12 @@ onEachStore('saving answers of an upstream', backend => {
     assert.deepEqual(extended.map(({ outcome, bytes }) => [outcome, bytes]), Array(4).fill(['extended', undefined]))
 
     // one of them is from elsewhere by now: it says nothing of that
-    await store.write([{ layer: 'osm', z: 5, x: 16, y: 11, time: addSeconds(now(), 60), bytes: await given.server.tile(1, 0, 0), origin: { url: 'http://elsewhere/' } }])
+    await store.write(
+      [
+        { layer: 'osm', z: 5, x: 16, y: 11, time: addSeconds(now(), 60), bytes: await given.server.tile(1,
+          0, 0), origin: { url: 'http://elsewhere/' } }
+      ]
+    )
     const third = await saveAnswer(store, 'osm', again, { head: await store.head('osm', 5, 16, 10) })
     assert.deepEqual(third.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
 
@@ -152,9 +175,11 @@ onEachStore('saving answers of an upstream', backend => {
     const next = await upstream.fetch(TILE, { validators: stored.origin })
     assert.ok(next.kind === 'tiles')
     const same = await head()
-    const mixed = { ...next, tiles: next.tiles.map(tile => tile.x === 17 && tile.y === 11 ? { ...tile, bytes: same.bytes ?? tile.bytes } : tile) }
+    const mixed = { ...next, tiles: next.tiles.map(tile => tile.x === 17 && tile.y === 11
+      ? { ...tile, bytes: same.bytes ?? tile.bytes } : tile) }
     const outcomes = await saveAnswer(store, 'osm', mixed, { head: same, now: addSeconds(now(), 120) })
-    assert.deepEqual(Object.fromEntries(outcomes.map(({ id, outcome }) => [id, outcome])), { 'osm:5:16:10': 'written', 'osm:5:16:11': 'written', 'osm:5:17:10': 'written', [ID]: 'extended' })
+    assert.deepEqual(Object.fromEntries(outcomes.map(({ id, outcome }) => [id, outcome])),
+      { 'osm:5:16:10': 'written', 'osm:5:16:11': 'written', 'osm:5:17:10': 'written', [ID]: 'extended' })
     await checkInvariants(url)
   })
 
@@ -166,21 +191,26 @@ onEachStore('saving answers of an upstream', backend => {
     await saveAnswer(store, 'osm', { ...answer, origin })
     // the same ETag, of another address
     await store.extend([{ id: 'osm:5:16:11', origin: { ...origin, url: 'http://elsewhere/' } }])
-    const kept = await saveAnswer(store, 'osm', { kind: 'unchanged', tiles: answer.tiles.map(({ z, x, y }) => ({ z, x, y })), asked: TILE, origin, expires: null }, { head: await head() })
+    const kept = await saveAnswer(store, 'osm', {
+      kind: 'unchanged', tiles: answer.tiles.map(({ z, x, y }) => ({ z, x, y })), asked: TILE, origin, expires: null
+    }, { head: await head() })
     assert.deepEqual(kept.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
   })
 
   it('reports what the store refused, and saves the rest', async () => {
     const answer = await given.open().fetch(TILE)
     assert.ok(answer.kind === 'tiles')
-    const two = { ...answer, tiles: [...answer.tiles, { z: 5, x: 18, y: 11, bytes: Buffer.from('no image'), type: 'image/png' }] }
+    const two =
+      { ...answer, tiles: [...answer.tiles, { z: 5, x: 18, y: 11, bytes: Buffer.from('no image'), type: 'image/png' }] }
     const [good, bad] = await saveAnswer(store, 'osm', two)
-    assert.deepEqual([good.outcome, bad.outcome, bad.rev, bad.failure?.code], ['written', 'failed', null, 'UNKNOWN_IMAGE'])
+    assert.deepEqual([good.outcome, bad.outcome, bad.rev, bad.failure?.code],
+      ['written', 'failed', null, 'UNKNOWN_IMAGE'])
   })
 
   it('fails if the store is away', async () => {
     const answer = await given.open().fetch(TILE)
-    const away = new Store(new (/** @type {any} */ (store.couch.constructor))('http://127.0.0.1:1/nothing', { retries: 0 }))
+    const away =
+      new Store(new (/** @type {any} */ (store.couch.constructor))('http://127.0.0.1:1/nothing', { retries: 0 }))
     assert.equal(await codeOf(saveAnswer(away, 'osm', answer)), 'UNREACHABLE')
   })
 })

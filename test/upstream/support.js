@@ -12,15 +12,23 @@ export function useUpstream (options) {
   const given = /** @type {any} */ ({ open })
   const opened = []
 
-  /** @param {Record<string, any>} [settings] @param {Record<string, any>} [layer] @param {import('../../loader/load/upstream/index.js').UpstreamOptions} [more] */
+  /**
+   * @param {Record<string, any>} [settings]
+   * @param {Record<string, any>} [layer]
+   * @param {import('../../loader/load/upstream/index.js').UpstreamOptions} [more]
+   */
   function open (settings = {}, layer = {}, more = {}) {
     const { url } = given.server
     const addresses = {
-      xyz: `${url}/xyz/{z}/{x}/{y}.png`, tms: `${url}/tms/{z}/{x}/{y}.png`, wms: `${url}/wms`, wmts: `${url}/wmts/{Layer}/{Style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`
+      xyz: `${url}/xyz/{z}/{x}/{y}.png`, tms: `${url}/tms/{z}/{x}/{y}.png`,
+      wms: `${url}/wms`, wmts: `${url}/wmts/{Layer}/{Style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`
     }
     const type = settings.type ?? 'xyz'
     const upstream = openUpstream({
-      layer: 'osm', ...layer, upstream: { url: addresses[type], ...(type === 'wms' || type === 'wmts' ? { layers: 'map' } : {}), timeout: 5, ...settings }
+      layer: 'osm', ...layer,
+      upstream: {
+        url: addresses[type], ...(type === 'wms' || type === 'wmts' ? { layers: 'map' } : {}), timeout: 5, ...settings
+      }
     }, { networks: LOOPBACK, ...more })
     opened.push(upstream)
     return upstream

@@ -18,19 +18,31 @@ const run = (...argv) => runCommand(['check', ...argv])
 
 describe('tilecouch check of files', () => {
   const folder = useFolder()
-  const made = async (wrong = {}) => folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
+  const made = async (wrong = {}) =>
+    folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
 
   it('prints the counts, and ends with 0', async () => {
     const { code, out, err } = await run(await made())
     assert.equal(code, 0)
-    assert.match(out, /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/)
+    assert.match(out,
+      /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/)
     assert.equal(err, '')
   })
 
   it('prints the findings with counts, an example and advice, faults first, and ends with 1', async () => {
-    const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2), 'tiles/2/0/0.png': await tile(1, 100) }))
+    const {
+      code, out
+    } = await run(
+      await made(
+        {
+          'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2),
+          'tiles/2/0/0.png': await tile(1, 100)
+        }
+      )
+    )
     assert.equal(code, 1)
-    assert.match(out, /\n {2}2 faults, 1 warning, 3 decoded\n\n {9}what +count {2}for example\nfault +undecodable-tile +2 {2}2\/2\/0\.png: .*\nwarning +odd-size +1 {2}2\/0\/0\.png: 100 x 100 pixels/)
+    assert.match(out,
+      /\n {2}2 faults, 1 warning, 3 decoded\n\n {9}what +count {2}for example\nfault +undecodable-tile +2 {2}2\/2\/0\.png: .*\nwarning +odd-size +1 {2}2\/0\/0\.png: 100 x 100 pixels/)
     assert.match(out, /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --report FILE\n$/)
   })
 
@@ -51,12 +63,14 @@ describe('tilecouch check of files', () => {
     assert.deepEqual([code, err], [1, ''])
     const { what, kind, tiles, bytes, checked, faults, warnings, kinds, examples, first, seconds } = JSON.parse(out)
     assert.deepEqual({ kind, tiles, checked, faults, warnings, kinds }, {
-      kind: 'folder', tiles: 6, checked: { decoded: 2, types: { 'image/png': 2 } }, faults: 4, warnings: 0, kinds: { 'unknown-format': 4 }
+      kind: 'folder', tiles: 6, checked: { decoded: 2, types: { 'image/png': 2 } },
+      faults: 4, warnings: 0, kinds: { 'unknown-format': 4 }
     })
     assert.ok(what.endsWith('/tiles') && bytes > 0 && seconds >= 0)
     const lines = readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line))
     assert.deepEqual(lines, first)
-    assert.deepEqual(examples['unknown-format'], { code: 'unknown-format', level: 'fault', where: '2/3/0.png', why: 'not a tile image: it starts "<html>"' })
+    assert.deepEqual(examples['unknown-format'],
+      { code: 'unknown-format', level: 'fault', where: '2/3/0.png', why: 'not a tile image: it starts "<html>"' })
   })
 
   it('writes the findings to standard output with --report -, and the counts beside it', async () => {
@@ -72,15 +86,19 @@ describe('tilecouch check of files', () => {
     const dir = await made({ 'tiles/4/1/1.png': Buffer.from('<html>') })
     assert.equal((await run(dir, '--zoom', '0-3')).code, 0)
     assert.equal((await run(dir, '--bbox', '10,10,20,20')).code, 1, 'there is nothing')
-    folder.write({ 'area.geojson': JSON.stringify({ type: 'Polygon', coordinates: [[[-89, 1], [-1, 1], [-1, 60], [-89, 1]]] }) })
+    folder.write(
+      { 'area.geojson': JSON.stringify({ type: 'Polygon', coordinates: [[[-89, 1], [-1, 1], [-1, 60], [-89, 1]]] }) }
+    )
     assert.match((await run(dir, '--polygon', path.join(folder.dir, 'area.geojson'))).out, /1 tile,/)
   })
 
   it('refuses what it cannot understand, before it begins', async () => {
     const dir = await made()
     for (const [argv, wanted] of /** @type {[string[], string][]} */ ([
-      [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'], [[dir, '--scheme', 'zyx'], 'BAD_OPTION'], [[dir, '--report', `${dir}/no/where`], 'TARGET_UNWRITABLE'],
-      [[`${dir}/none.mbtiles`], 'SOURCE_NOT_FOUND'], [['none.pmtiles'], 'SOURCE_NOT_FOUND'], [['Osm'], 'BAD_LAYER'], [['osm@'], 'BAD_TIME']
+      [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'],
+      [[dir, '--scheme', 'zyx'], 'BAD_OPTION'], [[dir, '--report', `${dir}/no/where`], 'TARGET_UNWRITABLE'],
+      [[`${dir}/none.mbtiles`], 'SOURCE_NOT_FOUND'], [['none.pmtiles'], 'SOURCE_NOT_FOUND'],
+      [['Osm'], 'BAD_LAYER'], [['osm@'], 'BAD_TIME']
     ])) {
       const { code, err, out } = await run(...argv)
       assert.match(err, new RegExp(`\\[${wanted}\\]`), argv.join(' '))
@@ -90,9 +108,14 @@ describe('tilecouch check of files', () => {
 
   it('shows examples that it would parse', async () => {
     const { out } = await run('--help')
-    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') }, streams: { stdout: memory(), stderr: memory() } })
-    const flags = program.commands.find(command => command.name() === 'check')?.options.flatMap(({ short, long }) => [short, long])
-    for (const [flag] of out.split('Examples:')[1].matchAll(/(?<= )--?[a-z][a-z-]*/g)) assert.ok(flags?.includes(flag), flag)
+    const { program } = createProgram(
+      { openEmbedded: async () => { throw new Error('never') }, streams: { stdout: memory(), stderr: memory() } }
+    )
+    const flags =
+      program.commands.find(command => command.name() === 'check')?.options.flatMap(({ short, long }) => [short, long])
+    for (const [flag] of out.split('Examples:')[1].matchAll(/(?<= )--?[a-z][a-z-]*/g)) {
+      assert.ok(flags?.includes(flag), flag)
+    }
   })
 
   it('ends with 130 on Ctrl-C, reports its progress, and leaves nothing behind', async function () {
@@ -101,7 +124,8 @@ describe('tilecouch check of files', () => {
     const bytes = await tile(1)
     for (let x = 0; x < 100; x++) for (let y = 0; y < 100; y++) files[`tiles/7/${x}/${y}.png`] = bytes
     folder.write(files)
-    const child = spawn(process.execPath, [BIN, 'check', 'tiles'], { cwd: folder.dir, env: { ...process.env, TMPDIR: folder.dir } })
+    const child =
+      spawn(process.execPath, [BIN, 'check', 'tiles'], { cwd: folder.dir, env: { ...process.env, TMPDIR: folder.dir } })
     const said = { out: '', err: '' }
     child.stdout.on('data', chunk => { said.out += chunk })
     child.stderr.on('data', chunk => { said.err += chunk })
@@ -111,7 +135,8 @@ describe('tilecouch check of files', () => {
       await sleep(50)
       if (said.out) break
     }
-    const [code, signal] = child.exitCode === null && child.signalCode === null ? await once(child, 'close') : [child.exitCode, child.signalCode]
+    const [code, signal] = child.exitCode === null && child.signalCode === null
+      ? await once(child, 'close') : [child.exitCode, child.signalCode]
     if (signal) return // ended before it had begun
     assert.equal(code, 130)
     assert.match(said.out, /tiles \(file, stopped\): [\d,]+ tiles?/)
@@ -126,7 +151,10 @@ onEachStore('tilecouch check of a layer', backend => {
     async fill (store) {
       await store.defineLayer('osm', {})
       for (const [time, seed] of /** @type {const} */ ([['2021-01-01T00:00:00Z', 1], ['2022-01-01T00:00:00Z', 50]])) {
-        await store.write(await Promise.all(Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 1, y, time, bytes: await tile(seed + y) }))))
+        await store.write(
+          await Promise.all(Array.from({ length: 8 },
+            async (_, y) => ({ layer: 'osm', z: 3, x: 1, y, time, bytes: await tile(seed + y) })))
+        )
       }
     }
   })
@@ -134,8 +162,10 @@ onEachStore('tilecouch check of a layer', backend => {
   it('checks it in --db, as it is and as it was', async () => {
     const { code, out } = await run('osm', '--db', own.url)
     assert.equal(code, 0)
-    assert.match(out, /^osm \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 16 decoded, time index compared\n$/)
-    assert.match((await run('osm@2021', '--db', own.url)).out, /^osm@2021 \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 8 decoded/)
+    assert.match(out,
+      /^osm \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 16 decoded, time index compared\n$/)
+    assert.match((await run('osm@2021', '--db', own.url)).out,
+      /^osm@2021 \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 8 decoded/)
     const { code: failed, err } = await run('relief', '--db', own.url)
     assert.equal(failed, 1)
     assert.match(err, /LAYER_NOT_FOUND/)

@@ -17,7 +17,9 @@ async function claiming (width, height) {
 }
 
 describe('decoding a tile', () => {
-  for (const [format, type] of /** @type {const} */ ([['png', 'image/png'], ['jpeg', 'image/jpeg'], ['webp', 'image/webp'], ['avif', 'image/avif']])) {
+  for (const [format, type] of /** @type {const} */ (
+    [['png', 'image/png'], ['jpeg', 'image/jpeg'], ['webp', 'image/webp'], ['avif', 'image/avif']]
+  )) {
     it(`reads every pixel of a ${format}, and returns its size`, async () => {
       const found = await examine(await image(format))
       assert.deepEqual([found.type, found.width, found.height, found.problems], [type, 256, 256, []])
@@ -29,7 +31,8 @@ describe('decoding a tile', () => {
       const bytes = await image(format)
       // the second half of the pixels becomes zeros: every length and end mark stays where it was
       const from = bytes.length >> 1
-      const holed = Buffer.concat([bytes.subarray(0, from), Buffer.alloc(bytes.length - from - 40), bytes.subarray(-40)])
+      const holed =
+        Buffer.concat([bytes.subarray(0, from), Buffer.alloc(bytes.length - from - 40), bytes.subarray(-40)])
       assert.deepEqual(codes(await examine(holed)), ['undecodable-tile'], format)
     }
     const webp = Buffer.from((await image('webp')).subarray(0, 2000))
@@ -47,7 +50,9 @@ describe('decoding a tile', () => {
   it('finds a flipped byte anywhere in the pixels of a PNG', async () => {
     const png = await tile(5)
     const at = png.indexOf('IDAT')
-    for (let byte = at + 4; byte < at + 4 + png.readUInt32BE(at - 4); byte += 7) assert.deepEqual(codes(await examine(flipped(png, byte))), ['undecodable-tile'], `${byte}`)
+    for (let byte = at + 4; byte < at + 4 + png.readUInt32BE(at - 4); byte += 7) {
+      assert.deepEqual(codes(await examine(flipped(png, byte))), ['undecodable-tile'], `${byte}`)
+    }
   })
 
   it('names what is no tile', async () => {
@@ -60,10 +65,12 @@ describe('decoding a tile', () => {
   })
 
   it('takes vector tiles in gzip, and bare ones where a file may have them', async () => {
-    assert.deepEqual(await examine(vectorTile()), { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf', problems: [] })
+    assert.deepEqual(await examine(vectorTile()),
+      { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf', problems: [] })
     assert.deepEqual(codes(await examine(rawVectorTile(), { unpacked: true })), [])
     assert.deepEqual(codes(await examine(rawVectorTile())), ['unknown-format'])
-    assert.deepEqual(codes(await examine(gzipSync(field(3, field(1, 'water'))))), ['odd-vector-tile'], 'without a version')
+    assert.deepEqual(codes(await examine(gzipSync(field(3, field(1, 'water'))))),
+      ['odd-vector-tile'], 'without a version')
   })
 
   it('does not unpack or decode what is far too large', async () => {

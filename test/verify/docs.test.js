@@ -8,9 +8,14 @@ import { Report, reportDefaults } from '../../loader/check/files/report.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Texts of files of a folder. @param {string} folder @param {(name: string) => boolean} isMeant */
-const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true }).map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
-const sources = ['loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
-const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
+const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true })
+  .map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
+const sources = ['loader/formats', 'loader/check'].flatMap(
+  folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name))
+)
+const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(
+  folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))
+).join('\n')
 const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 
 /** The table of the page with the findings of a level. @param {'fault' | 'warning'} level */
@@ -30,7 +35,11 @@ describe('the kinds of findings', () => {
   }
 
   it('are all in the catalogue', () => {
-    for (const text of sources) for (const [, code] of text.matchAll(/\['([a-z]+(?:-[a-z]+)+)',|(?:add|onFault)\('([a-z]+(?:-[a-z]+)+)'/g)) if (code) assert.ok(faults[code], code)
+    for (const text of sources) {
+      for (const [, code] of text.matchAll(/\['([a-z]+(?:-[a-z]+)+)',|(?:add|onFault)\('([a-z]+(?:-[a-z]+)+)'/g)) {
+        if (code) assert.ok(faults[code], code)
+      }
+    }
   })
 })
 
@@ -39,8 +48,10 @@ describe('a report', () => {
     const told = []
     const report = new Report({ onFault: finding => told.push(finding) })
     for (let index = 0; index < 250; index++) report.add(index % 2 ? 'odd-size' : 'empty-tile', `osm:3:0:${index}`)
-    assert.deepEqual([report.faults, report.warnings, report.first.length, told.length], [125, 125, reportDefaults.first, 250])
-    assert.deepEqual([report.kinds, report.examples['odd-size'].where], [{ 'empty-tile': 125, 'odd-size': 125 }, 'osm:3:0:1'])
+    assert.deepEqual([report.faults, report.warnings, report.first.length, told.length],
+      [125, 125, reportDefaults.first, 250])
+    assert.deepEqual([report.kinds, report.examples['odd-size'].where],
+      [{ 'empty-tile': 125, 'odd-size': 125 }, 'osm:3:0:1'])
   })
 
   it('has a reason in one line, however long and odd what was found is', () => {

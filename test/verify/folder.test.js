@@ -25,8 +25,10 @@ describe('verify of a folder of tiles', () => {
   const check = async (given, options) => findings(make([...files, ...given]), options)
 
   it('finds nothing in a healthy one, with what lies beside its tiles', async () => {
-    const metadata = Buffer.from(JSON.stringify({ name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }))
-    const { said, summary } = await check([['metadata.json', metadata], ['3/0/0.kml', Buffer.from('<kml/>')], ['readme.txt', Buffer.from('hello')], ['3/1/2.jgw', Buffer.from('1')]])
+    const metadata =
+      Buffer.from(JSON.stringify({ name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }))
+    const { said, summary } = await check([['metadata.json', metadata],
+      ['3/0/0.kml', Buffer.from('<kml/>')], ['readme.txt', Buffer.from('hello')], ['3/1/2.jgw', Buffer.from('1')]])
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'folder', 9, 9])
   })
 
@@ -38,23 +40,29 @@ describe('verify of a folder of tiles', () => {
   })
 
   it('takes every format, and vector tiles in gzip or not', async () => {
-    const others = [['3/4/0.jpeg', await image('jpeg')], ['3/4/1.webp', await image('webp')], ['3/4/2.pbf', vectorTile()], ['3/4/3.mvt', rawVectorTile()]]
+    const others = [['3/4/0.jpeg', await image('jpeg')], ['3/4/1.webp', await image('webp')],
+      ['3/4/2.pbf', vectorTile()], ['3/4/3.mvt', rawVectorTile()]]
     assert.deepEqual((await check(others)).said, [])
   })
 
   it('finds what is wrong with tiles, and nothing else', async () => {
     const { found } = await check([
-      ['3/4/0.jpg', await tile(1)], ['3/4/1.png', await undecodable(1)], ['3/4/2.png', Buffer.alloc(0)], ['3/4/3.png', Buffer.from('<html>')], ['3/4/4.png', await tile(1, 100)],
-      ['3/4/5.png', (await tile(4)).subarray(0, 90)], ['3/4/6.gif', Buffer.from('GIF89a')], ['3/4/9.png', await tile(1)], ['3/4/007.png', await tile(1)], ['3/5/0@2x.png', await tile(1)]
+      ['3/4/0.jpg', await tile(1)], ['3/4/1.png', await undecodable(1)],
+      ['3/4/2.png', Buffer.alloc(0)], ['3/4/3.png', Buffer.from('<html>')], ['3/4/4.png', await tile(1, 100)],
+      ['3/4/5.png', (await tile(4)).subarray(0, 90)], ['3/4/6.gif', Buffer.from('GIF89a')],
+      ['3/4/9.png', await tile(1)], ['3/4/007.png', await tile(1)], ['3/5/0@2x.png', await tile(1)]
     ])
     assert.deepEqual(found.map(({ code, where }) => `${where.replace(/\.png$|\.jpg$/, '')} ${code}`).sort(), [
-      '3/4/0 wrong-type', '3/4/007 not-a-tile-name', '3/4/1 undecodable-tile', '3/4/2 empty-tile', '3/4/3 unknown-format', '3/4/4 odd-size', '3/4/5 truncated-tile',
+      '3/4/0 wrong-type', '3/4/007 not-a-tile-name', '3/4/1 undecodable-tile',
+      '3/4/2 empty-tile', '3/4/3 unknown-format', '3/4/4 odd-size', '3/4/5 truncated-tile',
       '3/4/6.gif not-a-tile-name', '3/4/9 outside-pyramid', '3/5/0@2x not-a-tile-name'
     ])
   })
 
   it('compares the metadata with the tiles', async () => {
-    const saying = async metadata => (await check([['metadata.json', Buffer.from(typeof metadata === 'string' ? metadata : JSON.stringify(metadata))]])).summary.kinds
+    const saying = async metadata => (
+      await check([['metadata.json', Buffer.from(typeof metadata === 'string' ? metadata : JSON.stringify(metadata))]])
+    ).summary.kinds
     assert.deepEqual(await saying('{'), { 'bad-metadata': 1 })
     assert.deepEqual(await saying([1]), { 'bad-metadata': 1 })
     assert.deepEqual(await saying({ minzoom: 4, maxzoom: 5 }), { 'outside-zooms': 9 })
@@ -65,8 +73,10 @@ describe('verify of a folder of tiles', () => {
   it('reads the list of a diff, and finds gone tiles that are there', async () => {
     const { said, summary } = await check([['gone.txt', Buffer.from('3/7/7\n3/7/6\n')]])
     assert.deepEqual([said, summary.checked.gone], [[], 2])
-    assert.deepEqual((await check([['gone.txt', Buffer.from('3/1/1\n')]])).found.map(({ code, where }) => [code, where.replace('.png', '')]), [['unreadable-tile', '3/1/1']])
-    assert.deepEqual((await check([['gone.txt', Buffer.from('nothing here')]])).said, [`damaged-file ${path.join(folder.dir, 'tiles')}`])
+    assert.deepEqual((await check([['gone.txt', Buffer.from('3/1/1\n')]]))
+      .found.map(({ code, where }) => [code, where.replace('.png', '')]), [['unreadable-tile', '3/1/1']])
+    assert.deepEqual((await check([['gone.txt', Buffer.from('nothing here')]])).said,
+      [`damaged-file ${path.join(folder.dir, 'tiles')}`])
   })
 
   it('reports one without tiles', async () => {
@@ -77,7 +87,9 @@ describe('verify of a folder of tiles', () => {
 
   it('learns from the tiles how large they are', async () => {
     const sized = async (...sides) => {
-      folder.write(Object.fromEntries(await Promise.all(sides.map(async (side, y) => [`${sides}/4/0/${y}.png`, await tile(y, side)]))))
+      folder.write(Object.fromEntries(
+        await Promise.all(sides.map(async (side, y) => [`${sides}/4/0/${y}.png`, await tile(y, side)]))
+      ))
       return (await findings(path.join(folder.dir, `${sides}`))).said
     }
     assert.deepEqual(await sized(512, 512, 1024), [])
@@ -96,7 +108,8 @@ describe('verify of a folder of tiles', () => {
     mkdirSync(path.join(dir, '3/06'))
     symlinkSync('.', path.join(dir, '3/8'))
     const { said } = await findings(dir)
-    assert.deepEqual(said.filter(text => !text.includes(' 3/8/')), ['not-a-tile-name 3/06', 'unreadable-tile 3/0/7.png', 'unreadable-tile 3/7'])
+    assert.deepEqual(said.filter(text => !text.includes(' 3/8/')),
+      ['not-a-tile-name 3/06', 'unreadable-tile 3/0/7.png', 'unreadable-tile 3/7'])
   })
 
   it('counts rows from the south with --scheme tms', async () => {

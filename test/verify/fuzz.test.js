@@ -1,5 +1,5 @@
-// Files with random damage: checking and loading them ends soon and in bounded memory, with tiles or with an error of ours, and a
-// file that check calls sound has every tile. FUZZ_ROUNDS makes it a long run, TILECOUCH_SEED another one.
+// Files with random damage: checking and loading them ends soon and in bounded memory, with tiles or with an error of
+// ours, and a file that check calls sound has every tile. FUZZ_ROUNDS makes it a long run, TILECOUCH_SEED another one.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -21,7 +21,8 @@ const MAP = { bounds: [-180, -85, 180, 85], center: [0, 0, 2] }
 function damaged (good, next) {
   let bytes = Buffer.from(good)
   const below = limit => Math.floor(next() * limit)
-  const somewhere = () => below(next() < 0.4 ? Math.min(2000, bytes.length) : bytes.length) // headers more often than their share
+  // headers more often than their share
+  const somewhere = () => below(next() < 0.4 ? Math.min(2000, bytes.length) : bytes.length)
   for (let change = 0; change < 1 + next() * 4; change++) {
     const [at, length] = [somewhere(), 1 + below(64)]
     const kinds = [
@@ -62,7 +63,9 @@ describe('files that were damaged at random', () => {
   // rounds, kind, how it is made
   const archives = {
     'a.pmtiles': { rounds: 60, kind: 'pmtiles', make: () => writeArchive({ tiles, leaf: 4, header: MAP }) },
-    'plain.pmtiles': { rounds: 60, kind: 'pmtiles', make: () => writeArchive({ tiles, leaf: 4, pack: plain, header: MAP }) },
+    'plain.pmtiles': {
+      rounds: 60, kind: 'pmtiles', make: () => writeArchive({ tiles, leaf: 4, pack: plain, header: MAP })
+    },
     'a.mbtiles': { rounds: 8, kind: 'mbtiles', make: mbtiles } // each starts a process
   }
 
@@ -80,7 +83,8 @@ describe('files that were damaged at random', () => {
         const started = performance.now()
         try {
           const { summary } = await findings(file).catch(error => {
-            if (error.code === 'SOURCE_UNKNOWN') return { summary: { faults: 1, tiles: 0 } } // its first bytes are another's
+            // its first bytes are another's
+            if (error.code === 'SOURCE_UNKNOWN') return { summary: { faults: 1, tiles: 0 } }
             throw error
           })
           const loaded = await readAll(kind, file)

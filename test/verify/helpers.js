@@ -8,9 +8,14 @@ import { drawPixels } from '../support/tiles.js'
 
 const palette = Uint8Array.from({ length: 768 }, (_, index) => index % 256)
 
-/** A PNG of 256 x 256 pixels and some hundred bytes, told apart by a number. @param {number} seed @param {number} [side] */
+/**
+ * A PNG of 256 x 256 pixels and some hundred bytes, told apart by a number.
+ * @param {number} seed
+ * @param {number} [side]
+ */
 export const tile = (seed, side = 256) =>
-  drawPixels(Uint8Array.from({ length: side * side }, (_, at) => ((at >> 5) * (seed % 97 + 1) + seed) % 61), side, palette)
+  drawPixels(Uint8Array.from({ length: side * side }, (_, at) => ((at >> 5) * (seed % 97 + 1) + seed) % 61),
+    side, palette)
 
 /** @param {'png' | 'jpeg' | 'webp' | 'avif'} format @param {number} [seed] */
 export async function image (format, seed = 1, side = 256) {
@@ -25,11 +30,13 @@ export const vectorTile = (seed = 1) => gzipSync(rawVectorTile(seed))
 
 export const rawVectorTile = (seed = 1) => field(3, Buffer.concat([
   varintField(15, 2), field(1, 'water'), field(3, 'name'), field(4, field(1, `lake ${seed}`)), varintField(5, 4096),
-  field(2, Buffer.concat([varintField(1, seed), field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 50, 34))]))
+  field(2,
+    Buffer.concat([varintField(1, seed), field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 50, 34))]))
 ]))
 
 /** A field of bytes. @param {number} number @param {Buffer | string} content */
-export const field = (number, content) => Buffer.concat([varint(number * 8 + 2), varint(Buffer.from(content).length), Buffer.from(content)])
+export const field = (number, content) =>
+  Buffer.concat([varint(number * 8 + 2), varint(Buffer.from(content).length), Buffer.from(content)])
 export const varintField = (number, value) => Buffer.concat([varint(number * 8), varint(value)])
 export const packed = (...values) => Buffer.concat(values.map(varint))
 
@@ -52,7 +59,8 @@ export async function document (id, fields = {}, bytes = tile(1)) {
   const [, layer, z, x, y, past] = /^([^:]+):(\d+):(\d+):(\d+)(?:@(.*))?$/.exec(id) ?? []
   const data = bytes && (await bytes).toString('base64')
   return {
-    _id: id, type: 'tile', layer, z: +z, x: +x, y: +y, current: past === undefined, time: past ?? '2022-06-01T00:00:00Z', stored: '2023-06-01T12:30:00Z',
+    _id: id, type: 'tile', layer, z: +z, x: +x, y: +y, current: past === undefined,
+    time: past ?? '2022-06-01T00:00:00Z', stored: '2023-06-01T12:30:00Z',
     ...(data && { _attachments: { tile: { content_type: 'image/png', data } } }), ...fields
   }
 }

@@ -37,7 +37,9 @@ onEachStore('a store against its editions', backend => {
     await check({ store, layer: 'osm' }, { decode: false, onFinding: finding => { found.push(finding) } })
     return found.filter(({ code }) => !WRITTEN.includes(code)).map(({ code, where }) => `${code} ${where}`)
   }
-  const idsOf = async prefix => (await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows.map(({ id }) => id)
+  const idsOf = async prefix => (
+    await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
+  ).rows.map(({ id }) => id)
   const change = (id, how) => store.couch.update(id, doc => ({ ...doc, ...how(doc) }))
   const remove = id => store.couch.update(id, doc => ({ _id: id, _rev: doc._rev, _deleted: true }))
 
@@ -53,7 +55,8 @@ onEachStore('a store against its editions', backend => {
     const run = '20240301T101500123-4f9k'
     await store.couch.put({ ...manifest, _id: `manifest:osm@${T3}:${run}`, run, zooms: { min: 0, max: 4e9 } })
     await store.couch.put({ _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, tiles: 'osm:3:1:1' })
-    assert.deepEqual((await look()).sort(), [`bad-manifest manifest:osm@${T3}:${run}`, `bad-removal removed:osm:${run}`])
+    assert.deepEqual((await look()).sort(),
+      [`bad-manifest manifest:osm@${T3}:${run}`, `bad-removal removed:osm:${run}`])
     const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
     await change(parts[1], ({ blocks }) => ({ blocks: { ...blocks, '31:0:0': ['aaaaaaaaaaaa'] } }))
     assert.ok((await look()).includes(`manifest-incomplete ${first}`))
@@ -76,7 +79,9 @@ onEachStore('a store against its editions', backend => {
     const [block, other] = await idsOf('block:osm:7:')
     const [{ doc }] = await store.couch.docs([other], { attachments: true })
     const { content_type: type, data } = doc._attachments.digests
-    await change(block, () => ({ _attachments: { digests: { content_type: type, data: Buffer.from(data).fill(7, 6).toString('base64') } } }))
+    await change(block, () => (
+      { _attachments: { digests: { content_type: type, data: Buffer.from(data).fill(7, 6).toString('base64') } } }
+    ))
     assert.deepEqual(await look(), [`block-damaged ${block}`])
     await change(block, () => ({ _attachments: {} }))
     assert.deepEqual(await look(), [`block-damaged ${block}`])
@@ -95,10 +100,15 @@ onEachStore('a store against its editions', backend => {
     const other = await Store.create(await backend.database())
     await load(other, memorySource({ '3/1/1': 2 }), { layer: 'osm', time: T2 })
     for (const prefix of [`edition:osm@${T2}`, 'block:osm:', `manifest:osm@${T2}`]) {
-      for (const { id } of (await other.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows) {
+      for (const {
+        id
+      } of (await other.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows) {
         const [{ doc: { _rev, ...doc } }] = await other.couch.docs([id], { attachments: true })
         const { digests } = doc._attachments ?? {}
-        if (digests) doc._attachments = { digests: { content_type: digests.content_type, data: Buffer.from(digests.data).toString('base64') } }
+        if (digests) {
+          doc._attachments =
+            { digests: { content_type: digests.content_type, data: Buffer.from(digests.data).toString('base64') } }
+        }
         await store.couch.update(id, stored => stored ?? doc)
       }
     }
@@ -114,7 +124,8 @@ onEachStore('a store against its editions', backend => {
 
   it('lacks an image, and names the edition that has it', async () => {
     await remove('osm:7:100:1')
-    const [finding] = (await check({ store, layer: 'osm' }, { decode: false })).first.filter(({ code }) => code === 'image-missing')
+    const [finding] = (await check({ store, layer: 'osm' }, { decode: false }))
+      .first.filter(({ code }) => code === 'image-missing')
     assert.deepEqual([finding.where, /osm@2021-01-01T00:00:00Z/.test(finding.why ?? '')], ['osm:7:100:1', true])
     await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/1/1': 1, '7/100/1': 3 }), { layer: 'osm', time: T1 })
     assert.deepEqual(await look(), [])

@@ -24,7 +24,9 @@ describe('verify of an MBTiles file', () => {
     const db = new Database(file())
     db.exec(schema)
     db.exec('CREATE TABLE metadata (name TEXT, value TEXT)')
-    for (const [name, value] of Object.entries(metadata)) db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+    for (const [name, value] of Object.entries(metadata)) {
+      db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+    }
     for (const { x, y, data } of tiles) {
       if (schema === PLAIN) db.prepare('INSERT INTO tiles VALUES (3, ?, ?, ?)').run(x, flipY(3, y), data)
       else {
@@ -55,7 +57,8 @@ describe('verify of an MBTiles file', () => {
   })
 
   it('finds nothing in vector tiles, in gzip or not', async () => {
-    const metadata = { ...METADATA, format: 'pbf', json: JSON.stringify({ vector_layers: [{ id: 'water', fields: {} }] }) }
+    const metadata =
+      { ...METADATA, format: 'pbf', json: JSON.stringify({ vector_layers: [{ id: 'water', fields: {} }] }) }
     for (const bytes of [vectorTile, rawVectorTile]) {
       assert.deepEqual((await findings(await make({ metadata, bytes }))).said, [])
       writeFileSync(file(), '') // the next begins anew
@@ -69,20 +72,26 @@ describe('verify of an MBTiles file', () => {
     'a tile without data': [update('tile_data = NULL'), ['empty-tile 3/1/2']],
     'a tile of no bytes': [update("tile_data = x''"), ['empty-tile 3/1/2']],
     'a tile that is text': [update("tile_data = 'hello'"), ['unknown-format 3/1/2']],
-    'a tile that cannot be decoded': [async db => update('tile_data = ?', await undecodable(1))(db), ['undecodable-tile 3/1/2']],
+    'a tile that cannot be decoded': [async db => update('tile_data = ?', await undecodable(1))(db),
+      ['undecodable-tile 3/1/2']],
     'a tile of another format': [async db => update('tile_data = ?', await image('webp'))(db), ['mixed-formats 3/1/2']],
     'a vector tile among images': [update('tile_data = ?', vectorTile()), ['wrong-type 3/1/2']],
     'a row that no tile can have': [update('tile_row = 8'), ['outside-pyramid 3/1/-1']],
     'a column that is negative': [update('tile_column = -1'), ['outside-pyramid 3/-1/2']],
     'a zoom that is text': [update("zoom_level = 'three'"), ['outside-pyramid three/1/5']],
     'a zoom of 31': [update('zoom_level = 31'), ['outside-pyramid 31/1/2147483642']],
-    'a tile twice': [run('INSERT INTO tiles SELECT * FROM tiles WHERE tile_column = 1 AND tile_row = 5'), ['duplicate-tile 3/1/2']],
+    'a tile twice': [run('INSERT INTO tiles SELECT * FROM tiles WHERE tile_column = 1 AND tile_row = 5'),
+      ['duplicate-tile 3/1/2']],
     'a tile outside of the zooms': [update('zoom_level = 4'), ['outside-zooms 4/1/10']],
     'a name twice': [run("INSERT INTO metadata VALUES ('name', 'x')"), ['bad-metadata metadata']],
-    'bounds that are none': [run("UPDATE metadata SET value = '1,2,3' WHERE name = 'bounds'"), ['bad-metadata metadata']],
-    'a center that is none': [run("UPDATE metadata SET value = '500,0' WHERE name = 'center'"), ['bad-metadata metadata']],
-    'a format that is none': [run("UPDATE metadata SET value = 'gif89' WHERE name = 'format'"), ['bad-metadata metadata']],
-    'a zoom that is no number': [run("UPDATE metadata SET value = 'deep' WHERE name = 'maxzoom'"), ['bad-metadata metadata']]
+    'bounds that are none': [run("UPDATE metadata SET value = '1,2,3' WHERE name = 'bounds'"),
+      ['bad-metadata metadata']],
+    'a center that is none': [run("UPDATE metadata SET value = '500,0' WHERE name = 'center'"),
+      ['bad-metadata metadata']],
+    'a format that is none': [run("UPDATE metadata SET value = 'gif89' WHERE name = 'format'"),
+      ['bad-metadata metadata']],
+    'a zoom that is no number': [run("UPDATE metadata SET value = 'deep' WHERE name = 'maxzoom'"),
+      ['bad-metadata metadata']]
   }
   for (const [what, [change, expected]] of Object.entries(damage)) {
     it(`finds ${what}, and nothing else`, async () => {
@@ -93,7 +102,8 @@ describe('verify of an MBTiles file', () => {
   }
 
   it('takes a row without data for a tile that is gone where the file is a diff', async () => {
-    const made = await make({ metadata: { ...METADATA, agg_tiles_hash_after_apply: 'x' }, change: update('tile_data = NULL') })
+    const made =
+      await make({ metadata: { ...METADATA, agg_tiles_hash_after_apply: 'x' }, change: update('tile_data = NULL') })
     const { said, summary } = await findings(made)
     assert.deepEqual([said, summary.tiles, summary.checked.gone], [[], 15, 1])
   })

@@ -20,7 +20,9 @@ describe('verify of a PMTiles archive', () => {
   })
 
   const check = (what, options) => {
-    folder.write({ 'a.pmtiles': Buffer.isBuffer(what) ? what : writeArchive({ tiles, ...what, header: { ...MAP, ...what.header } }) })
+    folder.write({
+      'a.pmtiles': Buffer.isBuffer(what) ? what : writeArchive({ tiles, ...what, header: { ...MAP, ...what.header } })
+    })
     return findings(path.join(folder.dir, 'a.pmtiles'), options)
   }
   const whole = () => writeArchive({ tiles, header: MAP })
@@ -40,7 +42,8 @@ describe('verify of a PMTiles archive', () => {
   it('finds nothing in vector tiles, in gzip or not', async () => {
     for (const [make, tilePacking] of /** @type {const} */ ([[vectorTile, 2], [rawVectorTile, 1]])) {
       const given = Object.fromEntries(Object.keys(tiles).map((name, seed) => [name, make(seed)]))
-      const { said, summary } = await check({ tiles: given, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })
+      const { said, summary } =
+        await check({ tiles: given, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })
       assert.deepEqual([said, summary.checked.decoded], [[], 20])
     }
   })
@@ -93,9 +96,13 @@ describe('verify of a PMTiles archive', () => {
   const LENGTH = 300
   const DIRECTORY_FAULTS = {
     'a directory that is cut off': [columns([1, 1], [1, 1]), 'damaged-file'],
-    'a directory that claims a billion entries': [gzipSync(Buffer.concat([varint(1e9), Buffer.alloc(100)])), 'damaged-file'],
+    'a directory that claims a billion entries': [
+      gzipSync(Buffer.concat([varint(1e9), Buffer.alloc(100)])), 'damaged-file'
+    ],
     'a directory that is no gzip': [Buffer.from('not gzip at all, but long enough to be'), 'damaged-file'],
-    'a directory with bytes behind its end': [gzipSync(Buffer.concat([directory([{ id: 1, run: 1, length: 10, offset: 0 }]), Buffer.alloc(3)])), 'bad-structure'],
+    'a directory with bytes behind its end': [
+      gzipSync(Buffer.concat([directory([{ id: 1, run: 1, length: 10, offset: 0 }]), Buffer.alloc(3)])), 'bad-structure'
+    ],
     'an empty directory': [columns([]), 'no-tiles'],
     'a first entry that follows upon none': [columns([1], [1], [9], [0]), 'damaged-file'],
     'one tile twice': [columns([5, 0], [1, 1], [9, 9], [1, 0]), 'duplicate-tile'],
@@ -108,7 +115,9 @@ describe('verify of a PMTiles archive', () => {
   }
   for (const [what, [root, code]] of Object.entries(DIRECTORY_FAULTS)) {
     it(`finds ${what}, at once`, async () => {
-      const { summary } = await check({ root, data: Buffer.alloc(LENGTH, 1), header: { addressed: 0, entries: 0, contents: 0, maxzoom: 30 } })
+      const { summary } = await check(
+        { root, data: Buffer.alloc(LENGTH, 1), header: { addressed: 0, entries: 0, contents: 0, maxzoom: 30 } }
+      )
       assert.ok(summary.kinds[code] > 0, JSON.stringify(summary.first))
     })
   }
@@ -119,26 +128,32 @@ describe('verify of a PMTiles archive', () => {
     const outer = gzipSync(directory([{ id: 5, run: 0, length: inner.length, offset: 0 }]))
     const root = gzipSync(directory([{ id: 5, run: 0, length: outer.length, offset: inner.length }]))
     const leaves = Buffer.concat([inner, outer, Buffer.alloc(9)])
-    const { said } = await check({ root, leaves, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0 } })
+    const { said } =
+      await check({ root, leaves, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0 } })
     assert.deepEqual(said, ['odd-structure leaf directory of tile id 5', 'unused-bytes leaf directories'])
   })
 
   it('walks leaves that lead to themselves or to one another no further than there are bytes', async () => {
     const plain = bytes => bytes
     const leaf = directory([{ id: 1, run: 0, length: 10, offset: 0 }, { id: 2, run: 0, length: 10, offset: 0 }])
-    const loop = directory([{ id: 1, run: 0, length: leaf.length, offset: 0 }, { id: 2, run: 0, length: leaf.length, offset: 0 }])
+    const loop =
+      directory([{ id: 1, run: 0, length: leaf.length, offset: 0 }, { id: 2, run: 0, length: leaf.length, offset: 0 }])
     const started = performance.now()
     const { summary } = await check({ pack: plain, root: loop, leaves: leaf, header: { packing: 1 } })
     assert.ok(summary.kinds['bad-structure'] > 0)
     // each leaf of many points to all of them
     const many = Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, run: 0, length: 4000, offset: index }))
-    await check({ pack: plain, root: directory(many), leaves: Buffer.alloc(5e6, directory(many)), header: { packing: 1 } })
+    await check(
+      { pack: plain, root: directory(many), leaves: Buffer.alloc(5e6, directory(many)), header: { packing: 1 } }
+    )
     assert.ok(performance.now() - started < 10000)
   })
 
   it('finds damaged tiles, and continues with the others', async () => {
-    const given = { ...tiles, '2/1/1': await undecodable(1), '2/0/3': Buffer.from('<html>'), '1/0/0': await image('jpeg') }
-    assert.deepEqual((await check({ tiles: given })).said, ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
+    const given =
+      { ...tiles, '2/1/1': await undecodable(1), '2/0/3': Buffer.from('<html>'), '1/0/0': await image('jpeg') }
+    assert.deepEqual((await check({ tiles: given })).said,
+      ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
   })
 
   it('reads tiles that are packed in another way than the header claims', async () => {
@@ -174,13 +189,17 @@ describe('verify of a PMTiles archive', () => {
   it('looks at some of it only, when asked to', async () => {
     const given = { ...tiles, '2/3/3': Buffer.from('<html>') }
     assert.deepEqual((await check({ tiles: given }, { zooms: { min: 1, max: 1 } })).summary.tiles, 4)
-    const { said, summary } = await check({ tiles: given }, { area: parseArea({ bbox: [-170, 10, -100, 60] }), zooms: { min: 2, max: 2 } })
+    const { said, summary } =
+      await check({ tiles: given }, { area: parseArea({ bbox: [-170, 10, -100, 60] }), zooms: { min: 2, max: 2 } })
     assert.deepEqual([said, summary.tiles], [[], 1])
   })
 
   it('is not slowed down by a run of a thousand million tiles', async () => {
-    const root = gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
-    const made = { root, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0, minzoom: 16, maxzoom: 16, center: [0, 0, 16], bounds: [-180, -86, 180, 86] } }
+    const root =
+      gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
+    const made = { root, data: tiles['2/0/0'], header: {
+      addressed: 0, entries: 0, contents: 0, minzoom: 16, maxzoom: 16, center: [0, 0, 16], bounds: [-180, -86, 180, 86]
+    } }
     const { found } = await check(made)
     assert.match(found[0].why ?? '', /more than \d+ tiles: say which/)
     const { summary } = await check(made, { area: parseArea({ bbox: [-170, 10, -169, 11] }) })

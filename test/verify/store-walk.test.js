@@ -15,8 +15,15 @@ describe('versions that pass in the order of their ids', () => {
   it('are put together tile by tile, with few of them open at once', () => {
     const next = seeded(3)
     const rows = [...new Set(Array.from({ length: 300 }, () => Math.floor(10 ** (next() * 6))))]
-    const docs = rows.flatMap(y => ['', T1, T2, T3].filter(() => next() < 0.7).map(time => ({ time, y, x: Math.floor(next() * 3) + 1 })))
-      .map(({ time, x, y }) => ({ address: { layer: 'osm', z: 20, x, y, ...(time && { time }) }, doc: { _id: time ? versionId('osm', 20, x, y, time) : tileId('osm', 20, x, y), time: time || T3 } }))
+    const docs = rows.flatMap(y => ['', T1, T2, T3].filter(() => next() < 0.7)
+      .map(time => ({ time, y, x: Math.floor(next() * 3) + 1 })))
+      .map(
+        ({ time, x, y }) => (
+          { address: { layer: 'osm', z: 20, x, y, ...(time && { time }) }, doc: {
+            _id: time ? versionId('osm', 20, x, y, time) : tileId('osm', 20, x, y), time: time || T3
+          } }
+        )
+      )
     docs.sort((a, b) => compareIds(a.doc._id, b.doc._id))
     const timelines = new Timelines()
     const found = []
@@ -38,7 +45,8 @@ describe('versions that pass in the order of their ids', () => {
       const id = tileId('osm', 20, address.x, address.y)
       expected.set(id, [...expected.get(id) ?? [], doc._id])
     }
-    assert.deepEqual(Object.fromEntries(found.map(({ id, versions }) => [id, versions.map(({ doc }) => doc._id)])), Object.fromEntries(expected))
+    assert.deepEqual(Object.fromEntries(found.map(({ id, versions }) => [id, versions.map(({ doc }) => doc._id)])),
+      Object.fromEntries(expected))
     assert.equal(found.length, expected.size, 'each tile once')
     assert.ok(most <= 7, `${most} open at once`)
   })
@@ -61,11 +69,16 @@ onEachStore('verify walks a layer', backend => {
 
   const column = async (x, times, rows = 24, z = 8) => {
     for (const [index, time] of times.entries()) {
-      await store.write(await Promise.all(Array.from({ length: rows }, async (_, y) => ({ layer: 'osm', z, x, y, time, bytes: await tile(index * 1000 + y) }))))
+      await store.write(
+        await Promise.all(Array.from({ length: rows },
+          async (_, y) => ({ layer: 'osm', z, x, y, time, bytes: await tile(index * 1000 + y) })))
+      )
     }
   }
   const check = options => findings({ store, layer: 'osm' }, { decode: false, ...options })
-  const remove = async id => store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
+  const remove = async id => store.couch.request(
+    { method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } }
+  )
 
   it('in pages that begin and end anywhere', async () => {
     await column(1, [T1, T2])
@@ -84,7 +97,9 @@ onEachStore('verify walks a layer', backend => {
     await column(2, [T1], 20)
     await column(1, [T1], 4, 5)
     await column(3, [T1], 4, 5)
-    for (const id of ['osm:8:1:3', 'osm:8:2:3', 'osm:5:1:0', 'osm:5:3:0']) await store.couch.put({ ...await store.couch.get(id), current: false })
+    for (const id of ['osm:8:1:3', 'osm:8:2:3', 'osm:5:1:0', 'osm:5:3:0']) {
+      await store.couch.put({ ...await store.couch.get(id), current: false })
+    }
     const counted = async options => {
       const { said, summary } = await check(options)
       return [summary.tiles, said.map(text => text.split(' ')[1])]
@@ -121,12 +136,17 @@ onEachStore('verify walks a layer', backend => {
       const answer = await Couch.prototype.request.call(store.couch, request)
       // a head of the first page moves to the past, which is in a later one
       if (request.qs?.limit === walkDefaults.page && ++pages === 1) {
-        for (const time of [T2, T3]) await store.write(await Promise.all([1].map(async y => ({ layer: 'osm', z: 8, x: 1, y, time, bytes: await tile(y + time.charCodeAt(3)) }))))
+        for (const time of [T2, T3]) {
+          await store.write(await Promise.all(
+            [1].map(async y => ({ layer: 'osm', z: 8, x: 1, y, time, bytes: await tile(y + time.charCodeAt(3)) }))
+          ))
+        }
       }
       return answer
     }
     const { said, summary } = await check()
-    assert.deepEqual([said, summary.tiles, summary.checked.documents], [[], 24, 26], 'an old head and two newer versions in its past were seen')
+    assert.deepEqual([said, summary.tiles, summary.checked.documents],
+      [[], 24, 26], 'an old head and two newer versions in its past were seen')
   })
 
   it('and compares the time index with it', async () => {
@@ -135,20 +155,30 @@ onEachStore('verify walks a layer', backend => {
     assert.deepEqual((await check()).said, [])
     const ddoc = await store.couch.get('_design/versions')
     const map = ddoc.views.by_tile.map
-    const put = async text => store.couch.put({ ...ddoc, _rev: (await store.couch.get('_design/versions'))._rev, views: { ...ddoc.views, by_tile: { map: text, reduce: '_count' } } })
+    const put = async text => store.couch.put({ ...ddoc, _rev: (await store.couch.get('_design/versions'))
+      ._rev, views: { ...ddoc.views, by_tile: { map: text, reduce: '_count' } } })
     await put(map.replace("if (doc.type !== 'tile') return", "if (doc.type !== 'tile' || doc.y === 3) return"))
     assert.deepEqual((await check()).said, ['not-in-index osm:8:1:3', `not-in-index osm:8:1:3@${T1}`])
     await put(map.replace('bytes: image ? image.length : 0', 'bytes: image ? image.length + (doc.y === 4 ? 1 : 0) : 0'))
     const { found } = await check()
     assert.deepEqual(found.map(({ where }) => where), ['osm:8:1:4', `osm:8:1:4@${T1}`])
     assert.match(found[0].why, /^bytes \d+, the document says \d+$/)
-    await put(map.replace('(function (doc) {', "(function (doc) {\n  if (doc.y === 5) emit([doc.layer, 8, 1, 500, doc.time], {})"))
+    await put(map.replace('(function (doc) {',
+      "(function (doc) {\n  if (doc.y === 5) emit([doc.layer, 8, 1, 500, doc.time], {})"))
     assert.deepEqual((await check()).said, ['index-too-long osm'])
     await put(map)
     const versions = await store.couch.get('_design/versions')
-    await store.couch.put({ ...versions, views: { ...versions.views, by_area: { map: versions.views.by_area.map.replace('image.length)', '7)'), reduce: '_stats' } } })
+    await store.couch.put(
+      { ...versions, views: {
+        ...versions.views, by_area: { map: versions.views.by_area.map.replace('image.length)', '7)'), reduce: '_stats' }
+      } }
+    )
     const { found: sums } = await check()
-    assert.deepEqual(sums.map(({ code, where, why }) => [code, where, /^versions\/by_area: zoom 8: 20 with 140 bytes, there are 20 with \d+ bytes$/.test(why)]), [['wrong-sums', 'osm', true]])
+    assert.deepEqual(
+      sums.map(({ code, where, why }) => [
+        code, where, /^versions\/by_area: zoom 8: 20 with 140 bytes, there are 20 with \d+ bytes$/.test(why)
+      ]), [['wrong-sums', 'osm', true]]
+    )
   })
 
   /** Answers of the store go through this before anybody sees them. */
@@ -169,14 +199,17 @@ onEachStore('verify walks a layer', backend => {
       if (doc.y === 4) doc._attachments.tile.data = data.subarray(0, -1)
       return row
     }))
-    assert.deepEqual((await check()).said, ['truncated-tile osm:8:1:4', 'wrong-digest osm:8:1:3', 'wrong-digest osm:8:1:4', 'wrong-length osm:8:1:4'])
+    assert.deepEqual((await check()).said,
+      ['truncated-tile osm:8:1:4', 'wrong-digest osm:8:1:3', 'wrong-digest osm:8:1:4', 'wrong-length osm:8:1:4'])
   })
 
   it('and finds the one document that its server cannot read, and reads the others', async () => {
     await column(1, [T1], 20)
     store.couch.options.retries = 0
     through((request, ask) => {
-      if (request.body.docs.some(({ id }) => id === 'osm:8:1:13')) throw Object.assign(new Error('badmatch'), { code: 'COUCHDB_ERROR' })
+      if (request.body.docs.some(({ id }) => id === 'osm:8:1:13')) {
+        throw Object.assign(new Error('badmatch'), { code: 'COUCHDB_ERROR' })
+      }
       return ask()
     })
     const { said, summary } = await check()
@@ -189,10 +222,12 @@ onEachStore('verify walks a layer', backend => {
     let requests = 0
     through(async (request, ask) => {
       requests++
-      return (await ask()).map(row => ['osm:8:1:13', 'osm:8:1:7'].includes(row.id) ? { id: row.id, error: 'timeout', reason: 'a shard is away' } : row)
+      return (await ask()).map(row => ['osm:8:1:13', 'osm:8:1:7'].includes(row.id)
+        ? { id: row.id, error: 'timeout', reason: 'a shard is away' } : row)
     })
     const { said, summary } = await check()
-    assert.deepEqual([said, summary.checked.contents], [['unreadable-tile osm:8:1:13', 'unreadable-tile osm:8:1:7'], 20])
+    assert.deepEqual([said, summary.checked.contents],
+      [['unreadable-tile osm:8:1:13', 'unreadable-tile osm:8:1:7'], 20])
     assert.ok(requests < 10, `${requests} requests`)
   })
 
@@ -223,7 +258,8 @@ onEachStore('verify walks a layer', backend => {
   it('until it is stopped', async () => {
     await column(1, [T1], 30)
     const stop = new AbortController()
-    const stopped = findings({ store, layer: 'osm' }, { signal: stop.signal, onProgress: ({ tiles }) => { if (tiles === 5) stop.abort() } })
+    const stopped = findings({ store, layer: 'osm' },
+      { signal: stop.signal, onProgress: ({ tiles }) => { if (tiles === 5) stop.abort() } })
     const error = await stopped.then(() => assert.fail('it went on'), reason => reason)
     assert.deepEqual([error.code, error.summary.tiles, error.summary.kind], ['ABORTED', 5, 'layer'])
   })

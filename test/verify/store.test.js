@@ -27,7 +27,9 @@ onEachStore('verify of a layer', backend => {
 
   it('finds nothing in a healthy one, with its past, and what is gone', async () => {
     for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50], [T3, 100]])) {
-      const versions = await Promise.all(Array.from({ length: 40 }, async (_, y) => ({ layer: 'osm', z: 8, x: 3, y, time, bytes: await tile(seed + y) })))
+      const versions = await Promise.all(
+        Array.from({ length: 40 }, async (_, y) => ({ layer: 'osm', z: 8, x: 3, y, time, bytes: await tile(seed + y) }))
+      )
       await store.write(versions.filter(({ y }) => time === T1 || y % 2))
     }
     await store.write([{ layer: 'osm', z: 8, x: 3, y: 4, time: T2, gone: true }])
@@ -37,7 +39,8 @@ onEachStore('verify of a layer', backend => {
     const { kind, tiles, checked, faults, warnings } = summary
     assert.deepEqual({ kind, tiles, faults, warnings }, { kind: 'layer', tiles: 40, faults: 0, warnings: 0 })
     assert.deepEqual(checked, {
-      documents: 81, gone: 1, contents: 80, decoded: 80, editions: 0, index: true, layer: true, manifests: 0, blocks: 0, types: { 'image/png': 80 }
+      documents: 81, gone: 1, contents: 80, decoded: 80, editions: 0,
+      index: true, layer: true, manifests: 0, blocks: 0, types: { 'image/png': 80 }
     })
   })
 
@@ -65,32 +68,60 @@ onEachStore('verify of a layer', backend => {
   /** Documents that are written as they are -> what is said of them. */
   const damage = {
     'an id that is no tile\'s': [[document('osm:3:9:0')], ['bad-id osm:3:9:0']],
-    'an id of a time that is none': [[document('osm:3:1:0'), document('osm:3:1:0@soon', { time: T1 }, tile(2))], ['bad-id osm:3:1:0@soon']],
+    'an id of a time that is none': [[document('osm:3:1:0'), document('osm:3:1:0@soon', { time: T1 }, tile(2))],
+      ['bad-id osm:3:1:0@soon']],
     'a document of another type': [[document('osm:3:1:0', { type: 'note' })], ['not-a-tile osm:3:1:0']],
     'fields that are not those of the id': [[document('osm:3:1:0', { x: 2 })], ['fields-disagree osm:3:1:0']],
     'fields of another layer': [[document('osm:3:1:0', { layer: 'relief' })], ['fields-disagree osm:3:1:0']],
     'a head that is not current': [[document('osm:3:1:0', { current: false })], ['wrong-current osm:3:1:0']],
-    'a past version that is': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))], [`wrong-current osm:3:1:0@${T1}`]],
+    'a past version that is': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))],
+      [`wrong-current osm:3:1:0@${T1}`]],
     'a time that is none': [[document('osm:3:1:0', { time: '2022-06-01' })], ['bad-time osm:3:1:0']],
     'an expiry that is none': [[document('osm:3:1:0', { expires: 'tomorrow' })], ['bad-time osm:3:1:0']],
-    'a version of a time that is yet to come': [[document('osm:3:1:0', { time: '2999-01-01T00:00:00Z' })], ['future-time osm:3:1:0']],
-    'a version that was stored in the future': [[document('osm:3:1:0', { stored: '2999-01-01T00:00:00Z' })], ['odd-time osm:3:1:0']],
-    'a past version of another time than its id': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))], [`time-disagrees osm:3:1:0@${T1}`]],
+    'a version of a time that is yet to come': [
+      [document('osm:3:1:0', { time: '2999-01-01T00:00:00Z' })], ['future-time osm:3:1:0']
+    ],
+    'a version that was stored in the future': [
+      [document('osm:3:1:0', { stored: '2999-01-01T00:00:00Z' })], ['odd-time osm:3:1:0']
+    ],
+    'a past version of another time than its id': [[
+      document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))
+    ], [`time-disagrees osm:3:1:0@${T1}`]],
     'gone, with bytes': [[document('osm:3:1:0', { gone: true })], ['gone-with-bytes osm:3:1:0']],
     'neither gone nor with bytes': [[document('osm:3:1:0', {}, null)], ['no-bytes osm:3:1:0']],
     'a second attachment': [
-      [tile(1).then(bytes => document('osm:3:1:0', { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') }, thumb: { content_type: 'text/plain', data: '' } } }))],
+      [
+        tile(1)
+          .then(
+            bytes => document('osm:3:1:0',
+              {
+                _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') }, thumb: {
+                  content_type: 'text/plain', data: ''
+                } }
+              })
+          )
+      ],
       ['stray-attachment osm:3:1:0']
     ],
     'no head': [[document(`osm:3:1:0@${T1}`)], ['no-head osm:3:1:0']],
-    'a head older than the past': [[document('osm:3:1:0', { time: T1 }), document(`osm:3:1:0@${T3}`, {}, tile(2))], ['head-too-old osm:3:1:0']],
-    'two contents at one time': [[document('osm:3:1:0'), document(`osm:3:1:0@${T2}`, {}, tile(2))], ['two-at-one-time osm:3:1:0']],
+    'a head older than the past': [[document('osm:3:1:0', { time: T1 }), document(`osm:3:1:0@${T3}`, {}, tile(2))],
+      ['head-too-old osm:3:1:0']],
+    'two contents at one time': [[document('osm:3:1:0'), document(`osm:3:1:0@${T2}`, {}, tile(2))],
+      ['two-at-one-time osm:3:1:0']],
     'a tile outside of the zooms': [[document('osm:9:1:200')], ['outside-zooms osm:9:1:200']],
     'a tile that cannot be decoded': [[document('osm:3:1:0', {}, undecodable(1))], ['undecodable-tile osm:3:1:0']],
-    'a tile that is cut off': [[document('osm:3:1:0', {}, tile(1).then(bytes => bytes.subarray(0, 90)))], ['truncated-tile osm:3:1:0']],
-    'an error page': [[document('osm:3:1:0', {}, Promise.resolve(Buffer.from('<html>')))], ['unknown-format osm:3:1:0']],
-    'a tile without bytes': [[document('osm:3:1:0', {}, Promise.resolve(Buffer.alloc(0))).then(doc => ({ ...doc, _attachments: { tile: { content_type: 'image/png', data: '' } } }))], ['empty-tile osm:3:1:0']],
-    'a content type that is not that of the bytes': [[document('osm:3:1:0', {}, image('webp'))], ['wrong-type osm:3:1:0']],
+    'a tile that is cut off': [[document('osm:3:1:0', {}, tile(1).then(bytes => bytes.subarray(0, 90)))],
+      ['truncated-tile osm:3:1:0']],
+    'an error page': [[document('osm:3:1:0', {}, Promise.resolve(Buffer.from('<html>')))],
+      ['unknown-format osm:3:1:0']],
+    'a tile without bytes': [
+      [document('osm:3:1:0', {}, Promise.resolve(Buffer.alloc(0))).then(
+        doc => ({ ...doc, _attachments: { tile: { content_type: 'image/png', data: '' } } })
+      )], ['empty-tile osm:3:1:0']
+    ],
+    'a content type that is not that of the bytes': [
+      [document('osm:3:1:0', {}, image('webp'))], ['wrong-type osm:3:1:0']
+    ],
     'a tile of another size': [[document('osm:3:1:0', {}, tile(1, 300))], ['odd-size osm:3:1:0']]
   }
   for (const [what, [docs, expected]] of Object.entries(damage)) {
@@ -119,7 +150,9 @@ onEachStore('verify of a layer', backend => {
 
   it('finds conflicts that replication left', async () => {
     const doc = await document('osm:3:1:0')
-    const leaves = ['a', 'b'].map(letter => ({ ...doc, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
+    const leaves = [
+      'a', 'b'
+    ].map(letter => ({ ...doc, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
     await store.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs: leaves, new_edits: false } })
     assert.deepEqual((await check()).said, ['conflict osm:3:1:0'])
   })
@@ -127,33 +160,54 @@ onEachStore('verify of a layer', backend => {
   it('finds what is wrong with the document of the layer', async () => {
     await write(document('osm:3:1:0'))
     const doc = await store.couch.get('layer:osm')
-    await store.couch.put({ ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000), bounds: [0, 80, 10, 20], upstream: { url: 'here' } })
+    await store.couch.put(
+      { ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000), bounds: [
+        0, 80, 10, 20
+      ], upstream: { url: 'here' } }
+    )
     const { found } = await check()
-    assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]).sort(), ['9', 'bounds', 'later', 'ttl', 'upstream:'])
-    await store.couch.request({ method: 'DELETE', path: 'layer:osm', qs: { rev: (await store.couch.get('layer:osm'))._rev } })
+    assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]).sort(),
+      ['9', 'bounds', 'later', 'ttl', 'upstream:'])
+    await store.couch.request(
+      { method: 'DELETE', path: 'layer:osm', qs: { rev: (await store.couch.get('layer:osm'))._rev } }
+    )
     assert.deepEqual((await check()).said, ['no-layer layer:osm'])
   })
 
   it('finds what is wrong with editions', async () => {
-    const source = { name: 's', fields: {}, close () {}, async * tiles () { for (let y = 0; y < 4; y++) yield { z: 3, x: 0, y, read: () => tile(y) } } }
+    const source = { name: 's', fields: {}, close () {}, async * tiles () {
+      for (let y = 0; y < 4; y++) yield { z: 3, x: 0, y, read: () => tile(y) }
+    } }
     await load(store, source, { layer: 'osm', time: T1 })
     assert.deepEqual((await check()).said, [], 'a load leaves none behind')
     const good = await store.couch.get(`edition:osm@${T1}`)
-    const edition = (time, fields) => ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields })
+    const edition = (time, fields) => (
+      { ...good, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields }
+    )
     await write(
-      edition('2020-01-01T00:00:00Z', { tiles: 9 }), edition('2020-01-02T00:00:00Z', { created: -1 }), edition('2020-01-03T00:00:00Z', { layer: 'b' }),
-      edition('2020-01-04', {}), edition('2020-01-05T00:00:00Z', { finished: undefined }), edition('2020-01-06T00:00:00Z', { failed: 2, tiles: 6, created: 0, unchanged: 4 }), edition('2020-01-07T00:00:00Z', {})
+      edition('2020-01-01T00:00:00Z', { tiles: 9 }), edition('2020-01-02T00:00:00Z', { created: -1 }),
+      edition('2020-01-03T00:00:00Z', { layer: 'b' }),
+      edition('2020-01-04', {}), edition('2020-01-05T00:00:00Z', { finished: undefined }),
+      edition('2020-01-06T00:00:00Z', { failed: 2, tiles: 6, created: 0, unchanged: 4 }),
+      edition('2020-01-07T00:00:00Z', {})
     )
     assert.deepEqual((await check()).said, [
       ...['01T00:00:00Z', '02T00:00:00Z', '03T00:00:00Z', '04'].map(day => `bad-edition edition:osm@2020-01-${day}`),
-      'failed-edition edition:osm@2020-01-06T00:00:00Z', 'short-edition edition:osm@2020-01-07T00:00:00Z', 'unfinished-edition edition:osm@2020-01-05T00:00:00Z'
+      'failed-edition edition:osm@2020-01-06T00:00:00Z', 'short-edition edition:osm@2020-01-07T00:00:00Z',
+      'unfinished-edition edition:osm@2020-01-05T00:00:00Z'
     ])
   })
 
   it('finds what is wrong with styles', async () => {
-    const style = (time, fields) => ({ _id: `style:osm@${time}`, type: 'style', layer: 'osm', time, style: { version: 8, sources: {}, layers: [] }, ...fields })
-    await write(style(T1, {}), style('2020-01-01T00:00:00Z', { style: 5 }), style('2020-01-02T00:00:00Z', { layer: 'b' }), style('2020-01-03', {}))
-    assert.deepEqual((await check()).said, ['01T00:00:00Z', '02T00:00:00Z', '03'].map(day => `bad-style style:osm@2020-01-${day}`))
+    const style = (time, fields) => (
+      { _id: `style:osm@${time}`, type: 'style', layer: 'osm', time, style: {
+        version: 8, sources: {}, layers: []
+      }, ...fields }
+    )
+    await write(style(T1, {}), style('2020-01-01T00:00:00Z', { style: 5 }),
+      style('2020-01-02T00:00:00Z', { layer: 'b' }), style('2020-01-03', {}))
+    assert.deepEqual((await check()).said,
+      ['01T00:00:00Z', '02T00:00:00Z', '03'].map(day => `bad-style style:osm@2020-01-${day}`))
   })
 
   it('says that there is no such layer', async () => {

@@ -20,10 +20,14 @@ onEachStore('verify of what was exported', backend => {
   before(async function () {
     this.timeout(60000)
     store = await Store.create(await backend.database())
-    for (const layer of ['osm', 'water', 'mixed']) await store.defineLayer(layer, { minzoom: 2, maxzoom: 4, bounds: [-180, -85, 180, 85] })
+    for (const layer of ['osm', 'water', 'mixed']) {
+      await store.defineLayer(layer, { minzoom: 2, maxzoom: 4, bounds: [-180, -85, 180, 85] })
+    }
     const square = async (layer, time, make) => {
       const versions = []
-      for (const [z, side] of [[2, 4], [4, 6]]) for (let x = 0; x < side; x++) for (let y = 0; y < side; y++) versions.push({ layer, z, x, y, time, bytes: await make(x * y) })
+      for (const [z, side] of [[2, 4], [4, 6]]) for (let x = 0; x < side; x++) {
+        for (let y = 0; y < side; y++) versions.push({ layer, z, x, y, time, bytes: await make(x * y) })
+      }
       await store.write(versions)
     }
     await square('osm', T1, seed => tile(seed % 7)) // some are equal
@@ -38,7 +42,8 @@ onEachStore('verify of what was exported', backend => {
   })
   after(() => store.destroy())
 
-  const TARGETS = { 'a.mbtiles': {}, 'cache.mbtiles': { cache: true }, 'a.pmtiles': {}, folder: {}, tms: { scheme: 'tms' } }
+  const TARGETS =
+    { 'a.mbtiles': {}, 'cache.mbtiles': { cache: true }, 'a.pmtiles': {}, folder: {}, tms: { scheme: 'tms' } }
 
   for (const layer of ['osm', 'water']) {
     for (const [name, options] of Object.entries(TARGETS)) {
@@ -69,7 +74,9 @@ onEachStore('verify of what was exported', backend => {
   it('finds nothing in the trees that a web server serves', async () => {
     const { trees, links } = await exportTree(store, 'osm', folder.dir)
     assert.ok(trees.length > 0)
-    for (const name of [...trees, ...links]) assert.deepEqual((await findings(path.join(folder.dir, name))).said, [], name)
+    for (const name of [...trees, ...links]) {
+      assert.deepEqual((await findings(path.join(folder.dir, name))).said, [], name)
+    }
   })
 
   it('finds nothing in what the Python packages make of it', async function () {
@@ -78,7 +85,8 @@ onEachStore('verify of what was exported', backend => {
     const mbtiles = path.join(folder.dir, 'a.mbtiles')
     await exportLayer(store, 'osm', mbtiles)
     const bin = path.dirname(python)
-    execFileSync(path.join(bin, 'mb-util'), [mbtiles, path.join(folder.dir, 'unpacked'), '--scheme=xyz'], { stdio: 'ignore' })
+    execFileSync(path.join(bin, 'mb-util'), [mbtiles, path.join(folder.dir, 'unpacked'), '--scheme=xyz'],
+      { stdio: 'ignore' })
     const unpacked = await findings(path.join(folder.dir, 'unpacked'))
     assert.deepEqual([unpacked.summary.faults, unpacked.summary.tiles], [0, 51])
     execFileSync(path.join(bin, 'pmtiles-convert'), [mbtiles, path.join(folder.dir, 'b.pmtiles')], { stdio: 'ignore' })

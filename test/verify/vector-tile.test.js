@@ -23,25 +23,34 @@ describe('a vector tile', () => {
   })
 
   it('may have every kind of value, and fields of others', () => {
-    const values = [field(1, 'text'), Buffer.concat([varint(2 << 3 | 5), Buffer.alloc(4)]), Buffer.concat([varint(3 << 3 | 1), Buffer.alloc(8)]), ...[4, 5, 6, 7].map(number => varintField(number, 1))]
+    const values = [field(1, 'text'), Buffer.concat([varint(2 << 3 | 5), Buffer.alloc(4)]),
+      Buffer.concat([varint(3 << 3 | 1), Buffer.alloc(8)]), ...[4, 5, 6, 7].map(number => varintField(number, 1))]
     sound(layer(...values.map(value => field(4, value)), field(3, 'key'), field(99, 'mine'), Buffer.concat([varint(98 << 3 | 1), Buffer.alloc(8)]),
       field(2, Buffer.concat([field(2, packed(0, 6)), varintField(3, 1), field(4, packed(9, 0, 0))]))))
   })
 
   it('may have its keys and values behind the features that refer to them', () => {
-    sound(layer(field(2, Buffer.concat([field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 0, 0))])), field(3, 'a'), field(4, field(1, 'b'))))
+    sound(layer(field(2, Buffer.concat([field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 0, 0))])),
+      field(3, 'a'), field(4, field(1, 'b'))))
   })
 
   it('names its source layers with the fields that their features have, in whichever order they are written', () => {
-    const features = [{ id: 1, type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties: { name: 'a', wet: true, deep: -7, wide: 1.5 } }]
+    const features = [
+      { id: 1, type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties: {
+        name: 'a', wet: true, deep: -7, wide: 1.5
+      } }
+    ]
     for (const other of [false, true]) {
       const found = readSourceLayers(encodeTile({ water: features, land: [] }, { other }))
       assert.deepEqual([...found.keys()].sort(), ['land', 'water'])
-      assert.deepEqual(Object.fromEntries(found.get('water') ?? []), { name: 'String', wet: 'Boolean', deep: 'Number', wide: 'Number' })
+      assert.deepEqual(Object.fromEntries(found.get('water') ?? []),
+        { name: 'String', wet: 'Boolean', deep: 'Number', wide: 'Number' })
     }
     const unused = layer(field(3, 'unused'), field(4, field(1, 'b')), feature(1, 9, 0, 0))
     assert.deepEqual([...readSourceLayers(unused)], [['water', new Map()]])
-    assert.deepEqual(readSourceLayers(layer(field(3, 'a'), field(4, field(1, 'b')), field(2, field(2, packed(0, 0))).subarray(0, -1))), new Map(), 'of a damaged tile nothing')
+    assert.deepEqual(readSourceLayers(
+      layer(field(3, 'a'), field(4, field(1, 'b')), field(2, field(2, packed(0, 0))).subarray(0, -1))
+    ), new Map(), 'of a damaged tile nothing')
   })
 
   const damage = {
@@ -54,8 +63,10 @@ describe('a vector tile', () => {
     'a layer has no name': [field(3, varintField(15, 2)), /without a name/],
     'a name is no text': [field(3, field(1, Buffer.from([0xff, 0xfe]))), /no UTF-8/],
     'an extent is 0': [layer(varintField(5, 0)), /extent of 0/],
-    'a tag refers to a key that is not there': [layer(field(3, 'a'), field(4, field(1, 'b')), field(2, Buffer.concat([field(2, packed(1, 0)), field(4, packed(9, 0, 0))]))), /refers to key 1/],
-    'a tag has no value': [layer(field(3, 'a'), field(4, field(1, 'b')), field(2, field(2, packed(0)))), /without a value/],
+    'a tag refers to a key that is not there': [layer(field(3, 'a'), field(4, field(1, 'b')),
+      field(2, Buffer.concat([field(2, packed(1, 0)), field(4, packed(9, 0, 0))]))), /refers to key 1/],
+    'a tag has no value': [layer(field(3, 'a'), field(4, field(1, 'b')), field(2, field(2, packed(0)))),
+      /without a value/],
     'a value is written wrongly': [layer(field(4, varintField(1, 5))), /field 1 of a value/],
     'a geometry has a command that is none': [layer(feature(1, 3 | 1 << 3, 0, 0)), /no such geometry command: 3/],
     'a geometry is cut off': [layer(feature(1, 9, 0)), /geometry is cut off/],
@@ -89,7 +100,9 @@ describe('a vector tile', () => {
     let damaged = 0
     for (let round = 0; round < 3000; round++) {
       const bytes = Buffer.from(good.subarray(0, round % 2 ? undefined : Math.floor(next() * good.length)))
-      for (let change = 0; change < 1 + next() * 4 && bytes.length; change++) bytes[Math.floor(next() * bytes.length)] = next() * 256
+      for (let change = 0; change < 1 + next() * 4 && bytes.length; change++) {
+        bytes[Math.floor(next() * bytes.length)] = next() * 256
+      }
       if (checkVectorTile(bytes).damage) damaged++
     }
     assert.ok(damaged > 1000, `${damaged} of 3000 were seen to be damaged`)
@@ -99,7 +112,8 @@ describe('a vector tile', () => {
   })
 
   it('limits the remarks on one tile', () => {
-    const layers = Array.from({ length: 5000 }, (_, index) => field(3, Buffer.concat([varintField(15, index + 3), field(1, `${index}`)])))
+    const layers = Array.from({ length: 5000 },
+      (_, index) => field(3, Buffer.concat([varintField(15, index + 3), field(1, `${index}`)])))
     assert.equal(checkVectorTile(Buffer.concat(layers)).odd.length, 10)
   })
 })

@@ -1,5 +1,5 @@
-// Every state of the page is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its best
-// practice included, on a desk and on a phone, in the light and in the dark.
+// Every state of the page is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its
+// best practice included, on a desk and on a phone, in the light and in the dark.
 import assert from 'node:assert/strict'
 import { T } from '../client/support/gallery.js'
 import { findBarriers } from '../support/axe.js'

@@ -26,10 +26,12 @@ export async function estimate (page) {
 }
 
 /** An area of the list. @param {string} name how it begins, or all of it */
-export const area = (page, name) => page.locator('.area', { has: page.locator('.title').getByText(name, { exact: !name.startsWith('<') }) })
+export const area = (page, name) => page.locator('.area',
+  { has: page.locator('.title').getByText(name, { exact: !name.startsWith('<') }) })
 
 /** Waits until an area stands so. @param {string | RegExp} words */
-export const state = (page, name, words) => area(page, name).locator('.state').filter({ hasText: words }).waitFor({ timeout: 30000 })
+export const state = (page, name, words) => area(page, name)
+  .locator('.state').filter({ hasText: words }).waitFor({ timeout: 30000 })
 
 /** Takes what the map shows along. @param {string} name that it will have */
 export async function take (page, name) {
@@ -41,7 +43,8 @@ export async function take (page, name) {
 
 /** The middle of a handle on the map. @param {string} name how it begins */
 export async function corner (page, name) {
-  const { x, y, width, height } = /** @type {any} */ (await page.locator(`.sketch-handle[aria-label^="${name}"]`).boundingBox())
+  const { x, y, width, height } =
+    /** @type {any} */ (await page.locator(`.sketch-handle[aria-label^="${name}"]`).boundingBox())
   return { x: x + width / 2, y: y + height / 2 }
 }
 
@@ -56,7 +59,8 @@ export async function draw (page, places) {
 /** Drags with a finger. @param {{x: number, y: number}} from @param {number[]} by pixels */
 export async function dragTouch (page, { x, y }, [dx, dy]) {
   const session = await page.context().newCDPSession(page)
-  const touch = (type, share) => session.send('Input.dispatchTouchEvent', { type, touchPoints: share === undefined ? [] : [{ x: x + share * dx, y: y + share * dy }] })
+  const touch = (type, share) => session.send('Input.dispatchTouchEvent',
+    { type, touchPoints: share === undefined ? [] : [{ x: x + share * dx, y: y + share * dy }] })
   await touch('touchStart', 0)
   for (const share of [0.2, 0.4, 0.6, 0.8, 1]) await touch('touchMove', share)
   await touch('touchEnd', undefined)

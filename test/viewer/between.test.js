@@ -14,7 +14,8 @@ const follow = (page, hash) => page.evaluate(next => {
 }, hash)
 const handle = page => page.getByRole('slider', { name: 'Compare: left and right' })
 const sides = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer')
-const clips = async page => (await sides(page).evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))).filter(Boolean)
+const clips = async page =>
+  (await sides(page).evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))).filter(Boolean)
 
 /** Waits until the map is compared with itself, from one time to another. */
 const compared = (page, from, to) => until(async () => {
@@ -47,7 +48,8 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
   it('opens with a range chosen on the timeline, and closes with its button or Escape', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
-    for (const close of [() => card(page).getByRole('button', { name: /^Close/ }).click(), () => page.keyboard.press('Escape')]) {
+    for (const close of [() => card(page).getByRole('button', { name: /^Close/ }).click(),
+      () => page.keyboard.press('Escape')]) {
       await page.getByRole('button', { name: 'Select a range' }).click()
       await card(page).getByText('of this view changed').waitFor()
       await close()
@@ -66,7 +68,9 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await page.getByRole('button', { name: 'Compare', exact: true }).click()
     await handle(page).waitFor()
     await compared(page, '1 Jan 2024', 'Newest')
-    await page.waitForURL(/#steps@2024-01-01T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-01T00:00:00Z\.\.2024-01-05T00:00:00Z$/)
+    await page.waitForURL(
+      /#steps@2024-01-01T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-01T00:00:00Z\.\.2024-01-05T00:00:00Z$/
+    )
     await card(page).getByRole('combobox', { name: 'Date at the left' }).selectOption('2024-01-02T00:00:00Z')
     await card(page).getByRole('combobox', { name: 'Date at the right' }).selectOption('2024-01-04T00:00:00Z')
     await shownAt(page, '4 Jan 2024')
@@ -79,7 +83,9 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await page.getByRole('button', { name: 'Previous change' }).click()
     await shownAt(page, '3 Jan 2024')
     await compared(page, '2 Jan 2024', '3 Jan 2024')
-    await page.waitForURL(/#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-05T00:00:00Z$/)
+    await page.waitForURL(
+      /#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-05T00:00:00Z$/
+    )
     await card(page).getByRole('button', { name: 'Stop comparing' }).click()
     await handle(page).waitFor({ state: 'detached' })
     await until(async () => await sides(page).count() === 1 && !(await clips(page)).length, { what: 'one side' })
@@ -116,7 +122,8 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await handle(page).waitFor()
     await card(page).getByText('of this view changed').waitFor()
     const box = async locator => /** @type {any} */ (await locator.boundingBox())
-    const [below, timeline, grip] = await Promise.all([box(card(page)), box(page.locator('.tilecouch-timeline')), box(handle(page))])
+    const [below, timeline, grip] =
+      await Promise.all([box(card(page)), box(page.locator('.tilecouch-timeline')), box(handle(page))])
     assert.ok(below.y >= timeline.y + timeline.height && below.width === 390)
     assert.ok(grip.y + grip.height < timeline.y, 'the handle is not under the timeline')
     await page.mouse.move(grip.x + 22, grip.y + 22)

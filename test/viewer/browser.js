@@ -4,7 +4,8 @@ import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
 // the last ones: pages are told of the room there is, not always of 10 GiB; WebGL without a graphics card
-export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage',
+  '--disable-features=StaticStorageQuota', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
 /** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
 export function chromiumFor (context) {
@@ -49,7 +50,8 @@ export async function drawnTiles (page) {
   await page.waitForFunction(() => {
     const timeline = document.querySelector('.tilecouch-timeline')
     const images = [...document.querySelectorAll('#map .tilecouch-tile img')]
-    return timeline && !timeline.classList.contains('tilecouch-busy') && images.length > 0 && images.every(image => /** @type {any} */ (image).naturalWidth > 0)
+    return timeline && !timeline.classList.contains('tilecouch-busy') &&
+      images.length > 0 && images.every(image => /** @type {any} */ (image).naturalWidth > 0)
   })
   return page.locator('#map .tilecouch-tile img').count()
 }
@@ -58,6 +60,7 @@ export async function drawnTiles (page) {
 export async function shownAt (page, words) {
   await page.waitForFunction(text => {
     const timeline = document.querySelector('.tilecouch-timeline')
-    return timeline && !timeline.classList.contains('tilecouch-busy') && timeline.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith(text)
+    return timeline && !timeline.classList.contains('tilecouch-busy') &&
+      timeline.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith(text)
   }, words)
 }

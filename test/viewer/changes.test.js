@@ -14,7 +14,8 @@ onViewer('what changed in view', { demo: false }, stage => {
   before(async () => {
     const world = n => Object.fromEntries(tilesOf(3).map(([z, x, y]) => [`${z}/${x}/${y}`, n]))
     for (const [day, title, tiles] of /** @type {const} */ ([
-      ['01', 'First survey', world(1)], ['02', 'West', { '3/0/3': 2, '3/1/3': 2 }], ['03', 'East', { '3/6/3': 3 }], ['04', 'West again', { '3/0/3': 4 }]
+      ['01', 'First survey', world(1)], ['02', 'West', { '3/0/3': 2, '3/1/3': 2 }],
+      ['03', 'East', { '3/6/3': 3 }], ['04', 'West again', { '3/0/3': 4 }]
     ])) await load(stage.store, memorySource(tiles), { layer: 'town', time: `2024-01-${day}T00:00:00Z`, title })
   })
   const WEST = '#town/5/20/-150' // within 3/0/3
@@ -26,15 +27,20 @@ onViewer('what changed in view', { demo: false }, stage => {
     assert.deepEqual(await entries(page), ['Newest', 'West again', 'East', 'West', 'First survey'])
     await page.getByLabel('Only what changed here').check()
     await page.locator('.editions .share').first().waitFor()
-    const texts = async title => Promise.all(['.share', '.note'].map(part => page.locator('.editions li', { hasText: title }).locator(part).textContent()))
+    const texts = async title => Promise.all(
+      ['.share', '.note'].map(part => page.locator('.editions li', { hasText: title }).locator(part).textContent())
+    )
     assert.match((await texts('First survey')).join(), /^100%,1 Jan 2024 · \d\d tiles$/)
     assert.match((await texts('East')).join(), /^\d%,3 Jan 2024 · 1 tile$/)
     await page.goto(`${stage.address}${WEST}`)
     // not what changed elsewhere; the map flies there
-    await until(async () => (await entries(page)).join() === 'Newest,West again,West,First survey', { what: 'what changed in the west' })
+    await until(async () => (await entries(page)).join() === 'Newest,West again,West,First survey',
+      { what: 'what changed in the west' })
     await page.waitForFunction(() => {
       const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector('.editions canvas'))
-      const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height }).getContext('2d') // Chromium warns of canvases read often
+      // Chromium warns of canvases read often
+      const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height })
+        .getContext('2d')
       copy?.drawImage(canvas, 0, 0)
       return copy?.getImageData(0, 0, canvas.width, canvas.height).data.some(value => value > 0)
     })
@@ -55,7 +61,8 @@ onViewer('what changed in view', { demo: false }, stage => {
 
   it('is shown by the deepest tiles in view', async () => {
     for (const [day, n] of /** @type {const} */ ([['01', 1], ['02', 2]])) {
-      const tiles = Object.fromEntries([3, 4, 5].flatMap(zoom => tilesOf(zoom)).map(([z, x, y]) => [`${z}/${x}/${y}`, z === 5 && x === 16 && y === 15 ? n : 1]))
+      const tiles = Object.fromEntries([3, 4, 5].flatMap(zoom => tilesOf(zoom))
+        .map(([z, x, y]) => [`${z}/${x}/${y}`, z === 5 && x === 16 && y === 15 ? n : 1]))
       await load(stage.store, memorySource(tiles), { layer: 'depth', time: `2024-01-${day}T00:00:00Z` })
     }
     const page = await stage.visit('#depth/3/0/0')
@@ -67,8 +74,12 @@ onViewer('what changed in view', { demo: false }, stage => {
   })
 
   it('is searched among all editions, not only those that were read', async () => {
-    const times = Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
-    const docs = times.map((time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3 ? 'The very old one' : `Daily ${at}`, finished: time }))
+    const times =
+      Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
+    const docs = times.map(
+      (time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3
+        ? 'The very old one' : `Daily ${at}`, finished: time })
+    )
     await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
     const page = await stage.visit('#town/3/0/0')
     await page.getByText('The last 50 editions').waitFor()

@@ -1,5 +1,6 @@
 /* global document, getComputedStyle -- of the page, in functions that run there */
-// The sign-in of a closed store, in a browser, and what it leads to. CouchDB has none: it shows no page of such a store.
+// The sign-in of a closed store, in a browser, and what it leads to. CouchDB has none: it shows no page of such a
+// store.
 import assert from 'node:assert/strict'
 import { onAdmin } from '../admin/stage.js'
 import { findBarriers } from '../support/axe.js'

@@ -18,7 +18,8 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     const handle = page.locator('.tilecouch-compare-handle')
     await handle.waitFor()
     await until(async () => {
-      const [grip, panel, cards] = await Promise.all([handle, page.locator('#panel'), page.locator('#cards')].map(part => part.boundingBox()))
+      const [grip, panel, cards] =
+        await Promise.all([handle, page.locator('#panel'), page.locator('#cards')].map(part => part.boundingBox()))
       return Math.abs(grip.x + grip.width / 2 - (panel.x + panel.width + 16 + cards.x) / 2) <= 2
     }, { what: 'the handle in the middle between the panel and the card' })
     await choose(page, 'Layer at the left', 'late')
@@ -43,14 +44,16 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await card(page).getByRole('button', { name: 'Side by side', exact: true }).click()
     await other(page).waitFor()
     await page.waitForURL(/&mode=side$/)
-    await page.waitForFunction(() => document.querySelectorAll('.tilecouch-compare-other .tilecouch-tile img').length > 2)
+    await page.waitForFunction(() => document.querySelectorAll('.tilecouch-compare-other .tilecouch-tile img')
+      .length > 2)
     const box = /** @type {any} */ (await other(page).boundingBox())
     const free = await page.locator('#cards').evaluate(node => node.getBoundingClientRect().left)
     assert.ok(Math.abs(box.width - free / 2) <= 1 && box.height >= 790, `${box.width} of ${free}`)
     await page.waitForURL(/\/3\/0\.00\/-?0\.00&mode=side$/) // the view stays, in the middle of both maps
     /** Where a tile is in its half of the window: both show the same place. */
     const same = () => page.evaluate(width => {
-      const edges = ['.tilecouch-compare-other .leaflet-tile-pane .tilecouch-tile', '#map > .leaflet-map-pane > .leaflet-tile-pane .tilecouch-tile'].map((selector, half) => {
+      const edges = ['.tilecouch-compare-other .leaflet-tile-pane .tilecouch-tile',
+        '#map > .leaflet-map-pane > .leaflet-tile-pane .tilecouch-tile'].map((selector, half) => {
         const { x, y } = /** @type {Element} */ (document.querySelector(selector)).getBoundingClientRect()
         return [x - width * half, y].map(pixel => ((pixel % 256) + 256) % 256)
       })
@@ -100,7 +103,8 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
   })
 
   it('is kept in the link with the later time at the left, and with the newest there', async () => {
-    for (const [time, label, link] of [['', 'Newest', /#steps@2024-01-03T00:00:00Z\/3\/0\.00\/0\.00&with=steps$/], [T(5), '5 Jan 2024', /#steps@2024-01-03T00:00:00Z\/3\/.*&with=steps@2024-01-05T00:00:00Z$/]]) {
+    for (const [time, label, link] of [['', 'Newest', /#steps@2024-01-03T00:00:00Z\/3\/0\.00\/0\.00&with=steps$/],
+      [T(5), '5 Jan 2024', /#steps@2024-01-03T00:00:00Z\/3\/.*&with=steps@2024-01-05T00:00:00Z$/]]) {
       const page = await stage.visit(`#steps@${T(1)}..${T(3)}/3/0/0`)
       await page.locator('.tilecouch-compare-handle').waitFor()
       await choose(page, 'Date at the left', time)
@@ -117,7 +121,8 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=fade`)
     const handle = page.getByRole('slider', { name: 'Compare: left and right' })
     await handle.waitFor()
-    const opacity = () => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
+    const opacity = () => page.locator('#map .leaflet-tile-pane > .leaflet-layer')
+      .evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
     assert.deepEqual(await opacity(), [0.5, 1])
     await handle.focus()
     await page.keyboard.press('End')

@@ -16,9 +16,13 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
   let leaf = 0
   /** Another master's leaf of some heads: a new one each time, since what was put right stays so. */
   async function disagree (count) {
-    const { rows } = await stage.store.couch.request({ path: '_all_docs', qs: { startkey: 'steps:', endkey: 'steps;', include_docs: true } })
+    const { rows } = await stage.store.couch.request(
+      { path: '_all_docs', qs: { startkey: 'steps:', endkey: 'steps;', include_docs: true } }
+    )
     const heads = rows.map(({ doc }) => doc).filter(({ current }) => current).slice(0, count)
-    const leaves = heads.map(({ _attachments, ...doc }) => ({ ...doc, gone: true, time: '2024-01-01T00:00:01Z', stored: '2024-01-01T00:00:01Z', _rev: `1-${leaf++}` }))
+    const leaves = heads.map(({ _attachments, ...doc }) => (
+      { ...doc, gone: true, time: '2024-01-01T00:00:01Z', stored: '2024-01-01T00:00:01Z', _rev: `1-${leaf++}` }
+    ))
     assert.deepEqual(await peerOf(stage.store.couch).write(leaves), [])
   }
 
@@ -33,8 +37,11 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
     await disagree(3)
     const page = await stage.visit('#steps/3/0/0')
     await note(page).waitFor()
-    assert.equal(await note(page).textContent(), 'Stores that were loaded independently disagree about 3 documents. tilecouch check --fix repairs that: the newest version stays, and nothing is lost.')
-    assert.equal(await page.locator('.facts dt', { hasText: 'Conflicts' }).evaluate(node => node.nextElementSibling?.textContent), '3')
+    assert.equal(await note(page).textContent(),
+      'Stores that were loaded independently disagree about 3 documents. tilecouch check --fix repairs that: the ' +
+        'newest version stays, and nothing is lost.')
+    assert.equal(await page.locator('.facts dt', { hasText: 'Conflicts' })
+      .evaluate(node => node.nextElementSibling?.textContent), '3')
     await page.locator('[data-layer="late"]').click()
     await page.locator('[data-layer="late"][aria-pressed="true"]').waitFor()
     assert.equal(await note(page).count(), 0, 'not of another layer')
@@ -73,11 +80,13 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
 
   it('are not mentioned where nobody can tell', async () => {
     await disagree(1)
-    stage.front.rule(({ path }) => path.includes('/_view/conflicts') ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)
+    stage.front.rule(({ path }) => path.includes('/_view/conflicts')
+      ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)
     stage.allow(/404/)
     const page = await stage.visit('#steps/3/0/0')
     await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
-    await until(() => stage.front.requests().some(({ path, done }) => path.includes('/_view/conflicts') && done), { what: 'the question' })
+    await until(() => stage.front.requests().some(({ path, done }) => path.includes('/_view/conflicts') && done),
+      { what: 'the question' })
     await drawnTiles(page)
     assert.equal(await note(page).count(), 0)
     assert.equal(await page.locator('.toast').count(), 0)

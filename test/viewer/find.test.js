@@ -73,7 +73,9 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     const asked = []
     await page.route('**/places/search**', route => {
       asked.push(new URL(route.request().url()).searchParams)
-      const found = [{ display_name: '<b>Bern</b>, Schweiz', lat: '46.9', lon: '7.4', boundingbox: ['46', '48', '6', '9'] }, { display_name: 'Bern, Kansas', lat: '39.9', lon: '-95.9' }]
+      const found = [{
+        display_name: '<b>Bern</b>, Schweiz', lat: '46.9', lon: '7.4', boundingbox: ['46', '48', '6', '9']
+      }, { display_name: 'Bern, Kansas', lat: '39.9', lon: '-95.9' }]
       return route.fulfill({ json: found })
     })
     await drawnTiles(page)
@@ -83,7 +85,8 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await field(page).press('Enter')
     await page.getByText(/^2 places from/).waitFor()
     assert.equal(await results(page).first().textContent(), '<b>Bern</b>, Schweiz', 'text, no markup')
-    assert.deepEqual([asked.length, asked[0].get('q'), asked[0].get('format'), asked[0].get('accept-language')], [1, 'Bern', 'jsonv2', 'en'])
+    assert.deepEqual([asked.length, asked[0].get('q'), asked[0].get('format'), asked[0].get('accept-language')],
+      [1, 'Bern', 'jsonv2', 'en'])
     await results(page).first().click()
     await page.waitForURL(/#steps\/[456]\/4\d\.\d+\/\d/)
     await page.route('**/places/search**', route => route.fulfill({ status: 500, body: 'no' }))
@@ -95,7 +98,9 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
   })
 
   it('shows where I am, or why not', async () => {
-    const page = await stage.visit('#steps/3/0/0', { ...screens.desk, geolocation: { latitude: -33.8, longitude: 151.2, accuracy: 5000 }, permissions: ['geolocation'] })
+    const page = await stage.visit('#steps/3/0/0', {
+      ...screens.desk, geolocation: { latitude: -33.8, longitude: 151.2, accuracy: 5000 }, permissions: ['geolocation']
+    })
     await drawnTiles(page)
     await page.getByRole('button', { name: 'Show where I am' }).click()
     await page.waitForURL(/#steps\/[3-6]\/-3\d\.\d+\/1[45]\d\./)

@@ -82,7 +82,8 @@ function findOffenders (within) {
   }
 
   /** Whether a place is in sight, and not scrolled away. */
-  const isInSight = (control, { x, y }) => x > 0 && x < innerWidth && y > 0 && y < document.documentElement.clientHeight &&
+  const isInSight = (control, { x, y }) => x > 0 && x < innerWidth &&
+    y > 0 && y < document.documentElement.clientHeight &&
     ancestors(control).every(each => {
       if (getComputedStyle(each).overflowY === 'visible') return true
       const box = each.getBoundingClientRect()

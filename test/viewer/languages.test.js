@@ -6,11 +6,20 @@ import { onViewer } from './stage.js'
 
 onViewer('in other languages', {}, stage => {
   for (const [locale, { lang, compare, newest, summary, date }] of Object.entries({
-    'de-DE': { lang: 'de', compare: 'Vergleichen', newest: 'Neueste', summary: /^2 Ebenen · /, date: '20. Juni 2024, 01:00 UTC' },
-    'fr-FR': { lang: 'fr', compare: 'Comparer', newest: 'Dernier état', summary: /^2 couches · .* ko$/, date: '20 juin 2024, 01:00 UTC' },
+    'de-DE': {
+      lang: 'de', compare: 'Vergleichen', newest: 'Neueste', summary: /^2 Ebenen · /, date: '20. Juni 2024, 01:00 UTC'
+    },
+    'fr-FR': {
+      lang: 'fr', compare: 'Comparer', newest: 'Dernier état', summary: /^2 couches · .* ko$/,
+      date: '20 juin 2024, 01:00 UTC'
+    },
     es: { lang: 'es', compare: 'Comparar', newest: 'Lo último', summary: /^2 capas · /, date: '20 jun 2024, 1:00 UTC' },
-    'en-US': { lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC' },
-    'pt-BR': { lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC' }
+    'en-US': {
+      lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC'
+    },
+    'pt-BR': {
+      lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC'
+    }
   })) {
     it(`speaks to a reader of ${locale}, and writes dates as he does`, async () => {
       const page = await stage.visit('#daylight@2024-06-20T01:00:00Z/2/0/0', { ...screens.desk, locale })
@@ -24,8 +33,10 @@ onViewer('in other languages', {}, stage => {
       // nothing of the page is left in English
       if (lang === 'en') return
       const english = /\b(the|and|layer|tiles?|edition|show|newest|changed?)\b/i
-      const labels = await page.locator('[aria-label], [title], [placeholder]').evaluateAll(nodes => nodes.filter(node => !node.closest('.layer, .leaflet-control-attribution'))
-        .flatMap(node => ['aria-label', 'title', 'placeholder'].map(name => node.getAttribute(name) ?? '')).filter(Boolean))
+      const labels = await page.locator('[aria-label], [title], [placeholder]')
+        .evaluateAll(nodes => nodes.filter(node => !node.closest('.layer, .leaflet-control-attribution'))
+        .flatMap(node => ['aria-label', 'title', 'placeholder'].map(name => node.getAttribute(name) ?? ''))
+          .filter(Boolean))
       assert.ok(labels.length > 20)
       assert.deepEqual(labels.filter(text => english.test(text.replace('Land and borders', ''))), [])
     })

@@ -18,7 +18,8 @@ onViewer('many layers', { demo: false }, stage => {
     }
   })
   /** Nothing is on its way but the wait for changes. */
-  const rest = () => until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done), { what: 'a rest' })
+  const rest =
+    () => until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done), { what: 'a rest' })
   const titles = page => page.locator('.layer:visible .title').allTextContents()
 
   it('are in groups, sorted as people count, and found by a part of their names', async () => {
@@ -26,7 +27,8 @@ onViewer('many layers', { demo: false }, stage => {
     await drawnTiles(page)
     assert.deepEqual(await page.locator('.group').allTextContents(), ['aerial', 'Topographic maps'])
     const all = await titles(page)
-    assert.deepEqual([all.length, ...all.slice(0, 6)], [LAYERS, 'Sheet 1', 'Sheet 3', 'Sheet 5', 'Sheet 7', 'Sheet 9', 'Sheet 11'])
+    assert.deepEqual([all.length, ...all.slice(0, 6)],
+      [LAYERS, 'Sheet 1', 'Sheet 3', 'Sheet 5', 'Sheet 7', 'Sheet 9', 'Sheet 11'])
     await page.getByRole('searchbox', { name: 'Find a layer' }).fill('topo 3')
     assert.deepEqual(await titles(page), [30, 32, 34, 36, 38].map(number => `Sheet ${number}`))
     await page.getByRole('searchbox', { name: 'Find a layer' }).fill('nothing like it')
@@ -56,9 +58,11 @@ onViewer('many layers', { demo: false }, stage => {
       await page.evaluate(() => navigator.serviceWorker.ready.then(({ active }) => active?.state))
       await rest()
       const requests = stage.front.requests()
-      assert.ok(requests.filter(({ path }) => path.includes('by_zoom')).every(({ bytes: { down } }) => down < 25000), 'figures of every zoom of every layer are large')
+      assert.ok(requests.filter(({ path }) => path.includes('by_zoom')).every(({ bytes: { down } }) => down < 25000),
+        'figures of every zoom of every layer are large')
       const bytes = requests.reduce((sum, { bytes: { down } }) => sum + down, 0)
-      assert.ok(bytes <= FIRST_LOAD, `${bytes} bytes in ${requests.length} requests: ${JSON.stringify(requests.map(({ path, bytes: { down } }) => [path.slice(0, 60), down]).sort((a, b) => Number(b[1]) - Number(a[1])).slice(0, 8))}`)
+      assert.ok(bytes <= FIRST_LOAD,
+        `${bytes} bytes in ${requests.length} requests: ${JSON.stringify(requests.map(({ path, bytes: { down } }) => [path.slice(0, 60), down]).sort((a, b) => Number(b[1]) - Number(a[1])).slice(0, 8))}`)
     }
   })
 })

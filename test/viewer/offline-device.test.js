@@ -33,10 +33,12 @@ describe('addresses of images on the device', () => {
   })
 
   it('are made once for readers at the same time', async () => {
-    const device = { tile: async () => new Blob(['x']), head: async () => ({ blob: new Blob(['x']), version: { rev: '1-a' } }) }
+    const device =
+      { tile: async () => new Blob(['x']), head: async () => ({ blob: new Blob(['x']), version: { rev: '1-a' } }) }
     const store = new DeviceStore({ device })
     const urls = await Promise.all([
-      store.tileUrl(version('1-a')), store.tileUrl(version('1-a')), store.newestUrl('steps', TILE), store.newestUrl('steps', TILE)
+      store.tileUrl(version('1-a')), store.tileUrl(version('1-a')),
+      store.newestUrl('steps', TILE), store.newestUrl('steps', TILE)
     ])
     assert.deepEqual([new Set(urls).size, made.length], [1, 1], 'no address that nobody revokes')
   })

@@ -32,7 +32,8 @@ const titles = page => page.locator('.layer .title').allTextContents()
 const toast = page => page.locator('.toast[data-topic="store"]')
 
 onViewer('without a network', {}, stage => {
-  it('opens with what was taken along: the map, its times, its editions, its figures, the versions of a tile', async () => {
+  it('opens with what was taken along: the map, its times, its editions, its ' +
+    'figures, the versions of a tile', async () => {
     const page = await stage.visit('#daylight/2/20/0')
     await drawnTiles(page)
     await kept(page)
@@ -41,7 +42,9 @@ onViewer('without a network', {}, stage => {
     await page.context().setOffline(true)
     await page.reload()
     assert.ok(await drawnTiles(page) > 4)
-    await toast(page).getByText(/^You are offline\. This is what the device has of the map, as of \d+ \w+ 20\d\d, \d\d:\d\d UTC\.$/).waitFor()
+    await toast(page)
+      .getByText(/^You are offline\. This is what the device has of the map, as of \d+ \w+ 20\d\d, \d\d:\d\d UTC\.$/)
+        .waitFor()
     assert.deepEqual(await titles(page), ['Daylight'], 'and no layer of which nothing is here')
     await page.locator('.facts dd', { hasText: /^77$/ }).waitFor({ state: 'attached' })
     await page.getByText(/^On this device · \d+ kB$/).waitFor()
@@ -54,7 +57,9 @@ onViewer('without a network', {}, stage => {
     await page.getByRole('region', { name: 'This place' }).getByText('5 versions').waitFor()
     await page.waitForFunction(() => {
       const images = [...document.querySelectorAll('.versions img')]
-      return images.length === 5 && images.every(image => /^blob:/.test(/** @type {any} */ (image).src) && /** @type {any} */ (image).naturalWidth > 0)
+      return images.length === 5 &&
+        images.every(image => /^blob:/.test(/** @type {any} */ (image).src) &&
+          /** @type {any} */ (image).naturalWidth > 0)
     })
     assert.match(String(await page.locator('.versions a').first().getAttribute('href')), /^blob:/)
     assert.equal(await page.locator('.tilecouch-timeline').getByText('cannot be reached').count(), 0)
@@ -94,7 +99,11 @@ onViewer('without a network', {}, stage => {
     await drawnTiles(page)
     await page.getByText(/^2 layers · /).waitFor()
     assert.deepEqual(stage.images().map(({ path }) => path), [])
-    const inCaches = await page.evaluate(async () => (await Promise.all((await caches.keys()).map(async name => (await (await caches.open(name)).keys()).map(({ url }) => url)))).flat())
+    const inCaches = await page.evaluate(
+      async () => (await Promise.all(
+        (await caches.keys()).map(async name => (await (await caches.open(name)).keys()).map(({ url }) => url))
+      )).flat()
+    )
     assert.deepEqual(inCaches.filter(url => /\/tile\b|\/\d+\/\d+\/\d+|_all_docs|_bulk_get|_view/.test(url)), [])
   })
 
@@ -159,8 +168,11 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
       await page.goto(`${proxy.url}maps/?then#steps@${T(2)}/3/0/0`)
       await shownAt(page, '2 Jan 2024')
       assert.ok(await drawnTiles(page) > 4)
-      assert.deepEqual(await page.evaluate(async () => (await caches.keys()).map(name => name.split(' ')[2].replace(/^.*\/\/[^/]*/, ''))), ['/maps/'])
-      assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter(key => /^tilecouch:/.test(key))), ['tilecouch:maps'])
+      assert.deepEqual(await page.evaluate(
+        async () => (await caches.keys()).map(name => name.split(' ')[2].replace(/^.*\/\/[^/]*/, ''))
+      ), ['/maps/'])
+      assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter(key => /^tilecouch:/.test(key))),
+        ['tilecouch:maps'])
     } finally {
       await close()
       await proxy.close()

@@ -16,7 +16,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
 
   const download = page => page.getByRole('button', { name: 'Download', exact: true })
   /** Says that there are so many bytes. */
-  const say = (page, quota) => page.evaluate(most => { navigator.storage.estimate = async () => ({ quota: most, usage: 1000 }) }, quota)
+  const say = (page, quota) =>
+    page.evaluate(most => { navigator.storage.estimate = async () => ({ quota: most, usage: 1000 }) }, quota)
 
   it('says before a download that it does not fit, and takes it when there is room', async () => {
     const page = await stage.visit('#steps/3/0/0')
@@ -97,7 +98,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await begin(page)
     const bad = 'steps:3:3:3'
     const heal = stage.front.rule(({ path, body }) => {
-      const isAsked = isBatch({ path }) ? body.docs.some(({ id }) => id === bad) : path.startsWith('steps%3A3%3A3%3A3') || path.startsWith(bad)
+      const isAsked = isBatch({ path }) ? body.docs.some(({ id }) => id === bad)
+        : path.startsWith('steps%3A3%3A3%3A3') || path.startsWith(bad)
       return isAsked ? { status: 500, body: '{"error":"broken","reason":"broken"}' } : undefined
     })
     await download(page).click()
@@ -106,7 +108,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     stage.front.forget()
     await area(page, 'Steps').getByRole('button', { name: 'Try again' }).click()
     await state(page, 'Steps', 'Up to date just now')
-    const asked = stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => /^steps:/.test(id))
+    const asked = stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs.map(({ id }) => id))
+      .filter(id => /^steps:/.test(id))
     assert.deepEqual([...new Set(asked)], [bad])
     stage.allow(/500/)
   })
@@ -122,7 +125,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await handle.focus()
     for (let presses = 0; presses < 6; presses++) await page.keyboard.press('Shift+ArrowLeft')
     await until(async () => (await estimate(page)).tiles < before.tiles, { what: 'a smaller box' })
-    assert.match(String(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))), /^South-east/, 'the focus stays on it')
+    assert.match(String(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))),
+      /^South-east/, 'the focus stays on it')
     await page.keyboard.press('Escape')
     await page.locator('.area-form').waitFor({ state: 'detached' })
     assert.equal(await page.locator('.sketch-handle').count(), 0)
@@ -160,7 +164,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await page.reload()
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     await page.locator('#offline').click()
-    await page.locator('.card.offline .hint, .toast').filter({ hasText: /keeps nothing|cannot be opened/ }).first().waitFor()
+    await page.locator('.card.offline .hint, .toast').filter({ hasText: /keeps nothing|cannot be opened/ })
+      .first().waitFor()
     stage.allow(/SecurityError|no/)
   })
 })

@@ -41,21 +41,29 @@ describe('words of the panel of areas', () => {
     assert.equal(figuresOf({ ...status, state: 'paused' }), '617 of 1,234 tiles · 6.0 MB of 12.0 MB')
     assert.equal(figuresOf({ ...status, total: undefined }), '')
     assert.equal(shareOf({ ...status, total: undefined }), undefined)
-    assert.equal(figuresOf({ ...status, rate: undefined, remaining: Infinity }), '617 of 1,234 tiles · 6.0 MB of 12.0 MB')
+    assert.equal(figuresOf({ ...status, rate: undefined, remaining: Infinity }),
+      '617 of 1,234 tiles · 6.0 MB of 12.0 MB')
     assert.equal(shareOf({ ...status, bytes: 13000000 }), 1, 'never beyond its end')
   })
 
   it('say every error in plain words', () => {
-    for (const code of ['QUOTA_EXCEEDED', 'UNREACHABLE', 'OFFLINE_FORBIDDEN', 'INDEX_MISSING', 'LAYER_NOT_FOUND', 'AREA_EXISTS', 'BAD_BBOX', 'BAD_AREA', 'BAD_ZOOM', 'NO_POUCHDB', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND']) {
+    for (
+      const code of ['QUOTA_EXCEEDED', 'UNREACHABLE', 'OFFLINE_FORBIDDEN',
+        'INDEX_MISSING', 'LAYER_NOT_FOUND', 'AREA_EXISTS', 'BAD_BBOX',
+        'BAD_AREA', 'BAD_ZOOM', 'NO_POUCHDB', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND']
+    ) {
       const words = problem(new TilecouchError(code, { layer: 'osm', url: 'http://x', why: 'y' }))
       assert.match(words, /^[A-Z].*\.$/, code)
       assert.doesNotMatch(words, /undefined|did not work/, code)
     }
-    assert.match(problem(new TilecouchError('QUOTA_EXCEEDED', { needed: 40e6, free: 12e6 })), /needs 40\.0 MB, and 12\.0 MB are free/)
-    assert.match(problem(new TilecouchError('OFFLINE_FORBIDDEN', { layer: 'osm', host: 'tile.example' })), /tile\.example, whose terms forbid it/)
+    assert.match(problem(new TilecouchError('QUOTA_EXCEEDED', { needed: 40e6, free: 12e6 })),
+      /needs 40\.0 MB, and 12\.0 MB are free/)
+    assert.match(problem(new TilecouchError('OFFLINE_FORBIDDEN', { layer: 'osm', host: 'tile.example' })),
+      /tile\.example, whose terms forbid it/)
     assert.match(problem({ code: 'QUOTA_EXCEEDED' }), /no room left/, 'as it stands in a status, without details')
     assert.equal(problem(new Error('x'.repeat(300))).length, 'This did not work: .'.length + 200)
-    assert.ok(isStopped(new TilecouchError('ABORTED')) && isStopped(new DOMException('', 'AbortError')) && !isStopped(new Error('x')))
+    assert.ok(isStopped(new TilecouchError('ABORTED')) && isStopped(new DOMException('', 'AbortError')) &&
+      !isStopped(new Error('x')))
   })
 
   it('find a name that is free', () => {
@@ -73,7 +81,8 @@ describe('shapes of areas', () => {
     assert.deepEqual(box(100, 180), [100, -10, 180, 10])
     assert.deepEqual(box(-180, 180), [-180, -10, 180, 10])
     assert.deepEqual(box(-300, 300), [-180, -10, 180, 10])
-    assert.deepEqual(boxOf([{ lat: 89, lng: 0 }, { lat: -89, lng: 1 }]), [0, -85.05113, 1, 85.05113], 'beyond there are no tiles')
+    assert.deepEqual(boxOf([{ lat: 89, lng: 0 }, { lat: -89, lng: 1 }]),
+      [0, -85.05113, 1, 85.05113], 'beyond there are no tiles')
   })
 
   it('come back as they were drawn', () => {

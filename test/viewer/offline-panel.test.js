@@ -18,7 +18,9 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     await page.getByText('Connected to the store').waitFor()
     await begin(page)
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Small')
-    assert.deepEqual(await Promise.all(['First zoom', 'Last zoom'].map(name => page.getByLabel(name, { exact: true }).inputValue())), ['0', '4'], 'two zooms beyond the one that is shown')
+    assert.deepEqual(await Promise.all(
+      ['First zoom', 'Last zoom'].map(name => page.getByLabel(name, { exact: true }).inputValue())
+    ), ['0', '4'], 'two zooms beyond the one that is shown')
     const before = await estimate(page)
     const { x, y } = await corner(page, 'South-east')
     await page.mouse.move(x, y)
@@ -31,7 +33,8 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     }, { what: 'a smaller estimate' })
     await page.getByRole('button', { name: 'Download', exact: true }).click()
     await state(page, 'Small', 'Up to date just now')
-    assert.match(String(await area(page, 'Small').locator('.what').textContent()), new RegExp(`^Zoom 0–4 · ${after.size}$`), 'what was estimated is what came')
+    assert.match(String(await area(page, 'Small').locator('.what').textContent()),
+      new RegExp(`^Zoom 0–4 · ${after.size}$`), 'what was estimated is what came')
     assert.equal(await page.locator('#offline').getAttribute('aria-label'), 'Offline maps, 1 area')
     assert.equal(await page.locator('.area-name', { hasText: 'Small' }).count() > 0, true, 'its name on the map')
   })
@@ -60,7 +63,8 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     await page.getByLabel('Name', { exact: true }).fill('<img src=x onerror=alert(1)>')
     await page.getByRole('button', { name: 'Download', exact: true }).tap()
     await state(page, '<img', 'Up to date just now')
-    assert.match(String(await area(page, '<img').locator('.what').textContent()), new RegExp(`^Small · zoom 0–2 · ${after.size}$`))
+    assert.match(String(await area(page, '<img').locator('.what').textContent()),
+      new RegExp(`^Small · zoom 0–2 · ${after.size}$`))
     assert.equal(await page.locator('.card.offline img, .area-name img').count(), 0)
   })
 
@@ -98,7 +102,8 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     stage.front.forget()
     await item.getByRole('button', { name: 'Refresh' }).click()
     await item.getByText(/^3 tiles changed, \d/).waitFor()
-    assert.ok(stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs).length < 12, 'and nothing else was read')
+    assert.ok(stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs).length < 12,
+      'and nothing else was read')
   })
 
   it('removes one of two that overlap, after one question, and the other stays', async () => {
@@ -113,7 +118,8 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     await gone.getByRole('button', { name: 'Remove', exact: true }).click()
     await gone.getByRole('button', { name: 'Remove it' }).click()
     await gone.waitFor({ state: 'detached' })
-    assert.equal(await page.evaluate(() => document.activeElement?.closest('.card')?.className), 'card offline', 'the focus stays in the card')
+    assert.equal(await page.evaluate(() => document.activeElement?.closest('.card')?.className),
+      'card offline', 'the focus stays in the card')
     await state(page, 'Steps', 'Up to date just now')
     const [, after] = /Maps take (.*?) ·/.exec(String(await page.locator('.meter .figures').textContent())) ?? []
     assert.ok(after, 'what is left takes room')
@@ -146,6 +152,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     assert.equal(await page.getByLabel('Keep it up to date').isChecked(), true)
     const before = stage.front.requests().filter(isBatch).length
     await stage.write('steps', { 6: tilesOf(3, x => x === 3) })
-    await until(() => stage.front.requests().filter(isBatch).length > before, { timeout: 30000, what: 'the new tiles to be taken' })
+    await until(() => stage.front.requests().filter(isBatch).length > before,
+      { timeout: 30000, what: 'the new tiles to be taken' })
   })
 })

@@ -9,15 +9,19 @@ import { AWAY, onViewer } from './stage.js'
 /** Files in the browser's caches: address of a cache -> names. */
 const kept = page => page.evaluate(async () => {
   const found = {}
-  for (const name of await caches.keys()) found[name] = (await (await caches.open(name)).keys()).map(({ url }) => url.slice(new URL('.', location.href).href.length).replace(/\?v=.*/, '')).sort()
+  for (const name of await caches.keys()) found[name] = (await (await caches.open(name)).keys())
+    .map(({ url }) => url.slice(new URL('.', location.href).href.length).replace(/\?v=.*/, '')).sort()
   return found
 })
 
-const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css', 'leaflet.js', 'manifest.webmanifest', 'offline.js', 'take.js', 'viewer.css', 'viewer.js', 'words.en.json']
+const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css',
+  'leaflet.js', 'manifest.webmanifest', 'offline.js', 'take.js', 'viewer.css', 'viewer.js', 'words.en.json']
 
 /** Waits until all of the version that a page is of is kept and used, and answers which one it is. */
 async function keptVersion (page) {
-  const version = await page.evaluate(() => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v'))
+  const version = await page.evaluate(
+    () => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v')
+  )
   await until(() => page.evaluate(async ([wanted, count]) => {
     const { active, installing, waiting } = await navigator.serviceWorker.ready
     if (!installing && !waiting) active?.postMessage('rest') // the page says so after a while
@@ -28,7 +32,10 @@ async function keptVersion (page) {
   return version
 }
 
-const versionsOf = page => page.evaluate(() => ({ ...(/** @type {any} */ (window)).versions, 'viewer.css': +getComputedStyle(document.documentElement).getPropertyValue('--version') }))
+const versionsOf = page => page.evaluate(
+  () => ({ ...(/** @type {any} */ (window)).versions, 'viewer.css': +
+    getComputedStyle(document.documentElement).getPropertyValue('--version') })
+)
 
 const all = number => ({ 'viewer.js': number, 'leaflet.js': number, 'viewer.css': number })
 
@@ -104,7 +111,8 @@ onViewer('its own files', {}, stage => {
       const version = await keptVersion(page)
       assert.notEqual(version, before)
       // pages that are still open may need the one before; older ones go
-      await until(async () => Object.keys(await kept(page)).map(name => name.split(' ').at(-1)).join() === `${before},${version}`, { what: 'two versions' })
+      await until(async () => Object.keys(await kept(page)).map(name => name.split(' ').at(-1))
+        .join() === `${before},${version}`, { what: 'two versions' })
       await page.context().setOffline(true)
       await page.reload()
       await page.getByRole('heading', { name: 'You are offline' }).waitFor()
@@ -131,11 +139,14 @@ onViewer('its own files', {}, stage => {
   })
 
   it('are not kept when one of them is of another version, as in the middle of a deployment', async () => {
-    stage.front.rule(({ path }) => path.includes('/icon-512.png?v=') ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'image/png' } } : undefined)
+    stage.front.rule(({ path }) => path.includes('/icon-512.png?v=')
+      ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'image/png' } } : undefined)
     const page = await stage.visit()
     await drawnTiles(page)
-    await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/icon-512.png?v=')), { what: 'a look at it' })
-    await until(() => page.evaluate(async () => !(await caches.keys()).length && !(await navigator.serviceWorker.getRegistration())), { what: 'nothing' })
+    await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/icon-512.png?v=')),
+      { what: 'a look at it' })
+    await until(() => page.evaluate(async () => !(await caches.keys()).length &&
+      !(await navigator.serviceWorker.getRegistration())), { what: 'nothing' })
     stage.front.reset()
     await reload(page)
     await keptVersion(page)
@@ -144,7 +155,8 @@ onViewer('its own files', {}, stage => {
   it('are kept without those that only offline maps need, until the page has been open for a while', async () => {
     const page = await stage.visit()
     await drawnTiles(page)
-    await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'), { what: 'the service worker' })
+    await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'),
+      { what: 'the service worker' })
     assert.deepEqual(Object.values(await kept(page)), [FILES.filter(name => !['offline.js', 'take.js'].includes(name))])
     assert.deepEqual(stage.front.requests('other').filter(({ path }) => path.includes('/offline.js')), [])
     await keptVersion(page)

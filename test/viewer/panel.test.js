@@ -8,22 +8,27 @@ import { drawnTiles, screens } from './browser.js'
 import { checkFits } from './fits.js'
 import { onViewer } from './stage.js'
 
-const WIDTHS = { desk: screens.desk, tablet: { viewport: { width: 820, height: 1100 }, hasTouch: true }, phone: screens.phone }
+const WIDTHS =
+  { desk: screens.desk, tablet: { viewport: { width: 820, height: 1100 }, hasTouch: true }, phone: screens.phone }
 const HERE = '.editions .row input[type="checkbox"]'
 
 onViewer('the panel', { layers: ['steps', 'bounded', 'late', 'deep', 'vector'] }, stage => {
   before(async () => {
     const world = n => Object.fromEntries(tilesOf(3).map(([z, x, y]) => [`${z}/${x}/${y}`, n]))
     const editions = /** @type {const} */ ([
-      ['2019-12-31T00:00:00Z', 'Survey of 2019'], ['2020-12-31T00:00:00Z', 'Survey of 2020'], ['2021-06-03T13:05:00Z', 'The flood in the valleys, photographed in the afternoon'],
+      ['2019-12-31T00:00:00Z', 'Survey of 2019'], ['2020-12-31T00:00:00Z', 'Survey of 2020'],
+      ['2021-06-03T13:05:00Z', 'The flood in the valleys, photographed in the afternoon'],
       ['2022-01-01T00:00:00Z', 'Survey of 2021'], ['2023-03-01T00:00:00Z', 'Corrections']
     ])
-    for (const [index, [time, title]] of editions.entries()) await load(stage.store, memorySource(world(index + 1)), { layer: 'town', time, title })
+    for (const [index, [time, title]] of editions.entries()) {
+      await load(stage.store, memorySource(world(index + 1)), { layer: 'town', time, title })
+    }
     await stage.store.defineLayer('town', { name: 'Town', description: 'Aerial images.', minzoom: 3, maxzoom: 3 })
   })
   /** Whether an element lies in the part of the list that is in view. */
   const isInView = locator => locator.evaluate(node => {
-    const [box, view] = [node, document.getElementById('content')].map(each => /** @type {any} */ (each).getBoundingClientRect())
+    const [box, view] =
+      [node, document.getElementById('content')].map(each => /** @type {any} */ (each).getBoundingClientRect())
     return box.top >= view.top - 1 && box.bottom <= view.bottom + 1
   })
 
@@ -44,7 +49,9 @@ onViewer('the panel', { layers: ['steps', 'bounded', 'late', 'deep', 'vector'] }
       await page.locator('[data-layer="town"]').click()
       await page.getByText('5 editions').waitFor()
       await page.waitForFunction(() => document.querySelectorAll('.editions [data-time]').length === 6)
-      for (const part of ['[data-layer="town"]', '.editions h3', '.editions [aria-pressed="true"]']) assert.ok(await isInView(page.locator(part).first()), part)
+      for (const part of ['[data-layer="town"]', '.editions h3', '.editions [aria-pressed="true"]']) {
+        assert.ok(await isInView(page.locator(part).first()), part)
+      }
       assert.equal(await page.getByRole('button', { name: 'Survey of 2020 31 Dec 2020', exact: true }).count(), 1)
       assert.equal(await page.getByRole('button', { name: /^The flood .* 3 Jun 2021, 13:05 UTC$/ }).count(), 1)
       assert.equal(await page.locator('.facts dl').isVisible(), false)
@@ -61,9 +68,12 @@ onViewer('the panel', { layers: ['steps', 'bounded', 'late', 'deep', 'vector'] }
       return [...list.children].filter(row => row.getBoundingClientRect().bottom <= end).length
     })
     assert.ok(rows >= 4, `${rows} rows are in view`)
-    const [picture, name, share] = await Promise.all(['canvas', '.name', '.share'].map(part => page.locator('.of-view li').nth(1).locator(part).boundingBox())).then(boxes => boxes.map(box => /** @type {any} */ (box)))
+    const [picture, name, share] = await Promise.all(
+      ['canvas', '.name', '.share'].map(part => page.locator('.of-view li').nth(1).locator(part).boundingBox())
+    ).then(boxes => boxes.map(box => /** @type {any} */ (box)))
     assert.ok(picture.x + picture.width < name.x && name.x + name.width <= share.x && Math.abs(name.y - share.y) < 6)
-    const heights = () => page.locator('.details > *').evaluateAll(nodes => nodes.map(node => node.getBoundingClientRect().height))
+    const heights = () => page.locator('.details > *')
+      .evaluateAll(nodes => nodes.map(node => node.getBoundingClientRect().height))
     const before = await heights()
     await page.locator('.of-view button').nth(2).click()
     await page.locator('.of-view li:nth-child(3) [aria-pressed="true"]').waitFor()

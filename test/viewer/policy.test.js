@@ -44,7 +44,8 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await json(`${couch.url}/other`, { method: 'PUT' })
     const page = await (await request(`${url}/_design/tiles/index.html`)).text()
     const all = { ...ATTACHED, 'viewer.html': ['text/html', page.replaceAll(' src="', ` src="${VIEWER}`)] }
-    const _attachments = Object.fromEntries(Object.entries(all).map(([name, [type, text]]) => [name, { content_type: type, data: Buffer.from(text).toString('base64') }]))
+    const _attachments = Object.fromEntries(Object.entries(all)
+      .map(([name, [type, text]]) => [name, { content_type: type, data: Buffer.from(text).toString('base64') }]))
     await json(`${couch.url}/other/hostile`, { method: 'PUT', body: JSON.stringify({ _attachments }) })
   })
   after(async () => {
@@ -52,13 +53,15 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await couch?.close()
   })
 
-  const set = policy => request(`${couch.url}/_node/_local/_config/csp/attachments_header_value`, { method: policy === null ? 'DELETE' : 'PUT', ...(policy !== null && { body: JSON.stringify(policy) }) })
+  const set = policy => request(`${couch.url}/_node/_local/_config/csp/attachments_header_value`,
+    { method: policy === null ? 'DELETE' : 'PUT', ...(policy !== null && { body: JSON.stringify(policy) }) })
 
   /** An admin who has logged in opens it. */
   async function visit (path, waitUntil = 'networkidle') {
     const opened = await openPage(browser)
     const { username, password } = new URL(couch.url)
-    const answer = await opened.page.context().request.post(`http://127.0.0.1:${couch.port}/_session`, { form: { name: username, password } })
+    const answer = await opened.page.context()
+      .request.post(`http://127.0.0.1:${couch.port}/_session`, { form: { name: username, password } })
     assert.equal(answer.status(), 200)
     await opened.page.goto(`http://127.0.0.1:${couch.port}${path}`, { waitUntil })
     return opened
@@ -85,7 +88,8 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
     assert.equal((await state({}))?.state, 'bad', 'the old one')
     assert.equal((await state({ fix: true }))?.fixed, VIEWER_CSP)
-    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy(ALLOWED))
+    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`),
+      await couchPolicy(ALLOWED))
     await set(null)
     assert.equal(await state({ fix: true }), undefined, 'nothing runs, and it stays so')
     await set("default-src 'self' 'unsafe-inline'")
@@ -122,14 +126,17 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     const { rev: _rev } = await write({ base: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
     await doctor(url, { fix: true, allowViewer: true })
     const { page, errors, close } = await openPage(browser)
-    await page.route('https://tiles.example.org/**', route => route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }))
+    await page.route('https://tiles.example.org/**', route => route.fulfill(
+      { contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }
+    ))
     await page.goto(`http://127.0.0.1:${couch.port}${VIEWER}#daylight/2/0/0`)
     await page.waitForFunction(() => document.querySelectorAll('#map img.leaflet-tile-loaded').length > 0)
     assert.deepEqual(errors, [])
     await close()
     await write({ _rev })
     await doctor(url, { fix: true })
-    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy(ALLOWED))
+    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`),
+      await couchPolicy(ALLOWED))
   })
 
   it('lets the viewer that another page runs register no worker of that page', async () => {
@@ -143,7 +150,9 @@ describe('the policy of a CouchDB that serves the viewer', function () {
         if ((await json(`${couch.url}/_all_dbs`)).includes('hurt_worker')) found = 'ran'
         return found
       }, { timeout: 30000, what: 'the worker or a refusal' })
-      await page.evaluate(async () => { for (const own of await window.navigator.serviceWorker.getRegistrations()) await own.unregister() })
+      await page.evaluate(async () => {
+        for (const own of await window.navigator.serviceWorker.getRegistrations()) await own.unregister()
+      })
       await close()
       return found
     }
@@ -173,11 +182,19 @@ describe('what a policy lets run', () => {
 
   it('is told of each', async () => {
     const policies = {
-      nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'", "script-src 'none'; default-src *", 'default-src *; sandbox'],
+      nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'",
+        "script-src 'none'; default-src *", 'default-src *; sandbox'],
       digests: [await couchPolicy(), "script-src 'sha256-x'", "script-src 'none'; script-src-attr 'sha256-x'"],
-      anything: [null, '', VIEWER_CSP, 'sandbox allow-same-origin allow-scripts', "img-src 'self'", "default-src 'sha256-x' 'strict-dynamic'", "script-src 'unsafe-inline'; script-src 'none'", 'script-src https:', "script-src 'sha256-x'; script-src-elem *", "script-src 'none'; script-src-attr 'unsafe-inline'"]
+      anything: [null, '', VIEWER_CSP, 'sandbox allow-same-origin allow-scripts',
+        "img-src 'self'", "default-src 'sha256-x' 'strict-dynamic'",
+        "script-src 'unsafe-inline'; script-src 'none'", 'script-src https:',
+        "script-src 'sha256-x'; script-src-elem *", "script-src 'none'; script-src-attr 'unsafe-inline'"]
     }
-    for (const [lets, all] of Object.entries(policies)) for (const policy of all) assert.equal(letsRun(policy), lets, String(policy))
-    assert.deepEqual(await Promise.all([null, VIEWER_CSP, 'sandbox', await couchPolicy(), "script-src 'sha256-x'"].map(policy => runsViewer(policy))), [true, true, false, true, false])
+    for (const [lets, all] of Object.entries(policies)) for (const policy of all) {
+      assert.equal(letsRun(policy), lets, String(policy))
+    }
+    assert.deepEqual(await Promise.all(
+      [null, VIEWER_CSP, 'sandbox', await couchPolicy(), "script-src 'sha256-x'"].map(policy => runsViewer(policy))
+    ), [true, true, false, true, false])
   })
 })

@@ -8,7 +8,8 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
   const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
   /** Layers on the map: z-index and opacity, from the bottom to the top. */
   const onMap = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes
-    .map(({ style }) => [Number(/** @type {any} */ (style).zIndex), Number(/** @type {any} */ (style).opacity || 1)]).sort(([a], [b]) => a - b))
+    .map(({ style }) => [Number(/** @type {any} */ (style).zIndex), Number(/** @type {any} */ (style).opacity || 1)])
+      .sort(([a], [b]) => a - b))
   const base = page => page.getByRole('combobox', { name: 'Base map' })
 
   it('are put over the map, faded, moved and taken off, and a link holds all of it', async () => {
@@ -23,7 +24,8 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.deepEqual(await onMap(page), [[10, 1], [20, 0.4]])
     await page.getByRole('button', { name: '“bounded” lower' }).click()
     await page.waitForURL(/&layers=bounded:40,\*$/)
-    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), '“bounded” lower', 'the focus stays')
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+      '“bounded” lower', 'the focus stays')
     assert.deepEqual(await onMap(page), [[10, 0.4], [20, 1]])
     const { href } = new URL(page.url())
     await page.goto('about:blank')
@@ -47,7 +49,9 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     const page = await stage.visit('#bounded/3/0/-100')
     await base(page).selectOption('steps')
     await page.waitForURL(/#bounded\/3\/0\.00\/-100\.00&base=steps$/)
-    await page.waitForFunction(() => [...document.querySelectorAll('#map .leaflet-layer img.leaflet-tile-loaded')].length > 2)
+    await page.waitForFunction(
+      () => [...document.querySelectorAll('#map .leaflet-layer img.leaflet-tile-loaded')].length > 2
+    )
     assert.equal((await onMap(page))[0][0], 1)
     await page.locator('[data-layer="steps"]').click()
     await page.waitForURL(/#steps\//)
@@ -56,23 +60,44 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
   })
 
   it('lie on the operator’s base map, and begin with the layer that he names', async () => {
-    await settings({ base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', description: 'The <i>town</i> since 1850.', colours: { light: '#7a3e9d' } })
+    await settings(
+      {
+        base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', description: 'The <i>town</i> since 1850.',
+        colours: { light: '#7a3e9d' }
+      }
+    )
     const page = await stage.visit()
     await drawnTiles(page)
     await page.waitForURL(/#steps\/[\d.]+\/[\d.-]+\/[\d.-]+$/)
     assert.equal(await page.locator('h1').evaluate(node => node.firstChild?.textContent), 'Maps of <b>Bern</b>')
     assert.equal(await page.title(), 'Steps · Maps of <b>Bern</b>')
     assert.equal(await page.locator('#lead').textContent(), 'The <i>town</i> since 1850.')
-    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()), '#7a3e9d')
+    assert.equal(await page.evaluate(
+      () => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()
+    ), '#7a3e9d')
     assert.equal(await base(page).inputValue(), 'deep')
     await base(page).selectOption('')
     await page.waitForURL(/&base=-$/)
-    await settings({ base: { url: '{z}/{x}/{y}.png', name: 'Made elsewhere', attribution: '<a href="https://example.org/">Somebody</a><script>1</script>' } })
-    await page.route('**/3/*/*.png', route => route.fulfill({ status: 200, contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }))
+    await settings(
+      {
+        base: {
+          url: '{z}/{x}/{y}.png', name: 'Made elsewhere',
+          attribution: '<a href="https://example.org/">Somebody</a><script>1</script>'
+        }
+      }
+    )
+    await page.route('**/3/*/*.png',
+      route => route.fulfill(
+        {
+          status: 200, contentType: 'image/svg+xml',
+          body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>'
+        }
+      ))
     await page.goto('about:blank')
     await page.goto(`${stage.address}#bounded/3/0/-100`)
     await page.locator('.leaflet-control-attribution a', { hasText: 'Somebody' }).waitFor()
-    assert.deepEqual(await base(page).locator('option').allTextContents(), ['None', 'Made elsewhere', 'bounded', 'deep', 'Steps'])
+    assert.deepEqual(await base(page).locator('option').allTextContents(),
+      ['None', 'Made elsewhere', 'bounded', 'deep', 'Steps'])
     await settings({ base: undefined, opens: undefined, title: undefined, description: undefined, colours: undefined })
     stage.allow(/404/)
   })

@@ -82,7 +82,8 @@ export class Stage {
 
   async clear (passed) {
     if (passed === false) for (const { page } of this.#views) console.log(await stateOf(page))
-    const errors = this.#views.flatMap(view => view.errors).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
+    const errors = this.#views.flatMap(view => view.errors)
+      .filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     await Promise.all(this.#views.splice(0).map(view => view.close()))
     this.#allowed = []
     this.front.reset()
@@ -96,8 +97,11 @@ async function stateOf (page) {
     address: location.hash,
     timeline: document.querySelector('.tilecouch-timeline')?.className,
     detail: document.querySelector('.tilecouch-timeline-detail')?.textContent,
-    notices: [...document.querySelectorAll('[role=status], [role=alert]')].map(({ textContent }) => textContent).filter(Boolean),
-    layers: [...document.querySelectorAll('#map .leaflet-tile-pane > *')].map(({ className, childElementCount }) => `${className}: ${childElementCount}`)
+    notices: [...document.querySelectorAll('[role=status], [role=alert]')].map(({ textContent }) => textContent)
+      .filter(Boolean),
+    layers: [...document.querySelectorAll('#map .leaflet-tile-pane > *')].map(
+      ({ className, childElementCount }) => `${className}: ${childElementCount}`
+    )
   }))
   return Promise.race([state, setTimeout(5000, 'the page does not answer')]).catch(String)
 }

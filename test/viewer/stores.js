@@ -32,8 +32,10 @@ async function couchStore (options = {}) {
   server.pathname = `/viewer_${process.pid}_${Date.now().toString(36)}_${counter++}`
   const running = await up({ db: server.href, demoSize: SMALL, ...options })
   const store = await Store.open(server.href)
-  const configure = value => store.couch.request({ method: value === null ? 'DELETE' : 'PUT', path: CSP, server: true, raw: true, ...(value !== null && { body: JSON.stringify(value) }) })
-  const before = await store.couch.request({ path: CSP, server: true, raw: true, parse: bytes => JSON.parse(bytes.toString()) })
+  const configure = value => store.couch.request({ method: value === null
+    ? 'DELETE' : 'PUT', path: CSP, server: true, raw: true, ...(value !== null && { body: JSON.stringify(value) }) })
+  const before =
+    await store.couch.request({ path: CSP, server: true, raw: true, parse: bytes => JSON.parse(bytes.toString()) })
     .catch(error => { if (error.details?.status === 404) return null; throw error })
   await configure(VIEWER_CSP)
   return {

@@ -52,7 +52,10 @@ describe('the viewer in the frame of another page', function () {
 
   /** A page of another origin with frames. @param {string[]} addresses */
   function frame (...addresses) {
-    host.pages.set('host.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join('')}` })
+    host.pages.set('host.html',
+      {
+        html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join('')}`
+      })
     return visit(`${host.url}/host.html`)
   }
 
@@ -70,22 +73,30 @@ describe('the viewer in the frame of another page', function () {
     await card.getByText('Other sites may not show this map yet.').waitFor()
   })
 
-  it('is a map alone where the operator names the origin of that page, and the whole viewer is shown in none', async () => {
+  it('is a map alone where the operator names the origin of that page, and the ' +
+    'whole viewer is shown in none', async () => {
     const gateway = await serve({ embed: host.url })
-    assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)], [VIEWER_CSP, viewerPolicy([host.url])])
+    assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)],
+      [VIEWER_CSP, viewerPolicy([host.url])])
     assert.equal(await policyOf(`${gateway}viewer.js?embed`), VIEWER_CSP)
     // the page reads its address in the same way
-    for (const search of ['?embed?x', '??embed', '?x?embed', '?embed%3Fx']) assert.equal(await policyOf(gateway + search), VIEWER_CSP)
+    for (const search of ['?embed?x', '??embed', '?x?embed', '?embed%3Fx']) {
+      assert.equal(await policyOf(gateway + search), VIEWER_CSP)
+    }
     for (const search of ['?x&embed', '?embed=1', '?%65mbed', '?x=?&embed']) {
       assert.equal(await policyOf(gateway + search), viewerPolicy([host.url]), search)
     }
     const page = await frame(`${gateway}?embed#steps@${T(3)}/3/0/0`, `${gateway}#steps/3/0/0`, `${gateway}?embedded`)
     const map = page.frameLocator('iframe').first()
     await map.locator('#map .tilecouch-tile img').first().waitFor()
-    for (const part of ['#content', '#summary', '#take', '#offline']) assert.equal(await map.locator(part).isVisible(), false, part)
+    for (const part of ['#content', '#summary', '#take', '#offline']) {
+      assert.equal(await map.locator(part).isVisible(), false, part)
+    }
     assert.equal(await map.locator('.tilecouch-timeline').isVisible(), true)
     assert.equal(await map.locator('.leaflet-control-attribution').isVisible(), true)
-    for (const name of ['Find a place', 'Show where I am']) assert.equal(await map.getByRole('button', { name }).count(), 0, name)
+    for (const name of ['Find a place', 'Show where I am']) {
+      assert.equal(await map.getByRole('button', { name }).count(), 0, name)
+    }
     const link = map.getByRole('link', { name: 'Open the map' })
     await link.evaluate(node => node.dispatchEvent(new Event('focus')))
     assert.equal(await link.getAttribute('href'), `${gateway}#steps@${T(3)}/3/0.00/0.00`)
@@ -100,7 +111,8 @@ describe('the viewer in the frame of another page', function () {
     await page.emulateMedia({ reducedMotion: 'reduce' }) // nothing is on its way
     await page.getByRole('button', { name: 'Select a range' }).click()
     await page.locator('#map .changed-rim').waitFor({ state: 'attached' })
-    assert.equal(await page.locator('.leaflet-top.leaflet-right').evaluate(node => getComputedStyle(node).right), '0px', 'no room is kept for cards')
+    assert.equal(await page.locator('.leaflet-top.leaflet-right').evaluate(node => getComputedStyle(node).right),
+      '0px', 'no room is kept for cards')
     await watch(page)
     await page.evaluate(() => { document.location.hash = '#steps/3/0/1' }) // which looks at the map
     await page.waitForFunction(() => /** @type {any} */ (window).map)
@@ -118,13 +130,16 @@ describe('the viewer in the frame of another page', function () {
     await card.getByText('Embed in a web page').click()
     await card.getByText(`Pages of these sites may show this map: ${host.url}, https://www.example.org.`).waitFor()
     const html = await card.getByLabel('HTML for your page').inputValue()
-    host.pages.set('snippet.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${html}` })
+    host.pages.set('snippet.html',
+      { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${html}` })
     const page = await visit(`${host.url}/snippet.html`)
     const iframe = page.locator('iframe')
-    assert.deepEqual([await iframe.getAttribute('title'), await iframe.getAttribute('width')], ['Steps, 2 Jan 2024', '800'])
+    assert.deepEqual([await iframe.getAttribute('title'), await iframe.getAttribute('width')],
+      ['Steps, 2 Jan 2024', '800'])
     const map = page.frameLocator('iframe')
     await map.locator('#map .tilecouch-tile img').first().waitFor()
-    await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor({ state: 'attached' }) // the thumb is drawn by what is in it
+    // the thumb is drawn by what is in it
+    await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor({ state: 'attached' })
   })
 
   it('gives an image, a GIF and a layer file away under the policy of a gateway', async () => {
@@ -140,6 +155,7 @@ describe('the viewer in the frame of another page', function () {
     assert.equal((await decode((await make(card, 'Make the time-lapse')).bytes)).pages, 5)
     await card.getByRole('button', { name: 'Link', exact: true }).click()
     await card.getByText('Open in QGIS').click()
-    assert.equal(await card.getByLabel('Address of the tiles').inputValue(), `${gateway}steps@${T(2)}/{z}/{x}/{y}.png`, 'a gateway gives the past without a redirect')
+    assert.equal(await card.getByLabel('Address of the tiles').inputValue(),
+      `${gateway}steps@${T(2)}/{z}/{x}/{y}.png`, 'a gateway gives the past without a redirect')
   })
 })

@@ -1,10 +1,13 @@
 // What a time-lapse will be, and the other parts of "Save or share the map" that need no browser.
 import assert from 'node:assert/strict'
-import { MAX_FRAMES, bitrateOf, estimate, even, fileName, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
+import { MAX_FRAMES, bitrateOf, estimate, even, fileName, planFrames,
+  spread, timesOf } from '../../attachments/take/plan.js'
 import { embedders as allowed, layerFile } from '../../attachments/take/sharing.js'
-import { VIEWER_CSP, couchPolicy, differsInLists, embedders, isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
+import { VIEWER_CSP, couchPolicy, differsInLists, embedders,
+  isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
 
-const days = count => Array.from({ length: count }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
+const days = count => Array.from({ length: count },
+  (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
 const changesAt = times => times.map(time => ({ time, tiles: 1 }))
 
 describe('the plan of a time-lapse', () => {
@@ -31,9 +34,12 @@ describe('the plan of a time-lapse', () => {
     const [first, second, third, fourth] = days(5)
     assert.deepEqual(timesOf(changes, null), days(5))
     assert.deepEqual(timesOf(changes, { from: second, to: fourth }), [second, third, fourth])
-    assert.deepEqual(timesOf(changes, { from: '2020-01-02T12:00:00Z', to: fourth }), ['2020-01-02T12:00:00Z', third, fourth])
-    assert.deepEqual(timesOf(changes, { from: '2019-01-01T00:00:00Z', to: second }), [first, second], 'before the first one there is nothing')
-    assert.deepEqual(timesOf(changes, { from: '2021-01-01T00:00:00Z', to: '2022-01-01T00:00:00Z' }), ['2021-01-01T00:00:00Z'])
+    assert.deepEqual(timesOf(changes, { from: '2020-01-02T12:00:00Z', to: fourth }),
+      ['2020-01-02T12:00:00Z', third, fourth])
+    assert.deepEqual(timesOf(changes, { from: '2019-01-01T00:00:00Z', to: second }),
+      [first, second], 'before the first one there is nothing')
+    assert.deepEqual(timesOf(changes, { from: '2021-01-01T00:00:00Z', to: '2022-01-01T00:00:00Z' }),
+      ['2021-01-01T00:00:00Z'])
   })
 
   it('knows about how large it will be: a GIF by what changes, a video by how long it is', () => {
@@ -50,29 +56,37 @@ describe('the plan of a time-lapse', () => {
 describe('what is taken away', () => {
   it('has a name that says of which layer and when', () => {
     assert.equal(fileName('osm', ['2024-03-01T00:00:00Z'], 'png'), 'osm-2024-03-01.png')
-    assert.equal(fileName('osm', ['2024-03-01T14:30:00Z', '2024-03-02T14:30:05Z'], 'gif'), 'osm-2024-03-01T1430-2024-03-02T143005.gif')
+    assert.equal(fileName('osm', ['2024-03-01T14:30:00Z', '2024-03-02T14:30:05Z'], 'gif'),
+      'osm-2024-03-01T1430-2024-03-02T143005.gif')
     assert.equal(fileName('osm', [null], 'png'), 'osm.png')
   })
 
   it('is a layer for QGIS, whatever its name is', () => {
-    const text = layerFile({ layer: 'osm', minzoom: 2, maxzoom: 14, tileSize: 512 }, '<A & "B">', 'https://maps.example.org/osm@2024/{z}/{x}/{y}.png')
+    const text = layerFile({ layer: 'osm', minzoom: 2, maxzoom: 14, tileSize: 512 },
+      '<A & "B">', 'https://maps.example.org/osm@2024/{z}/{x}/{y}.png')
     assert.match(text, /<layername>&#60;A &#38; &#34;B&#34;&#62;<\/layername>/)
-    assert.match(text, /<datasource>type=xyz&#38;url=https:\/\/maps\.example\.org\/osm@2024\/%7Bz%7D\/%7Bx%7D\/%7By%7D\.png&#38;zmax=14&#38;zmin=2&#38;tilePixelRatio=2<\/datasource>/)
+    assert.match(text,
+      /<datasource>type=xyz&#38;url=https:\/\/maps\.example\.org\/osm@2024\/%7Bz%7D\/%7Bx%7D\/%7By%7D\.png&#38;zmax=14&#38;zmin=2&#38;tilePixelRatio=2<\/datasource>/)
   })
 
   it('is shown in frames of those that the policy names, as the page and the server read it', async () => {
     for (const origins of [[], ['*'], ['https://a.example', 'http://localhost:8080']]) {
-      for (const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores: ['/tiles', '/a%2Fb'] })]) {
+      for (
+        const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores: ['/tiles', '/a%2Fb'] })]
+      ) {
         assert.deepEqual(embedders(policy), origins)
         assert.deepEqual(allowed(policy), origins)
       }
     }
     assert.deepEqual(storesIn(await couchPolicy({ stores: ['/tiles', '/a%2Fb'] })), ['/tiles', '/a%2Fb'])
     assert.deepEqual([storesIn(''), storesIn(viewerPolicy()), storesIn(await couchPolicy())], [[], [], []])
-    assert.deepEqual([allowed(null), allowed("default-src 'self'"), allowed("frame-ancestors 'none'")], [['*'], ['*'], []])
-    assert.deepEqual(allowed('frame-ancestors https://a.example https://b.example, frame-ancestors https://b.example'), ['https://b.example'], 'of two policies both count')
+    assert.deepEqual([allowed(null), allowed("default-src 'self'"), allowed("frame-ancestors 'none'")],
+      [['*'], ['*'], []])
+    assert.deepEqual(allowed('frame-ancestors https://a.example https://b.example, frame-ancestors https://b.example'),
+      ['https://b.example'], 'of two policies both count')
     assert.deepEqual(embedders("frame-ancestors 'self' https://*.example maps.example javascript:"), [])
-    for (const bad of ['https://a;b', 'https://a b', "https://a'", 'https://a/', 'https://A.example', 'ftp://a', 'data:x', '']) assert.equal(isOrigin(bad), false, bad)
+    for (const bad of ['https://a;b', 'https://a b', "https://a'",
+      'https://a/', 'https://A.example', 'ftp://a', 'data:x', '']) assert.equal(isOrigin(bad), false, bad)
   })
 })
 
@@ -84,14 +98,23 @@ describe('what a page may read because its operator names it', () => {
     assert.deepEqual(of({}), [[], []])
     assert.deepEqual(of({ base: 'land', gazetteer: '/search' }), [[], []], 'of the same origin')
     assert.deepEqual(of({ base: { url: '{z}/{x}/{y}.png' } }), [[], []])
-    assert.deepEqual(of({ base: { url: 'https://Tiles.example.org:443/{z}/{x}/{y}.png?key=a;b' }, gazetteer: 'http://places.example.org:8080/search?a=1' }), [['https://tiles.example.org'], ['http://places.example.org:8080']])
-    assert.deepEqual(of({ base: { url: TILES } })[0], ['a', 'b', 'c'].map(letter => `https://${letter}.tiles.example.org`), 'as Leaflet writes {s}')
-    for (const url of ["https://a';script-src *;/{z}", 'https://a b/{z}', 'https://*/{z}', 'https://{z}.example.org/{x}/{y}', 'data:image/png,{z}{x}{y}', 'https://a;b/{z}', 'https://a,b/{z}']) {
+    assert.deepEqual(
+      of(
+        { base: {
+          url: 'https://Tiles.example.org:443/{z}/{x}/{y}.png?key=a;b'
+        }, gazetteer: 'http://places.example.org:8080/search?a=1' }
+      ), [['https://tiles.example.org'], ['http://places.example.org:8080']]
+    )
+    assert.deepEqual(of({ base: { url: TILES } })[0],
+      ['a', 'b', 'c'].map(letter => `https://${letter}.tiles.example.org`), 'as Leaflet writes {s}')
+    for (const url of ["https://a';script-src *;/{z}", 'https://a b/{z}', 'https://*/{z}',
+      'https://{z}.example.org/{x}/{y}', 'data:image/png,{z}{x}{y}', 'https://a;b/{z}', 'https://a,b/{z}']) {
       assert.deepEqual(of({ base: { url }, gazetteer: url }), [[], []], url)
     }
   })
 
-  it('stands in the policy of a gateway and of CouchDB, for images and for requests, and can be read from it', async () => {
+  it('stands in the policy of a gateway and of CouchDB, for images and for ' +
+    'requests, and can be read from it', async () => {
     const origins = originsOf({ base: { url: TILES }, gazetteer: 'https://places.example.org/search' })
     const gateway = viewerPolicy(['https://a.example'], origins)
     const couch = await couchPolicy({ embed: ['https://a.example'], stores: ['/tiles'], origins })
@@ -99,11 +122,13 @@ describe('what a page may read because its operator names it', () => {
       assert.deepEqual(originsIn(policy), origins)
       assert.deepEqual(embedders(policy), ['https://a.example'])
       assert.match(policy, /; connect-src 'self' https:\/\/places\.example\.org; /)
-      assert.match(policy, /img-src 'self' data: blob: https:\/\/a\.tiles\.example\.org https:\/\/b\.tiles\.example\.org https:\/\/c\.tiles\.example\.org; /)
+      assert.match(policy,
+        /img-src 'self' data: blob: https:\/\/a\.tiles\.example\.org https:\/\/b\.tiles\.example\.org https:\/\/c\.tiles\.example\.org; /)
     }
     assert.equal(viewerPolicy([], originsOf({})), VIEWER_CSP)
     assert.deepEqual([storesIn(couch), letsRun(couch)], [['/tiles'], 'digests'])
     const plain = await couchPolicy({ embed: ['https://a.example'], stores: ['/other'] })
-    assert.deepEqual([differsInLists(couch, plain), differsInLists(couch, couch), differsInLists(couch, await couchPolicy()), differsInLists(couch, gateway)], [true, false, false, false])
+    assert.deepEqual([differsInLists(couch, plain), differsInLists(couch, couch),
+      differsInLists(couch, await couchPolicy()), differsInLists(couch, gateway)], [true, false, false, false])
   })
 })

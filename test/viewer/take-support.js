@@ -15,7 +15,8 @@ export async function openTake (page, tab = 'Image') {
 }
 
 /** A field with a list. */
-export const choose = (card, label, value) => card.locator('label', { hasText: label }).locator('select').selectOption(value)
+export const choose = (card, label, value) => card.locator('label', { hasText: label })
+  .locator('select').selectOption(value)
 
 /** Chooses a size in pixels. */
 export async function ownSize (card, width, height) {
@@ -42,7 +43,8 @@ export async function make (card, name) {
 
 /** The pixels of an image, or of every frame of one that moves. */
 export async function decode (bytes) {
-  const { data, info } = await sharp(bytes, { animated: true }).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+  const { data, info } = await sharp(bytes, { animated: true })
+    .removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const { delay, pages = 1, pageHeight = info.height } = await sharp(bytes, { animated: true }).metadata()
   const at = (x, y, page = 0) => [...data.subarray(((page * pageHeight + y) * info.width + x) * 3).subarray(0, 3)]
   return { width: info.width, height: pageHeight, pages, delay, at }
@@ -89,7 +91,10 @@ export const texts = page => page.evaluate(() => [...new Set(/** @type {any} */ 
 
 /**
  * Colours of a video at some times.
- * @param {any} browser @param {Buffer} bytes @param {string} type @param {{time: number, x: number, y: number}[]} places
+ * @param {any} browser
+ * @param {Buffer} bytes
+ * @param {string} type
+ * @param {{time: number, x: number, y: number}[]} places
  */
 export async function decodeVideo (browser, bytes, type, places) {
   const page = await browser.newPage()
@@ -105,12 +110,15 @@ export async function decodeVideo (browser, bytes, type, places) {
       video.src = source
       await loaded
       const { videoWidth: width, videoHeight: height, duration } = video
-      const context = /** @type {CanvasRenderingContext2D} */ (Object.assign(document.createElement('canvas'), { width, height }).getContext('2d'))
+      const context = /** @type {CanvasRenderingContext2D} */ (
+        Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')
+      )
       const colours = []
       let shown = -1
       for (const { time, x, y } of wanted) {
         if (time !== shown) {
-          const [seeked, presented] = [happens('seeked'), new Promise(resolve => { video.requestVideoFrameCallback(resolve) })]
+          const [seeked, presented] =
+            [happens('seeked'), new Promise(resolve => { video.requestVideoFrameCallback(resolve) })]
           video.currentTime = shown = time
           await Promise.all([seeked, presented])
           context.drawImage(video, 0, 0)

@@ -6,9 +6,11 @@ import { gate } from '../client/support/front.js'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
-import { MIDDLE, STEPS, choose, colourOf, decode, decodeVideo, distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
+import { MIDDLE, STEPS, choose, colourOf, decode, decodeVideo,
+  distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
 
-const PACKED = 6 // of 256: how far a colour of a GIF may be from that of the tile, of which it has only the most important ones
+// of 256: how far a colour of a GIF may be from that of the tile, of which it has only the most important ones
+const PACKED = 6
 const FILMED = 9 // the same of a video; the steps of a tile are 8 apart each, and 32 from the first to the last
 
 /** An image that only a time-lapse needs: the map has others in view, or fetches them in advance. */
@@ -26,7 +28,8 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     return { page, card }
   }
 
-  it('as a GIF shows every change, each with its date, as long as was chosen, and says before how long it will be', async () => {
+  it('as a GIF shows every change, each with its date, as long as was chosen, and says ' +
+    'before how long it will be', async () => {
     const { page, card } = await open('#steps/3/0/0', 'gif')
     await choose(card, 'Frames a second', '2')
     await card.getByText(/^5 frames, 4\.5 seconds, about [\d.,]+\s[kM]B\.$/).waitFor()
@@ -43,11 +46,13 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     }
     assert.deepEqual((await texts(page)).filter(text => /Jan/.test(text)), STEPS.map(step => `${step} Jan 2024`))
     // the map on the screen stays where it was
-    assert.equal(await page.getByRole('slider', { name: 'Time' }).getAttribute('aria-valuetext').then(text => text?.startsWith('Newest')), true)
+    assert.equal(await page.getByRole('slider', { name: 'Time' })
+      .getAttribute('aria-valuetext').then(text => text?.startsWith('Newest')), true)
     await hasEnded(page)
   })
 
-  it('shows only what changed in the range that is chosen on the timeline, from how it was at its beginning', async () => {
+  it('shows only what changed in the range that is chosen on the timeline, from how ' +
+    'it was at its beginning', async () => {
     const { page, card } = await open(`#steps@${T(3)}/3/0/0/${'2024-01-02T12:00:00Z'}..${T(4)}`, 'gif')
     await shownAt(page, '3 Jan 2024')
     await card.getByText(/^3 frames/).waitFor()
@@ -56,7 +61,10 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     const { pages, at } = await decode(bytes)
     assert.equal(pages, 3)
     for (const [frame, step] of [2, 3, 4].entries()) {
-      for (const [index, tile] of MIDDLE.entries()) assert.ok(distance(at(...placeOf(tile), frame), colourOf(tile, stepsAt(step)[index])) <= PACKED, `frame ${frame}, tile ${tile}`)
+      for (const [index, tile] of MIDDLE.entries()) {
+        assert.ok(distance(at(...placeOf(tile), frame), colourOf(tile, stepsAt(step)[index])) <= PACKED,
+          `frame ${frame}, tile ${tile}`)
+      }
     }
     await choose(card, 'Period', 'all')
     await card.getByText(/^5 frames/).waitFor()
@@ -65,7 +73,8 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   for (const [format, codec, type] of [['webm', 'vp09.00.10.08', 'video/webm'], ['mp4', 'avc1.42001f', 'video/mp4']]) {
     it(`as a ${format} shows every change where the browser has an encoder, and says where it has none`, async () => {
       const { page, card } = await open('#steps/3/0/0', 'gif')
-      const isPossible = await page.evaluate(async name => (await VideoEncoder.isConfigSupported({ codec: name, width: 640, height: 480, bitrate: 1e6 })).supported, codec)
+      const isPossible = await page.evaluate(async name =>
+        (await VideoEncoder.isConfigSupported({ codec: name, width: 640, height: 480, bitrate: 1e6 })).supported, codec)
       const option = card.locator(`option[value="${format}"]`)
       if (!isPossible) {
         await until(async () => await option.isDisabled(), { what: 'a format that cannot be chosen' })
@@ -75,12 +84,16 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
       await choose(card, 'Frames a second', '2')
       const { bytes } = await make(card, 'Make the time-lapse')
       // soon after the beginning of a frame: Chromium seeks to the next one where that is a key frame and not far
-      const places = STEPS.flatMap((step, frame) => MIDDLE.map(tile => ({ time: frame / 2 + 0.1, x: placeOf(tile)[0], y: placeOf(tile)[1] })))
+      const places = STEPS.flatMap(
+        (step, frame) => MIDDLE.map(tile => ({ time: frame / 2 + 0.1, x: placeOf(tile)[0], y: placeOf(tile)[1] }))
+      )
       const { width, height, duration, colours } = await decodeVideo(stage.browser, bytes, type, places)
       assert.deepEqual([width, height], [512, 512])
       assert.ok(Math.abs(duration - 4.5) < 0.6, `${duration} seconds`)
       const wanted = STEPS.flatMap(step => MIDDLE.map((tile, index) => colourOf(tile, stepsAt(step)[index])))
-      for (const [at, colour] of colours.entries()) assert.ok(distance(colour, wanted[at]) <= FILMED, `${at}: ${colour} instead of ${wanted[at]}`)
+      for (const [at, colour] of colours.entries()) {
+        assert.ok(distance(colour, wanted[at]) <= FILMED, `${at}: ${colour} instead of ${wanted[at]}`)
+      }
     })
   }
 
@@ -105,7 +118,8 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     await until(() => stage.front.requests('tile').some(isFirst), { what: 'a request for an old tile' })
     await card.getByRole('button', { name: 'Cancel' }).click()
     await card.getByText('Cancelled. Nothing was saved.').waitFor()
-    await until(() => stage.front.requests('tile').filter(isFirst).every(({ aborted }) => aborted), { what: 'no request' })
+    await until(() => stage.front.requests('tile').filter(isFirst).every(({ aborted }) => aborted),
+      { what: 'no request' })
     held.open()
     await hasEnded(page)
     assert.equal(await card.locator('a.save').count(), 0)

@@ -65,7 +65,8 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     for (const [frame, step] of STEPS.entries()) {
       for (const tile of MIDDLE) {
         const [colour, expected] = [at(...placeOf(tile), frame), colourAt(step, tile)]
-        assert.ok(distance(colour, expected) <= PACKED, `frame ${frame}, tile ${tile}: ${colour} instead of ${expected}`)
+        assert.ok(distance(colour, expected) <= PACKED,
+          `frame ${frame}, tile ${tile}: ${colour} instead of ${expected}`)
       }
     }
     assert.equal(await page.locator('.take-map').count(), 1, 'one hidden map')
@@ -109,7 +110,8 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
   it('a base map whose images cannot be copied is named before the button is pressed', async () => {
     const page = await stage.visit('#steps/3/0/0', { ...SMALL, bypassCSP: true })
     await page.locator('#map .tilecouch-tile img').first().waitFor()
-    await page.route('https://base.example/**', route => route.fulfill({ status: 200, contentType: 'image/png', body: '' }))
+    await page.route('https://base.example/**',
+      route => route.fulfill({ status: 200, contentType: 'image/png', body: '' }))
     await watch(page)
     await page.evaluate(() => { window.location.hash = '#steps/3/0/1' })
     await page.waitForFunction(() => /** @type {any} */ (window).map)

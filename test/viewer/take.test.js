@@ -7,7 +7,8 @@ import { T, stepAt, tilesOf } from '../client/support/gallery.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
-import { MIDDLE, choose, colourOf, decode, distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
+import { MIDDLE, choose, colourOf, decode, distance, make, openTake,
+  ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
 
 const GROUND = [219, 228, 233] // of the page, in light colours
 
@@ -26,14 +27,16 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     for (const [index, tile] of MIDDLE.entries()) {
       assert.deepEqual(at(...placeOf(tile)), colourOf(tile, stepsAt(4)[index]), `tile ${tile}`)
     }
-    assert.deepEqual(await texts(page), ['4 Jan 2024', 'Steps'], 'without an attribution, the layer is named as the source')
+    assert.deepEqual(await texts(page), ['4 Jan 2024', 'Steps'],
+      'without an attribution, the layer is named as the source')
     assert.ok(at(14, 14).every(value => value > 200), 'a plate at the top, at the left')
     assert.ok(at(498, 498).every(value => value > 200), 'and another one at the bottom, at the right')
     await page.waitForURL(/#steps@2024-01-04T00:00:00Z\/3\/0\.00\/0\.00$/)
   })
 
   it('is as large as the map on the screen, with its pixels, and has ground where there are no tiles', async () => {
-    const page = await stage.visit(`#steps@${T(1)}/3/0/0`, { viewport: { width: 900, height: 600 }, deviceScaleFactor: 2 })
+    const page =
+      await stage.visit(`#steps@${T(1)}/3/0/0`, { viewport: { width: 900, height: 600 }, deviceScaleFactor: 2 })
     await shownAt(page, '1 Jan 2024')
     const card = await openTake(page)
     const { width, height, at } = await decode((await make(card, 'Make the image')).bytes)
@@ -48,7 +51,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     assert.deepEqual(empty.at(900, 700), GROUND)
   })
 
-  it('mixes several layers as the map does, in their order and with their opacity, and cuts both sides of a comparison', async () => {
+  it('mixes several layers as the map does, in their order and with their opacity, and cuts both sides of a ' +
+    'comparison', async () => {
     const page = await stage.visit(`#steps@${T(4)}/3/0/0`)
     await shownAt(page, '4 Jan 2024')
     await watch(page)
@@ -65,7 +69,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const mixed = await decode((await make(card, 'Make the image')).bytes)
     for (const [index, tile] of MIDDLE.entries()) {
       const [above, below] = [colourOf(tile, stepsAt(4)[index]), colourOf(tile, 1)]
-      assert.ok(distance(mixed.at(...placeOf(tile)), above.map((value, at) => (value + below[at]) / 2)) <= 1, `tile ${tile}`)
+      assert.ok(distance(mixed.at(...placeOf(tile)), above.map((value, at) => (value + below[at]) / 2)) <= 1,
+        `tile ${tile}`)
     }
     const compared = await stage.visit(`#steps@${T(2)}..${T(4)}/3/0/0`)
     await compared.getByRole('slider', { name: 'Compare: left and right' }).waitFor()
@@ -82,7 +87,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     for (const date of ['2 Jan 2024', '4 Jan 2024']) assert.ok(written.includes(date), date)
   })
 
-  it('draws two maps beside each other, and the share of each time of a comparison that is faded, with both dates', async () => {
+  it('draws two maps beside each other, and the share of each time of a comparison that ' +
+    'is faded, with both dates', async () => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side`)
     await page.getByRole('region', { name: 'Second map' }).waitFor()
     await drawnTiles(page)
@@ -100,7 +106,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const column = Math.floor(middle / 256)
     for (const [left, step] of [[0, 1], [512, 5]]) {
       const x = Math.round(left + 256 + column * 256 + 192 - middle)
-      assert.deepEqual(beside.at(x, 448), colourOf([column, 4], Number(stepAt('steps', step, 3, column, 4))), `step ${step}`)
+      assert.deepEqual(beside.at(x, 448), colourOf([column, 4], Number(stepAt('steps', step, 3, column, 4))),
+        `step ${step}`)
     }
     assert.deepEqual(beside.at(512, 300), [255, 255, 255], 'a divider')
     const written = await texts(page)
@@ -114,7 +121,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const { at } = await decode((await make(faded, 'Make the image')).bytes)
     for (const tile of MIDDLE) {
       const [left, right] = [1, 5].map(step => colourOf(tile, Number(stepAt('steps', step, 3, ...tile))))
-      assert.ok(distance(at(...placeOf(tile)), left.map((value, index) => (value + right[index]) / 2)) <= 1, `tile ${tile}`)
+      assert.ok(distance(at(...placeOf(tile)), left.map((value, index) => (value + right[index]) / 2)) <= 1,
+        `tile ${tile}`)
     }
     const dates = await texts(page)
     for (const date of ['1 Jan 2024', '5 Jan 2024']) assert.ok(dates.includes(date), date)
@@ -135,7 +143,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
 
   it('is not made without a tile that does not load, unless that is wanted', async () => {
     // tiles at the edge of the world, which this map does not show: a wider picture needs them
-    const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && /^3\/[07]\//.test(tile) ? { status: 500, body: '{"reason":"broken"}' } : undefined)
+    const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && /^3\/[07]\//.test(tile)
+      ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     const page = await stage.visit(`#steps@${T(5)}/3/0/0`, { viewport: { width: 700, height: 500 } })
     await shownAt(page, '5 Jan 2024')
     const card = await openTake(page)
@@ -153,7 +162,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     stage.allow(/500/)
   })
 
-  it('is printed alone, and the browser prints the map with the layer, the edition, the date and the sources, and no controls', async () => {
+  it('is printed alone, and the browser prints the map with the layer, the edition, the date and the sources, and ' +
+    'no controls', async () => {
     for (const [step, title] of [[2, 'First survey'], [3, 'Second survey'], [4, 'Third survey']]) {
       const tiles = Object.fromEntries(tilesOf(3).map(tile => [tile.join('/'), Number(step)]))
       await load(stage.store, memorySource(tiles), { layer: 'town', time: T(step), title: String(title) })
@@ -163,9 +173,11 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await page.getByText('3 editions').waitFor()
     await page.emulateMedia({ media: 'print' })
     await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')))
-    const printed = selector => page.locator(selector).evaluateAll(nodes => nodes.filter(node => node.checkVisibility()).map(node => node.id || node.className))
+    const printed = selector => page.locator(selector)
+      .evaluateAll(nodes => nodes.filter(node => node.checkVisibility()).map(node => node.id || node.className))
     assert.deepEqual(await printed('body > *'), ['map'])
-    assert.deepEqual((await printed('#map .leaflet-control')).map(names => /attribution|scale/.test(names)), [true, true])
+    assert.deepEqual((await printed('#map .leaflet-control')).map(names => /attribution|scale/.test(names)),
+      [true, true])
     assert.deepEqual(await printed('#map :is(button, [role=button])'), [])
     assert.equal(await page.locator('.print-title').innerText(), 'town · Second survey · 3 Jan 2024')
     assert.ok(await page.locator('#map .tilecouch-tile img').count() > 0)
@@ -176,7 +188,9 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await card.getByRole('button', { name: 'Print' }).click()
     await page.waitForFunction(() => /** @type {any} */ (window).printed)
     await page.emulateMedia({ media: 'print' })
-    const seen = () => page.evaluate(() => [...document.body.children].filter(node => window.getComputedStyle(node).display !== 'none').map(node => node.className))
+    const seen = () => page.evaluate(() => [
+      ...document.body.children
+    ].filter(node => window.getComputedStyle(node).display !== 'none').map(node => node.className))
     assert.deepEqual(await seen(), ['take-print'])
     await page.evaluate(() => window.dispatchEvent(new Event('afterprint')))
     assert.equal(await page.locator('.take-print').count(), 0)
@@ -186,7 +200,8 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
   it('is made on a phone, and closes with Escape', async () => {
     const page = await stage.visit('#steps/3/0/0', screens.phone)
     const card = await openTake(page)
-    assert.ok(/** @type {any} */ (await page.locator('#map').boundingBox()).height >= 844 / 2 - 1, 'the map keeps half of the screen')
+    assert.ok(/** @type {any} */ (await page.locator('#map').boundingBox()).height >= 844 / 2 - 1,
+      'the map keeps half of the screen')
     await choose(card, 'Size', 'square')
     const { width, height } = await decode((await make(card, 'Make the image')).bytes)
     assert.deepEqual([width, height], [1080, 1080])
@@ -214,7 +229,8 @@ onViewer('the link to the map', { layers: ['steps'], demo: false }, stage => {
     const link = () => card.getByLabel('Link to this map').inputValue()
     assert.equal(await link(), stage.address + hash, 'the language is not that of who follows it')
     await page.getByRole('button', { name: 'Zoom out', exact: true }).click()
-    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('.card.take input')).value.includes('/3/'))
+    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('.card.take input'))
+      .value.includes('/3/'))
     const other = await stage.visit((await link()).slice(stage.address.length))
     await shownAt(other, '3 Jan 2024')
     await other.waitForURL(url => url.href === page.url().replace('?lang=en', ''))
@@ -246,14 +262,18 @@ onViewer('the link to the map', { layers: ['steps'], demo: false }, stage => {
     await card.getByText('QGIS shows past times only through a gateway').waitFor()
     const tiles = await card.getByLabel('Address of the tiles').inputValue()
     assert.equal(tiles, `${stage.address}steps/{z}/{x}/{y}.png`)
-    const [download] = await Promise.all([page.waitForEvent('download'), card.getByRole('button', { name: 'Layer file (.qlr)' }).click()])
+    const [download] = await Promise.all(
+      [page.waitForEvent('download'), card.getByRole('button', { name: 'Layer file (.qlr)' }).click()]
+    )
     assert.equal(download.suggestedFilename(), 'steps.qlr')
     const xml = await readFile(await download.path(), 'utf8')
     const parsed = await page.evaluate(text => {
       const doc = new window.DOMParser().parseFromString(text, 'application/xml')
-      return ['parsererror', 'datasource', 'layername', 'provider', 'authid'].map(name => doc.querySelector(name)?.textContent)
+      return ['parsererror', 'datasource', 'layername', 'provider',
+        'authid'].map(name => doc.querySelector(name)?.textContent)
     }, xml)
     const encoded = tiles.replaceAll('{', '%7B').replaceAll('}', '%7D')
-    assert.deepEqual(parsed, [undefined, `type=xyz&url=${encoded}&zmax=3&zmin=3&tilePixelRatio=1`, 'Steps, 2 Jan 2024', 'wms', 'EPSG:3857'])
+    assert.deepEqual(parsed,
+      [undefined, `type=xyz&url=${encoded}&zmax=3&zmin=3&tilePixelRatio=1`, 'Steps, 2 Jan 2024', 'wms', 'EPSG:3857'])
   })
 })

@@ -31,7 +31,8 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     assert.equal(await pressed(), T(3))
     const link = card(page).getByRole('link', { name: 'Download the image of 1 Jan 2024' })
     assert.equal(await link.getAttribute('download'), 'holes-3-3-3@2024-01-01T000000Z.png')
-    const bytes = await page.evaluate(async url => (await (await fetch(url)).blob()).size, await link.getAttribute('href'))
+    const bytes =
+      await page.evaluate(async url => (await (await fetch(url)).blob()).size, await link.getAttribute('href'))
     await card(page).getByRole('button', { name: '1 Jan 2024' }).click()
     await card(page).locator('.shown .date', { hasText: '1 Jan 2024' }).waitFor()
     assert.match(String(await details.textContent()), new RegExp(`${bytes} bytes`))
@@ -57,7 +58,10 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     assert.match(String(await card(page).locator('details').textContent()), /3\/4\/3/)
     for (const name of ['Close: This place', null, /^Download the image of 5 Jan/]) {
       await page.keyboard.press('Tab')
-      if (name) assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), new RegExp(name))
+      if (name) {
+        assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''),
+          new RegExp(name))
+      }
     }
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -103,7 +107,8 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
 
   it('says first of what date it is, from where, and when that was last checked', async () => {
     for (const [time, title, tiles] of /** @type {const} */ ([
-      ['2024-02-01T00:00:00Z', 'Spring survey', { '3/3/3': 1, '3/4/4': 1 }], ['2024-05-01T00:00:00Z', 'Summer survey', { '3/3/3': 1, '3/4/4': 2 }]
+      ['2024-02-01T00:00:00Z', 'Spring survey', { '3/3/3': 1, '3/4/4': 1 }],
+      ['2024-05-01T00:00:00Z', 'Summer survey', { '3/3/3': 1, '3/4/4': 2 }]
     ])) await load(stage.store, memorySource(tiles), { layer: 'checked', time, title })
     const page = await stage.visit('#checked/3/0/0')
     await drawnTiles(page)
@@ -111,8 +116,10 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     await page.mouse.click(TILE_333.x, TILE_333.y)
     await shown.getByText('Summer survey').waitFor()
     assert.equal(await shown.locator('.date').textContent(), '1 Feb 2024')
-    const facts = async () => Object.fromEntries(await shown.locator('dt').evaluateAll(terms => terms.map(term => [term.textContent, term.nextElementSibling?.textContent])))
-    assert.deepEqual(await facts(), { Source: 'Spring survey', 'Unchanged since': '1 Feb 2024', Checked: '1 May 2024 · Summer survey' })
+    const facts = async () => Object.fromEntries(await shown.locator('dt')
+      .evaluateAll(terms => terms.map(term => [term.textContent, term.nextElementSibling?.textContent])))
+    assert.deepEqual(await facts(),
+      { Source: 'Spring survey', 'Unchanged since': '1 Feb 2024', Checked: '1 May 2024 · Summer survey' })
     await page.mouse.click(700, 450) // 3/4/4, which the summer survey changed
     await shown.locator('.date', { hasText: '1 May 2024' }).waitFor()
     await shown.getByText('Summer survey').waitFor()

@@ -35,18 +35,23 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
   })
 
   it('outlines what the chosen edition covers, when asked to', async () => {
-    for (const [time, tiles] of /** @type {const} */ ([['2024-02-01T00:00:00Z', { '3/1/1': 1, '7/1/1': 2, '7/100/70': 3 }], ['2024-03-01T00:00:00Z', { '3/1/1': 1 }]])) {
+    for (const [time, tiles] of /** @type {const} */ (
+      [['2024-02-01T00:00:00Z', { '3/1/1': 1, '7/1/1': 2, '7/100/70': 3 }], ['2024-03-01T00:00:00Z', { '3/1/1': 1 }]]
+    )) {
       await load(stage.store, memorySource(tiles), { layer: 'survey', time, title: `Survey of ${time.slice(0, 10)}` })
     }
     const page = await stage.visit('#survey/1/0/0')
-    const rims = () => page.evaluate(() => [...document.querySelectorAll('#map .covered-rim')].map(path => path.getAttribute('d')?.split('M').length ?? 0))
+    const rims = () => page.evaluate(() => [
+      ...document.querySelectorAll('#map .covered-rim')
+    ].map(path => path.getAttribute('d')?.split('M').length ?? 0))
     const outline = page.getByRole('button', { name: 'Outline what it covers' })
     await page.getByRole('button', { name: 'Survey of 2024-02-01' }).click()
     await outline.click()
     await page.waitForFunction(() => document.querySelector('#map .covered-rim'))
     assert.ok((await rims())[0] > 8, 'two blocks of zoom 7, each with four sides')
     await page.getByRole('button', { name: 'Survey of 2024-03-01' }).click()
-    await page.waitForFunction(() => (document.querySelector('#map .covered-rim')?.getAttribute('d') ?? '').split('M').length <= 5 * 3)
+    await page.waitForFunction(() => (document.querySelector('#map .covered-rim')?.getAttribute('d') ?? '')
+      .split('M').length <= 5 * 3)
     await page.locator('.editions').getByRole('button', { name: 'Newest' }).click()
     await page.waitForFunction(() => !document.querySelector('#map .covered-rim'))
     assert.ok(await outline.isDisabled(), 'the newest of every tile is no edition')
@@ -78,8 +83,10 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await page.mouse.up()
     await shownAt(page, '20 Jun 2024, 04:00 UTC')
     await play(page).waitFor()
-    await page.waitForURL(url => /#daylight@2024-06-20T04:00:00Z\/2\//.test(url.href) && !/\/2\/0\.00\/0\.00/.test(url.href))
-    assert.equal(await page.locator('.editions [aria-pressed="true"]').getAttribute('data-time'), `${DAY}04:00:00Z`, 'the list follows')
+    await page.waitForURL(url => /#daylight@2024-06-20T04:00:00Z\/2\//.test(url.href) &&
+      !/\/2\/0\.00\/0\.00/.test(url.href))
+    assert.equal(await page.locator('.editions [aria-pressed="true"]').getAttribute('data-time'),
+      `${DAY}04:00:00Z`, 'the list follows')
   })
 
   it('says kindly that there is nothing yet at a time, and goes to the first', async () => {
@@ -106,7 +113,8 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
   })
 
   it('tells times in the zone that is chosen', async () => {
-    const page = await stage.visit(`#daylight@${DAY}02:00:00Z/2/0/0`, { viewport: { width: 1280, height: 800 }, timezoneId: 'Asia/Kolkata' })
+    const page = await stage.visit(`#daylight@${DAY}02:00:00Z/2/0/0`,
+      { viewport: { width: 1280, height: 800 }, timezoneId: 'Asia/Kolkata' })
     await shownAt(page, '20 Jun 2024, 02:00 UTC')
     await page.locator('#panel').getByRole('button', { name: 'Local' }).click()
     await shownAt(page, '20 Jun 2024, 07:30')

@@ -17,11 +17,14 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
     const before = await page.locator('#map .tilecouch-tile img').count()
     /** @type {(() => void)[]} */
     const held = []
-    stage.front.rule(({ kind, path }) => kind === 'tile' && path.includes('rev=') ? new Promise(resolve => held.push(() => resolve(undefined))) : undefined)
+    stage.front.rule(({ kind, path }) => kind === 'tile' && path.includes('rev=')
+      ? new Promise(resolve => held.push(() => resolve(undefined))) : undefined)
     await page.getByRole('button', { name: 'Last change' }).click()
     await page.locator('.tilecouch-timeline.tilecouch-busy').waitFor()
     assert.equal(await page.locator('#map .tilecouch-tile img').count(), before, 'nothing went grey')
-    await page.waitForFunction(() => document.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith('5 Jan 2024'))
+    await page.waitForFunction(
+      () => document.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith('5 Jan 2024')
+    )
     stage.front.reset()
     for (const go of held) go()
     await shownAt(page, '5 Jan 2024')
@@ -29,7 +32,8 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
   })
 
   it('says that a tile does not load, and that it is there in the end', async () => {
-    const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 500, body: '{"reason":"broken"}' } : undefined)
+    const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3'
+      ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     const page = await stage.visit(`#steps@${T(4)}/3/0/0`)
     await page.locator('.toast', { hasText: '1 tile did not load' }).waitFor()
     heal()
@@ -102,7 +106,8 @@ onViewer('an empty store', { demo: false }, stage => {
   it('explains how to load one, and shows it by itself when it is there', async () => {
     const page = await stage.visit()
     await page.getByRole('heading', { name: 'No layers yet' }).waitFor()
-    assert.match(String(await page.locator('.notice code').textContent()), new RegExp(`tilecouch load[^]*--db ${stage.front.url}`))
+    assert.match(String(await page.locator('.notice code').textContent()),
+      new RegExp(`tilecouch load[^]*--db ${stage.front.url}`))
     await stage.store.defineLayer('late', { name: 'Nothing in it yet', minzoom: 3, maxzoom: 3 })
     await page.locator('.layer .title', { hasText: 'Nothing in it yet' }).waitFor()
     await stage.write('late', { 4: [[3, 3, 3], [3, 4, 4]] })

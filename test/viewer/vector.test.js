@@ -19,10 +19,12 @@ function expected (from, to) {
   const [before, after] = [townIn(from), townIn(to)]
   const text = feature => JSON.stringify([feature.geometry, feature.properties])
   return Object.fromEntries(Object.keys(before).map(name => {
-    const [olds, news] = [before[name], after[name]].map(list => new Map(list.map(feature => [feature.id, text(feature)])))
+    const [olds, news] =
+      [before[name], after[name]].map(list => new Map(list.map(feature => [feature.id, text(feature)])))
     const both = [...news.keys()].filter(id => olds.has(id))
     return [name, {
-      added: news.size - both.length, changed: both.filter(id => olds.get(id) !== news.get(id)).length, removed: olds.size - both.length
+      added: news.size - both.length, changed: both.filter(id => olds.get(id) !== news.get(id)).length,
+      removed: olds.size - both.length
     }]
   }).filter(([, counts]) => Object.values(counts).some(Boolean)))
 }
@@ -31,7 +33,9 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
   before(async () => {
     for (const { layer, time, title, open } of demoEditions()) {
       const year = +time.slice(0, 4)
-      if (layer === 'tilby' && year >= FIRST && year <= LAST) await load(stage.store, open(), { layer, time, title, fields: layers.tilby })
+      if (layer === 'tilby' && year >= FIRST && year <= LAST) {
+        await load(stage.store, open(), { layer, time, title, fields: layers.tilby })
+      }
     }
   })
 
@@ -40,7 +44,8 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     await page.locator('#map .tilecouch-vector canvas').first().waitFor()
     await page.waitForFunction(() => {
       const timeline = document.querySelector('.tilecouch-timeline')
-      return timeline && !timeline.classList.contains('tilecouch-busy') && document.querySelector('.tilecouch-timeline-detail')?.textContent !== ''
+      return timeline && !timeline.classList.contains('tilecouch-busy') &&
+        document.querySelector('.tilecouch-timeline-detail')?.textContent !== ''
     })
   }
 
@@ -78,7 +83,9 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
   it('steps through its editions, asking for the tiles that differ, each once', async () => {
     const page = await stage.visit(`#tilby@${FIRST}-06-01T00:00:00Z/${PLACE}`, SMALL)
     await drawn(page)
-    for (let year = FIRST; year < LAST; year += INTERVAL) await page.getByRole('button', { name: 'Next change' }).click()
+    for (let year = FIRST; year < LAST; year += INTERVAL) {
+      await page.getByRole('button', { name: 'Next change' }).click()
+    }
     await page.waitForURL(new RegExp(`#tilby@${LAST}-06-01T00:00:00Z`))
     await drawn(page)
     const asked = stage.front.requests('tile').map(({ path }) => path)
@@ -127,17 +134,33 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
 
   it('tells which features differ between two times, marks them, and saves them as GeoJSON', async () => {
     const [west, south, east, north] = TOWN_BOUNDS
-    const page = await stage.visit(`#tilby/13/${(south + north) / 2}/${(west + east) / 2}/${FIRST}-06-01..${LAST}-06-01`)
+    const page =
+      await stage.visit(`#tilby/13/${(south + north) / 2}/${(west + east) / 2}/${FIRST}-06-01..${LAST}-06-01`)
     await drawn(page)
     await page.locator('.features table').waitFor()
-    const rows = await page.locator('.features tbody tr').evaluateAll(list => list.map(row => [...row.cells].map(cell => cell.textContent)))
-    const kinds = await page.locator('.features thead th').evaluateAll(list => list.slice(1).map(cell => cell.className))
-    const found = Object.fromEntries(rows.map(([name, ...numbers]) => [name, { added: 0, changed: 0, removed: 0, ...Object.fromEntries(kinds.map((kind, at) => [kind, +numbers[at].replaceAll(',', '')])) }]))
+    const rows = await page.locator('.features tbody tr')
+      .evaluateAll(list => list.map(row => [...row.cells].map(cell => cell.textContent)))
+    const kinds = await page.locator('.features thead th')
+      .evaluateAll(list => list.slice(1).map(cell => cell.className))
+    const found = Object.fromEntries(
+      rows.map(
+        ([name, ...numbers]) => [
+          name,
+          { added: 0, changed: 0, removed: 0, ...Object.fromEntries(
+            kinds.map((kind, at) => [kind, +numbers[at].replaceAll(',', '')])
+          ) }
+        ]
+      )
+    )
     assert.deepEqual(found, expected(FIRST, LAST))
-    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('[data-does="save-features"]').click()])
+    const [download] =
+      await Promise.all([page.waitForEvent('download'), page.locator('[data-does="save-features"]').click()])
     const { features } = JSON.parse(await readFile(await download.path(), 'utf8'))
-    assert.equal(features.length, Object.values(found).flatMap(counts => Object.values(counts)).reduce((sum, count) => sum + count, 0))
-    assert.ok(features.every(({ properties, geometry }) => properties.change && properties.source_layer && geometry.coordinates))
+    assert.equal(features.length,
+      Object.values(found).flatMap(counts => Object.values(counts)).reduce((sum, count) => sum + count, 0))
+    assert.ok(
+      features.every(({ properties, geometry }) => properties.change && properties.source_layer && geometry.coordinates)
+    )
     const mark = page.getByRole('checkbox', { name: 'Mark these features' })
     const count = async () => (await coloursOf(page))['15,123,63'] ?? 0
     await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))

@@ -55,18 +55,30 @@ onViewer('the page', {}, (stage, kind) => {
     const page = await stage.visit('#daylight/2/10/20')
     await drawnTiles(page)
     await page.locator('.editions li').first().waitFor()
-    assert.deepEqual(await page.locator('.editions li button > span:first-child').allTextContents(), ['Newest', '04:00 UTC', '03:00 UTC', '02:00 UTC', '01:00 UTC', '00:00 UTC'])
+    assert.deepEqual(await page.locator('.editions li button > span:first-child').allTextContents(),
+      ['Newest', '04:00 UTC', '03:00 UTC', '02:00 UTC', '01:00 UTC', '00:00 UTC'])
     await page.getByRole('button', { name: '01:00 UTC 20 Jun' }).click()
     await shownAt(page, '20 Jun 2024, 01:00 UTC')
     await page.waitForURL(/#daylight@2024-06-20T01:00:00Z\/2\/10\.00\/20\.00$/)
-    assert.equal(await page.locator('.editions [aria-pressed="true"]').getAttribute('data-time'), '2024-06-20T01:00:00Z')
-    assert.equal(await page.evaluate(() => /** @type {any} */ (document.activeElement).dataset.time), '2024-06-20T01:00:00Z', 'the focus stays')
-    assert.equal(await page.locator('.address code').textContent(), `${stage.address}daylight@2024-06-20T01:00:00Z/{z}/{x}/{y}.png`)
+    assert.equal(await page.locator('.editions [aria-pressed="true"]').getAttribute('data-time'),
+      '2024-06-20T01:00:00Z')
+    assert.equal(await page.evaluate(() => /** @type {any} */ (document.activeElement).dataset.time),
+      '2024-06-20T01:00:00Z', 'the focus stays')
+    assert.equal(await page.locator('.address code').textContent(),
+      `${stage.address}daylight@2024-06-20T01:00:00Z/{z}/{x}/{y}.png`)
   })
 
   it('reads many editions a page at a time, and finds one by a part of its name', async () => {
-    const times = Array.from({ length: 60 }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
-    const docs = times.map(time => ({ _id: `edition:many@${time}`, type: 'edition', layer: 'many', time, title: `Survey ${time.slice(5, 10)}`, finished: time }))
+    const times =
+      Array.from({ length: 60 }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
+    const docs = times.map(
+      time => (
+        {
+          _id: `edition:many@${time}`, type: 'edition', layer: 'many',
+          time, title: `Survey ${time.slice(5, 10)}`, finished: time
+        }
+      )
+    )
     await stage.store.defineLayer('many', { name: 'Many', minzoom: 0, maxzoom: 1 })
     await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
     const page = await stage.visit('#many/1/0/0')
@@ -133,7 +145,8 @@ onViewer('the page', {}, (stage, kind) => {
   })
 
   it('says that the store does not answer, and goes on by itself when it does', async () => {
-    const unblock = stage.front.rule(({ path }) => path.includes('_all_docs') ? { status: 503, body: '{"reason":"not now"}' } : undefined)
+    const unblock = stage.front.rule(({ path }) => path.includes('_all_docs')
+      ? { status: 503, body: '{"reason":"not now"}' } : undefined)
     const page = await stage.visit('#daylight@2024-06-20T03:00:00Z/2/0/0')
     await page.getByRole('heading', { name: 'The store does not answer' }).waitFor()
     await page.getByText('not now').waitFor()
@@ -172,14 +185,17 @@ onViewer('the page', {}, (stage, kind) => {
   it('shows text from the store as text, and its links as links', async () => {
     await stage.store.defineLayer('rude', {
       name: '<img src=x onerror="window.hurt=1">', minzoom: 30, maxzoom: 30,
-      attribution: '<a href="https://example.org/" onclick="window.hurt=1">Someone</a> <a href="javascript:window.hurt=1">else</a><script>window.hurt=1</script>'
+      attribution: '<a href="https://example.org/" onclick="window.hurt=1">Someone</a> <a ' +
+        'href="javascript:window.hurt=1">else</a><script>window.hurt=1</script>'
     })
     const page = await stage.visit('#rude')
     await page.locator('.facts summary').click()
     await page.locator('.facts dd a').waitFor()
-    assert.equal(await page.locator('[aria-pressed="true"] .title').first().textContent(), '<img src=x onerror="window.hurt=1">')
+    assert.equal(await page.locator('[aria-pressed="true"] .title').first().textContent(),
+      '<img src=x onerror="window.hurt=1">')
     const links = page.locator('.facts dd a')
-    assert.deepEqual(await links.evaluateAll(nodes => nodes.map(node => node.outerHTML)), ['<a href="https://example.org/" rel="noopener" target="_blank">Someone</a>'])
+    assert.deepEqual(await links.evaluateAll(nodes => nodes.map(node => node.outerHTML)),
+      ['<a href="https://example.org/" rel="noopener" target="_blank">Someone</a>'])
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hurt), undefined)
     stage.allow(/inline event handler/) // Chromium tells already of what is only parsed, where the policy forbids it
   })

@@ -9,7 +9,8 @@ import { languageOf, languages, localeOf } from '../../attachments/words/locale.
 const PLURALS = ['zero', 'one', 'two', 'few', 'many', 'other']
 const FORMATS = ['locale', 'count', 'size', 'date', 'clock', 'month', 'dayMonth', 'monthYear'] // from the locale
 
-const dataOf = name => JSON.parse(readFileSync(new URL(`../../attachments/words.${name}.json`, import.meta.url), 'utf8'))
+const dataOf =
+  name => JSON.parse(readFileSync(new URL(`../../attachments/words.${name}.json`, import.meta.url), 'utf8'))
 const data = Object.fromEntries(languages.map(language => [language, dataOf(language)]))
 
 const isPlural = value => value.other !== undefined && Object.keys(value).every(key => PLURALS.includes(key))

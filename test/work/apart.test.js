@@ -15,9 +15,12 @@ import { openGateway } from '../gateway/support/stand.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const RUN = '20240301T101500123-4f9k'
-const WORK = { _id: `work:${RUN}`, type: 'work', command: 'load', args: ['load', 'private/'], layer: 'osm', state: 'running', started: T1, seen: T1, user: 'anna' }
+const WORK = { _id: `work:${RUN}`, type: 'work', command: 'load', args: [
+  'load', 'private/'
+], layer: 'osm', state: 'running', started: T1, seen: T1, user: 'anna' }
 /** As they will be: validation takes none of them yet. */
-const OTHERS = [{ _id: `activity:${RUN}`, type: 'activity', before: 'private/' }, { _id: 'token:abc-_1', type: 'token', hash: 'private/' }]
+const OTHERS = [{ _id: `activity:${RUN}`, type: 'activity', before: 'private/' },
+  { _id: 'token:abc-_1', type: 'token', hash: 'private/' }]
 const IDS = [WORK, ...OTHERS].map(({ _id }) => _id)
 
 onEachStore('documents about the running of a store', backend => {
@@ -36,7 +39,9 @@ onEachStore('documents about the running of a store', backend => {
 
   it('are not mirrored, neither with everything nor with a part', async function () {
     this.timeout(60000)
-    for (const wanted of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]) {
+    for (
+      const wanted of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]
+    ) {
       const target = await backend.database()
       const { lacking, tiles } = await mirror(own.url, target, wanted)
       assert.deepEqual([lacking, tiles], [0, 16])
@@ -49,11 +54,13 @@ onEachStore('documents about the running of a store', backend => {
     const file = path.join(folder.dir, 'a.tcb')
     let changes = 0
     const change = async () => { await own.store.couch.update(WORK._id, doc => ({ ...doc, done: ++changes })) }
-    const summary = await backup(own.store, file, { limits: { page: 5 }, onProgress: () => { change().catch(() => {}) } })
+    const summary =
+      await backup(own.store, file, { limits: { page: 5 }, onProgress: () => { change().catch(() => {}) } })
     assert.equal(summary.moment, 'store')
     assert.equal(summary.refused, 0)
     const url = await backend.database()
-    const restored = await restore([file], url, { rights: 'give', onProgress: ({ step }) => { if (step === 'comparing') put(`${url}/${WORK._id}`, WORK) } })
+    const restored = await restore([file], url,
+      { rights: 'give', onProgress: ({ step }) => { if (step === 'comparing') put(`${url}/${WORK._id}`, WORK) } })
     assert.deepEqual([restored.differences, restored.refused], [0, 0])
     await json(`${url}/${WORK._id}`, { method: 'GET' })
     assert.ok(!(await idsOf(url)).some(id => isAdministrative(id) && id !== WORK._id))
@@ -62,16 +69,27 @@ onEachStore('documents about the running of a store', backend => {
   it('are no fault, and their changes keep no check from comparing the indexes', async function () {
     this.timeout(30000)
     const plain = await check(own.store)
-    assert.deepEqual([plain.faults, plain.kinds['foreign-document'], plain.layers?.map(({ layer }) => layer)], [0, undefined, ['osm']])
+    assert.deepEqual([plain.faults, plain.kinds['foreign-document'], plain.layers?.map(({ layer }) => layer)],
+      [0, undefined, ['osm']])
     const url = await backend.database()
     const store = await Store.create(url)
     await store.defineLayer('osm')
     await store.write(square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y }))
     await publish(store)
     // an index that counts double
-    await store.couch.update('_design/versions', design => ({ ...design, views: { ...design.views, by_zoom: { ...design.views.by_zoom, map: design.views.by_zoom.map.replace('image.length', '2 * image.length') } } }))
+    await store.couch.update('_design/versions',
+      design => (
+        {
+          ...design,
+          views: { ...design.views, by_zoom: {
+            ...design.views.by_zoom, map: design.views.by_zoom.map.replace('image.length', '2 * image.length')
+          } }
+        }
+      ))
     let count = 0
-    const { kinds } = await check(store, { onProgress: () => { put(`${url}/work:20240301T101500123-${String(count++).padStart(4, '0')}`, { ...WORK, _id: undefined }) } })
+    const { kinds } = await check(store, { onProgress: () => {
+      put(`${url}/work:20240301T101500123-${String(count++).padStart(4, '0')}`, { ...WORK, _id: undefined })
+    } })
     assert.ok(count)
     assert.equal(kinds['wrong-sums'], 1)
   })
@@ -106,7 +124,8 @@ onEachStore('documents about the running of a store', backend => {
 
     it('are shown to nobody, however they are asked for', async () => {
       const rev = (await json(`${own.url}/${WORK._id}`))._rev
-      const texts = IDS.flatMap(id => [`/${id}`, `/${encodeURIComponent(id)}?revs=true`, `/${id}?rev=${rev}`, `/${id}?open_revs=all`, `/${id}?open_revs=${key([rev])}&latest=true`])
+      const texts = IDS.flatMap(id => [`/${id}`, `/${encodeURIComponent(id)}?revs=true`,
+        `/${id}?rev=${rev}`, `/${id}?open_revs=all`, `/${id}?open_revs=${key([rev])}&latest=true`])
       texts.push('/_all_docs?include_docs=true', `/_all_docs?include_docs=true&startkey=${key('work:')}&endkey=${key('work;')}`, `/_all_docs?include_docs=true&keys=${key(IDS)}`, `/_all_docs?include_docs=true&key=${key(WORK._id)}`,
         `/_all_docs?include_docs=true&descending=true&startkey=${key('z')}`, '/_changes?include_docs=true',
         '/_design/versions/_view/conflicts?reduce=false&include_docs=true')
@@ -123,10 +142,16 @@ onEachStore('documents about the running of a store', backend => {
         const answer = await fetch(db + text, { headers: { accept: 'application/json' } })
         assert.doesNotMatch(await answer.text(), /private\//, text)
       }
-      const questions = [['/_bulk_get', { docs: IDS.map(id => ({ id })) }], ['/_bulk_get?revs=true&latest=true', { docs: [{ id: WORK._id, rev }] }], ['/_all_docs?include_docs=true', { keys: IDS }], ['/_all_docs/queries', { queries: [{ include_docs: true }, { keys: IDS, include_docs: true }] }],
-        ['/_changes?include_docs=true&filter=_selector', { selector: { _id: { $regex: '^(work|token)' } } }], ['/_changes?include_docs=true&filter=_doc_ids', { doc_ids: IDS }]]
+      const questions = [['/_bulk_get', { docs: IDS.map(id => ({ id })) }], ['/_bulk_get?revs=true&' +
+        'latest=true', { docs: [{ id: WORK._id, rev }] }], ['/_all_docs?include_docs=true', { keys: IDS }],
+        ['/_all_docs/queries', { queries: [{ include_docs: true }, { keys: IDS, include_docs: true }] }],
+        ['/_changes?include_docs=true&filter=_selector', { selector: { _id: { $regex: '^(work|token)' } } }],
+        ['/_changes?include_docs=true&filter=_doc_ids', { doc_ids: IDS }]]
       for (const [text, body] of questions) {
-        const answer = await fetch(db + text, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json' }, body: JSON.stringify(body) })
+        const answer = await fetch(db + text,
+          { method: 'POST', headers: {
+            'content-type': 'application/json', accept: 'application/json'
+          }, body: JSON.stringify(body) })
         assert.doesNotMatch(await answer.text(), /private\//, text)
       }
     })

@@ -20,7 +20,8 @@ const T1 = '2021-01-01T00:00:00Z'
 const SERVER = { extend: addServerCommands }
 
 /** Oldest first. */
-const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work%3B"`)).rows.map(({ doc }) => doc)
+const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work%3B"`))
+  .rows.map(({ doc }) => doc)
 
 async function tilesIn (folder, side = 3) {
   for (let x = 0; x < side; x++) {
@@ -56,15 +57,18 @@ onEachStore('the work of commands', backend => {
     this.timeout(30000)
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
     const doc = await workOf(['load', files, '--layer', 'town', ...db()])
-    assert.deepEqual([doc.command, doc.layer, doc.state, doc.unit, doc.done, doc.total, doc.failed, doc.about.created], ['load', 'town', 'done', 'tiles', 9, 9, 0, 9])
+    assert.deepEqual([doc.command, doc.layer, doc.state, doc.unit, doc.done, doc.total, doc.failed, doc.about.created],
+      ['load', 'town', 'done', 'tiles', 9, 9, 0, 9])
     assert.deepEqual(doc.args, ['load', files, '--layer', 'town', '--time', doc.edition])
     assert.equal((await own.store.editions('town'))[0].time, doc.edition)
     const again = await workOf(['load', files, '--layer', 'town', '--time', '2020', ...db()])
-    assert.deepEqual([again.edition, again.done, again.args.filter(each => each === '--time').length], ['2020-01-01T00:00:00Z', 9, 1])
+    assert.deepEqual([again.edition, again.done, again.args.filter(each => each === '--time').length],
+      ['2020-01-01T00:00:00Z', 9, 1])
     assert.equal(await workOf(['load', files, '--layer', 'town', '--time', '2022', '--dry-run', ...db()]), undefined)
     await tilesIn(path.join(folder.dir, 'set', '2019'))
     await tilesIn(path.join(folder.dir, 'set', '2018'))
-    const set = await workOf(['load', path.join(folder.dir, 'set', '2018'), path.join(folder.dir, 'set', '2019'), '--layer', 'old', '--dated', ...db()])
+    const set = await workOf(['load', path.join(folder.dir, 'set', '2018'),
+      path.join(folder.dir, 'set', '2019'), '--layer', 'old', '--dated', ...db()])
     assert.deepEqual([set.done, set.about.sources], [18, 2])
   })
 
@@ -72,7 +76,8 @@ onEachStore('the work of commands', backend => {
     await own.store.defineLayer('town', { grid: 'LV95' })
     await own.store.write([{ layer: 'town', z: 3, x: 1, y: 1, time: T1, bytes: png(1) }])
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
-    const doc = await workOf(['load', files, '--layer', 'town', '--grid', 'WebMercatorQuad', '--time', '2022', ...db()], 1)
+    const doc =
+      await workOf(['load', files, '--layer', 'town', '--grid', 'WebMercatorQuad', '--time', '2022', ...db()], 1)
     assert.equal(doc.state, 'failed')
     assert.deepEqual(Object.keys(doc.error).sort(), ['advice', 'code', 'message'])
     assert.equal(doc.error.code, 'OTHER_GRID')
@@ -82,15 +87,18 @@ onEachStore('the work of commands', backend => {
     this.timeout(60000)
     const at = name => path.join(folder.dir, name)
     const exported = await workOf(['export', 'osm', at('osm'), ...db()])
-    assert.deepEqual([exported.command, exported.layer, exported.state, exported.done, exported.about.target], ['export', 'osm', 'done', 16, at('osm')])
+    assert.deepEqual([exported.command, exported.layer, exported.state, exported.done, exported.about.target],
+      ['export', 'osm', 'done', 16, at('osm')])
     assert.equal((await workOf(['export', 'osm', at('tree'), '--tree', ...db()])).done, 16)
     const checked = await workOf(['check', ...db()])
     assert.deepEqual([checked.command, checked.done, checked.about.faults], ['check', 16, 0])
     const resolved = await workOf(['check', '--only', 'conflicts', '--fix', ...db()])
-    assert.deepEqual([resolved.command, resolved.state, resolved.done, resolved.about.only], ['check', 'done', 0, 'conflicts'])
+    assert.deepEqual([resolved.command, resolved.state, resolved.done, resolved.about.only],
+      ['check', 'done', 0, 'conflicts'])
     assert.equal((await workOf(['check', '--only', 'upgrade', ...db()])).about.only, 'upgrade')
     const saved = await workOf(['backup', at('a.tcb'), ...db()])
-    assert.deepEqual([saved.command, saved.unit, saved.failed, saved.about.file], ['backup', 'documents', 0, at('a.tcb')])
+    assert.deepEqual([saved.command, saved.unit, saved.failed, saved.about.file],
+      ['backup', 'documents', 0, at('a.tcb')])
     const pruned = await workOf(['prune', 'osm', '--keep-last', '1', '--yes', ...db()])
     assert.deepEqual([pruned.command, pruned.layer, pruned.state, pruned.about.removed], ['prune', 'osm', 'done', 0])
     const expired = await workOf(['prune', 'osm', '--expired', '--yes', ...db()])
@@ -99,13 +107,16 @@ onEachStore('the work of commands', backend => {
     assert.equal(found.about.findings[0].state, found.about.state)
     assert.ok(found.about.findings.every(({ area, check, state }) => area && check && state))
     assert.ok(JSON.stringify(found).length <= 16_384)
-    for (const argv of [['prune', 'osm', '--keep-last', '1'], ['prune', 'osm', '--expired']]) assert.equal(await workOf([...argv, '--dry-run', ...db()]), undefined)
+    for (const argv of [['prune', 'osm', '--keep-last', '1'], ['prune', 'osm', '--expired']]) {
+      assert.equal(await workOf([...argv, '--dry-run', ...db()]), undefined)
+    }
 
     const restored = await backend.database()
     const { code, err } = await runCommand(['restore', at('a.tcb'), '--yes', '--db', restored])
     assert.equal(code, 0, err)
     const works = await worksOf(restored)
-    assert.deepEqual(works.map(({ command, state, done }) => [command, state, done]), [['restore', 'done', saved.done]], 'and none of the store that was saved')
+    assert.deepEqual(works.map(({ command, state, done }) => [command, state, done]),
+      [['restore', 'done', saved.done]], 'and none of the store that was saved')
   })
 
   it('of a mirror: from where to where, and how far behind; only in its target', async function () {
@@ -116,7 +127,8 @@ onEachStore('the work of commands', backend => {
     assert.equal(code, 0, err)
     const [doc, ...others] = await worksOf(target)
     assert.deepEqual(others, [], 'work is not mirrored')
-    assert.deepEqual([doc.command, doc.state, doc.failed, doc.about.tiles, doc.about.lag < 60], ['mirror', 'done', 0, 16, true])
+    assert.deepEqual([doc.command, doc.state, doc.failed, doc.about.tiles, doc.about.lag < 60],
+      ['mirror', 'done', 0, 16, true])
     assert.deepEqual([doc.about.source, doc.about.target], [own.store.url, new Couch(target).url])
     assert.ok(doc.about.success >= doc.started)
     assert.equal((await worksOf(own.url)).length, 1)
@@ -132,7 +144,8 @@ onEachStore('the work of commands', backend => {
     const target = await backend.database()
     const { child, ended } = startCommand(['mirror', own.url, target, '--live'])
     try {
-      const doc = await until(async () => (await worksOf(target).catch(() => []))[0]?.about?.state === 'following' && (await worksOf(target))[0], { timeout: 30000 })
+      const doc = await until(async () => (await worksOf(target).catch(() => []))[0]?.about?.state === 'following' &&
+        (await worksOf(target))[0], { timeout: 30000 })
       assert.deepEqual([doc.state, doc.every, doc.done > 16], ['running', 30, true])
       const [{ seq }] = (await json(`${target}/_changes?descending=true&limit=1`)).results
       child.kill('SIGINT')
@@ -172,7 +185,9 @@ onEachStore('the work of commands', backend => {
   it('loads all the same into a store whose validation knows no work', async function () {
     this.timeout(30000)
     await own.store.couch.update('_design/tiles', design => ({
-      ...design, validate_doc_update: '(function (doc) { if (doc.type === \'work\') throw ({ forbidden: \'not a document of a tile store\' }) })'
+      ...design,
+      validate_doc_update: '(function (doc) { if (doc.type === \'work\') throw ({ forbidden: \'not a document of a ' +
+        'tile store\' }) })'
     }))
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
     assert.equal(await workOf(['load', files, '--layer', 'town', ...db()]), undefined)
@@ -188,8 +203,10 @@ onEachStore('the work of commands', backend => {
     /** A load that takes its time, in a process of its own, and its document. */
     async function startLoad () {
       const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
-      const load = startCommand(['load', source, '--layer', 'map', '--bbox', '-180,-85,180,85', '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--upstream-networks', '127.0.0.1', ...db()])
-      const doc = await until(async () => (await worksOf(own.url))[0] ?? (load.child.exitCode !== null && assert.fail('it ended')), { timeout: 20000, what: 'its document' })
+      const load = startCommand(['load', source, '--layer', 'map', '--bbox', '-180,-85,180,85',
+        '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--upstream-networks', '127.0.0.1', ...db()])
+      const doc = await until(async () => (await worksOf(own.url))[0] ??
+        (load.child.exitCode !== null && assert.fail('it ended')), { timeout: 20000, what: 'its document' })
       return { ...load, doc }
     }
 

@@ -1,7 +1,8 @@
 // What a command says of its work, and how often.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
-import { TilecouchError, faultIn, offeredOptions, typedAgain, typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
+import { TilecouchError, faultIn, offeredOptions, typedAgain,
+  typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { typedArguments } from '../../loader/cli/store.js'
 import { Work } from '../../loader/store/work.js'
@@ -12,10 +13,13 @@ const settled = async () => { for (let at = 0; at < 50; at++) await Promise.reso
 /** A database that remembers what was written; `fail` answers an error for a request. */
 function fakeCouch ({ documents = 5, skew = 0, user = 'anna', old = [], fail = () => undefined } = {}) {
   const own = {
-    writes: /** @type {any[]} */ ([]), removed: /** @type {any[]} */ ([]), ranges: /** @type {any[]} */ ([]), documents, skew, access: { user }, underWay: 0, most: 0, hold: Promise.resolve(),
+    writes: /** @type {any[]} */ ([]), removed: /** @type {any[]} */ ([]),
+    ranges: /** @type {any[]} */ ([]), documents, skew, access: { user }, underWay: 0, most: 0, hold: Promise.resolve(),
     async ask (what) {
       const error = fail(what)
-      if (error) throw new TilecouchError(error, { url: 'http://h', reason: 'no', status: 500, where: 'h', why: 'gone' })
+      if (error) {
+        throw new TilecouchError(error, { url: 'http://h', reason: 'no', status: 500, where: 'h', why: 'gone' })
+      }
     },
     async info () { await own.ask('info'); return { doc_count: own.documents } },
     async update (id, change) {
@@ -55,14 +59,17 @@ describe('a document of work', () => {
       work.show({ done, total: 2000 })
       await pass(10)
     }
-    assert.deepEqual(couch.writes.map(({ state, done }) => [state, done]), [['running', undefined], ['running', 500], ['running', 1000]])
+    assert.deepEqual(couch.writes.map(({ state, done }) => [state, done]),
+      [['running', undefined], ['running', 500], ['running', 1000]])
     work.show({ done: 2000, edition: '2024-01-01T00:00:00Z', about: { bytes: 5 } })
     await work.end()
     const last = couch.writes.at(-1)
     assert.equal(couch.writes.length, 4)
     assert.deepEqual({ ...last, _id: '', host: '' }, {
-      _id: '', type: 'work', command: 'load', args: ['load'], layer: 'osm', edition: '2024-01-01T00:00:00Z', state: 'done', started: '2024-11-24T04:30:12Z', seen: '2024-11-24T04:30:22Z', every: 5,
-      finished: '2024-11-24T04:30:22Z', unit: 'tiles', done: 2000, total: 2000, rate: 190.5, user: 'anna', host: '', about: { bytes: 5 }
+      _id: '', type: 'work', command: 'load', args: ['load'], layer: 'osm', edition: '2024-01-01T00:00:00Z',
+      state: 'done', started: '2024-11-24T04:30:12Z', seen: '2024-11-24T04:30:22Z', every: 5,
+      finished: '2024-11-24T04:30:22Z', unit: 'tiles', done: 2000,
+      total: 2000, rate: 190.5, user: 'anna', host: '', about: { bytes: 5 }
     })
     for (const doc of couch.writes) assert.equal(faultIn(doc, workKinds), undefined)
     assert.equal(new Set(couch.writes.map(({ _id }) => _id)).size, 1)
@@ -116,7 +123,8 @@ describe('a document of work', () => {
     await pass(5000)
     figures = { ...figures, about: { state: 'away', lag: 5 } }
     await pass(5000)
-    assert.deepEqual(couch.writes.slice(2).map(({ done, about }) => [done, about.state]), [[7, 'following'], [7, 'away']])
+    assert.deepEqual(couch.writes.slice(2).map(({ done, about }) => [done, about.state]),
+      [[7, 'following'], [7, 'away']])
   })
 
   it('says how it failed, or that it was stopped', async () => {
@@ -181,7 +189,10 @@ describe('a document of work', () => {
 
   it('fits into its size: the last of its lists are left out', async () => {
     const findings = Array.from({ length: 300 }, (_, at) => ({ area: 'server', found: `${at} ${'x'.repeat(200)}` }))
-    begin({ about: { state: 'bad', findings }, failures: Array.from({ length: 100 }, (_, at) => ({ id: `osm:3:1:${at}`, reason: 'y'.repeat(5000) })) })
+    begin(
+      { about: { state: 'bad', findings }, failures: Array.from({ length: 100 },
+        (_, at) => ({ id: `osm:3:1:${at}`, reason: 'y'.repeat(5000) })) }
+    )
     await work.end()
     const [doc] = couch.writes
     assert.equal(faultIn(doc, workKinds), undefined)
@@ -194,18 +205,27 @@ describe('a document of work', () => {
   })
 
   it('removes what ended 90 days ago, and nothing else', async () => {
-    const made = (run, fields) => ({ _id: `work:${run}`, _rev: '1-a', type: 'work', command: 'load', every: 5, started: '2024-01-01T00:00:00Z', ...fields })
+    const made = (run, fields) => (
+      {
+        _id: `work:${run}`, _rev: '1-a', type: 'work', command: 'load',
+        every: 5, started: '2024-01-01T00:00:00Z', ...fields
+      }
+    )
     const old = [
-      made('20240101T000000000-aaaa', { state: 'done', seen: '2024-01-02T00:00:00Z', finished: '2024-01-02T00:00:00Z' }),
+      made('20240101T000000000-aaaa',
+        { state: 'done', seen: '2024-01-02T00:00:00Z', finished: '2024-01-02T00:00:00Z' }),
       made('20240101T000000000-bbbb', { state: 'running', seen: '2024-01-02T00:00:00Z' }),
       made('20240101T000000000-cccc', { state: 'running', seen: '2024-11-24T04:30:10Z' }),
-      made('20240101T000000000-dddd', { state: 'stopped', seen: '2024-11-20T00:00:00Z', finished: '2024-11-20T00:00:00Z' }),
+      made('20240101T000000000-dddd',
+        { state: 'stopped', seen: '2024-11-20T00:00:00Z', finished: '2024-11-20T00:00:00Z' }),
       { _id: 'work:2x', _rev: '1-a', type: 'other' }
     ]
     begin({}, { old })
     await pass(500)
-    assert.deepEqual(couch.ranges, [{ startkey: 'work:2', endkey: 'work:20240826T043012', limit: 50, include_docs: true }])
-    assert.deepEqual(couch.removed.map(({ _id, _deleted }) => [_id.slice(-4), _deleted]), [['aaaa', true], ['bbbb', true]])
+    assert.deepEqual(couch.ranges,
+      [{ startkey: 'work:2', endkey: 'work:20240826T043012', limit: 50, include_docs: true }])
+    assert.deepEqual(couch.removed.map(({ _id, _deleted }) => [_id.slice(-4), _deleted]),
+      [['aaaa', true], ['bbbb', true]])
     await pass(5000)
     assert.equal(couch.ranges.length, 1, 'once')
   })
@@ -223,7 +243,9 @@ describe('the state of work', () => {
   })
 
   it('takes the time as a number, a date or the header of an answer', () => {
-    for (const now of [at(60), new Date(at(60)), new Date(at(60)).toUTCString()]) assert.equal(workState(doc, now), 'interrupted')
+    for (const now of [at(60), new Date(at(60)), new Date(at(60)).toUTCString()]) {
+      assert.equal(workState(doc, now), 'interrupted')
+    }
   })
 
   it('stays as it ended', () => {
@@ -238,12 +260,14 @@ describe('the arguments of work', () => {
   const again = (args, store = STORE) => typedAgain({ command: args?.[0], args }, store)
 
   it('are offered again, for the store that holds them', () => {
-    const args = typedArguments(['load', 'my tiles/', '--db', 'production', '--layer', 'osm', '--db=x', '--title', "Anna's"])
+    const args =
+      typedArguments(['load', 'my tiles/', '--db', 'production', '--layer', 'osm', '--db=x', '--title', "Anna's"])
     assert.deepEqual(args, ['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"])
     assert.deepEqual(again(args), ['load', '--db', URL_OF_STORE, ...args.slice(1)])
     assert.deepEqual(again(args, EMBEDDED), args)
     const offered = [
-      ['load', 'http://a/{z}/{x}/{y}.png', '-l', 'osm', '--bbox', '-180,-85,180,85', '-z', '0-6', '--rate=2/s', '--complete'],
+      ['load', 'http://a/{z}/{x}/{y}.png', '-l', 'osm', '--bbox', '-180,-85,180,85',
+        '-z', '0-6', '--rate=2/s', '--complete'],
       ['seed', 'osm', '--zoom', '0-9'], ['seed', '--expired', '--all', '--live'], ['prune', 'osm'], ['prune', '--all'],
       ['export', 'osm@2024', 'osm.mbtiles', '--cache'], ['check'], ['check', 'osm', '--no-decode']
     ]
@@ -251,16 +275,21 @@ describe('the arguments of work', () => {
   })
 
   it('of a mirror name the store as its target, wherever the options stood', () => {
-    for (const args of [['mirror', 'http://a/tiles', '--layer', 'osm', '--live'], ['mirror', '--layer', 'osm', '--live', 'http://a/tiles']]) {
+    for (const args of [['mirror', 'http://a/tiles', '--layer', 'osm', '--live'],
+      ['mirror', '--layer', 'osm', '--live', 'http://a/tiles']]) {
       assert.deepEqual(again(args), ['mirror', 'http://a/tiles', URL_OF_STORE, '--layer', 'osm', '--live'])
       assert.deepEqual(again(args, EMBEDDED), ['mirror', 'http://a/tiles', 'embedded', '--layer', 'osm', '--live'])
     }
-    const parts = typedParts(['mirror', '--layer', 'osm', '--zoom', '0-5', 'osm', 'http://h/osm?token=(hidden)', '--live'])
-    assert.deepEqual(parts, { names: ['osm', 'http://h/osm?token=(hidden)'], options: ['--layer', 'osm', '--zoom', '0-5', '--live'] })
+    const parts =
+      typedParts(['mirror', '--layer', 'osm', '--zoom', '0-5', 'osm', 'http://h/osm?token=(hidden)', '--live'])
+    assert.deepEqual(parts,
+      { names: ['osm', 'http://h/osm?token=(hidden)'], options: ['--layer', 'osm', '--zoom', '0-5', '--live'] })
   })
 
   it('are not offered for a store that no command reaches, such as behind a gateway', () => {
-    for (const args of [['load', 'tiles', '-l', 'osm'], ['mirror', 'http://a/tiles']]) assert.equal(again(args, { isEmbedded: false, url: null }), undefined)
+    for (const args of [['load', 'tiles', '-l', 'osm'], ['mirror', 'http://a/tiles']]) {
+      assert.equal(again(args, { isEmbedded: false, url: null }), undefined)
+    }
   })
 
   it('are offered only if a command can have written them, and with no option that harms', () => {
@@ -270,7 +299,8 @@ describe('the arguments of work', () => {
       ['load', 'http://anna@evil/tiles'], ['load', '--password-file', '/etc/shadow'], ['load', 'tiles', '--force'],
       ['load', 'tiles', '--yes'], ['load', 'tiles', '--private'], ['load', 'tiles', '--data', '/srv/other'],
       ['load', 'tiles', '--upstream-networks', '*'], ['load', 'tiles', '--i-have-permission'],
-      ['load', '-l', 'osm', 'http://evil/tiles', '--title'], ['load', '-l', 'osm', 'x', '--'], ['load', '--title', '--db', 'http://evil/tiles'],
+      ['load', '-l', 'osm', 'http://evil/tiles', '--title'], ['load', '-l', 'osm', 'x', '--'],
+      ['load', '--title', '--db', 'http://evil/tiles'],
       ['load', '-losm', 'x'], ['load', 'x', '--complete=1'], ['load', '-', '-l', 'osm'],
       ['doctor'], ['doctor', '--fix', '--cors', '*', '--metrics', '/home/admin/.bashrc'], ['access', '--public'],
       ['constructor', 'x'], ['toString'], ['remove', 'osm', '--all'], ['restore', 'a.tcb'], ['backup', 'a.tcb'],
@@ -278,7 +308,8 @@ describe('the arguments of work', () => {
       ['export', 'osm', 'x', '--force'], ['export', 'osm', 'x', '--tree', '--nginx', '/home/admin/.bashrc'],
       ['check', '--fix'], ['check', '--report', '/home/admin/.bashrc'], ['check', '--from', 'http://evil/tiles'],
       ['prune', 'osm', '--keep-last', '1'], ['prune', 'osm', '--purge'],
-      ['mirror', '--live', '--public', 'http://a/b'], ['mirror', 'http://a/b', 'http://evil/tiles'], ['mirror', '--live']
+      ['mirror', '--live', '--public', 'http://a/b'], ['mirror', 'http://a/b', 'http://evil/tiles'],
+      ['mirror', '--live']
     ]
     for (const args of forged) {
       for (const store of [STORE, EMBEDDED]) assert.equal(again(args, store), undefined, JSON.stringify(args))
@@ -298,8 +329,10 @@ describe('the arguments of work', () => {
   })
 
   it('has no passwords, tokens or keys', () => {
-    const line = typedArguments(['load', 'https://a:hunter2@tiles.example/{z}/{x}/{y}.png?style=night&api_key=hunter2&apikey=hunter2&accessToken=hunter2', '--db=http://anna:hunter2@h:5984/tiles',
-      '--from', 'https://maps.example/db?token=hunter2', '--set', 'accessKeys=hunter2', '--set=upstreamHeaders={"a":"hunter2"}', 'https://h/?token=tc1.hunter2']).join(' ')
+    const line = typedArguments(['load', 'https://a:hunter2@tiles.example/{z}/{x}/{y}.png?style=night&' +
+      'api_key=hunter2&apikey=hunter2&accessToken=hunter2', '--db=http://anna:hunter2@h:5984/tiles',
+      '--from', 'https://maps.example/db?token=hunter2', '--set', 'accessKeys=hunter2',
+      '--set=upstreamHeaders={"a":"hunter2"}', 'https://h/?token=tc1.hunter2']).join(' ')
     assert.doesNotMatch(line, /hunter2/)
     assert.match(line, /style=night/)
   })

@@ -1,11 +1,13 @@
-// What a layer should hold, kept in memory and worked out the plain way: every rule is written down again here, slowly, and
-// nothing of the store's own code decides.
+// What a layer should hold, kept in memory and worked out the plain way: every rule is written down again here, slowly,
+// and nothing of the store's own code decides.
 import { addSeconds } from '../../core/index.js'
 
 /**
- * What was said of a tile at a time. isVersion: it is stored as one. What found a tile unchanged is none, until the version that it
+ * What was said of a tile at a time. isVersion: it is stored as one. What found a tile unchanged is none, until the
+ * version that it
  * found goes.
- * @typedef {{time: string, image: number | null, expires?: string, isVersion: boolean}} Statement image: the number of a picture; null: gone
+ * @typedef {{time: string, image: number | null, expires?: string, isVersion: boolean}} Statement image: the number of
+ *   a picture; null: gone
  */
 
 const byTime = (a, b) => a.time < b.time ? -1 : 1
@@ -48,7 +50,8 @@ export class Model {
     const said = this.#said.get(id) ?? []
     if (said.some(({ time }) => time === one.time)) return
     // only what is later than all else is looked at beside the head: of the past, every word is kept
-    const isUnchanged = said.length > 0 && one.time > said[said.length - 1].time && said.filter(isVersion).at(-1)?.image === one.image
+    const isUnchanged = said.length > 0 && one.time > said[said.length - 1].time &&
+      said.filter(isVersion).at(-1)?.image === one.image
     this.#keep(id, [...said, { ...one, isVersion: !isUnchanged }])
   }
 
@@ -100,14 +103,17 @@ export class Model {
 
   /** Moments at which anything changed, newest first. */
   get moments () {
-    return [...new Set([...[...this.#said.values()].flat().filter(isVersion).map(({ time }) => time), ...this.editions])].sort().reverse()
+    return [
+      ...new Set([...[...this.#said.values()].flat().filter(isVersion).map(({ time }) => time), ...this.editions])
+    ].sort().reverse()
   }
 
   /** @param {Record<string, any>} policy @param {string} now @returns {{moments: string[], from: string}} */
   kept (policy, now) {
     const { moments } = this
     const kept = new Set()
-    const rules = { last: time => time, hourly: time => time.slice(0, 13), daily: time => time.slice(0, 10), weekly: weekOf, monthly: time => time.slice(0, 7), yearly: time => time.slice(0, 4) }
+    const rules = { last: time => time, hourly: time => time.slice(0, 13), daily: time =>
+      time.slice(0, 10), weekly: weekOf, monthly: time => time.slice(0, 7), yearly: time => time.slice(0, 4) }
     for (const [rule, periodOf] of Object.entries(rules)) {
       const seen = new Set()
       for (const time of moments) {
@@ -120,7 +126,8 @@ export class Model {
     }
     for (const time of this.editions) if (policy.editions === true || policy.editions?.includes(time)) kept.add(time)
     const newest = moments.find(time => time <= now) ?? now
-    return { moments: [...kept].sort(), from: policy.within && moments.length ? addSeconds(newest, -policy.within) : '~' }
+    return { moments: [...kept].sort(), from: policy.within && moments.length
+      ? addSeconds(newest, -policy.within) : '~' }
   }
 
   /** @param {Record<string, any>} policy @param {string} now */
@@ -128,7 +135,8 @@ export class Model {
     const { moments, from } = this.kept(policy, now)
     for (const [id, said] of this.#said) {
       const versions = said.filter(isVersion)
-      const needed = new Set([versions[versions.length - 1], ...versions.filter(({ time }) => time >= from), this.at(id, from)])
+      const needed =
+        new Set([versions[versions.length - 1], ...versions.filter(({ time }) => time >= from), this.at(id, from)])
       for (const time of moments) needed.add(this.at(id, time))
       let left = versions.filter(version => needed.has(version))
       while (left.length > 1 && left[0].image === null) left = left.slice(1) // nothing was there before either
@@ -140,7 +148,9 @@ export class Model {
 
   /** What is to be found in a store, in a form that compares. */
   get content () {
-    return Object.fromEntries([...this.tiles].sort().map(([id, versions]) => [id, versions.map(({ time, image }) => `${time} ${image}`)]))
+    return Object.fromEntries(
+      [...this.tiles].sort().map(([id, versions]) => [id, versions.map(({ time, image }) => `${time} ${image}`)])
+    )
   }
 }
 

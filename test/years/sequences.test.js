@@ -1,5 +1,5 @@
-// Loads, back-fills, tiles that go, editions, retention, expiry, removal, masters loaded apart, mirrors, and kills in the middle
-// of any of them, in any order: after each the store holds what a model in memory says, and no more.
+// Loads, back-fills, tiles that go, editions, retention, expiry, removal, masters loaded apart, mirrors, and kills in
+// the middle of any of them, in any order: after each the store holds what a model in memory says, and no more.
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
 import { World, hour, idOf } from './world.js'
@@ -9,17 +9,29 @@ const SEED = +(process.env.TILECOUCH_SEED ?? 13999)
 const TILES = 40 // places there are
 const IMAGES = 4 // few, so that versions come back
 
-const images = fc.uniqueArray(fc.record({ tile: fc.nat(TILES - 1), image: fc.option(fc.nat(IMAGES - 1), { freq: 6 }) }), { selector: ({ tile }) => tile, minLength: 1, maxLength: 12 })
+const images = fc.uniqueArray(fc.record({ tile: fc.nat(TILES - 1), image: fc.option(fc.nat(IMAGES - 1), { freq: 6 }) }),
+  { selector: ({ tile }) => tile, minLength: 1, maxLength: 12 })
   .map(list => new Map(list.map(({ tile, image }) => [idOf(tile), image])))
 const kill = fc.option(fc.record({ at: fc.nat(3), arrives: fc.boolean() }), { freq: 2 })
 const policy = fc.record({
-  last: fc.nat(2), hourly: fc.nat(2), daily: fc.nat(2), weekly: fc.nat(1), monthly: fc.nat(1), yearly: fc.nat(1), within: fc.constantFrom(0, 0, 7200), editions: fc.constantFrom(undefined, undefined, true)
+  last: fc.nat(2), hourly: fc.nat(2), daily: fc.nat(2), weekly: fc.nat(1), monthly: fc.nat(1),
+  yearly: fc.nat(1), within: fc.constantFrom(0, 0, 7200), editions: fc.constantFrom(undefined, undefined, true)
 }).filter(rules => Object.values(rules).some(Boolean))
 
 const step = fc.oneof(
-  { arbitrary: fc.record({ does: fc.constant('load'), passes: fc.integer({ min: 1, max: 40 }), loaded: images, holds: fc.option(fc.integer({ min: 1, max: 30 })), kill }), weight: 6 },
-  { arbitrary: fc.record({ does: fc.constant('edition'), passes: fc.integer({ min: 1, max: 40 }), loaded: images, kill }), weight: 2 },
-  { arbitrary: fc.record({ does: fc.constant('back'), ago: fc.integer({ min: 1, max: 80 }), loaded: images, kill }), weight: 3 },
+  {
+    arbitrary: fc.record(
+      { does: fc.constant('load'), passes: fc.integer({ min: 1, max: 40 }), loaded: images, holds: fc.option(
+        fc.integer({ min: 1, max: 30 })
+      ), kill }
+    ), weight: 6
+  },
+  { arbitrary: fc.record(
+    { does: fc.constant('edition'), passes: fc.integer({ min: 1, max: 40 }), loaded: images, kill }
+  ), weight: 2 },
+  { arbitrary: fc.record(
+    { does: fc.constant('back'), ago: fc.integer({ min: 1, max: 80 }), loaded: images, kill }
+  ), weight: 3 },
   { arbitrary: fc.record({ does: fc.constant('prune'), policy, kill }), weight: 3 },
   { arbitrary: fc.record({ does: fc.constant('expire'), kill }), weight: 2 },
   { arbitrary: fc.record({ does: fc.constant('removeEdition'), which: fc.nat(9), kill }), weight: 2 },
@@ -52,7 +64,8 @@ onEachStore(`random lives of a store (seed ${SEED})`, backend => {
   it(`hold what a model holds, ${RUNS} of them`, async function () {
     this.timeout(60000 + RUNS * 20000)
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14, size: 'max' }), async steps => {
-      const world = await new World([await backend.database(), await backend.database()], { revpos: backend.name === 'CouchDB' }).open()
+      const world = await new World([await backend.database(), await backend.database()],
+        { revpos: backend.name === 'CouchDB' }).open()
       try {
         await play(world, steps)
       } finally {

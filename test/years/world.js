@@ -24,7 +24,11 @@ const pictureOf = number => {
 }
 
 export const versionsOf = (time, loaded, expires) => [...loaded].map(([id, image]) =>
-  ({ ...placeOf(id), time, ...(expires && { expires }), ...(image === null ? { gone: true } : { bytes: pictureOf(image) }) }))
+  (
+    { ...placeOf(id), time, ...(expires && { expires }), ...(
+      image === null ? { gone: true } : { bytes: pictureOf(image) }
+    ) }
+  ))
 
 /** What a database holds, as Model has it. @param {string} url @param {{settled?: boolean}} [options] */
 export async function contentOf (url, options) {
@@ -57,7 +61,8 @@ export class World {
   }
 
   /**
-   * Runs something that is killed at its so-manieth write, before that arrives or after, and then runs it again to its end.
+   * Runs something that is killed at its so-manieth write, before that arrives or after, and then runs it again to its
+   * end.
    * @param {(store: Store) => Promise<any>} run
    * @param {{at: number, arrives: boolean} | null} kill
    */
@@ -79,7 +84,8 @@ export class World {
   }
 
   async load ({ time, loaded, expires, kill }) {
-    const { failures } = await this.twice(store => store.write(versionsOf(time, loaded, expires), { stored: time }), kill)
+    const { failures } =
+      await this.twice(store => store.write(versionsOf(time, loaded, expires), { stored: time }), kill)
     for (const { code } of failures) assert.equal(code, 'VERSION_TAKEN')
     this.model.load(time, loaded, expires)
   }
@@ -139,7 +145,8 @@ export class World {
   /** Documents, index and mirror say what the model says. */
   async compare () {
     assert.deepEqual(await contentOf(this.urls[0]), this.model.content)
-    const rows = await this.store.couch.view('_design/versions/_view/by_tile', { startkey: [LAYER], endkey: [LAYER, {}], reduce: false })
+    const rows = await this.store.couch.view('_design/versions/_view/by_tile',
+      { startkey: [LAYER], endkey: [LAYER, {}], reduce: false })
     assert.equal(new Set(rows.map(({ key }) => `${key}`)).size, this.model.versions, 'versions in the index')
   }
 
@@ -150,4 +157,5 @@ export class World {
   }
 }
 
-const isWrite = ({ method = 'GET', path = '' }) => method !== 'GET' && method !== 'HEAD' && /^(_bulk_docs|_purge|_local|[^_].*)?$/.test(path.split('?')[0]) && path !== ''
+const isWrite = ({ method = 'GET', path = '' }) => method !== 'GET' &&
+  method !== 'HEAD' && /^(_bulk_docs|_purge|_local|[^_].*)?$/.test(path.split('?')[0]) && path !== ''

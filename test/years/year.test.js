@@ -1,5 +1,6 @@
-// A year of a store that nobody looks after but its own commands: an edition every few hours, tiles of a cache that expire,
-// retention, a mirror and compaction, all driven by a clock of the test. What is left is compared with a model in memory.
+// A year of a store that nobody looks after but its own commands: an edition every few hours, tiles of a cache that
+// expire, retention, a mirror and compaction, all driven by a clock of the test. What is left is compared with a model
+// in memory.
 // TILECOUCH_YEAR=365 plays a whole year of hourly editions of a thousand tiles, which takes most of an hour.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
@@ -10,7 +11,8 @@ import { contentOf, hour, versionsOf } from './world.js'
 
 const DAYS = +(process.env.TILECOUCH_YEAR ?? 4)
 const LONG = DAYS > 30
-const [TILES, STEP, WEEK] = LONG ? [1000, 1, 168] : [60, 4, 48] // hours between two editions, and between two compactions
+// hours between two editions, and between two compactions
+const [TILES, STEP, WEEK] = LONG ? [1000, 1, 168] : [60, 4, 48]
 const CHANGED = 0.1 // of the tiles, in each edition
 const HOLDS = 6 // hours until a tile of the cache has expired
 const SEED = +(process.env.TILECOUCH_SEED ?? 8)
@@ -37,7 +39,9 @@ class Year {
   async open () {
     this.store = await Store.create(this.urls[0], { public: false })
     await publish(this.store)
-    for (const [layer, retention] of Object.entries(RETENTION)) await this.store.defineLayer(layer, { format: 'png', retention })
+    for (const [layer, retention] of Object.entries(RETENTION)) {
+      await this.store.defineLayer(layer, { format: 'png', retention })
+    }
     await mirror(this.urls[0], this.urls[1])
     this.stores = [this.store, await Store.open(this.urls[1])]
     return this
@@ -55,9 +59,13 @@ class Year {
   async #load (now) {
     const time = hour(now)
     const pick = count => new Set(Array.from({ length: count }, () => Math.floor(this.next() * TILES)))
-    const survey = new Map([...(now ? pick(TILES * CHANGED) : Array(TILES).keys())].map(number => [idOf('survey', number), this.next() < 0.02 ? null : Math.floor(this.next() * PICTURES)]))
+    const survey = new Map([...(now ? pick(TILES * CHANGED) : Array(TILES).keys())].map(
+      number => [idOf('survey', number), this.next() < 0.02 ? null : Math.floor(this.next() * PICTURES)]
+    ))
     const cache = new Map([...pick(10)].map(number => [idOf('cache', number), Math.floor(this.next() * PICTURES)]))
-    const { created, advanced, failed } = await this.store.write([...versionsOf(time, survey), ...versionsOf(time, cache, hour(now + HOLDS))], { stored: time })
+    const { created, advanced, failed } = await this.store.write(
+      [...versionsOf(time, survey), ...versionsOf(time, cache, hour(now + HOLDS))], { stored: time }
+    )
     assert.equal(failed, 0)
     await this.store.putEdition('survey', time, { title: time })
     this.models.survey.editions.add(time)
@@ -73,8 +81,8 @@ class Year {
     this.models.cache.expire(hour(now))
   }
 
-  // what is purged is no news to a mirror: each keeps the policy by itself. Only past versions are purged: a head that comes
-  // again after that would be in conflict with what the mirror still has of it
+  // what is purged is no news to a mirror: each keeps the policy by itself. Only past versions are purged: a head that
+  // comes again after that would be in conflict with what the mirror still has of it
   async #endOfDay (now) {
     await mirror(this.urls[0], this.urls[1])
     for (const store of this.stores) await pruneAll(store, { now: () => hour(now), purge: this.purge })
@@ -90,14 +98,20 @@ class Year {
     const { sizes, doc_count: documents, doc_del_count: deleted } = await this.store.info()
     this.sizes.push({ file: sizes?.file, active: sizes?.active, documents, deleted })
     await this.compare()
-    if (LONG) console.log(JSON.stringify({ weeks: this.sizes.length, ...this.totals, ...this.sizes[this.sizes.length - 1] }))
+    if (LONG) {
+      console.log(JSON.stringify({ weeks: this.sizes.length, ...this.totals, ...this.sizes[this.sizes.length - 1] }))
+    }
   }
 
   async compare () {
     const content = { ...this.models.survey.content, ...this.models.cache.content }
-    for (const url of this.urls) assert.deepEqual(await contentOf(url), Object.fromEntries(Object.entries(content).sort(([a], [b]) => a < b ? -1 : 1)))
+    for (const url of this.urls) {
+      assert.deepEqual(await contentOf(url),
+        Object.fromEntries(Object.entries(content).sort(([a], [b]) => a < b ? -1 : 1)))
+    }
     await this.#compareAnswers()
-    assert.deepEqual((await this.store.editions('survey')).map(({ time }) => time), [...this.models.survey.editions].sort())
+    assert.deepEqual((await this.store.editions('survey')).map(({ time }) => time),
+      [...this.models.survey.editions].sort())
     for (const [layer, model] of Object.entries(this.models)) {
       assert.equal((await this.store.stats(layer)).versions, model.versions, `versions of ${layer}`)
     }
@@ -121,7 +135,8 @@ onEachStore(`${DAYS} days of a store on its own (seed ${SEED})`, backend => {
   it('leave what a model holds, at the store and at its mirror', async function () {
     if (LONG && backend.name === 'embedded') this.skip()
     this.timeout(LONG ? 4 * 3600e3 : 120000)
-    const year = await new Year([await backend.database(), await backend.database()], { purge: backend.name !== 'embedded' }).open()
+    const year = await new Year([await backend.database(), await backend.database()],
+      { purge: backend.name !== 'embedded' }).open()
     try {
       await year.play()
       await year.compare()
@@ -137,5 +152,6 @@ function assertBounded (sizes) {
   const last = sizes[sizes.length - 1]
   assert.ok(last.deleted <= TILES, `${last.deleted} tombstones: at most one for each place of the cache`)
   const perDocument = sizes.map(({ file, documents }) => file / documents)
-  assert.ok(perDocument[perDocument.length - 1] < 2 * Math.min(...perDocument), `bytes a document: ${perDocument.map(Math.round)}`)
+  assert.ok(perDocument[perDocument.length - 1] < 2 * Math.min(...perDocument),
+    `bytes a document: ${perDocument.map(Math.round)}`)
 }

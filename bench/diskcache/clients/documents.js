@@ -13,7 +13,11 @@ export async function openDocuments ({ db }) {
   const { origin, path: database, headers: authorization } = new Couch(db).access
   const http = await openHttp({ url: origin + database, pathOf: key => `/${key}/${TILE_ATTACHMENT}` })
   const pool = new Pool(origin, { connections: 1, pipelining: 1 })
-  /** @param {'HEAD' | 'PUT' | 'DELETE'} method @param {string} path @param {{headers?: {authorization?: string, 'content-type'?: string}, body?: Buffer}} [content] */
+  /**
+   * @param {'HEAD' | 'PUT' | 'DELETE'} method
+   * @param {string} path
+   * @param {{headers?: {authorization?: string, 'content-type'?: string}, body?: Buffer}} [content]
+   */
   const ask = async (method, path, { headers, body } = {}) => {
     const answer = await pool.request({ method, path: `${database}/${path}`, headers, body })
     return { status: answer.statusCode, etag: answer.headers.etag, body: Buffer.from(await answer.body.arrayBuffer()) }
@@ -33,7 +37,8 @@ export async function openDocuments ({ db }) {
   }
 
   return {
-    set: (key, bytes) => change(key, at => ask('PUT', `${key}/${TILE_ATTACHMENT}${at}`, { headers: { ...authorization, 'content-type': TYPE }, body: bytes }), true),
+    set: (key, bytes) => change(key, at => ask('PUT', `${key}/${TILE_ATTACHMENT}${at}`,
+      { headers: { ...authorization, 'content-type': TYPE }, body: bytes }), true),
     get: http.get,
     delete: key => change(key, at => ask('DELETE', key + at, { headers: authorization }), false),
     close: async () => { await Promise.all([http.close(), pool.close()]) }

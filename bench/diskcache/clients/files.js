@@ -1,5 +1,7 @@
-// A file a tile, written under another name first, so that no half-written file is read. Without fsync, as most tile caches do.
-// Called without promises, as the original's contenders are: the detour through Node's threads costs more than the file.
+// A file a tile, written under another name first, so that no half-written file is read. Without fsync, as most tile
+// caches do.
+// Called without promises, as the original's contenders are: the detour through Node's threads costs more than the
+// file.
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 

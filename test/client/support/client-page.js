@@ -7,8 +7,10 @@ import { besides, bundle } from '../../../loader/couchapp/bundle.js'
 import { openPage, screens } from '../../viewer/browser.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><link rel="stylesheet" href="tilecouch.css">' +
-  '<style>html,body,#map{height:100%;margin:0}#map{background:#ddd}</style><div id="map"></div><script src="leaflet.js"></script><script src="tilecouch.js"></script>'
+const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" ' +
+  'href="leaflet.css"><link rel="stylesheet" href="tilecouch.css">' +
+  ('<style>html,body,#map{height:100%;margin:0}#map{background:#ddd}</style><div id="map"></div><script ' +
+    'src="leaflet.js"></script><script src="tilecouch.js"></script>')
 
 /** What a page has besides for other grids: proj4js and Proj4Leaflet, before tilecouch. */
 const PROJECTIONS = { 'proj4.js': 'proj4/dist/proj4.js', 'proj4leaflet.js': 'proj4leaflet/src/proj4leaflet.js' }
@@ -16,7 +18,8 @@ const PROJECTIONS = { 'proj4.js': 'proj4/dist/proj4.js', 'proj4leaflet.js': 'pro
 /** The same with what draws other grids. @returns {Promise<Record<string, [string, string]>>} */
 export async function gridFiles () {
   const scripts = ['pouchdb.js', ...Object.keys(PROJECTIONS)].map(name => `<script src="${name}"></script>`).join('')
-  const read = ([name, file]) => readFile(`${root}node_modules/${file}`, 'utf8').then(text => [name, ['text/javascript', text]])
+  const read = ([name, file]) => readFile(`${root}node_modules/${file}`, 'utf8')
+    .then(text => [name, ['text/javascript', text]])
   return {
     ...await clientFiles(),
     'index.html': ['text/html', HTML.replace('<script src="tilecouch.js">', `${scripts}$&`)],

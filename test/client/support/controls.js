@@ -32,7 +32,13 @@ const onGlobalLeaflet = {
 
 /** @returns {Promise<{url: string, close: () => Promise<void>}>} */
 export async function serveControls () {
-  const { outputFiles } = await build({ entryPoints: [path.join(here, 'page.js')], bundle: true, write: false, format: 'iife', plugins: [onGlobalLeaflet], logLevel: 'silent' })
+  const {
+    outputFiles
+  } = await build(
+    { entryPoints: [path.join(here, 'page.js')], bundle: true, write: false, format: 'iife', plugins: [
+      onGlobalLeaflet
+    ], logLevel: 'silent' }
+  )
   /** @type {Record<string, [string, () => any]>} */
   const files = {
     '/': ['text/html', () => HTML],
@@ -87,10 +93,13 @@ export function onControls () {
 /** The time of the clock. */
 export const at = page => page.evaluate(() => clock.getTime())
 /** Two frames later everything is drawn. */
-export const settled = page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+export const settled =
+  page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
 /** Where a time is on the page. */
 export const spot = (page, time) => page.evaluate(each => {
   const { axis } = control.state
   const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
-  return { x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right }
+  return {
+    x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right
+  }
 }, time)

@@ -25,5 +25,7 @@ async function designs () {
 export async function furnish (store) {
   const docs = await (composed ??= designs())
   await publish(store, { docs })
-  for (const { _id, views } of docs) if (views && /versions/.test(_id)) await warm(store.couch, _id, Object.keys(views)[0])
+  for (const { _id, views } of docs) if (views && /versions/.test(_id)) {
+    await warm(store.couch, _id, Object.keys(views)[0])
+  }
 }

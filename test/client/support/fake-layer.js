@@ -13,7 +13,8 @@ const FakeLayer = /** @type {any} */ (L.GridLayer.extend({
     this.title = options.title ?? 'Fake'
     this.slow = false // while true no tile comes by itself: arrive() brings them
     this._changes = options.changes ?? null
-    this._extent = options.extent ?? (this._changes?.length ? { first: this._changes[0].time, last: this._changes.at(-1).time } : null)
+    this._extent = options.extent ??
+      (this._changes?.length ? { first: this._changes[0].time, last: this._changes.at(-1).time } : null)
     this._shown = true
     this.clock.on('timechange', ({ time }) => {
       this._shown = !this.slow

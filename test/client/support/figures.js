@@ -6,7 +6,8 @@ import { call } from './stage.js'
 /**
  * @param {import('./stage.js').Stage} stage
  * @param {import('playwright-core').Page} page with `see` of an in-page script
- * @param {{layer: string, from: number, steps: number[], go: (time: string) => Promise<unknown>}} walk go: resolves when
+ * @param {{layer: string, from: number, steps: number[], go: (time: string) => Promise<unknown>}} walk go: resolves
+ *   when
  *   all is drawn
  * @returns {Promise<{requests: number, mixed: number, holes: number}>} of all steps: frames that show two times, and
  *   frames without an image somewhere
@@ -18,7 +19,9 @@ export async function figuresOf (stage, page, { layer, from, steps, go }) {
     stage.front.forget()
     await page.evaluate(() => { /** @type {any} */ (window).see.watch() })
     await go(T(step))
-    const isOf = (picture, when) => Object.entries(picture).every(([key, text]) => text === stepAt(layer, when, .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
+    const isOf = (picture, when) => Object.entries(picture)
+      .every(([key, text]) => text === stepAt(layer, when,
+        .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
     for (const picture of await call(page, 'frames')) {
       if (Object.values(picture).includes('-')) sum.holes++
       else if (!isOf(picture, before) && !isOf(picture, step)) sum.mixed++

@@ -46,7 +46,8 @@ export async function startFront (target, { files = clientFiles } = {}) {
     const path = url.slice(database.length + 1)
     const [, z, x, y] = /:(\d+):(\d+):(\d+)/.exec(decodeURIComponent(path)) ?? []
     /** @type {Entry} */
-    const entry = { kind: kindOf(path), path, tile: `${z}/${x}/${y}`, body: body.length ? JSON.parse(body.toString()) : null, status: undefined, aborted: false, done: false, bytes: { up: body.length, down: 0 } }
+    const entry = { kind: kindOf(path), path, tile: `${z}/${x}/${y}`, body: body.length ? JSON.parse(body.toString())
+      : null, status: undefined, aborted: false, done: false, bytes: { up: body.length, down: 0 } }
     log.push(entry)
     response.once('close', () => {
       entry.done = true
@@ -65,7 +66,8 @@ export async function startFront (target, { files = clientFiles } = {}) {
 
   function forward (request, body, response, entry, { cut, hang, change }) {
     const { host, connection, ...headers } = request.headers
-    const passed = ask({ host: hostname, port: upstream, path: request.url, method: request.method, headers }, answer => {
+    const passed =
+      ask({ host: hostname, port: upstream, path: request.url, method: request.method, headers }, answer => {
       entry.status = answer.statusCode
       response.writeHead(entry.status, { ...answer.headers, ...sharing(request) })
       answer.once('error', () => response.destroy())
@@ -101,7 +103,8 @@ export async function startFront (target, { files = clientFiles } = {}) {
     server.close(() => resolve(undefined))
     for (const socket of sockets) socket.destroy()
   })
-  const only = (kind, name) => log.filter(entry => entry.kind === kind && (name === undefined || new RegExp(`(^|:|%3A)${name}(:|%3A|$|%22)`).test(entry.path) || JSON.stringify(entry.body)?.includes(`"${name}"`)))
+  const only = (kind, name) => log.filter(entry => entry.kind === kind && (name === undefined ||
+    new RegExp(`(^|:|%3A)${name}(:|%3A|$|%22)`).test(entry.path) || JSON.stringify(entry.body)?.includes(`"${name}"`)))
   return {
     url: `http://127.0.0.1:${port}${database}`,
     page: `http://127.0.0.1:${port}/__page/index.html`,
@@ -127,12 +130,17 @@ export async function startFront (target, { files = clientFiles } = {}) {
 
 /** What lets a page of another origin read the answer, in place of what the store says of that. */
 const sharing = ({ headers: { origin, 'access-control-request-headers': asked } }) => origin
-  ? { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', 'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE', ...(asked && { 'access-control-allow-headers': asked }), vary: 'origin' }
+  ? {
+    'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true',
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+    ...(asked && { 'access-control-allow-headers': asked }), vary: 'origin'
+  }
   : {}
 
 function servePage (files, url, response) {
   const [contentType, body] = files[new URL(url, 'http://x').pathname.slice('/__page/'.length)] ?? []
-  response.writeHead(body ? 200 : 404, { 'Content-Type': contentType ?? 'text/plain', 'Cache-Control': 'max-age=600' }).end(body)
+  response.writeHead(body ? 200 : 404, { 'Content-Type': contentType ?? 'text/plain', 'Cache-Control': 'max-age=600' })
+    .end(body)
 }
 
 function send (response, entry, { status = 200, body = '', headers = {} }) {

@@ -45,14 +45,16 @@ export function install (isPatient = false) {
   function read (image, box, z, place) {
     const [outer, inner] = [box.getBoundingClientRect(), image.getBoundingClientRect()]
     const at = (start, size, from, length) => Math.min(0.999, Math.max(0, (start + size / 4 - from) / length))
-    const [fx, fy] = [at(outer.left, outer.width, inner.left, inner.width), at(outer.top, outer.height, inner.top, inner.height)]
+    const [fx, fy] =
+      [at(outer.left, outer.width, inner.left, inner.width), at(outer.top, outer.height, inner.top, inner.height)]
     const known = colours.get(image) ?? {}
     colours.set(image, known)
     const point = `${image.src} ${fx} ${fy}`
     known[point] ??= (() => {
       context.clearRect(0, 0, 1, 1)
       context.imageSmoothingEnabled = false
-      context.drawImage(image, Math.floor(fx * image.naturalWidth), Math.floor(fy * image.naturalHeight), 1, 1, 0, 0, 1, 1)
+      context.drawImage(image, Math.floor(fx * image.naturalWidth),
+        Math.floor(fy * image.naturalHeight), 1, 1, 0, 0, 1, 1)
       const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data
       return { step: r >> 3, z: r & 7, x: g >> 3, y: b >> 3, quarter: b & 7, clear: a === 0 }
     })()
@@ -65,7 +67,8 @@ export function install (isPatient = false) {
   function shows (el, z, place) {
     const images = el.tagName === 'IMG' ? (el.naturalWidth ? [el] : []) : [...el.querySelectorAll('img')]
     const failed = el.classList.contains('tilecouch-failed') ? '!' : ''
-    return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z, place) : '?').join('+') || '-') + failed
+    return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z, place) : '?').join('+') ||
+      '-') + failed
   }
 
   /**
@@ -77,7 +80,8 @@ export function install (isPatient = false) {
     const frame = layer._map.getContainer().getBoundingClientRect()
     for (const { el, coords, current } of Object.values(layer._tiles)) {
       const { left, top, right, bottom } = el.getBoundingClientRect()
-      if (!(current || all) || right <= frame.left + 1 || left >= frame.right - 1 || bottom <= frame.top + 1 || top >= frame.bottom - 1) continue
+      if (!(current || all) || right <= frame.left + 1 || left >= frame.right - 1 ||
+        bottom <= frame.top + 1 || top >= frame.bottom - 1) continue
       const z = coords.z + (layer.options.zoomOffset ?? 0)
       const across = 2 ** z
       const copy = Math.floor(coords.x / across)
@@ -93,7 +97,8 @@ export function install (isPatient = false) {
     const { left, top } = layer._map.getContainer().getBoundingClientRect()
     return Object.fromEntries(Object.values(layer._tiles).filter(({ current }) => current).map(({ el, coords }) => {
       const box = el.getBoundingClientRect()
-      const { lng, lat } = layer._map.containerPointToLatLng([box.left - left + box.width / 2, box.top - top + box.height / 2])
+      const { lng, lat } =
+        layer._map.containerPointToLatLng([box.left - left + box.width / 2, box.top - top + box.height / 2])
       return [`${coords.z + (layer.options.zoomOffset ?? 0)}/${coords.x}/${coords.y}`, [lng, lat]]
     }))
   }
@@ -102,7 +107,8 @@ export function install (isPatient = false) {
     picture,
     places,
     /** Nothing is left to load, and the fading of new tiles is over. */
-    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && !Object.values(picture(layer)).some(text => /[~?+]/.test(text)),
+    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null &&
+      !Object.values(picture(layer)).some(text => /[~?+]/.test(text)),
     urls: () => ({ made: urls.made, open: urls.open.size }),
     timers: () => timers.size,
     /** Remembers what every frame shows, until `frames()` is called. @param {any} [layer] @param {boolean} [all] */
@@ -126,7 +132,8 @@ export function install (isPatient = false) {
       const events = []
       for (const type of types.split(' ')) {
         layer.on(type, ({ time, error, changes, coords, first, last }) => events.push({
-          type, ...(time !== undefined && { time }), ...(error && { code: error.code }), ...(changes !== undefined && { changes }),
+          type, ...(time !== undefined && { time }), ...(error && { code: error.code }),
+          ...(changes !== undefined && { changes }),
           ...(coords && { tile: `${coords.z}/${coords.x}/${coords.y}` }), ...(first && { first, last })
         }))
       }

@@ -57,7 +57,8 @@ export function installMapLibre () {
   view.see = {
     picture,
     /** Nothing is left to load, and what is there is drawn. */
-    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && view.map.loaded() && !view.map.isMoving() && isDrawn(),
+    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null &&
+      view.map.loaded() && !view.map.isMoving() && isDrawn(),
     /** Remembers what every frame shows, until the function it answers is called. */
     watch (map = view.map) {
       const frames = [JSON.stringify(picture(map))]
@@ -75,7 +76,8 @@ export function installMapLibre () {
     listen (types, layer = view.layer) {
       const events = view.events = []
       layer.on(types, ({ type, time, error, changes, tile }) => events.push({
-        type, ...(time !== undefined && { time }), ...(error && { code: error.code }), ...(changes !== undefined && { changes }),
+        type, ...(time !== undefined && { time }), ...(error && { code: error.code }),
+        ...(changes !== undefined && { changes }),
         ...(tile && { tile: `${tile.z}/${tile.x}/${tile.y}` })
       }))
     }

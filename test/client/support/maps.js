@@ -13,9 +13,11 @@ export function draw (page, layer, { map = {}, kind = 'history', ...options } = 
     const view = /** @type {any} */ (window)
     if (view.map instanceof L.Map) view.map.remove() // by nature it is the element of that id
     const { crs } = mapOptions
-    const system = typeof crs === 'string' ? L.CRS[crs] ?? L.couch.crs(crs) : crs && new L.Proj.CRS(crs.code, crs.definition, crs)
+    const system = typeof crs === 'string' ? L.CRS[crs] ?? L.couch.crs(crs)
+      : crs && new L.Proj.CRS(crs.code, crs.definition, crs)
     view.map = L.map('map', { center: [0, 0], zoom: 3, ...mapOptions, ...(crs && { crs: system }) })
-    view.layer = (couch ? L.tileLayer.couch : L.tileLayer.couch.history)(view.db, { layer: name, ...(!couch && { preload: 0 }), ...(offline && { offline: view.offline }), ...layerOptions })
+    view.layer = (couch ? L.tileLayer.couch : L.tileLayer.couch.history)(view.db,
+      { layer: name, ...(!couch && { preload: 0 }), ...(offline && { offline: view.offline }), ...layerOptions })
     view.see.listen('timeload changes tileerror storeerror storeback layerload extent')
     view.layer.addTo(view.map)
   }, /** @type {any} */ ([layer, map, options, kind === 'couch']))

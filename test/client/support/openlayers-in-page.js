@@ -38,7 +38,8 @@ function picture (map, grid, { viewState: { center, resolution }, size: [width, 
       const [column, row] = [data[at + 1] >> 3, data[at + 2] >> 3]
       const isThere = column === (x - copy * 2 ** z) % 32 && row === y % 32
       const step = `${data[at] >> 3}`
-      const text = data[at + 3] === 0 ? '-' : own !== z % 8 ? `${step}<${own}` : isThere ? step : `${step}@${column}.${row}`
+      const text = data[at + 3] === 0 ? '-' : own !== z % 8 ? `${step}<${own}` : isThere
+        ? step : `${step}@${column}.${row}`
       const texts = seen[`${z}/${x - copy * 2 ** z}/${y}${copy ? `#${copy}` : ''}`] ??= new Set()
       texts.add(text)
     }
@@ -48,7 +49,9 @@ function picture (map, grid, { viewState: { center, resolution }, size: [width, 
 
 /** In the place of a history layer: an XYZ source, as OpenLayers has it. */
 function ownLayer (url, { webgl, ...options }) {
-  return new (webgl ? WebGLTileLayer : TileLayer)({ source: new XYZ({ url, crossOrigin: 'anonymous', interpolate: false, transition: 0, ...options }) })
+  return new (webgl ? WebGLTileLayer : TileLayer)(
+    { source: new XYZ({ url, crossOrigin: 'anonymous', interpolate: false, transition: 0, ...options }) }
+  )
 }
 
 /** What is drawn by now is not complete any more: a later frame will be. */
@@ -57,7 +60,13 @@ const expectFrame = () => { page.least = (page.last ?? -1) + 1 }
 function draw (name, { own, map: view, ...options }) {
   const { projection: named, place, ...more } = view ?? {}
   const projection = named && (named.includes(':') ? named : tilecouch.projection(named)) // a code, or a grid
-  const map = page.map = new Map({ target: 'map', pixelRatio: 1, controls: [], view: new View({ center: place ? fromLonLat(place, projection) : [0, 0], ...(!('resolution' in more) && { zoom: 3 }), ...more, ...(projection && { projection }) }) })
+  const map = page.map = new Map(
+    {
+      target: 'map', pixelRatio: 1, controls: [],
+      view: new View({ center: place ? fromLonLat(place, projection)
+        : [0, 0], ...(!('resolution' in more) && { zoom: 3 }), ...more, ...(projection && { projection }) })
+    }
+  )
   page.events = []
   const olLayer = page.olLayer = own
     ? ownLayer(own, options)
@@ -65,7 +74,8 @@ function draw (name, { own, map: view, ...options }) {
   const layer = page.layer = olLayer.getSource()
   for (const type of EVENTS) {
     layer.on(type, ({ time, error, changes, tile, first, last }) => page.events.push({
-      type, ...(time !== undefined && { time }), ...(error && { code: error.code }), ...(changes !== undefined && { changes }),
+      type, ...(time !== undefined && { time }), ...(error && { code: error.code }),
+      ...(changes !== undefined && { changes }),
       ...(tile && { tile: `${tile.z}/${tile.x}/${tile.y}` }), ...(first && { first, last })
     }))
   }
@@ -97,12 +107,14 @@ Object.assign(page, {
   /** The red of some pixels of the last frame that are not empty. */
   colours () {
     const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
-    return Array.from({ length: data.length / 400 }, (_, at) => data.subarray(at * 400, at * 400 + 4)).filter(pixel => pixel[3]).map(([red]) => red)
+    return Array.from({ length: data.length / 400 }, (_, at) => data.subarray(at * 400, at * 400 + 4))
+      .filter(pixel => pixel[3]).map(([red]) => red)
   },
   see: {
     picture: () => page.drawn,
     /** Nothing is left to load, and what is there is drawn. */
-    isAtRest: (layer = page.layer) => page.complete === page.last && page.complete >= (page.least ?? 0) && (!layer.history || (layer.isShown() && layer.changes() !== null)),
+    isAtRest: (layer = page.layer) => page.complete === page.last &&
+      page.complete >= (page.least ?? 0) && (!layer.history || (layer.isShown() && layer.changes() !== null)),
     /** Remembers what every frame shows, until `frames` of the window is called. */
     watch () {
       const frames = [JSON.stringify(page.drawn)]

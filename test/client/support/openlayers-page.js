@@ -6,7 +6,8 @@ import { build } from 'esbuild'
 import { install } from './in-page.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="ol.css"><link rel="stylesheet" href="tilecouch.css">' +
+const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" ' +
+  'href="ol.css"><link rel="stylesheet" href="tilecouch.css">' +
   '<style>html,body,#map{height:100%;margin:0}</style><div id="map"></div><script src="page.js"></script>'
 
 let files
@@ -15,7 +16,9 @@ let files
 export function openlayersFiles () {
   files ??= Promise.all([
     build({
-      entryPoints: { page: `${root}test/client/support/openlayers-in-page.js`, tilecouch: `${root}client/tilecouch.css` },
+      entryPoints: {
+        page: `${root}test/client/support/openlayers-in-page.js`, tilecouch: `${root}client/tilecouch.css`
+      },
       outdir: '/out',
       bundle: true,
       write: false,
@@ -46,7 +49,8 @@ const draw = (page, layer, { kind, ...options } = {}) => page.evaluate(
 export const openlayers = { files: openlayersFiles, install, draw }
 
 /** Moves the map at once. @param {[number, number]} place longitude, latitude @param {number} [zoom] */
-export const move = (page, place, zoom) => page.evaluate(([to, z]) => { /** @type {any} */ (window).move(to, z) }, [place, zoom])
+export const move =
+  (page, place, zoom) => page.evaluate(([to, z]) => { /** @type {any} */ (window).move(to, z) }, [place, zoom])
 
 /** Each frame is read: Chromium says on the console that this takes time. */
 export const READING = /GPU stall due to ReadPixels/

@@ -28,4 +28,6 @@ function scene ({ times = null, extent = undefined, time = null, options = {}, m
 const listeners = ({ _events: ofLeaflet = {}, _listeners: ours = new Map() }) =>
   [...Object.values(ofLeaflet), ...ours.values()].reduce((sum, list) => sum + (list.length ?? list.size), 0)
 
-Object.assign(window, { tilecouch: { CompareHandle, Timeline, clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene } })
+Object.assign(window, {
+  tilecouch: { CompareHandle, Timeline, clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene }
+})

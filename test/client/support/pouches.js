@@ -34,7 +34,9 @@ export async function everything (db) {
     const leaves = await db.get(id, { open_revs: changes.map(({ rev }) => rev), revs: true, attachments: true })
     const winner = await db.get(id).then(({ _rev: rev }) => rev, ({ reason }) => reason)
     // PouchDB answers in the order in which it finds them
-    all[id] = { winner, leaves: leaves.map(({ ok, missing }) => ok ?? { _rev: missing }).sort((a, b) => a._rev < b._rev ? -1 : 1) }
+    all[id] = {
+      winner, leaves: leaves.map(({ ok, missing }) => ok ?? { _rev: missing }).sort((a, b) => a._rev < b._rev ? -1 : 1)
+    }
   }
   return all
 }

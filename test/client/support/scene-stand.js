@@ -65,7 +65,8 @@ export function stand () {
       forget () {},
       isFromDevice: () => false
     }), {
-      resolve: ({ z, x, y }) => own.unknown.has(`${x} ${now}`) ? undefined : { version: /** @type {any} */ ({ z, x, y, time: now }), up: 0, dx: 0, dy: 0 },
+      resolve: ({ z, x, y }) => own.unknown.has(`${x} ${now}`)
+        ? undefined : { version: /** @type {any} */ ({ z, x, y, time: now }), up: 0, dx: 0, dy: 0 },
       isCurrent: ({ x }) => own.scene.isStepping || !own.beside.has(x),
       decode: async ({ name }) => {
         own.decoded.push(name)
@@ -73,7 +74,8 @@ export function stand () {
         return { name, close: () => own.open.delete(name) }
       }
     }, { together: TOGETHER, fade: 0 }, /** @type {any} */ ({
-      onShown: () => own.complete.push(own.picture()), onPaint: () => own.frames.push(own.picture()), onMissing () {}, onOutdated () {}, onError () {}, onLoad: tile => own.isLoaded(tile)
+      onShown: () => own.complete.push(own.picture()), onPaint: () => own.frames.push(own.picture()),
+      onMissing () {}, onOutdated () {}, onError () {}, onLoad: tile => own.isLoaded(tile)
     }))
   }
   for (const x of [0, 1]) own.add(x)

@@ -72,7 +72,8 @@ export class Stage {
 
   /** Fails the test when anything was on the console but what it said would be. */
   async clear () {
-    const errors = this.#views.flatMap(view => view.errors).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
+    const errors = this.#views.flatMap(view => view.errors)
+      .filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     await Promise.all(this.#views.splice(0).map(view => view.close()))
     this.#allowed = []
     this.front.reset()
@@ -125,7 +126,8 @@ export class Stage {
 }
 
 /** What is to be seen of a tile, by a rule: the picture as it should be. */
-export const expected = (picture, rule) => Object.fromEntries(Object.keys(picture).map(key => [key, rule(...key.split('#')[0].split('/').map(Number))]))
+export const expected = (picture, rule) =>
+  Object.fromEntries(Object.keys(picture).map(key => [key, rule(...key.split('#')[0].split('/').map(Number))]))
 
 /** Calls a method of the layer (or of something else that hangs on the window). */
 export const call = (page, path, ...args) => page.evaluate(([name, values]) => {

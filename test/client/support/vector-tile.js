@@ -14,6 +14,7 @@ export function squareTile (colour, layer = 'squares') {
   const ring = [9, 0, 0, 3 << 3 | 2, side, 0, 0, side, zigzag(-EXTENT), 0, 15]
   const feature = [...bytes(2, [0, 0]), ...number(3, 3), ...bytes(4, ring.flatMap(varint))]
   return gzipSync(Buffer.from(bytes(3, [
-    ...text(1, layer), ...bytes(2, feature), ...text(3, 'colour'), ...bytes(4, text(1, colour)), ...number(5, EXTENT), ...number(15, 2)
+    ...text(1, layer), ...bytes(2, feature), ...text(3, 'colour'),
+    ...bytes(4, text(1, colour)), ...number(5, EXTENT), ...number(15, 2)
   ])))
 }

@@ -9,7 +9,8 @@ export const attachments = target => describe('attachments', () => {
   const bytes = png(0, 255, 10, 13, 128)
 
   it('come in base64 and go out as bytes', async () => {
-    await answered(201, admin('PUT', '/osm:1:0:1', { n: 1, _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } }))
+    await answered(201, admin('PUT', '/osm:1:0:1',
+      { n: 1, _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } }))
     const read = await answered(200, admin('GET', '/osm:1:0:1/tile'))
     assert.deepEqual(read.bytes, bytes)
     assert.equal(read.headers['content-type'], 'image/png')
@@ -20,9 +21,11 @@ export const attachments = target => describe('attachments', () => {
 
   it('are stubs in their document, and data when asked', async () => {
     const { _attachments: { tile } } = (await admin('GET', '/osm:1:0:1')).json
-    assert.deepEqual(tile, { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, length: bytes.length, stub: true })
+    assert.deepEqual(tile,
+      { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, length: bytes.length, stub: true })
     const { _attachments: { tile: full } } = (await admin('GET', '/osm:1:0:1?attachments=true')).json
-    assert.deepEqual(full, { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, data: bytes.toString('base64') })
+    assert.deepEqual(full,
+      { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, data: bytes.toString('base64') })
     assert.equal((await admin('GET', '/osm:1:0:1?att_encoding_info=true')).status, 200)
   })
 

@@ -3,37 +3,46 @@ import { answered, freshDatabase, png } from '../harness.js'
 
 export const bulk = target => describe('many documents at once', () => {
   const { admin } = freshDatabase(target)
-  const tile = (id, ...bytes) => ({ _id: id, _attachments: { tile: { content_type: 'image/png', data: png(...bytes).toString('base64') } } })
+  const tile = (id, ...bytes) => (
+    { _id: id, _attachments: { tile: { content_type: 'image/png', data: png(...bytes).toString('base64') } } }
+  )
   const rows = async (path, body) => (await admin(body ? 'POST' : 'GET', path, body)).json.rows
   const ids = async (path, body) => (await rows(path, body)).map(({ id, key }) => id ?? key)
 
   before(async () => {
-    const { json } = await answered(201, admin('POST', '/_bulk_docs', { docs: [tile('m:1:0:0', 1), tile('m:1:0:1', 2), tile('m:1:1:0@2024', 3), { _id: 'z' }] }))
-    assert.deepEqual(json.map(({ ok, id }) => [ok, id]), [[true, 'm:1:0:0'], [true, 'm:1:0:1'], [true, 'm:1:1:0@2024'], [true, 'z']])
+    const { json } = await answered(201, admin('POST', '/_bulk_docs',
+      { docs: [tile('m:1:0:0', 1), tile('m:1:0:1', 2), tile('m:1:1:0@2024', 3), { _id: 'z' }] }))
+    assert.deepEqual(json.map(({ ok, id }) => [ok, id]),
+      [[true, 'm:1:0:0'], [true, 'm:1:0:1'], [true, 'm:1:1:0@2024'], [true, 'z']])
   })
 
   it('stores the good ones and names the conflicts', async () => {
-    const { json } = await answered(201, admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: 'y' }, {}, { _id: 'y' }] }))
+    const { json } =
+      await answered(201, admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: 'y' }, {}, { _id: 'y' }] }))
     assert.deepEqual(json[0], { id: 'z', error: 'conflict', reason: 'Document update conflict.' })
     assert.equal(json[1].ok, true)
     assert.match(json[2].id, /^[0-9a-f]{32}$/)
     assert.equal(json[3].error, 'conflict')
     const { _rev: rev } = (await admin('GET', '/y')).json
-    await admin('POST', '/_bulk_docs', { docs: [{ _id: 'y', _rev: rev, _deleted: true }, { _id: json[2].id, _rev: json[2].rev, _deleted: true }] })
+    await admin('POST', '/_bulk_docs',
+      { docs: [{ _id: 'y', _rev: rev, _deleted: true }, { _id: json[2].id, _rev: json[2].rev, _deleted: true }] })
   })
 
   it('stores local documents among others, without conflicts', async () => {
-    const write = () => admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: '_local/a', n: 1 }, { _id: '_local/b' }, { _id: 'z' }] })
+    const write = () => admin('POST', '/_bulk_docs',
+      { docs: [{ _id: 'z' }, { _id: '_local/a', n: 1 }, { _id: '_local/b' }, { _id: 'z' }] })
     for (const { status, json } of await Promise.all(Array.from({ length: 10 }, write))) {
       assert.equal(status, 201)
-      assert.deepEqual(json.map(({ id, error, ok }) => [id, error ?? ok]).sort(), [['_local/a', true], ['_local/b', true], ['z', 'conflict'], ['z', 'conflict']])
+      assert.deepEqual(json.map(({ id, error, ok }) => [id, error ?? ok]).sort(),
+        [['_local/a', true], ['_local/b', true], ['z', 'conflict'], ['z', 'conflict']])
     }
     assert.equal((await admin('GET', '/_local/a')).json.n, 1)
   })
 
   it('refuses what is no list of documents', async () => {
     const status = async body => (await admin('POST', '/_bulk_docs', body)).status
-    for (const body of [{}, [], { docs: {} }, { docs: [5] }, 'x', { docs: [{ _id: '_x' }] }, { docs: [{ _id: 'q', _zz: 1 }] }]) assert.equal(await status(body), 400)
+    for (const body of [{}, [], { docs: {} }, { docs: [5] }, 'x',
+      { docs: [{ _id: '_x' }] }, { docs: [{ _id: 'q', _zz: 1 }] }]) assert.equal(await status(body), 400)
     assert.equal(await status({ new_edits: false, docs: [{ _id: 'norev' }] }), 400)
     assert.equal(await status({ docs: [{ _id: 'q2', _attachments: { t: { stub: true } } }] }), 412)
   })
@@ -41,7 +50,8 @@ export const bulk = target => describe('many documents at once', () => {
   it('lists by range', async () => {
     const range = '/_all_docs?startkey="m"&endkey="n"'
     assert.deepEqual(await ids(range), ['m:1:0:0', 'm:1:0:1', 'm:1:1:0@2024'])
-    assert.deepEqual(await ids('/_all_docs?start_key="m:1:0:1"&end_key="m:1:1:0@2024"&inclusive_end=false'), ['m:1:0:1'])
+    assert.deepEqual(await ids('/_all_docs?start_key="m:1:0:1"&end_key="m:1:1:0@2024"&inclusive_end=false'),
+      ['m:1:0:1'])
     assert.deepEqual(await ids(`${range}&limit=1&skip=1`), ['m:1:0:1'])
     assert.deepEqual(await ids('/_all_docs?descending=true&startkey="n"&endkey="m:1:0:1"'), ['m:1:1:0@2024', 'm:1:0:1'])
     assert.deepEqual(await ids('/_all_docs?key="z"'), ['z'])
@@ -55,7 +65,8 @@ export const bulk = target => describe('many documents at once', () => {
     const found = await rows('/_all_docs?include_docs=true', { keys: ['z', 'y', 'nope', 'm:1:0:0', 'z'] })
     assert.deepEqual(found.map(({ key }) => key), ['z', 'y', 'nope', 'm:1:0:0', 'z'])
     assert.equal(found[0].doc._id, 'z')
-    assert.deepEqual({ ...found[1], value: { deleted: found[1].value.deleted } }, { id: 'y', key: 'y', value: { deleted: true }, doc: null })
+    assert.deepEqual({ ...found[1], value: { deleted: found[1].value.deleted } },
+      { id: 'y', key: 'y', value: { deleted: true }, doc: null })
     assert.match(found[1].value.rev, /^2-/)
     assert.deepEqual(found[2], { key: 'nope', error: 'not_found' })
     assert.equal(found[3].doc._attachments.tile.stub, true)
@@ -70,27 +81,33 @@ export const bulk = target => describe('many documents at once', () => {
     assert.equal(row.doc._attachments.tile.stub, undefined)
     const [ranged] = await rows('/_all_docs?include_docs=true&attachments=true&startkey="m:1:0:1"&limit=1')
     assert.equal(ranged.doc._attachments.tile.data, png(2).toString('base64'))
-    await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'f', _rev: '1-a' }, { _id: 'f', _rev: '1-b' }] })
-    assert.deepEqual((await rows('/_all_docs?include_docs=true&conflicts=true', { keys: ['f'] }))[0].doc._conflicts, ['1-a'])
+    await admin('POST', '/_bulk_docs',
+      { new_edits: false, docs: [{ _id: 'f', _rev: '1-a' }, { _id: 'f', _rev: '1-b' }] })
+    assert.deepEqual((await rows('/_all_docs?include_docs=true&conflicts=true', { keys: ['f'] }))[0].doc._conflicts,
+      ['1-a'])
     assert.deepEqual((await rows('/_all_docs?include_docs=true&conflicts=true&key="f"'))[0].doc._conflicts, ['1-a'])
     await admin('DELETE', '/f?rev=1-b')
     await admin('DELETE', '/f?rev=1-a')
   })
 
   it('answers many queries', async () => {
-    const { json } = await admin('POST', '/_all_docs/queries', { queries: [{ keys: ['z'] }, { startkey: 'm', limit: 1 }] })
+    const { json } =
+      await admin('POST', '/_all_docs/queries', { queries: [{ keys: ['z'] }, { startkey: 'm', limit: 1 }] })
     assert.deepEqual(json.results.map(result => result.rows.map(({ id }) => id)), [['z'], ['m:1:0:0']])
   })
 
   it('refuses bad parameters', async () => {
-    for (const query of ['limit=x', 'limit=-1', 'descending=foo', 'startkey=n', 'skip=x']) assert.equal((await admin('GET', `/_all_docs?${query}`)).status, 400, query)
+    for (const query of ['limit=x', 'limit=-1', 'descending=foo', 'startkey=n', 'skip=x']) {
+      assert.equal((await admin('GET', `/_all_docs?${query}`)).status, 400, query)
+    }
     assert.equal((await admin('POST', '/_all_docs', { keys: 5 })).status, 400)
     assert.equal((await admin('POST', '/_all_docs/queries', {})).status, 400)
   })
 
   it('gives documents with their history to a replicator', async () => {
     const { _rev: rev } = (await admin('GET', '/z')).json
-    const { json } = await admin('POST', '/_bulk_get?revs=true&attachments=true', { docs: [{ id: 'z', rev }, { id: 'nope' }, { id: 'z', rev: '1-x' }, { id: 'm:1:0:0' }] })
+    const { json } = await admin('POST', '/_bulk_get?revs=true&attachments=true',
+      { docs: [{ id: 'z', rev }, { id: 'nope' }, { id: 'z', rev: '1-x' }, { id: 'm:1:0:0' }] })
     const [one, unknown, missing, tiled] = json.results
     assert.deepEqual(one.docs[0].ok, { _id: 'z', _rev: rev, _revisions: { start: 1, ids: [rev.slice(2)] } })
     assert.deepEqual(unknown.docs[0].error, { id: 'nope', rev: 'undefined', error: 'not_found', reason: 'missing' })

@@ -16,7 +16,8 @@ export const changes = target => describe('changes', () => {
       views: { v: { map: '(function (doc) { if (doc.k) emit(doc.k) })' } }
     })
     await admin('POST', '/_bulk_docs', { docs: [{ _id: 'a', k: 'x' }, { _id: 'b', k: 'y' }, { _id: 'c' }] })
-    await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r', _rev: '2-b' }, { _id: 'r', _rev: '2-c' }] })
+    await admin('POST', '/_bulk_docs',
+      { new_edits: false, docs: [{ _id: 'r', _rev: '2-b' }, { _id: 'r', _rev: '2-c' }] })
   })
 
   it('list every document once', async () => {
@@ -53,7 +54,8 @@ export const changes = target => describe('changes', () => {
   })
 
   it('bring documents, leaves and conflicts', async () => {
-    const { results: [row] } = await feed('?filter=_doc_ids&doc_ids=["r"]&include_docs=true&conflicts=true&style=all_docs')
+    const { results: [row] } =
+      await feed('?filter=_doc_ids&doc_ids=["r"]&include_docs=true&conflicts=true&style=all_docs')
     assert.deepEqual(row.changes, [{ rev: '2-c' }, { rev: '2-b' }])
     assert.deepEqual(row.doc, { _id: 'r', _rev: '2-c', _conflicts: ['2-b'] })
     await admin('PUT', '/t', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })
@@ -64,7 +66,8 @@ export const changes = target => describe('changes', () => {
   it('filter', async () => {
     assert.deepEqual(await ids('?filter=_doc_ids', { doc_ids: ['a', 'zz'] }), ['a'])
     assert.deepEqual(await ids('?filter=_selector', { selector: { k: 'y' } }), ['b'])
-    assert.deepEqual(await ids('?filter=_selector', { selector: { $or: [{ k: 'x' }, { k: { $gte: 'y' } }] } }), ['a', 'b'])
+    assert.deepEqual(await ids('?filter=_selector', { selector: { $or: [{ k: 'x' }, { k: { $gte: 'y' } }] } }),
+      ['a', 'b'])
   })
 
   it('refuse unknown filters and live on', async () => {
@@ -83,17 +86,21 @@ export const changes = target => describe('changes', () => {
 
   it('poll until something happens', async () => {
     const waiting = feed('?feed=longpoll&since=now&timeout=10000')
-    const writes = (async () => { for (let i = 0; i < 50; i++) { await admin('PUT', `/poll${i}`, {}); if (await Promise.race([waiting.then(() => true), null])) return } })()
+    const writes = (async () => { for (let i = 0; i < 50; i++) {
+      await admin('PUT', `/poll${i}`, {}); if (await Promise.race([waiting.then(() => true), null])) return
+    } })()
     const { results } = await waiting
     assert.match(results[0].id, /^poll/)
     await writes
   })
 
   it('poll until a document comes that is asked for, with it', async () => {
-    const waiting = feed('?feed=longpoll&since=now&filter=_selector&include_docs=true&timeout=10000', { selector: { type: 'work' } })
+    const waiting =
+      feed('?feed=longpoll&since=now&filter=_selector&include_docs=true&timeout=10000', { selector: { type: 'work' } })
     const writes = (async () => {
       for (let i = 0; i < 50; i++) {
-        await admin('POST', '/_bulk_docs', { docs: [{ _id: `other${i}` }, { _id: `work:${i}`, type: 'work', done: i }] })
+        await admin('POST', '/_bulk_docs',
+          { docs: [{ _id: `other${i}` }, { _id: `work:${i}`, type: 'work', done: i }] })
         if (await Promise.race([waiting.then(() => true), null])) return
       }
     })()
@@ -136,7 +143,9 @@ export const changes = target => describe('changes', () => {
     const heard = live('feed=continuous&since=now&heartbeat=20')
     await until(() => heard.text.includes('\n'))
     const wanted = Array.from({ length: 60 }, (_, i) => `quick${i}`)
-    await Promise.all([0, 1, 2].map(async n => { for (let i = n; i < 60; i += 3) await admin('PUT', `/${wanted[i]}`, {}) }))
+    await Promise.all(
+      [0, 1, 2].map(async n => { for (let i = n; i < 60; i += 3) await admin('PUT', `/${wanted[i]}`, {}) })
+    )
     await until(() => wanted.every(id => heard.text.includes(`"id":"${id}"`)))
     heard.req.destroy()
   })
@@ -152,9 +161,12 @@ export const changes = target => describe('changes', () => {
 
   it('come newest first, with documents and images of those alone that are shown', async () => {
     await admin('PUT', '/image', { _attachments: { t: { content_type: 'text/plain', data: 'aGVsbG8=' } } })
-    const { results } = await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]&descending=true')
-    assert.deepEqual(results.map(({ id, doc }) => [id, doc._id, doc._attachments.t.data]), [['image', 'image', 'aGVsbG8=']])
-    assert.equal((await feed('?descending=true&limit=2&include_docs=true')).results.filter(({ id, doc }) => doc._id === id).length, 2)
+    const { results } =
+      await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]&descending=true')
+    assert.deepEqual(results.map(({ id, doc }) => [id, doc._id, doc._attachments.t.data]),
+      [['image', 'image', 'aGVsbG8=']])
+    assert.equal((await feed('?descending=true&limit=2&include_docs=true'))
+      .results.filter(({ id, doc }) => doc._id === id).length, 2)
     const { rev } = (await admin('GET', '/_all_docs?key=%22image%22')).json.rows[0].value
     await admin('DELETE', `/image?rev=${rev}`)
     const [gone] = (await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]')).results

@@ -49,7 +49,8 @@ export const databases = target => describe('server and databases', () => {
     assert.equal((await admin('DELETE', path)).status, 200)
   })
 
-  it('does not take a deletion with ?rev= for a document’s', async () => assert.equal((await admin('DELETE', `${db.path}?rev=1-a`)).status, 400))
+  it('does not take a deletion with ?rev= for a document’s',
+    async () => assert.equal((await admin('DELETE', `${db.path}?rev=1-a`)).status, 400))
 
   it('does maintenance', async () => {
     assert.equal((await admin('POST', `${db.path}/_compact`)).status, 202)
@@ -75,7 +76,8 @@ export const databases = target => describe('server and databases', () => {
   })
 
   it('insists on JSON for POST', async () => {
-    await answered(415, admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' }), 'bad_content_type')
+    await answered(415, admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' }),
+      'bad_content_type')
   })
 
   it('names the methods it takes', async () => {

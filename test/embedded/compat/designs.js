@@ -3,8 +3,10 @@ import { answered, freshDatabase } from '../harness.js'
 
 const ddoc = {
   shows: {
-    all: '(function (doc, req) { return { code: 200, headers: { "X-Own": "b", "Content-Type": "application/json" }, body: JSON.stringify({ doc: doc, req: req }) } })',
-    doc: '(function (doc) { return { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ doc: doc }) } })',
+    all: '(function (doc, req) { return { code: 200, headers: { "X-Own": "b", "Content-Type": "application/json" ' +
+      '}, body: JSON.stringify({ doc: doc, req: req }) } })',
+    doc: '(function (doc) { return { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ doc: ' +
+      'doc }) } })',
     text: '(function () { return "hi" })',
     moved: '(function () { return { code: 302, headers: { Location: "../x" }, body: "moved" } })',
     refused: '(function () { throw ["error", "not_found", "no such tile"] })',
@@ -15,8 +17,11 @@ const ddoc = {
   },
   views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n, doc._id) })', reduce: '_count' } },
   lists: {
-    all: '(function (head, req) { start({ code: 201, headers: { "X-Own": "1", "Content-Type": "application/json" } }); send("["); var row, n = 0; while (row = getRow()) send((n++ ? "," : "") + JSON.stringify(row)); return (n ? "," : "") + JSON.stringify({ head: head, query: req.query, path: req.path }) + "]" })',
-    redirect: '(function (head, req) { var row = getRow(); start({ code: 302, headers: { Location: "../../../" + (row ? row.id : "none") + "/tile" } }); return "see there" })',
+    all: '(function (head, req) { start({ code: 201, headers: { "X-Own": "1", "Content-Type": "application/json" } ' +
+      '}); send("["); var row, n = 0; while (row = getRow()) send((n++ ? "," : "") + JSON.stringify(row)); ' +
+      'return (n ? "," : "") + JSON.stringify({ head: head, query: req.query, path: req.path }) + "]" })',
+    redirect: '(function (head, req) { var row = getRow(); start({ code: 302, headers: { Location: "../../../" + ' +
+      '(row ? row.id : "none") + "/tile" } }); return "see there" })',
     notFound: '(function () { start({ code: 404, headers: { "Content-Type": "application/json" } }); send("{}") })',
     boom: '(function () { throw "x" })'
   }
@@ -90,7 +95,10 @@ export const designs = target => describe('shows and lists', () => {
     const { headers, text } = await answered(302, list('redirect/v?reduce=false&limit=1'))
     assert.equal(headers.location, '../../../osm:1:0:0@x/tile')
     assert.equal(text, 'see there')
-    for (let i = 0; i < 3; i++) assert.equal((await list('redirect/v?reduce=false&key=99')).headers.location, '../../../none/tile') // over one connection
+    // over one connection
+    for (let i = 0; i < 3; i++) {
+      assert.equal((await list('redirect/v?reduce=false&key=99')).headers.location, '../../../none/tile')
+    }
     assert.equal((await list('notFound/v')).status, 404)
   })
 

@@ -71,9 +71,11 @@ export const documents = target => describe('documents', () => {
   })
 
   it('show their conflicts and open revisions', async () => {
-    const docs = ['b', 'c'].map(id => ({ _id: 'fork', _rev: `2-${id}`, _revisions: { start: 2, ids: [id, 'a'] }, v: id }))
+    const docs =
+      ['b', 'c'].map(id => ({ _id: 'fork', _rev: `2-${id}`, _revisions: { start: 2, ids: [id, 'a'] }, v: id }))
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
-    assert.deepEqual((await admin('GET', '/fork?conflicts=true')).json, { _id: 'fork', _rev: '2-c', v: 'c', _conflicts: ['2-b'] })
+    assert.deepEqual((await admin('GET', '/fork?conflicts=true')).json,
+      { _id: 'fork', _rev: '2-c', v: 'c', _conflicts: ['2-b'] })
     const open = (await admin('GET', '/fork?open_revs=all')).json
     assert.deepEqual(open.map(({ ok }) => ok._rev).sort(), ['2-b', '2-c'])
     const some = (await admin('GET', '/fork?open_revs=["2-b","9-z"]&revs=true')).json
@@ -123,8 +125,11 @@ export const documents = target => describe('documents', () => {
   })
 
   it('come in as multipart/related', async () => {
-    const doc = JSON.stringify({ m: 1, _attachments: { tile: { follows: true, content_type: 'image/png', length: 3 } } })
-    const body = ['--b1', 'Content-Type: application/json', '', doc, '--b1', 'Content-Disposition: attachment; filename="tile"', 'Content-Type: image/png', 'Content-Length: 3', '', 'xyz', '--b1--'].join('\r\n')
+    const doc =
+      JSON.stringify({ m: 1, _attachments: { tile: { follows: true, content_type: 'image/png', length: 3 } } })
+    const body = ['--b1', 'Content-Type: application/json', '', doc,
+      '--b1', 'Content-Disposition: attachment; filename="tile"', 'Content-Type: image/png',
+      'Content-Length: 3', '', 'xyz', '--b1--'].join('\r\n')
     await answered(201, admin('PUT', '/multi', body, { 'Content-Type': 'multipart/related; boundary="b1"' }))
     assert.equal((await admin('GET', '/multi/tile')).text, 'xyz')
   })

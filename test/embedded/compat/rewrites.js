@@ -11,7 +11,10 @@ const router = `(function (req) {
   return { code: 200, headers: { "Content-Type": "application/json" }, body: JSON.stringify(req) }
 })`
 
-const shows = { query: '(function (doc, req) { return { headers: { "Content-Type": "application/json" }, body: JSON.stringify(req.query) } })' }
+const shows = {
+  query: '(function (doc, req) { return { headers: { "Content-Type": "application/json" }, body: ' +
+    'JSON.stringify(req.query) } })'
+}
 
 export const rewrites = target => describe('rewrites', () => {
   const db = freshDatabase(target)
@@ -20,7 +23,10 @@ export const rewrites = target => describe('rewrites', () => {
   const to = (path, more = '') => get(`/x?to=${encodeURIComponent(path)}${more}`)
 
   before(async () => {
-    assert.equal((await admin('PUT', '/_design/d', { rewrites: router, shows, views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n) })' } } })).status, 201)
+    assert.equal(
+      (await admin('PUT', '/_design/d',
+        { rewrites: router, shows, views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n) })' } } })).status, 201
+    )
     await admin('PUT', '/osm:1:0:0@x', { n: 1, _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })
     await admin('PUT', '/a%20b', { n: 2 })
   })
@@ -42,7 +48,8 @@ export const rewrites = target => describe('rewrites', () => {
     assert.equal((await to('../../a%20b')).json.n, 2)
     assert.equal((await to('../../osm:1:0:0@x/tile')).text, 'abc')
     if (target().embedded) { // CouchDB sends the body along, which breaks the connection
-      assert.equal((await admin('HEAD', '/_design/d/_rewrite/x?to=../../osm:1:0:0@x/tile')).headers['content-length'], '3')
+      assert.equal((await admin('HEAD', '/_design/d/_rewrite/x?to=../../osm:1:0:0@x/tile')).headers['content-length'],
+        '3')
     }
     assert.equal((await to('../../nope')).status, 404)
     assert.equal((await to('../..')).json.db_name, db.path.slice(1))

@@ -12,32 +12,42 @@ export const security = target => describe('security', () => {
   it('knows who asks', async () => {
     assert.deepEqual((await target().admin('GET', '/_session')).json.userCtx, { name: 'admin', roles: ['_admin'] })
     assert.deepEqual((await target().anonymous('GET', '/_session')).json.userCtx, { name: null, roles: [] })
-    assert.deepEqual((await target().writer('GET', '/_session')).json.userCtx, { name: target().writerName, roles: ['tilecouch-writer'] })
+    assert.deepEqual((await target().writer('GET', '/_session')).json.userCtx,
+      { name: target().writerName, roles: ['tilecouch-writer'] })
     refused(await target().wrong('GET', '/'), 401, 'unauthorized', 'Name or password is incorrect.')
   })
 
   it('keeps new databases for admins', async () => {
-    assert.deepEqual((await admin('GET', '/_security')).json, { members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
+    assert.deepEqual((await admin('GET', '/_security')).json,
+      { members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
     refused(await target().anonymous('GET', db.path), 401, 'unauthorized', 'You are not authorized to access this db.')
     refused(await target().writer('GET', db.path), 403, 'forbidden', 'You are not allowed to access this db.')
-    refused(await target().anonymous('GET', `${db.path}/_changes`), 401, 'unauthorized', 'You are not authorized to access this db.')
+    refused(await target().anonymous('GET', `${db.path}/_changes`),
+      401, 'unauthorized', 'You are not authorized to access this db.')
   })
 
   it('lets only admins make, list and delete databases', async () => {
-    refused(await target().anonymous('PUT', `/${target().unique()}`), 401, 'unauthorized', 'You are not a server admin.')
+    refused(await target().anonymous('PUT', `/${target().unique()}`),
+      401, 'unauthorized', 'You are not a server admin.')
     refused(await target().anonymous('DELETE', db.path), 401, 'unauthorized', 'You are not a server admin.')
     refused(await target().anonymous('GET', '/_all_dbs'), 401, 'unauthorized', 'You are not a server admin.')
   })
 
   it('opens a database with empty members', async () => {
-    assert.equal((await admin('PUT', '/_security', { admins: { names: [], roles: [] }, members: { names: [], roles: [] } })).status, 200)
+    assert.equal((
+      await admin('PUT', '/_security', { admins: { names: [], roles: [] }, members: { names: [], roles: [] } })
+    ).status, 200)
     assert.equal((await target().anonymous('GET', db.path)).status, 200)
     assert.equal((await target().anonymous('PUT', `${db.path}/a`, {})).status, 201)
-    refused(await target().anonymous('PUT', `${db.path}/_design/x`, {}), 401, 'unauthorized', 'You are not a db or server admin.')
-    refused(await target().writer('PUT', `${db.path}/_design/x`, {}), 403, 'forbidden', 'You are not a db or server admin.')
-    assert.notEqual((await target().anonymous('PUT', `${db.path}/_security`, {})).status, 200) // CouchDB: 500 no_majority
+    refused(await target().anonymous('PUT', `${db.path}/_design/x`, {}),
+      401, 'unauthorized', 'You are not a db or server admin.')
+    refused(await target().writer('PUT', `${db.path}/_design/x`, {}),
+      403, 'forbidden', 'You are not a db or server admin.')
+    // CouchDB: 500 no_majority
+    assert.notEqual((await target().anonymous('PUT', `${db.path}/_security`, {})).status, 200)
     assert.equal((await target().anonymous('POST', `${db.path}/_compact`)).status, 401)
-    const { json } = await target().anonymous('POST', `${db.path}/_bulk_docs`, { docs: [{ _id: '_design/z' }, { _id: 'b' }] })
+    const { json } = await target()
+      .anonymous('POST', `${db.path}/_bulk_docs`, { docs: [{ _id: '_design/z' }, { _id: 'b' }] })
     assert.equal(json[0].error, 'unauthorized')
     assert.equal(json[1].ok, true)
   })
@@ -49,7 +59,8 @@ export const security = target => describe('security', () => {
     assert.equal((await target().writer('PUT', `${db.path}/_design/y`, {})).status, 403)
     await admin('PUT', '/_security', { admins: { names: [target().writerName] }, members: { names: ['somebody'] } })
     assert.equal((await target().writer('PUT', `${db.path}/_design/y`, {})).status, 201)
-    assert.equal((await target().writer('PUT', `${db.path}/_security`, { admins: { names: [target().writerName] } })).status, 200)
+    assert.equal((await target().writer('PUT', `${db.path}/_security`, { admins: { names: [target().writerName] } }))
+      .status, 200)
     assert.equal((await target().writer('DELETE', db.path)).status, 401)
   })
 
@@ -59,11 +70,17 @@ export const security = target => describe('security', () => {
 
   it('opens a session for a name and password', async () => {
     const answer = await signIn(writer())
-    assert.deepEqual([answer.status, answer.json], [200, { ok: true, name: target().writerName, roles: ['tilecouch-writer'] }])
-    assert.match(answer.headers['set-cookie'][0], /^AuthSession=[\w-]{20,}; Version=1; Expires=[^;]+ GMT; Max-Age=600; Path=\/; HttpOnly/)
+    assert.deepEqual([answer.status, answer.json],
+      [200, { ok: true, name: target().writerName, roles: ['tilecouch-writer'] }])
+    assert.match(answer.headers['set-cookie'][0],
+      /^AuthSession=[\w-]{20,}; Version=1; Expires=[^;]+ GMT; Max-Age=600; Path=\/; HttpOnly/)
     const { json } = await target().anonymous('GET', '/_session', undefined, { Cookie: cookieOf(answer) })
-    assert.deepEqual(json, { ok: true, userCtx: { name: target().writerName, roles: ['tilecouch-writer'] }, info: { ...json.info, authenticated: 'cookie' } })
-    assert.deepEqual((await target().anonymous('GET', '/_session')).json.info, { authentication_handlers: ['cookie', 'default'] })
+    assert.deepEqual(json,
+      { ok: true, userCtx: { name: target().writerName, roles: ['tilecouch-writer'] }, info: {
+        ...json.info, authenticated: 'cookie'
+      } })
+    assert.deepEqual((await target().anonymous('GET', '/_session')).json.info,
+      { authentication_handlers: ['cookie', 'default'] })
     assert.equal((await target().admin('GET', '/_session')).json.info.authenticated, 'default')
   })
 
@@ -71,10 +88,13 @@ export const security = target => describe('security', () => {
     const path = `/${target().unique()}`
     const Cookie = cookieOf(await signIn({ name: 'admin', password: new URL(target().admin.base).password }))
     assert.equal((await target().anonymous('PUT', path, undefined, { Cookie })).status, 201)
-    assert.equal((await target().anonymous('POST', `${path}/_bulk_docs`, { docs: [{ _id: 'a' }] }, { Cookie })).status, 201)
+    assert.equal((await target().anonymous('POST', `${path}/_bulk_docs`, { docs: [{ _id: 'a' }] }, { Cookie })).status,
+      201)
     const other = cookieOf(await signIn(writer()))
-    refused(await target().anonymous('GET', path, undefined, { Cookie: other }), 403, 'forbidden', 'You are not allowed to access this db.')
-    refused(await target().anonymous('DELETE', path, undefined, { Cookie: other }), 401, 'unauthorized', 'You are not a server admin.')
+    refused(await target().anonymous('GET', path, undefined, { Cookie: other }),
+      403, 'forbidden', 'You are not allowed to access this db.')
+    refused(await target().anonymous('DELETE', path, undefined, { Cookie: other }),
+      401, 'unauthorized', 'You are not a server admin.')
     // beside a wrong password the session counts
     assert.equal((await target().wrong('GET', path, undefined, { Cookie })).status, 200)
     assert.equal((await target().anonymous('DELETE', path, undefined, { Cookie })).status, 200)
@@ -100,21 +120,25 @@ export const security = target => describe('security', () => {
     const statuses = []
     for (let i = 0; i < 6; i++) statuses.push((await signIn({ name, password: `${i}` })).status)
     assert.deepEqual(statuses, [401, 401, 401, 401, 401, 403])
-    refused(await signIn({ name, password: 'x' }), 403, 'forbidden', 'Account is temporarily locked due to multiple authentication failures')
+    refused(await signIn({ name, password: 'x' }), 403, 'forbidden',
+      'Account is temporarily locked due to multiple authentication failures')
     assert.equal((await signIn(writer())).status, 200)
   })
 
   it('knows no changed cookies, and refuses what is none', async () => {
     const value = cookieOf(await signIn(writer())).slice('AuthSession='.length)
-    const who = async text => (await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })).json.userCtx?.name
+    const who = async text =>
+      (await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })).json.userCtx?.name
     assert.equal(await who(value), target().writerName)
     assert.equal(await who(`"${value}"`), target().writerName)
     const bytes = Buffer.from(value, 'base64url')
     const as = name => Buffer.concat([Buffer.from(name), bytes.subarray(bytes.indexOf(':'))]).toString('base64url')
     const flipped = Buffer.from(bytes)
     flipped[bytes.length - 1] ^= 1
-    for (const text of [as('admin'), as('nobody'), flipped.toString('base64url'), value.slice(0, -6), '', Buffer.from('admin:zz:x').toString('base64url')]) assert.equal(await who(text), null, text)
-    for (const text of ['nonsense', Buffer.from('admin').toString('base64url'), Buffer.from('admin:12').toString('base64url')]) {
+    for (const text of [as('admin'), as('nobody'), flipped.toString('base64url'), value.slice(0, -6),
+      '', Buffer.from('admin:zz:x').toString('base64url')]) assert.equal(await who(text), null, text)
+    for (const text of ['nonsense', Buffer.from('admin').toString('base64url'),
+      Buffer.from('admin:12').toString('base64url')]) {
       const answer = await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })
       refused(answer, 400, 'bad_request', 'Malformed AuthSession cookie. Please clear your cookies.')
     }
@@ -130,7 +154,12 @@ export const security = target => describe('security', () => {
     const script = Buffer.from('<script></script>').toString('base64')
     await admin('PUT', '/page', { _attachments: { 'a.html': { content_type: 'text/html', data: script } } })
     const html = '(function () { return { headers: { "Content-Type": "text/html" }, body: "x" } })'
-    await admin('PUT', '/_design/pages', { shows: { page: html }, lists: { page: '(function () { start({ headers: { "Content-Type": "text/html" } }); return "x" })' }, views: { v: { map: '(function (doc) {})' } } })
-    for (const path of ['/page/a.html', '/_design/pages/_show/page', '/_design/pages/_list/page/v']) assert.equal((await admin('GET', path)).headers['content-security-policy'], 'sandbox', path)
+    await admin('PUT', '/_design/pages',
+      { shows: { page: html }, lists: {
+        page: '(function () { start({ headers: { "Content-Type": "text/html" } }); return "x" })'
+      }, views: { v: { map: '(function (doc) {})' } } })
+    for (const path of ['/page/a.html', '/_design/pages/_show/page', '/_design/pages/_list/page/v']) {
+      assert.equal((await admin('GET', path)).headers['content-security-policy'], 'sandbox', path)
+    }
   })
 })

@@ -30,7 +30,8 @@ export const validation = target => describe('validation', () => {
 
   it('shows the function old, new, user and security', async () => {
     const told = async (...args) => JSON.parse((await target().writer(...args)).json.reason)
-    const [newDoc, oldDoc, userCtx, secObj] = await told('PUT', `${db.path}/x`, { tell: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
+    const [newDoc, oldDoc, userCtx, secObj] =
+      await told('PUT', `${db.path}/x`, { tell: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
     assert.equal(newDoc._id, 'x')
     assert.deepEqual({ ...newDoc._attachments.t }, { content_type: 'image/png', revpos: 0, length: 3, stub: true })
     assert.equal(oldDoc, null)
@@ -46,7 +47,8 @@ export const validation = target => describe('validation', () => {
   })
 
   it('judges each document of a batch', async () => {
-    const { json } = await answered(201, admin('POST', '/_bulk_docs', { docs: [{ _id: 'b1', bad: 1 }, { _id: 'b2' }, { _id: 'b3', who: 1 }, { _id: 'y' }] }))
+    const { json } = await answered(201, admin('POST', '/_bulk_docs',
+      { docs: [{ _id: 'b1', bad: 1 }, { _id: 'b2' }, { _id: 'b3', who: 1 }, { _id: 'y' }] }))
     assert.deepEqual(json[0], { id: 'b1', error: 'forbidden', reason: 'bad' })
     assert.equal(json[1].ok, true)
     assert.equal(json[2].error, 'unauthorized')
@@ -60,12 +62,14 @@ export const validation = target => describe('validation', () => {
     refused(await admin('PUT', '/contended', { _rev: rev, bad: 1 }), 409, 'conflict')
     refused(await admin('PUT', '/contended', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
     refused(await admin('PUT', '/unheard', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
-    const { json } = await admin('POST', '/_bulk_docs', { docs: [{ _id: 'contended', bad: 1 }, { _id: 'contended', _rev: rev, _deleted: true }] })
+    const { json } = await admin('POST', '/_bulk_docs',
+      { docs: [{ _id: 'contended', bad: 1 }, { _id: 'contended', _rev: rev, _deleted: true }] })
     assert.deepEqual(json.map(({ error }) => error), ['conflict', 'conflict'])
   })
 
   it('judges revisions of others', async () => {
-    const { json } = await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r1', bad: 1, _rev: '1-a' }, { _id: 'r2', _rev: '1-a' }] })
+    const { json } = await admin('POST', '/_bulk_docs',
+      { new_edits: false, docs: [{ _id: 'r1', bad: 1, _rev: '1-a' }, { _id: 'r2', _rev: '1-a' }] })
     assert.deepEqual(json, [{ id: 'r1', rev: '1-a', error: 'forbidden', reason: 'bad' }])
     assert.equal((await admin('GET', '/r2')).status, 200)
   })
@@ -73,7 +77,9 @@ export const validation = target => describe('validation', () => {
   it('judges deletions and attachments', async () => {
     const { rev } = (await admin('PUT', '/kept', { keep: 1 })).json
     refused(await admin('DELETE', `/kept?rev=${rev}`), 403, 'forbidden', 'kept')
-    const made = (await admin('PUT', '/tiled', { needs: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })).json
+    const made = (
+      await admin('PUT', '/tiled', { needs: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
+    ).json
     refused(await admin('PUT', '/tiled', { needs: 1, _rev: made.rev }), 403, 'forbidden', 'needs a tile')
     const more = { t: { stub: true }, u: { content_type: 'image/png', data: 'YWJj' } }
     assert.equal((await admin('PUT', '/tiled', { needs: 1, _rev: made.rev, _attachments: more })).status, 201)
@@ -86,7 +92,8 @@ export const validation = target => describe('validation', () => {
 
   it('follows changes of the function', async () => {
     const ddoc = (await admin('GET', '/_design/val')).json
-    await admin('PUT', '/_design/val', { ...ddoc, validate_doc_update: '(function (doc) { if (doc.other) throw { forbidden: "other" } })' })
+    await admin('PUT', '/_design/val',
+      { ...ddoc, validate_doc_update: '(function (doc) { if (doc.other) throw { forbidden: "other" } })' })
     refused(await admin('PUT', '/z', { other: 1 }), 403, 'forbidden', 'other')
     assert.equal((await admin('PUT', '/z', { bad: 1 })).status, 201)
   })

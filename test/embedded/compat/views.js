@@ -44,7 +44,8 @@ export const views = target => describe('views', () => {
   before(async () => {
     assert.equal((await admin('PUT', '/_design/d', ddoc)).status, 201)
     assert.equal((await admin('POST', '/_bulk_docs', { docs })).status, 201)
-    await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r', _rev: '2-b' }, { _id: 'r', _rev: '2-c' }] })
+    await admin('POST', '/_bulk_docs',
+      { new_edits: false, docs: [{ _id: 'r', _rev: '2-b' }, { _id: 'r', _rev: '2-c' }] })
   })
 
   it('sort keys as CouchDB collates', async () => {
@@ -58,7 +59,9 @@ export const views = target => describe('views', () => {
     const { json } = await admin('POST', '/_bulk_docs', { docs: written })
     const keys = async path => (await view(path)).rows.map(({ key }) => key)
     assert.deepEqual(await keys('plain?startkey=""&endkey="ab"'), texts)
-    for (const text of ['\t', '\n', 'a\tb', 'a b']) assert.deepEqual(await keys(`plain?key=${JSON.stringify(text)}`), [text])
+    for (const text of ['\t', '\n', 'a\tb', 'a b']) {
+      assert.deepEqual(await keys(`plain?key=${JSON.stringify(text)}`), [text])
+    }
     assert.deepEqual(await keys('plain?key="a"'), ['a', 'a\u0001', 'a\u0002'])
     assert.deepEqual(await keys('plain?key="a\\u0001b"'), ['a\u0001b', 'ab'])
     await admin('POST', '/_bulk_docs', { docs: json.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true })) })
@@ -66,8 +69,12 @@ export const views = target => describe('views', () => {
 
   it('answer ranges of tiles and times', async () => {
     assert.deepEqual(await ids('plain?startkey=["lab",1,2,3]&endkey=["lab",1,2,3,{}]'), ['c2', 'c'])
-    assert.deepEqual(await ids('plain?startkey=["lab",1,2,3,"2024\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c'])
-    assert.deepEqual(await ids('plain?startkey=["lab",1,2,3,"2023\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c2'])
+    assert.deepEqual(
+      await ids('plain?startkey=["lab",1,2,3,"2024\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c']
+    )
+    assert.deepEqual(
+      await ids('plain?startkey=["lab",1,2,3,"2023\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c2']
+    )
     assert.deepEqual(await ids('plain?startkey=["lab",1,2,3]&endkey=["lab",1,2,10,{}]'), ['c2', 'c', 'c3'])
     assert.deepEqual(await ids('plain', { start_key: ['lab'], end_key: ['lab', {}], limit: 1 }), ['c2'])
   })
@@ -77,8 +84,10 @@ export const views = target => describe('views', () => {
     assert.deepEqual(await ids('plain?keys=["str",null,"zz"]'), ['f', 'h'])
     assert.deepEqual(await ids('plain', { keys: ['str'] }), ['f'])
     assert.deepEqual(await ids('plain?endkey=-1.5&inclusive_end=false'), ['h', 'i'])
-    assert.deepEqual(await ids('plain?startkey="str"&endkey=true&descending=true&inclusive_end=false'), ['f', 'k', 'l', 'j'])
-    assert.deepEqual(await ids('several?key="same"&startkey_docid=i&startkey="same"&limit=2').then(found => found.length), 2)
+    assert.deepEqual(await ids('plain?startkey="str"&endkey=true&descending=true&inclusive_end=false'),
+      ['f', 'k', 'l', 'j'])
+    assert.deepEqual(await ids('several?key="same"&startkey_docid=i&startkey="same"&limit=2')
+      .then(found => found.length), 2)
     assert.deepEqual(await ids('plain?limit=0'), [])
     assert.deepEqual(await ids('plain?skip=100'), [])
     assert.equal((await view('plain?limit=1')).total_rows, 14)
@@ -97,21 +106,29 @@ export const views = target => describe('views', () => {
   it('count, and give statistics', async () => {
     assert.deepEqual(await values('count'), [[null, 14]])
     assert.deepEqual(await values('stats'), [[null, { sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }]])
-    assert.deepEqual(await values('pairStats'), [[null, [{ sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }, { sum: 77, count: 14, min: -16, max: 18, sumsqr: 1249 }]]])
+    assert.deepEqual(await values('pairStats'),
+      [
+        [null, [{ sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 },
+          { sum: 77, count: 14, min: -16, max: 18, sumsqr: 1249 }]]
+      ])
     assert.deepEqual(await values('stats?startkey="zzz"&endkey="zzzz"'), [])
     assert.deepEqual(await values('count?key="str"'), [[null, 1]])
   })
 
   it('group', async () => {
-    assert.deepEqual(await values('count?group_level=1&startkey=["l"]&endkey=["lz"]'), [[['l_b'], 1], [['l-b'], 1], [['l9'], 1], [['lab'], 3], [['lB'], 1]])
-    assert.deepEqual(await values('count?group_level=4&startkey=["lab"]&endkey=["lab",{}]'), [[['lab', 1, 2, 3], 2], [['lab', 1, 2, 10], 1]])
+    assert.deepEqual(await values('count?group_level=1&startkey=["l"]&endkey=["lz"]'),
+      [[['l_b'], 1], [['l-b'], 1], [['l9'], 1], [['lab'], 3], [['lB'], 1]])
+    assert.deepEqual(await values('count?group_level=4&startkey=["lab"]&endkey=["lab",{}]'),
+      [[['lab', 1, 2, 3], 2], [['lab', 1, 2, 10], 1]])
     assert.deepEqual(await values('count?group=true&limit=2&skip=1'), [[true, 1], [-1.5, 1]])
     assert.deepEqual(await values('count?keys=["str",null]&group=true'), [['str', 1], [null, 1]])
     assert.deepEqual((await view('count?reduce=false&limit=1')).rows, [{ id: 'h', key: null, value: -8 }])
   })
 
   it('answer many queries at once', async () => {
-    const { json } = await admin('POST', '/_design/d/_view/count/queries', { queries: [{ startkey: ['l'], endkey: ['lz'] }, { reduce: false, limit: 1 }, { group_level: 1, keys: ['str'] }] })
+    const { json } = await admin('POST', '/_design/d/_view/count/queries', {
+      queries: [{ startkey: ['l'], endkey: ['lz'] }, { reduce: false, limit: 1 }, { group_level: 1, keys: ['str'] }]
+    })
     assert.deepEqual(json.results[0].rows, [{ key: null, value: 7 }])
     assert.equal(json.results[1].rows[0].id, 'h')
     assert.deepEqual(json.results[2].rows, [{ key: 'str', value: 1 }])
@@ -126,7 +143,8 @@ export const views = target => describe('views', () => {
 
   it('see conflicts, revisions and attachments', async () => {
     assert.deepEqual((await view('conflicts')).rows, [{ id: 'r', key: 'r', value: ['2-b'] }])
-    const made = (await admin('PUT', '/withtile', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })).json
+    const made =
+      (await admin('PUT', '/withtile', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })).json
     const { rows: [row] } = await view('files')
     assert.equal(row.key, made.rev)
     assert.equal(row.value.tile.length, 3)
@@ -147,10 +165,12 @@ export const views = target => describe('views', () => {
   })
 
   it('refuse what makes no sense', async () => {
-    for (const query of ['plain?reduce=true', 'plain?group=true', 'count?include_docs=true', 'plain?limit=x', 'plain?key=bad', 'plain?startkey="b"&endkey="a"']) {
+    for (const query of ['plain?reduce=true', 'plain?group=true',
+      'count?include_docs=true', 'plain?limit=x', 'plain?key=bad', 'plain?startkey="b"&endkey="a"']) {
       assert.equal((await admin('GET', `/_design/d/_view/${query}`)).status, 400, query)
     }
-    assert.deepEqual((await admin('GET', '/_design/d/_view/nope')).json, { error: 'not_found', reason: 'missing_named_view' })
+    assert.deepEqual((await admin('GET', '/_design/d/_view/nope')).json,
+      { error: 'not_found', reason: 'missing_named_view' })
     assert.deepEqual((await admin('GET', '/_design/nope/_view/x')).json, { error: 'not_found', reason: 'missing' })
   })
 
@@ -165,7 +185,8 @@ export const views = target => describe('views', () => {
   })
 
   it('fail whole when a built-in reducer cannot take a value', async () => {
-    await admin('PUT', '/_design/text', { views: { t: { map: '(function (doc) { emit(1, "x") })', reduce: '_stats' } } })
+    await admin('PUT', '/_design/text',
+      { views: { t: { map: '(function (doc) { emit(1, "x") })', reduce: '_stats' } } })
     await answered(500, admin('GET', '/_design/text/_view/t'), 'invalid_value')
   })
 })

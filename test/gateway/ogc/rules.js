@@ -10,18 +10,27 @@ const isPoint = value => Array.isArray(value) && value.length === 2 && value.eve
 const isWhole = value => Number.isInteger(value) && value >= 0
 const isTime = value => value === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value)
 
-/** Wrong parts of an object. @param {Record<string, any>} value @param {Record<string, (value: any) => boolean | undefined>} required @param {Record<string, (value: any) => boolean | undefined>} [optional] */
+/**
+ * Wrong parts of an object.
+ * @param {Record<string, any>} value
+ * @param {Record<string, (value: any) => boolean | undefined>} required
+ * @param {Record<string, (value: any) => boolean | undefined>} [optional]
+ */
 function faults (value, required, optional = {}) {
-  const missing = Object.keys(required).filter(name => !required[name](value?.[name])).map(name => `${name} is ${JSON.stringify(value?.[name])}`)
-  const wrong = Object.keys(optional).filter(name => value?.[name] !== undefined && !optional[name](value[name])).map(name => `${name} is ${JSON.stringify(value[name])}`)
+  const missing = Object.keys(required).filter(name => !required[name](value?.[name]))
+    .map(name => `${name} is ${JSON.stringify(value?.[name])}`)
+  const wrong = Object.keys(optional).filter(name => value?.[name] !== undefined && !optional[name](value[name]))
+    .map(name => `${name} is ${JSON.stringify(value[name])}`)
   return [...missing, ...wrong]
 }
 
-const isLink = link => faults(link, { href: isText, rel: isText }, { type: isText, title: isText, templated: value => typeof value === 'boolean' }).length === 0
+const isLink = link => faults(link, { href: isText, rel: isText },
+  { type: isText, title: isText, templated: value => typeof value === 'boolean' }).length === 0
 const isLinks = links => Array.isArray(links) && links.every(isLink)
 
 /** @param {any} document @param {string} rel @param {string} [type] */
-export const linkOf = ({ links }, rel, type) => links.find(link => [rel, REL + rel].includes(link.rel) && (type === undefined || link.type === type))
+export const linkOf = ({ links }, rel, type) =>
+  links.find(link => [rel, REL + rel].includes(link.rel) && (type === undefined || link.type === type))
 
 /** Links that a document has to have. @param {any} document @param {string[]} rels */
 const lacks = (document, rels) => rels.filter(rel => !linkOf(document, rel)).map(rel => `no link ${rel}`)
@@ -35,7 +44,9 @@ export const landingFaults = document => [
 /** Common 1, /req/core/conformance-success */
 export const conformanceFaults = ({ conformsTo }) => [
   ...(Array.isArray(conformsTo) && conformsTo.every(isUri) ? [] : ['conformsTo is no list of URIs']),
-  ...['core', 'tileset', 'tilesets-list', 'geodata-tilesets', 'datetime'].map(name => `http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/${name}`).filter(uri => !conformsTo.includes(uri))
+  ...['core', 'tileset', 'tilesets-list', 'geodata-tilesets', 'datetime'].map(
+    name => `http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/${name}`
+  ).filter(uri => !conformsTo.includes(uri))
 ]
 
 /** Common 2, /req/collections/rc-md-items, rc-md-extent; Tiles, /req/geodata-tilesets/desc-links */
@@ -43,26 +54,41 @@ export function collectionFaults (document) {
   const { spatial, temporal } = document.extent ?? {}
   const tiles = document.links.filter(({ rel }) => /\/tilesets-(map|vector|coverage)$/.test(rel))
   return [
-    ...faults(document, { id: isText, links: isLinks, extent: value => typeof value === 'object' }, { title: isText, description: isText, attribution: isText, dataType: value => ['map', 'vector', 'coverage'].includes(value), crs: value => value.every(isUri) }),
+    ...faults(document, { id: isText, links: isLinks, extent: value => typeof value === 'object' },
+      { title: isText, description: isText, attribution: isText, dataType: value => [
+        'map', 'vector', 'coverage'
+      ].includes(value), crs: value => value.every(isUri) }),
     ...lacks(document, ['self']),
-    ...(tiles.length && tiles.every(({ href }) => /\/tiles(\?.*)?$/.test(href)) ? [] : ['no link to its tilesets, at …/tiles']),
-    ...faults(spatial, { bbox: ([box, ...more]) => box.length === 4 && box.every(isNumber) && box[0] <= box[2] && box[1] <= box[3] && more.length === 0 }, { crs: isUri }),
-    ...(temporal ? faults(temporal, { interval: ([[from, to], ...more]) => isTime(from) && isTime(to) && (to === null || from <= to) && more.length === 0 }, { trs: isUri, grid: ({ coordinates }) => coordinates.length > 0 && coordinates.every(isTime) }) : [])
+    ...(tiles.length && tiles.every(({ href }) => /\/tiles(\?.*)?$/.test(href))
+      ? [] : ['no link to its tilesets, at …/tiles']),
+    ...faults(spatial, { bbox: ([box, ...more]) => box.length === 4 &&
+      box.every(isNumber) && box[0] <= box[2] && box[1] <= box[3] && more.length === 0 }, { crs: isUri }),
+    ...(
+      temporal
+        ? faults(temporal,
+          {
+            interval: ([[from, to], ...more]) => isTime(from) && isTime(to) &&
+              (to === null || from <= to) && more.length === 0
+          }, { trs: isUri, grid: ({ coordinates }) => coordinates.length > 0 && coordinates.every(isTime) }) : []
+    )
   ]
 }
 
 /** Common 2, /req/collections/rc-md-success */
 export const collectionsFaults = document => [
-  ...faults(document, { links: isLinks, collections: Array.isArray }), ...lacks(document, ['self']), ...document.collections.flatMap(collectionFaults)
+  ...faults(document, { links: isLinks, collections: Array.isArray }),
+  ...lacks(document, ['self']), ...document.collections.flatMap(collectionFaults)
 ]
 
 const itemFaults = item => [
-  ...faults(item, { dataType: value => ['map', 'vector', 'coverage'].includes(value), crs: isUri, links: isLinks }, { title: isText, tileMatrixSetURI: isUri }), ...lacks(item, ['self', 'tiling-scheme'])
+  ...faults(item, { dataType: value => ['map', 'vector', 'coverage'].includes(value), crs: isUri, links: isLinks },
+    { title: isText, tileMatrixSetURI: isUri }), ...lacks(item, ['self', 'tiling-scheme'])
 ]
 
 /** Tiles, /req/tilesets-list/tileset-links */
 export const tilesetsFaults = document => [
-  ...faults(document, { tilesets: value => value.length > 0 }, { links: isLinks }), ...document.tilesets.flatMap(itemFaults)
+  ...faults(document, { tilesets: value => value.length > 0 }, { links: isLinks }),
+  ...document.tilesets.flatMap(itemFaults)
 ]
 
 /** Tiles, /req/tileset/description; Tile Set Metadata, tileMatrixSetLimits and boundingBox */
@@ -72,10 +98,16 @@ export function tilesetFaults (document) {
   return [
     ...itemFaults(document),
     ...(items.length ? [] : ['no link item']),
-    ...items.filter(({ href, templated, type }) => !(['{tileMatrix}', '{tileRow}', '{tileCol}'].every(name => href.includes(name)) && templated === true && isText(type))).map(({ href }) => `${href} is no template`),
-    ...limits.flatMap(limit => faults(limit, { tileMatrix: isText, minTileRow: isWhole, maxTileRow: isWhole, minTileCol: isWhole, maxTileCol: isWhole })),
-    ...limits.filter(limit => limit.minTileRow > limit.maxTileRow || limit.minTileCol > limit.maxTileCol).map(({ tileMatrix }) => `limits of ${tileMatrix} are empty`),
-    ...(document.boundingBox ? faults(document.boundingBox, { lowerLeft: isPoint, upperRight: isPoint }, { crs: isUri }) : []),
+    ...items.filter(
+      ({ href, templated, type }) => !(['{tileMatrix}', '{tileRow}', '{tileCol}'].every(name => href.includes(name)) &&
+        templated === true && isText(type))
+    ).map(({ href }) => `${href} is no template`),
+    ...limits.flatMap(limit => faults(limit,
+      { tileMatrix: isText, minTileRow: isWhole, maxTileRow: isWhole, minTileCol: isWhole, maxTileCol: isWhole })),
+    ...limits.filter(limit => limit.minTileRow > limit.maxTileRow || limit.minTileCol > limit.maxTileCol)
+      .map(({ tileMatrix }) => `limits of ${tileMatrix} are empty`),
+    ...(document.boundingBox ? faults(document.boundingBox, { lowerLeft: isPoint, upperRight: isPoint }, { crs: isUri })
+      : []),
     ...(document.layers ?? []).flatMap(layer => faults(layer, { id: isText, dataType: isText }))
   ]
 }
@@ -84,24 +116,41 @@ export function tilesetFaults (document) {
 export function matrixSetFaults (document) {
   const matrices = document.tileMatrices ?? []
   return [
-    ...faults(document, { id: isText, crs: isUri, tileMatrices: value => value?.length > 0 }, { title: isText, uri: isUri, wellKnownScaleSet: isUri, orderedAxes: value => value.length === 2 && value.every(isText) }),
-    ...matrices.flatMap(matrix => faults(matrix, { id: isText, scaleDenominator: isNumber, cellSize: isNumber, pointOfOrigin: isPoint, tileWidth: isWhole, tileHeight: isWhole, matrixWidth: isWhole, matrixHeight: isWhole }, { cornerOfOrigin: value => ['topLeft', 'bottomLeft'].includes(value) })),
-    ...matrices.filter(({ scaleDenominator, cellSize }) => Math.abs(scaleDenominator * 0.00028 / cellSize / (/84Quad$/.test(document.id) && /4326|CRS84/.test(document.crs) ? DEGREE : 1) - 1) > 1e-9).map(({ id }) => `cells of ${id} do not fit its scale`),
-    ...matrices.filter(({ scaleDenominator }, at) => at > 0 && scaleDenominator >= matrices[at - 1].scaleDenominator).map(({ id }) => `${id} is not larger than the one before`)
+    ...faults(document, { id: isText, crs: isUri, tileMatrices: value => value?.length > 0 },
+      { title: isText, uri: isUri, wellKnownScaleSet: isUri, orderedAxes: value => value.length === 2 &&
+        value.every(isText) }),
+    ...matrices.flatMap(
+      matrix => faults(matrix,
+        {
+          id: isText, scaleDenominator: isNumber, cellSize: isNumber, pointOfOrigin: isPoint,
+          tileWidth: isWhole, tileHeight: isWhole, matrixWidth: isWhole, matrixHeight: isWhole
+        }, { cornerOfOrigin: value => ['topLeft', 'bottomLeft'].includes(value) })
+    ),
+    ...matrices.filter(
+      ({ scaleDenominator, cellSize }) => Math.abs(scaleDenominator * 0.00028 / cellSize / (
+        /84Quad$/.test(document.id) && /4326|CRS84/.test(document.crs) ? DEGREE : 1
+      ) - 1) > 1e-9
+    ).map(({ id }) => `cells of ${id} do not fit its scale`),
+    ...matrices.filter(({ scaleDenominator }, at) => at > 0 && scaleDenominator >= matrices[at - 1].scaleDenominator)
+      .map(({ id }) => `${id} is not larger than the one before`)
   ]
 }
 
 /** Tiles, /req/oas30/completeness and operation-id: every path of tiles, with its parameters. */
 export function apiFaults ({ openapi, info, paths }) {
-  const wanted = ['map', 'vector'].flatMap(kind => ['getTileSetsList', 'getTileSet', 'getTile'].map(name => `collection.${kind}.${name}`))
+  const wanted = [
+    'map', 'vector'
+  ].flatMap(kind => ['getTileSetsList', 'getTileSet', 'getTile'].map(name => `collection.${kind}.${name}`))
   const operations = Object.entries(paths).map(([path, { get }]) => ({ path, ...get }))
   return [
     ...(/^3\.0\.\d$/.test(openapi) && isText(info.title) && isText(info.version) ? [] : ['openapi or info']),
     ...wanted.filter(id => !operations.some(({ operationId }) => operationId === id)),
     ...operations.flatMap(({ path, parameters, responses }) => {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-      const described = parameters.filter(parameter => parameter.in === 'path' && parameter.required).map(({ name }) => name)
-      return [...(`${inPath}` === `${described}` ? [] : [`${path} describes ${described}`]), ...(responses[200] ? [] : [`${path} has no answer`])]
+      const described = parameters.filter(parameter => parameter.in === 'path' && parameter.required)
+        .map(({ name }) => name)
+      return [...(`${inPath}` === `${described}` ? [] : [`${path} describes ${described}`]),
+        ...(responses[200] ? [] : [`${path} has no answer`])]
     })
   ]
 }

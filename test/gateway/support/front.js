@@ -13,7 +13,9 @@ import { tilejson } from '../../../server/gateway/routes/layer.js'
 import { png } from '../../support/tiles.js'
 
 /** An entry as the tile service keeps it. @param {Record<string, any>} [fields] */
-export function entryOf ({ bytes = png(1), time = '2024-03-01T00:00:00Z', expires = null, type = 'image/png', ...fields } = {}) {
+export function entryOf (
+  { bytes = png(1), time = '2024-03-01T00:00:00Z', expires = null, type = 'image/png', ...fields } = {}
+) {
   return {
     id: 'osm:1:0:0',
     rev: '1-a',
@@ -39,7 +41,9 @@ export function entryOf ({ bytes = png(1), time = '2024-03-01T00:00:00Z', expire
  * @param {Record<string, any>} [setup.limits] of the listener
  * @param {any} [setup.store]
  */
-export async function openFront ({ options = {}, kept = {}, get, layers = { osm: {} }, routes = {}, limits = {}, store = {} } = {}) {
+export async function openFront (
+  { options = {}, kept = {}, get, layers = { osm: {} }, routes = {}, limits = {}, store = {} } = {}
+) {
   const all = { ...defaults, ...options }
   const requests = []
   const lines = []
@@ -52,8 +56,11 @@ export async function openFront ({ options = {}, kept = {}, get, layers = { osm:
     signal: stopping.signal,
     tileTimeout: TILE_TIMEOUT,
     tiles: {
-      peek: (...asked) => kept[idOf(...asked)] && { entry: kept[idOf(...asked)], outcome: kept[idOf(...asked)].outcome ?? 'hit' },
-      get: async (layer, z, x, y, time, { signal }) => ({ entry: await (get ?? missing)(idOf(layer, z, x, y, time), signal), outcome: 'miss' })
+      peek: (...asked) => kept[idOf(...asked)] &&
+        { entry: kept[idOf(...asked)], outcome: kept[idOf(...asked)].outcome ?? 'hit' },
+      get: async (layer, z, x, y, time, { signal }) => (
+        { entry: await (get ?? missing)(idOf(layer, z, x, y, time), signal), outcome: 'miss' }
+      )
     },
     layers: {
       async get (name) {
@@ -69,5 +76,7 @@ export async function openFront ({ options = {}, kept = {}, get, layers = { osm:
   }
   const listener = new Listener(createHandler(ctx, { tile, tilejson, health, ...routes }), limits)
   const port = await listener.listen(0, '127.0.0.1')
-  return { url: `http://127.0.0.1:${port}`, port, ctx, requests, lines, stopping, close: grace => listener.close(grace) }
+  return {
+    url: `http://127.0.0.1:${port}`, port, ctx, requests, lines, stopping, close: grace => listener.close(grace)
+  }
 }

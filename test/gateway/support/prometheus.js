@@ -6,7 +6,8 @@ const LABEL = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/
 
 /**
  * @param {string} text
- * @returns {Map<string, {help: string, type: string, samples: {name: string, labels: Record<string, string>, value: number}[]}>}
+ * @returns {Map<string, {help: string, type: string, samples: {name: string, labels: Record<string, string>, value:
+ *   number}[]}>}
  */
 export function parseMetrics (text) {
   const metrics = new Map()
@@ -23,7 +24,9 @@ export function parseMetrics (text) {
     } else {
       const match = SAMPLE.exec(line)
       assert.ok(match && match[1].startsWith(name), line)
-      current.samples.push({ name: match[1], labels: parseLabels(match[2] ?? ''), value: Number(match[3].replace('Inf', 'Infinity')) })
+      current.samples.push(
+        { name: match[1], labels: parseLabels(match[2] ?? ''), value: Number(match[3].replace('Inf', 'Infinity')) }
+      )
     }
   }
   return metrics

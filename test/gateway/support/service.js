@@ -1,4 +1,5 @@
-// The data side of a gateway by itself: a tile service over a store, through a front that counts and disturbs what it asks.
+// The data side of a gateway by itself: a tile service over a store, through a front that counts and disturbs what it
+// asks.
 import { until } from '../../../bench/wait.js'
 import { Store } from '../../../loader/store/index.js'
 import { Layers } from '../../../server/gateway/layers.js'
@@ -10,7 +11,8 @@ import { startFront } from '../../client/support/front.js'
 
 /** Everything quicker than in earnest, so that a test need not wait. */
 export const quick = {
-  heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100, retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
+  heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100,
+  retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
 }
 
 /**
@@ -33,7 +35,8 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
   const reads = []
   const metrics = { storeRead: read => reads.push(read), upstream () {} }
   const tiles = new TileService({
-    store, layers, upstreams, memory, metrics, options: { staleWhileRevalidate: 86400, staleIfError: 604800, ...options }, limits: { ...quick, ...limits }
+    store, layers, upstreams, memory, metrics,
+    options: { staleWhileRevalidate: 86400, staleIfError: 604800, ...options }, limits: { ...quick, ...limits }
   })
   await tiles.start()
   if (follow) await until(() => tiles.following.up, { what: 'changes to be heard' })
@@ -46,8 +49,10 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
     front,
     reads,
     /** Bodies of the requests that asked for documents with their bytes. */
-    bulkReads: () => front.requests().filter(({ path }) => path.startsWith('_bulk_get?')).map(({ body }) => body.docs.map(({ id }) => id)),
-    timelineReads: () => front.requests().filter(({ path }) => path.startsWith('_all_docs/queries')).map(({ body }) => body.queries[0].keys),
+    bulkReads: () => front.requests().filter(({ path }) => path.startsWith('_bulk_get?'))
+      .map(({ body }) => body.docs.map(({ id }) => id)),
+    timelineReads: () => front.requests().filter(({ path }) => path.startsWith('_all_docs/queries'))
+      .map(({ body }) => body.queries[0].keys),
     /** The store is away, until the function it answers is called. */
     async cutOff () {
       await front.stop()
@@ -64,5 +69,6 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
 /** Waits until the service has heard of everything the store knows. */
 export async function heard ({ tiles }, store) {
   const { update_seq: seq } = await store.info()
-  await until(() => Number.parseInt(tiles.following.since) >= Number.parseInt(seq), { every: 2, what: 'changes to be heard of' })
+  await until(() => Number.parseInt(tiles.following.since) >= Number.parseInt(seq),
+    { every: 2, what: 'changes to be heard of' })
 }

@@ -7,15 +7,19 @@ import { end, until } from '../../../bench/wait.js'
 const BIN = fileURLToPath(new URL('../../../server/bin.js', import.meta.url))
 
 /** What the machine that runs the tests may have set. */
-const clean = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TILECOUCH_|COUCHDB_(URL|USER|PASSWORD)$)/.test(name)))
+const clean = () => Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(TILECOUCH_|COUCHDB_(URL|USER|PASSWORD)$)/.test(name))
+)
 
 /**
  * Starts it on any free port.
  * @param {string[]} args
- * @param {{env?: Record<string, string>, group?: boolean}} [options] group: with a process group of its own, as a shell does it
+ * @param {{env?: Record<string, string>, group?: boolean}} [options] group: with a process group of its own, as a shell
+ *   does it
  */
 export function serve (args, { env = {}, group = false } = {}) {
-  const child = spawn(process.execPath, [BIN, 'serve', '--port', '0', ...args], { env: { ...clean(), ...env }, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [BIN, 'serve', '--port', '0', ...args],
+    { env: { ...clean(), ...env }, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
   const closed = once(child, 'close')
   const serving = {
     child,
@@ -29,7 +33,8 @@ export function serve (args, { env = {}, group = false } = {}) {
       if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${serving.err}`)
       if (!args.includes('--json')) return /Ctrl-C stops/.test(serving.out) && serving.out
       try {
-        return JSON.parse(args.includes('--from') ? serving.out.split('\n')[0] : serving.out) // with a mirror it prints one object per line
+        // with a mirror it prints one object per line
+        return JSON.parse(args.includes('--from') ? serving.out.split('\n')[0] : serving.out)
       } catch {
         return null
       }

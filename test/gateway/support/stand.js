@@ -9,7 +9,8 @@ import { ask, closeConnections } from './wire.js'
  * @param {Record<string, any>} [options] of the gateway
  * @param {Parameters<typeof startGateway>[1]} [own] such as a log
  */
-export const openGateway = (db, options = {}, own = {}) => startGateway({ db, port: 0, logLevel: 'silent', ...options }, own)
+export const openGateway =
+  (db, options = {}, own = {}) => startGateway({ db, port: 0, logLevel: 'silent', ...options }, own)
 
 /**
  * A store that everybody reads.

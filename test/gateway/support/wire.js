@@ -5,19 +5,22 @@ import net from 'node:net'
 const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
 
 /**
- * @typedef {{status: number, headers: Record<string, any>, body: Buffer, text: string, json: any, cut: boolean}} Answer cut: the connection ended before the answer did
+ * @typedef {{status: number, headers: Record<string, any>, body: Buffer, text: string, json: any, cut: boolean}} Answer
+ *   cut: the connection ended before the answer did
  */
 
 /**
  * @param {string} base @param {string} path as it is to be sent
- * @param {{method?: string, headers?: Record<string, any>, body?: string | Buffer, signal?: AbortSignal, agent?: http.Agent | false}} [options]
+ * @param {{method?: string, headers?: Record<string, any>, body?: string | Buffer, signal?: AbortSignal, agent?:
+ *   http.Agent | false}} [options]
  * @returns {Promise<Answer>}
  */
 export function ask (base, path, { body, headers, ...options } = {}) {
   const { hostname, port } = new URL(base)
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) } // node sends none with DELETE
   return new Promise((resolve, reject) => {
-    const request = http.request({ hostname, port, path, agent, headers: { ...length, ...headers }, ...options }, response => {
+    const request =
+      http.request({ hostname, port, path, agent, headers: { ...length, ...headers }, ...options }, response => {
       /** @type {Buffer[]} */
       const parts = []
       const done = cut => {
@@ -40,7 +43,12 @@ export function ask (base, path, { body, headers, ...options } = {}) {
   })
 }
 
-/** @param {string} base @param {string} path @param {any} value @param {{headers?: Record<string, string>}} [options] */
+/**
+ * @param {string} base
+ * @param {string} path
+ * @param {any} value
+ * @param {{headers?: Record<string, string>}} [options]
+ */
 export const post = (base, path, value, { headers } = {}) => ask(base, path, {
   method: 'POST',
   headers: { 'content-type': 'application/json', ...headers },

@@ -1,12 +1,13 @@
-// A worker for tests of the crew: a server that does as the address says, in the place of the gateway. Its options say what
-// goes wrong: `config` is a file; while it is there, nothing starts; `cors` says how.
+// A worker for tests of the crew: a server that does as the address says, in the place of the gateway. Its options say
+// what goes wrong: `config` is a file; while it is there, nothing starts; `cors` says how.
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { TilecouchError } from '../../../core/index.js'
 import { serveAsWorker } from '../../../server/gateway/workers/worker.js'
 
 const listen = (server, port, host) => new Promise((resolve, reject) => {
-  server.once('error', error => reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }) : error))
+  server.once('error',
+    error => reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }) : error))
   server.listen(port, host, () => resolve(server.address().port))
 })
 

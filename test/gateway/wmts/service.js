@@ -5,13 +5,17 @@ import '../../../loader/store/proj4.js'
 import { startServer } from '../../support/server.js'
 
 export const layers = {
-  osm: { layer: 'osm', name: 'Streets', description: 'All roads', attribution: '© <a href="https://example.org">Mappers &amp; co</a>', format: 'png', minzoom: 0, maxzoom: 19 },
+  osm: {
+    layer: 'osm', name: 'Streets', description: 'All roads',
+    attribution: '© <a href="https://example.org">Mappers &amp; co</a>', format: 'png', minzoom: 0, maxzoom: 19
+  },
   alps: { layer: 'alps', format: 'jpg', bounds: [5.9, 45.8, 10.5, 47.8], minzoom: 4, maxzoom: 12 },
   roads: { layer: 'roads', name: 'Roads', format: 'pbf', tileSize: 512, minzoom: 0, maxzoom: 14 },
   pacific: { layer: 'pacific', bounds: [170, -20, -170, 20], maxzoom: 6 }
 }
 
-export const times = { osm: ['2023-06-01T00:00:00Z', '2024-03-01T00:00:00Z'], alps: ['2020-01-01T00:00:00Z'], roads: [], pacific: [] }
+export const times =
+  { osm: ['2023-06-01T00:00:00Z', '2024-03-01T00:00:00Z'], alps: ['2020-01-01T00:00:00Z'], roads: [], pacific: [] }
 
 /** A set of a town, as a user writes it: matrices with names, which do not halve. */
 export const town = {
@@ -19,7 +23,8 @@ export const town = {
   title: 'The town & around',
   crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
   tileMatrices: [[100, 3, 2], [40, 7, 5]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
-    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize, pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
+    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
+    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
   }))
 }
 
@@ -33,16 +38,20 @@ export const others = {
 }
 
 /**
- * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, reach?: import('../../../server/gateway/layers.js').Reach, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
+ * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, reach?:
+ *   import('../../../server/gateway/layers.js').Reach, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
  */
-export async function startService ({ layers: documents = layers, times: editions = times, reach = new Map(), publicUrl, answerTile = asked => asked } = {}) {
+export async function startService ({
+  layers: documents = layers, times: editions = times, reach = new Map(), publicUrl, answerTile = asked => asked
+} = {}) {
   const book = {
     async get (name) {
       return documents[name] ?? absent(name)
     },
     list: async () => Object.values(documents),
     times: async name => editions[name] ?? absent(name),
-    timesBetween: async (name, { from = '', to = '~' } = {}) => (editions[name] ?? absent(name)).filter(time => time >= from && time <= to),
+    timesBetween: async (name, { from = '', to = '~' } = {}) => (editions[name] ?? absent(name))
+      .filter(time => time >= from && time <= to),
     reach: async () => reach
   }
   /** @type {any[]} what went wrong beyond the WMTS */

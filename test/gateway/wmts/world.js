@@ -1,5 +1,5 @@
-// A gateway on a world of sixteen tiles in three years, and on layers in other grids. A tile is of one colour, which tells
-// where and when it is, so that a picture says what was fetched.
+// A gateway on a world of sixteen tiles in three years, and on layers in other grids. A tile is of one colour, which
+// tells where and when it is, so that a picture says what was fetched.
 import sharp from 'sharp'
 import { gridOf } from '../../../core/index.js'
 import { Store, publish } from '../../../loader/index.js'
@@ -33,16 +33,23 @@ export async function colored ([r, g, b]) {
 export async function startWorld (database, others = {}) {
   const store = await Store.create(database)
   await publish(store)
-  await store.defineLayer('world', { name: 'The world', attribution: '© Somebody', format: 'png', minzoom: 0, maxzoom: DEEPEST, bounds: [-180, -85.0511287798066, 180, 85.0511287798066] })
+  await store.defineLayer('world',
+    { name: 'The world', attribution: '© Somebody', format: 'png', minzoom: 0, maxzoom: DEEPEST, bounds: [
+      -180, -85.0511287798066, 180, 85.0511287798066
+    ] })
   await store.defineLayer('east', { format: 'png', minzoom: 1, maxzoom: DEEPEST, bounds: [0, -85, 180, 85] })
   for (const [layer, fields] of Object.entries(others)) await store.defineLayer(layer, { format: 'png', ...fields })
-  for (const [layer, { minzoom, maxzoom, grid }] of Object.entries({ world: { minzoom: 0, maxzoom: DEEPEST, grid: undefined }, ...others })) {
+  for (const [layer, { minzoom, maxzoom, grid }] of Object.entries(
+    { world: { minzoom: 0, maxzoom: DEEPEST, grid: undefined }, ...others }
+  )) {
     for (const year of YEARS) {
       const time = `${year}-06-01T00:00:00Z`
       const versions = []
       for (let z = minzoom; z <= maxzoom; z++) {
         const { columns, rows } = gridOf({ grid }).matrix(z)
-        for (let x = 0; x < columns; x++) for (let y = 0; y < rows; y++) versions.push({ layer, z, x, y, time, bytes: await colored(color(z, x, y, year)) })
+        for (let x = 0; x < columns; x++) for (let y = 0; y < rows; y++) {
+          versions.push({ layer, z, x, y, time, bytes: await colored(color(z, x, y, year)) })
+        }
       }
       await store.write(versions)
       await store.putEdition(layer, time, { title: String(year), complete: true })

@@ -17,18 +17,23 @@ const TOKEN = /<\/([\w:.-]+)\s*>|<([\w:.-]+)((?:\s+[\w:.-]+="[^"<]*")*)\s*(\/?)>
 // eslint-disable-next-line no-control-regex -- what no XML document may hold
 const FORBIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u
 
-const unescape = text => text.replace(/&([^;]*);?/g, (all, name) => ENTITIES[name] ?? assert.fail(`a bare & or an unknown entity: ${all}`))
+const unescape = text => text.replace(/&([^;]*);?/g,
+  (all, name) => ENTITIES[name] ?? assert.fail(`a bare & or an unknown entity: ${all}`))
 
 /** @param {string} document @returns {Node} the root */
 export function parseXml (document) {
   assert.doesNotMatch(document, FORBIDDEN)
-  const [declaration] = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/.exec(document) ?? assert.fail('no XML declaration')
-  const top = { name: '', attributes: {}, children: /** @type {Node[]} */ ([]), text: '', scope: { xml: 'http://www.w3.org/XML/1998/namespace' } }
+  const [declaration] = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/.exec(document) ??
+    assert.fail('no XML declaration')
+  const top = { name: '', attributes: {}, children: /** @type {Node[]} */ ([]), text: '', scope: {
+    xml: 'http://www.w3.org/XML/1998/namespace'
+  } }
   const open = [top]
   TOKEN.lastIndex = declaration.length
   while (TOKEN.lastIndex < document.length) {
     const at = TOKEN.lastIndex
-    const [, end, start, attributes, empty, text] = TOKEN.exec(document) ?? assert.fail(`not well-formed: ${document.slice(at, at + 60)}`)
+    const [, end, start, attributes, empty, text] = TOKEN.exec(document) ??
+      assert.fail(`not well-formed: ${document.slice(at, at + 60)}`)
     const parent = open[open.length - 1]
     if (text !== undefined) parent.text += unescape(text)
     else if (end) {
@@ -40,7 +45,8 @@ export function parseXml (document) {
       if (!empty) open.push(node)
     }
   }
-  assert.deepEqual([open.length, top.children.length, top.text.trim()], [1, 1, ''], 'one root, closed, with nothing beside it')
+  assert.deepEqual([open.length, top.children.length, top.text.trim()],
+    [1, 1, ''], 'one root, closed, with nothing beside it')
   return top.children[0]
 }
 
@@ -54,12 +60,14 @@ function element (raw, written, outer) {
     if (isAttribute && !prefix) return local
     return (PREFIXES[scope[prefix]] ?? assert.fail(`${name} is in no known namespace`)) + local
   }
-  const attributes = Object.fromEntries(all.filter(one => !isNamespace(one)).map(([name, value]) => [resolve(name, true), value]))
+  const attributes =
+    Object.fromEntries(all.filter(one => !isNamespace(one)).map(([name, value]) => [resolve(name, true), value]))
   return { name: resolve(raw, false), raw, attributes, children: /** @type {Node[]} */ ([]), text: '', scope }
 }
 
 /** All elements of a name below a node, at any depth. @param {Node} node @returns {Node[]} */
-export const all = (node, name) => node.children.flatMap(child => [...(child.name === name ? [child] : []), ...all(child, name)])
+export const all =
+  (node, name) => node.children.flatMap(child => [...(child.name === name ? [child] : []), ...all(child, name)])
 
 /** The children of a name. @param {Node} node */
 export const childrenOf = (node, name) => node.children.filter(child => child.name === name)

@@ -19,7 +19,8 @@ export async function startProfile (context) {
   async function start () {
     await rm(path.join(dir, 'DevToolsActivePort'), { force: true })
     // a group of its own: all its processes end at once, as when the power goes
-    child = spawn(executable, [...flags, '--headless=new', '--no-first-run', '--remote-debugging-port=0', `--user-data-dir=${dir}`, 'about:blank'], { stdio: 'ignore', detached: true })
+    child = spawn(executable, [...flags, '--headless=new', '--no-first-run',
+      '--remote-debugging-port=0', `--user-data-dir=${dir}`, 'about:blank'], { stdio: 'ignore', detached: true })
     const port = await until(async () => {
       if (child.exitCode !== null) throw new Error(`Chromium ended with ${child.exitCode}`)
       return (await readFile(path.join(dir, 'DevToolsActivePort'), 'utf8').catch(() => '')).split('\n')[0]

@@ -21,10 +21,12 @@ export function installField () {
     close.call(this)
   }
 
-  const told = error => ({ code: error.code ?? error.name, message: error.message, ...(error.details && { details: JSON.parse(JSON.stringify(error.details)) }) })
+  const told = error => ({ code: error.code ??
+    error.name, message: error.message, ...(error.details && { details: JSON.parse(JSON.stringify(error.details)) }) })
   const running = {}
   const tasks = /** @type {number[]} */ ([])
-  new PerformanceObserver(list => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' })
+  new PerformanceObserver(list => tasks.push(...list.getEntries().map(({ duration }) => duration)))
+    .observe({ type: 'longtask' })
 
   view.field = {
     /** Events of the store, in order: of progress only the newest. */
@@ -34,31 +36,39 @@ export function installField () {
     async open (options) {
       view.offline = L.couch.offline(options)
       view.offline.on('areas', () => view.field.events.push({ type: 'areas' }))
-      view.offline.on('failure', ({ area, error }) => view.field.events.push({ type: 'failure', area: area?.name, ...told(error) }))
+      view.offline.on('failure',
+        ({ area, error }) => view.field.events.push({ type: 'failure', area: area?.name, ...told(error) }))
       view.offline.on('online', ({ online }) => view.field.events.push({ type: 'online', online }))
       view.offline.on('tiles', ({ layer, area }) => view.field.events.push({ type: 'tiles', layer, area: area?.name }))
       view.offline.on('progress', ({ area, status }) => {
         const last = view.field.progress[area.name]
-        view.field.progress[area.name] = { status, times: (last?.times ?? 0) + 1, falls: (last?.falls ?? 0) + (last && status.tiles < last.status.tiles ? 1 : 0) }
+        view.field.progress[area.name] = { status, times: (last?.times ?? 0) +
+          1, falls: (last?.falls ?? 0) + (last && status.tiles < last.status.tiles ? 1 : 0) }
       })
       await view.offline.ready
     },
     get: name => view.offline.areas.get(name),
     add: wanted => view.offline.areas.add(wanted).then(area => ({ id: area.id }), told),
-    list: () => view.offline.areas.list().map(area => ({ id: area.id, name: area.name, layer: area.layer, state: area.state, isComplete: area.isComplete })),
+    list: () => view.offline.areas.list()
+      .map(
+        area => ({ id: area.id, name: area.name, layer: area.layer, state: area.state, isComplete: area.isComplete })
+      ),
     status: name => JSON.parse(JSON.stringify(view.field.get(name).status())),
     /** Calls a method of an area that a test waits for later: ended(name). */
     begin (name, verb, options = {}) {
       const stop = new AbortController()
-      running[name] = { stop, ended: view.field.get(name)[verb]({ ...options, signal: stop.signal }).then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), told) }
+      running[name] = { stop, ended: view.field.get(name)[verb]({ ...options, signal: stop.signal })
+        .then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), told) }
     },
     ended: name => running[name].ended,
     abort: name => running[name].stop.abort(),
-    call: (name, verb, ...args) => Promise.resolve().then(() => view.field.get(name)[verb](...args)).then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), told),
+    call: (name, verb, ...args) => Promise.resolve().then(() => view.field.get(name)[verb](...args))
+      .then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), told),
     /** id -> revision of what is in the database of an area; of tiles with the digest of their image. */
     async contents (name) {
       const { rows } = await view.field.get(name).db.allDocs({ include_docs: true })
-      return Object.fromEntries(rows.filter(({ id }) => !id.startsWith('_')).map(({ id, value: { rev }, doc }) => [id, [rev, doc._attachments?.tile?.digest ?? null]]))
+      return Object.fromEntries(rows.filter(({ id }) => !id.startsWith('_'))
+        .map(({ id, value: { rev }, doc }) => [id, [rev, doc._attachments?.tile?.digest ?? null]]))
     },
     /** Whether every image of an area can be read and is what its digest says, to PouchDB's own mind. */
     async unreadable (name) {

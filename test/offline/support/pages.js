@@ -3,8 +3,10 @@
 import { clientFiles } from '../../client/support/client-page.js'
 import { mirrorScript } from '../../client/support/mirrors.js'
 
-const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Field</title><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><link rel="stylesheet" href="tilecouch.css">' +
-  '<style>html,body,#map{height:100%;margin:0}#map{background:#ddd}</style><div id="map"></div><script src="leaflet.js"></script><script src="pouchdb.js"></script><script src="tilecouch.js"></script>'
+const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Field</title><link rel="icon" ' +
+  'href="data:,"><link rel="stylesheet" href="leaflet.css"><link rel="stylesheet" href="tilecouch.css">' +
+  ('<style>html,body,#map{height:100%;margin:0}#map{background:#ddd}</style><div id="map"></div><script ' +
+    'src="leaflet.js"></script><script src="pouchdb.js"></script><script src="tilecouch.js"></script>')
 
 const WORKER = `const FILES = ['./', 'leaflet.js', 'leaflet.css', 'pouchdb.js', 'tilecouch.js', 'tilecouch.css']
 const own = new Set(FILES.map(file => new URL(file, location.href).href))

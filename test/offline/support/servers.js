@@ -6,7 +6,8 @@ import { startEmbeddedProcess } from '../../support/embedded-process.js'
 /**
  * One of each kind, as backends of a suite: started when they are wanted, with `server()` to kill them and `close()`.
  */
-export const mortals = () => [mortal('embedded', startEmbeddedProcess), ...(findCouchDb() ? [mortal('CouchDB', () => startCouchDb())] : [])]
+export const mortals =
+  () => [mortal('embedded', startEmbeddedProcess), ...(findCouchDb() ? [mortal('CouchDB', () => startCouchDb())] : [])]
 
 function mortal (name, start) {
   let server

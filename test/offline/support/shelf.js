@@ -20,7 +20,8 @@ export const box = ([x0, x1], [y0, y1]) => {
 }
 
 /** Whether a request takes tiles along; an estimate looks at some without their images, and at one with it. */
-export const isCarried = entry => isBulk(entry) && entry.body.docs.length > 1 && !entry.body.docs.every(({ rev, atts_since: known }) => known?.includes(rev))
+export const isCarried = entry => isBulk(entry) && entry.body.docs.length > 1 &&
+  !entry.body.docs.every(({ rev, atts_since: known }) => known?.includes(rev))
 
 /** A store with a layer in it, for a suite. @param {{database: () => Promise<string>}} backend */
 export function useShelf (backend) {
@@ -43,7 +44,8 @@ export function useShelf (backend) {
     /** Rows of tiles of an edition. */
     load: (time, seed) => shelf.store.write(square({ layer: 'osm', time, z: 6, side: SIDE, seed })),
     /** Ids of documents that were asked for in bulk, as often as they were. */
-    asked: () => shelf.front.requests().filter(isCarried).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => /^osm:\d/.test(id))
+    asked: () => shelf.front.requests().filter(isCarried).flatMap(({ body }) => body.docs.map(({ id }) => id))
+      .filter(id => /^osm:\d/.test(id))
   }
   before(async () => {
     shelf.url = await backend.database()
@@ -54,7 +56,8 @@ export function useShelf (backend) {
     // a name and password of the store go along, as a reader of a closed one would give them
     const { username, password } = new URL(shelf.url)
     const front = await startFront(shelf.url)
-    shelf.front = { ...front, requests: front.requests, url: username ? front.url.replace('//', `//${username}:${password}@`) : front.url }
+    shelf.front = { ...front, requests: front.requests, url: username
+      ? front.url.replace('//', `//${username}:${password}@`) : front.url }
   })
   after(() => shelf.front?.close())
   beforeEach(() => shelf.front.reset())

@@ -18,7 +18,8 @@ import { hang, load } from './world.js'
 const VIEW = { viewport: { width: 700, height: 500 } } // 3 x 2 tiles in the middle, and parts of others around them
 
 /** What is said on the console when there is no net, which no page can prevent. */
-const NO_NET = /net::ERR_(INTERNET_DISCONNECTED|CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED|NETWORK_CHANGED)/
+const NO_NET =
+  /net::ERR_(INTERNET_DISCONNECTED|CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED|NETWORK_CHANGED)/
 
 let browser
 let own
@@ -77,7 +78,10 @@ export class Stage {
     for (const device of this.#devices) await device.comeBack()
     if (this.isAway) await this.restart()
     this.front.reset()
-    if (test?.isPassed()) assert.deepEqual([...devices, ...this.#devices].flatMap(device => device.complaints()), [], 'nothing on the console')
+    if (test?.isPassed()) {
+      assert.deepEqual([...devices, ...this.#devices].flatMap(device => device.complaints()),
+        [], 'nothing on the console')
+    }
   }
 
   async close () {
@@ -117,10 +121,14 @@ export class Stage {
    */
   async wanted ({ layer, bbox, polygon, zooms, history = false }) {
     const area = bbox === undefined && polygon === undefined ? undefined : parseArea({ bbox, polygon })
-    const selection = new Selection({ layers: [layer], area, zooms: zooms === undefined ? undefined : parseZooms(zooms), current: !history })
+    const selection = new Selection(
+      { layers: [layer], area, zooms: zooms === undefined ? undefined : parseZooms(zooms), current: !history }
+    )
     const { rows } = await json(`${this.url}/_all_docs?include_docs=true`)
     const tiles = rows.filter(({ id }) => isTileId(id.split('@')[0]) && selection.has(id))
-    return Object.fromEntries(tiles.map(({ id, value: { rev }, doc }) => [id, [rev, doc._attachments?.tile?.digest ?? null]]))
+    return Object.fromEntries(
+      tiles.map(({ id, value: { rev }, doc }) => [id, [rev, doc._attachments?.tile?.digest ?? null]])
+    )
   }
 
   /**
@@ -130,7 +138,8 @@ export class Stage {
   async isWhole (page, spec) {
     const wanted = await this.wanted(spec)
     const there = await field(page, 'contents', spec.name)
-    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))), wanted)
+    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))),
+      wanted)
     assert.deepEqual(await field(page, 'unreadable', spec.name), [])
     const status = await field(page, 'status', spec.name)
     assert.deepEqual([status.state, status.versions, status.failed], ['complete', Object.keys(wanted).length, 0])
@@ -151,7 +160,8 @@ export class Stage {
    * @param {{answered?: boolean}} [options] answered: only what the store was there for
    */
   asked ({ answered = false } = {}) {
-    return this.front.requests().filter(entry => isBulk(entry) && (!answered || entry.status === 200)).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => isTileId(id.split('@')[0]))
+    return this.front.requests().filter(entry => isBulk(entry) && (!answered || entry.status === 200))
+      .flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => isTileId(id.split('@')[0]))
   }
 }
 
@@ -175,7 +185,8 @@ export class Device {
     this.ready = context.addInitScript(install, true).then(() => context.addInitScript(installField))
     context.on('page', page => {
       page.setDefaultTimeout(30000)
-      page.on('console', message => { if (['error', 'warning'].includes(message.type())) this.#errors.push(message.text()) })
+      page.on('console',
+        message => { if (['error', 'warning'].includes(message.type())) this.#errors.push(message.text()) })
       page.on('pageerror', error => this.#errors.push(String(error)))
     })
   }

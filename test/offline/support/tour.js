@@ -14,10 +14,14 @@ import { at, draw, rest } from '../../client/support/maps.js'
 export async function tour (page, layer, { places, times }, options = {}) {
   const seen = {}
   // a map below the zooms of a layer is moved to them; an animation would end somewhere in the middle of the walk
-  await draw(page, layer, { ...options, fadeAnimation: false, map: { center: places[0].slice(0, 2), zoom: places[0][2], fadeAnimation: false, zoomAnimation: false } })
+  await draw(page, layer,
+    { ...options, fadeAnimation: false, map: {
+      center: places[0].slice(0, 2), zoom: places[0][2], fadeAnimation: false, zoomAnimation: false
+    } })
   await rest(page)
   for (const [lat, lng, zoom] of places) {
-    await page.evaluate(([center, z]) => { /** @type {any} */ (window).map.setView(center, z, { animate: false }) }, /** @type {any} */ ([[lat, lng], zoom]))
+    await page.evaluate(([center, z]) => { /** @type {any} */ (window).map.setView(center, z, { animate: false }) },
+      /** @type {any} */ ([[lat, lng], zoom]))
     for (const time of times) seen[`${lat},${lng},${zoom} ${time}`] = await at(page, time)
   }
   return seen

@@ -24,13 +24,16 @@ export const layers = {
   // 1,365 tiles without a past
   plain: { fields: { name: 'Plain', minzoom: 0, maxzoom: 5 }, steps: { 1: downTo(5) } },
   // other kinds of images, 64 each, a quarter of them twice
-  photos: { fields: { minzoom: 3, maxzoom: 3 }, steps: TWICE, bytes: (step, [, x, y]) => image(x % 2 ? 'jpeg' : 'webp', step * 64 + x * 8 + y, 16) },
-  roads: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: TWICE, bytes: (step, [, x, y]) => vectorTile(step * 64 + x * 8 + y) },
+  photos: { fields: { minzoom: 3, maxzoom: 3 }, steps: TWICE, bytes: (step, [, x, y]) =>
+    image(x % 2 ? 'jpeg' : 'webp', step * 64 + x * 8 + y, 16) },
+  roads: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: TWICE, bytes: (step, [, x, y]) =>
+    vectorTile(step * 64 + x * 8 + y) },
   large: { fields: { minzoom: 3, maxzoom: 3, tileSize: 512 }, steps: TWICE },
   // what has come and gone, and come again; one is nothing but gone
   gone: {
     fields: { minzoom: 3, maxzoom: 3 },
-    steps: { 1: tilesOf(3, x => x < 6), 2: tilesOf(3, x => x < 3).map(tile => [...tile, true]), 3: [...tilesOf(3, x => x === 0), [3, 7, 7, true]] }
+    steps: { 1: tilesOf(3, x => x < 6), 2: tilesOf(3, x => x < 3)
+      .map(tile => [...tile, true]), 3: [...tilesOf(3, x => x === 0), [3, 7, 7, true]] }
   }
 }
 
@@ -49,7 +52,9 @@ export async function load (store, layer, steps) {
     await store.putEdition(layer, time, { started: time, finished: undefined })
     const { bytes } = layers[layer]
     const versions = bytes
-      ? await Promise.all(tiles.map(async tile => ({ layer, z: tile[0], x: tile[1], y: tile[2], time, bytes: await bytes(+step, tile) })))
+      ? await Promise.all(
+        tiles.map(async tile => ({ layer, z: tile[0], x: tile[1], y: tile[2], time, bytes: await bytes(+step, tile) }))
+      )
       : await history(layer, { [step]: tiles })
     const { failed } = await store.write(versions)
     if (failed) throw new Error(`${failed} tiles were not written`)
