@@ -83,6 +83,21 @@ export function requireMember (user, security) {
   throw new HttpError(403, 'forbidden', 'You are not allowed to access this db.')
 }
 
+/**
+ * Whether a request comes from a page of this server, from the user himself or from a program. Pages on other ports of
+ * the same host are other origins, although they share its cookies.
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ * @param {string} [host] of this server, as browsers see it
+ */
+export function isOwnPage ({ origin, host: asked, 'sec-fetch-site': site }, host = asked) {
+  // no page can write this header
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  return origin === undefined || isOrigin(origin, host)
+}
+
+/** Whether an Origin header names this host. @param {string} origin @param {string | undefined} host with its port */
+const isOrigin = (origin, host) => URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
+
 /** Names of this machine in every DNS. */
 const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 

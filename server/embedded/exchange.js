@@ -1,5 +1,7 @@
 // One request and its answer. A rewrite makes a second exchange for the same answer, so method, target, headers and
 // body are values here and not read from Node's request.
+import { once } from 'node:events'
+import { unescape } from 'node:querystring'
 import { matchesEtag, sendBody } from '../http/answers.js'
 import { readBody, requireJson } from '../http/body.js'
 import { HttpError, badRequest, notAllowed, tooLarge } from '../http/errors.js'
@@ -8,19 +10,12 @@ import { isObject } from '../../core/values.js'
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
 export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of the body of a query: 200,000 keys
 
-export const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate' }
-
-/** As CouchDB sends with attachments: a page among them runs no script, and has no part in a session. */
-export const SANDBOX = { 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' }
+const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate' }
 
 /** Decodes a path segment or a query value as mochiweb does: also + to a space. */
 export function decode (text) {
   if (/%(?![0-9a-f]{2})/i.test(text)) throw badRequest('invalid_url_encoding')
-  const plain = text.replace(/\+/g, ' ')
-  if (!plain.includes('%')) return plain
-  const bytes = plain.replace(/[^%]+|%([0-9a-f]{2})/gi, (part, hex) =>
-    hex ? String.fromCharCode(parseInt(hex, 16)) : Buffer.from(part).toString('latin1'))
-  return Buffer.from(bytes, 'latin1').toString('utf8')
+  return unescape(text.replaceAll('+', ' ')) // what is no UTF-8 becomes a replacement character
 }
 
 /** @param {string} search without the question mark */
@@ -148,12 +143,7 @@ export class Exchange {
   async write (text) {
     this.signal.throwIfAborted()
     if (this.method === 'HEAD' || this.res.write(text)) return
-    await new Promise((resolve, reject) => {
-      const drained = () => { this.signal.removeEventListener('abort', left); resolve(undefined) }
-      const left = () => { this.res.off('drain', drained); reject(this.signal.reason) }
-      this.res.once('drain', drained)
-      this.signal.addEventListener('abort', left, { once: true })
-    })
+    await once(this.res, 'drain', { signal: this.signal })
   }
 }
 

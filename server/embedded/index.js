@@ -41,7 +41,7 @@ export async function startEmbedded (
     const threads = new DesignThreads(designTimeout)
     const databases = new Databases(join(dir, 'databases'), { threads })
     await databases.load()
-    const password = admins === undefined ? passwordOf(dir) : undefined
+    const password = admins === undefined ? await passwordOf(dir) : undefined
     const secret = randomBytes(24).toString('base64url')
     const accounts = createAccounts(admins ?? { [ADMIN]: /** @type {string} */ (password) }, users)
     const server = {
@@ -57,7 +57,7 @@ export async function startEmbedded (
     const actual = await listener.listen(port, host)
     const url = urlOf(host, actual)
     const localUrl = urlOf(EVERYWHERE[host] ?? host, actual)
-    lock.announce({ url: localUrl, uuid: server.uuid, secret, hasAdmin: password !== undefined })
+    await lock.announce({ url: localUrl, uuid: server.uuid, secret, hasAdmin: password !== undefined })
     let closing
     const close = () => (closing ??= stop(listener, databases, threads, lock))
     return { url, adminUrl: asAdmin(url, password), port: actual, dir, close }

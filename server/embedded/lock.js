@@ -3,10 +3,11 @@
 // where the owner listens (loader/store/embedded.js). No other user may read the folder.
 import { randomBytes } from 'node:crypto'
 import {
-  accessSync, chmodSync, constants, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync
+  accessSync, chmodSync, constants, mkdirSync, readdirSync, realpathSync, rmSync, statSync
 } from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
+import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { passwordFile, readPassword } from '../../loader/store/embedded.js'
 import { Level, isDiskFull } from './level.js'
 
@@ -41,8 +42,8 @@ export async function lockFolder (dir) {
      * @param {{url: string, uuid: string, secret: string, hasAdmin: boolean}} server uuid: what GET / answers; secret:
      *   what it can prove to know
      */
-    announce (server) {
-      writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
+    async announce (server) {
+      await writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
     },
     async release () {
       rmSync(file, { force: true })
@@ -76,14 +77,10 @@ function makePrivate (dir) {
 }
 
 /** Replaces a link rather than follow it: the folder may have come with a project. */
-function writePrivate (file, text) {
-  rmSync(`${file}.new`, { force: true })
-  writeFileSync(`${file}.new`, text, { mode: 0o600, flag: 'wx', flush: true })
-  renameSync(`${file}.new`, file)
-}
+const writePrivate = (file, text) => replaceFile(file, text, { temporary: `${file}.new`, mode: 0o600, flush: true })
 
 /** The password of the admin of this folder, made once. @param {string} dir locked */
-export function passwordOf (dir) {
+export async function passwordOf (dir) {
   const file = passwordFile(dir)
   try {
     return readPassword(dir)
@@ -94,6 +91,6 @@ export function passwordOf (dir) {
     }
   }
   const password = randomBytes(24).toString('base64url')
-  writePrivate(file, `${password}\n`)
+  await writePrivate(file, `${password}\n`)
   return password
 }

@@ -3,7 +3,7 @@
 // other ports of this machine.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isOwnPage } from '../origins.js'
+import { isOwnPage } from './access.js'
 import { HttpError, badRequest } from '../http/errors.js'
 
 export const sessionDefaults = {

@@ -1,5 +1,6 @@
 // The design documents of a database, and calls of their functions. These run in threads.js, isolated, with JSON in and
 // out.
+import { batchesOf } from '../../../core/lists.js'
 import { shared } from '../../../core/promises.js'
 import { HttpError, notFound } from '../../http/errors.js'
 import { statusOf } from '../errors.js'
@@ -7,7 +8,9 @@ import { isObject } from '../../../core/values.js'
 import { isBuiltIn } from '../views/query.js'
 
 const INPUT = 2 ** 25 // characters of one call
-const BATCH = 2 ** 21 // characters of the documents that one call is given, unless one alone has more
+
+/** Of one call: characters of the documents that it is given, unless one alone has more. */
+const LIMITS = { most: Infinity, bytes: 2 ** 21, sizeOf: text => text.length }
 
 let count = 0
 
@@ -43,7 +46,8 @@ export class DesignRuntime {
   /** Calls a design function that answers for each of many documents, some megabytes of them at a time. */
   async callEach (kind, payload, items) {
     const answers = []
-    for (const batch of batches(items.map(item => JSON.stringify(item) ?? 'null'))) {
+    const texts = items.map(item => JSON.stringify(item) ?? 'null')
+    for await (const batch of batchesOf(texts, LIMITS)) {
       const [call, data] = [kind, payload].map(value => JSON.stringify(value))
       const { ok, error } = await this.#run(`{"kind":${call},"payload":${data},"items":[${batch.join()}]}`)
       if (error) throw compilationError(error, payload.source) ?? renderError(error)
@@ -54,21 +58,6 @@ export class DesignRuntime {
     }
     return answers
   }
-}
-
-function * batches (texts) {
-  let batch = []
-  let length = 0
-  for (const text of texts) {
-    if (batch.length && length + text.length > BATCH) {
-      yield batch
-      batch = []
-      length = 0
-    }
-    batch.push(text)
-    length += text.length
-  }
-  if (batch.length) yield batch
 }
 
 function compilationError (error, source) {

@@ -2,9 +2,10 @@
 // chunked encoding together would be two answers to clients that keep connections.
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
+import { SAFE_HEADERS } from '../../http/answers.js'
 import { HttpError, notFound } from '../../http/errors.js'
 import { mapValues } from '../../../core/values.js'
-import { SANDBOX, parseJson } from '../exchange.js'
+import { parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
 import { viewRows } from './rows.js'
 
@@ -24,7 +25,7 @@ export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
     throw new HttpError(500, 'render_error', `bad status code ${JSON.stringify(code)}`)
   }
   const type = defaultType && { 'Content-Type': defaultType }
-  ex.send(code, String(body), { ...SANDBOX, ...extra, ...type, ...cleanHeaders(headers) })
+  ex.send(code, String(body), { ...SAFE_HEADERS, ...extra, ...type, ...cleanHeaders(headers) })
 }
 
 /** Headers that no design function sets: those that frame the answer, its sandbox, and sessions. */

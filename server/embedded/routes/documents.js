@@ -9,9 +9,9 @@ import { generation } from '../../../core/mirror/index.js'
 import {
   attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
-import { acceptsCoding } from '../../http/answers.js'
+import { SAFE_HEADERS, SMALL, acceptsCoding } from '../../http/answers.js'
 import { badRequest, HttpError, notFound } from '../../http/errors.js'
-import { SANDBOX, parseJson } from '../exchange.js'
+import { parseJson } from '../exchange.js'
 import { isObject } from '../../../core/values.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
@@ -114,7 +114,6 @@ export const documentRoute = (ex, id) => ex.dispatch(methods, id)
 
 const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's default, attachments/compressible_types
 const VECTOR = formats.mvt.type
-const SMALL = 1000 // bytes below which packing gains nothing
 const MOST_PACKED = 32 // texts that are kept packed: the viewer and the client library have fewer
 
 /** @type {LRUCache<string, Buffer>} digest -> packed bytes */
@@ -130,7 +129,7 @@ async function readAttachment (ex, id, name) {
   const type = stub.content_type || 'application/octet-stream'
   const headers = {
     'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate',
-    ...(!id.startsWith('_design/') && SANDBOX) // only admins can attach pages there, such as the viewer
+    ...(!id.startsWith('_design/') && SAFE_HEADERS) // only admins can attach pages there, such as the viewer
   }
   if (isVector) return sendVector(ex, await attachmentBytes(ex.db, id, name, stub), headers)
   if (ex.method !== 'HEAD') return sendBytes(ex, await attachmentBytes(ex.db, id, name, stub), stub.digest, headers)

@@ -1,5 +1,5 @@
 // Rows of the primary index (_all_docs, _local_docs) and of views (_view, /queries, _info).
-import { chunks } from '../../../core/lists.js'
+import { batchesOf, chunks } from '../../../core/lists.js'
 import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { findDocument, localDocuments, winner } from '../documents.js'
 import { notFound } from '../../http/errors.js'
@@ -36,19 +36,18 @@ async function * idsInRange (database, options) {
   }
 }
 
-async function * byKeys (database, { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs }) {
+async function * byKeys (database, options) {
+  const { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs } = options
+  const read = includeDocs ? readOptions(options) : {}
   const ordered = descending ? [...keys].reverse() : keys
-  const page = ordered.slice(skip, skip + limit)
-  const size = batchSize()
-  for (const chunk of chunks(page, size)) {
+  for (const chunk of chunks(ordered.slice(skip, skip + limit), batchSize(read))) {
     yield * await Promise.all(chunk.map(async key => {
       const isId = typeof key === 'string' && key !== ''
-      const doc = isId ? await findDocument(database, key) ?? await winner(database, key) : null
+      const doc = isId ? await findDocument(database, key, read) ?? await winner(database, key) : null
       if (!doc) return { key, error: 'not_found' }
-      if (doc._deleted) {
-        return { id: key, key, value: { rev: doc._rev, deleted: true }, ...(includeDocs && { doc: null }) }
-      }
-      return { id: key, key, value: { rev: doc._rev }, found: doc }
+      const { _rev: rev, _deleted: deleted } = doc
+      const row = { id: key, key, value: { rev, ...(deleted && { deleted }) } }
+      return includeDocs ? { ...row, doc: deleted ? null : doc } : row
     }))
   }
 }
@@ -62,21 +61,9 @@ async function query (database, options) {
 }
 
 function rowsOf (database, options) {
-  if (!options.keys) {
-    const rows = idsInRange(database, options)
-    return options.include_docs ? withDocs(database, rows, options) : rows
-  }
-  return joined(database, byKeys(database, options), options)
-}
-
-/** Rows found by key with their documents: read already, unless attachments or conflicts are wanted too. */
-async function * joined (database, rows, { include_docs: includeDocs, attachments, conflicts }) {
-  const read = { attachments: attachments === true, conflicts: conflicts === true }
-  const docOf = doc => attachments || conflicts ? findDocument(database, doc._id, read) : doc
-  for await (const batch of batches(rows, batchSize(read))) {
-    yield * await Promise.all(batch.map(async ({ found, ...row }) =>
-      found && includeDocs ? { ...row, doc: await docOf(found) } : row))
-  }
+  if (options.keys) return byKeys(database, options)
+  const rows = idsInRange(database, options)
+  return options.include_docs ? withDocs(database, rows, options) : rows
 }
 
 export async function allDocs (ex) {
@@ -159,32 +146,18 @@ const PIECE = 65536 // characters that are written together
  */
 const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
 
-/** @param {AsyncIterable<any>} rows */
-async function * batches (rows, size) {
-  let batch = []
-  for await (const row of rows) {
-    batch.push(row)
-    if (batch.length < size) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length) yield batch
-}
+const readOptions = ({ attachments, conflicts }) =>
+  ({ attachments: attachments === true, conflicts: conflicts === true })
 
 /**
  * Rows with `doc`, the document of the row.
  * @param {import('../databases.js').Database} database
  */
 async function * withDocs (database, rows, options) {
-  const read = { attachments: options.attachments === true, conflicts: options.conflicts === true }
-  for await (const batch of batches(rows, batchSize(read))) {
-    yield * await Promise.all(batch.map(async row => {
-      const doc = await database.pouch.get(row.id, read).catch(error => {
-        if (error.status !== 404) throw error
-        return null
-      })
-      return { ...row, doc }
-    }))
+  const read = readOptions(options)
+  for await (const batch of batchesOf(rows, { most: batchSize(read), bytes: Infinity })) {
+    const docs = await Promise.all(batch.map(({ id }) => findDocument(database, id, read)))
+    yield * batch.map((row, index) => ({ ...row, doc: docs[index] }))
   }
 }
 

@@ -1,8 +1,7 @@
 // The server outside its databases, and a database as a whole: create, describe, delete, security, maintenance.
 import { randomUUID } from 'node:crypto'
 import { sizeOfFolder } from '../../../loader/formats/system.js'
-import { isOwnPage } from '../../origins.js'
-import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
+import { isOwnPage, requireDatabaseAdmin, requireServerAdmin } from '../access.js'
 import { requireJson } from '../../http/body.js'
 import { HttpError, badRequest } from '../../http/errors.js'
 import { isObject } from '../../../core/values.js'
