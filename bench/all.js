@@ -39,7 +39,8 @@ export async function runSeveral (names, { quick, out, pages, log }) {
   log(`\n${'='.repeat(8)} all of it\n`)
   for (const { name, seconds, code } of done) {
     log(
-      `  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`
+      `  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ` +
+        `${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`
     )
   }
   log(`\n${Math.round(done.reduce((sum, { seconds }) => sum + seconds, 0) / 6) / 10} minutes`)

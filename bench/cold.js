@@ -60,7 +60,8 @@ async function measure (store, url, { rounds, views, singles, signal, log }) {
           samples[row][contender.name].push(sample)
           const { rate, ms, mean } = sample
           log(
-            `  round ${round + 1}  ${row.padEnd(26)} ${contender.name.padEnd(22)} ${`${rate}`.padStart(6)} tiles/s  ${ms.p50.toFixed(1).padStart(6)} ms a view, p90 ${ms.p90}, mean ${mean}`
+            `  round ${round + 1}  ${row.padEnd(26)} ${contender.name.padEnd(22)} ${`${rate}`.padStart(6)} tiles/s  ` +
+              `${ms.p50.toFixed(1).padStart(6)} ms a view, p90 ${ms.p90}, mean ${mean}`
           )
         }
       }

@@ -30,7 +30,8 @@ async function growing (store, small, { stages: wanted, rounds, warm, restart, l
     const loaded =
       await fill(store, documentsOf(newTiles(stage, wanted[at - 1])), { signal, onProgress: milestones(log, target) })
     log(
-      `  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s (${Math.round(loaded.documents / loaded.seconds)}/s)`
+      `  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s ` +
+        `(${Math.round(loaded.documents / loaded.seconds)}/s)`
     )
     const index =
       await deploy(store, { signal, onProgress: percent => { if (percent) log(`  index at ${percent} %`) } })
@@ -69,7 +70,8 @@ function report (log, results) {
   for (const [name, { ms, bytes }] of Object.entries(results)) {
     const more = bytes ? `${(bytes.p50 / 1000).toFixed(0)} kB` : ''
     log(
-      `  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`
+      `  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ` +
+        `${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`
     )
   }
 }
@@ -81,7 +83,8 @@ function milestones (log, target) {
     if (written < next) return
     next += target / 10
     log(
-      `  ${thousands(written).padStart(9)} of ${thousands(target)} documents, ${((performance.now() - start) / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB here`
+      `  ${thousands(written).padStart(9)} of ${thousands(target)} documents, ` +
+        `${((performance.now() - start) / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB here`
     )
   }
 }

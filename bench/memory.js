@@ -22,7 +22,8 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
     })
     const seconds = (performance.now() - start) / 1000
     log(
-      `\n${summary.created} tiles in ${seconds.toFixed(1)} s (${Math.round(tiles / seconds)}/s, making them included), peak ${Math.round(peak)} MB`
+      `\n${summary.created} tiles in ${seconds.toFixed(1)} s (${Math.round(tiles / seconds)}/s, making them ` +
+        `included), peak ${Math.round(peak)} MB`
     )
     const met = peak <= LIMIT && summary.created === tiles
     return { tiles, seconds, peak: Math.round(peak), samples, budgets: [

@@ -29,7 +29,8 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
 
   const estimate = await ask('estimate', job)
   log(
-    `estimate: ${estimate.tiles} tiles, ${estimate.bytes} bytes, in ${Math.round(estimate.ms)} ms and ${estimate.requests} requests\n`
+    `estimate: ${estimate.tiles} tiles, ${estimate.bytes} bytes, in ${Math.round(estimate.ms)} ms and ` +
+      `${estimate.requests} requests\n`
   )
 
   const names = await page.evaluate(() => /** @type {any} */ (globalThis).bench.names)
@@ -45,7 +46,8 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
       results[name].longestTasks.push(longestTask)
       results[name].reads.push(...await ask('read', name, job, some))
       log(
-        `  round ${round + 1}  ${name.padEnd(20)} ${String(results[name].rates.at(-1)).padStart(5)}/s   longest task ${longestTask} ms`
+        `  round ${round + 1}  ${name.padEnd(20)} ${String(results[name].rates.at(-1)).padStart(5)}/s   longest task ` +
+          `${longestTask} ms`
       )
       if (name === 'tilecouch') taken = await ask('status')
       if (name !== 'tilecouch' || round < scale.rounds - 1) await ask('end', name)
@@ -54,7 +56,8 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const changed = await newEdition(store, tiles, signal)
   const refresh = { wanted: changed, ...await ask('refresh') }
   log(
-    `\nrefresh after an edition that changed ${changed} tiles: ${refresh.changed.tiles} taken in ${Math.round(refresh.ms)} ms`
+    `\nrefresh after an edition that changed ${changed} tiles: ${refresh.changed.tiles} taken in ` +
+      `${Math.round(refresh.ms)} ms`
   )
   await ask('end', 'tilecouch')
 

@@ -30,7 +30,8 @@ export async function run ({ server, quick, log }) {
     const tiles = await drawTiles({ signal })
     const about = describe(tiles)
     log(
-      `${about.tiles} tiles, ${about.distinct} of them different, ${(about.bytes.total / about.tiles / 1000).toFixed(1)} kB on average\n\nSeeding`
+      `${about.tiles} tiles, ${about.distinct} of them different, ` +
+        `${(about.bytes.total / about.tiles / 1000).toFixed(1)} kB on average\n\nSeeding`
     )
     const [files, tree, url] = [path.join(dir, 'files'), path.join(dir, 'tree'), `${server}/${DATABASE}`]
     await writeFiles(files, tiles, { signal })

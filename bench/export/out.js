@@ -32,7 +32,8 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
       }
       (samples[kind] ??= []).push(sample)
       log(
-        `  round ${round + 1}  ${name.padEnd(40)} ${Math.round(tiles / sample.seconds).toString().padStart(6)} tiles/s  ${sample.seconds.toFixed(1)} s  peak ${sample.peak} MB`
+        `  round ${round + 1}  ${name.padEnd(40)} ${Math.round(tiles / sample.seconds).toString().padStart(6)} ` +
+          `tiles/s  ${sample.seconds.toFixed(1)} s  peak ${sample.peak} MB`
       )
     }
   }

@@ -12,7 +12,8 @@ export function tables (result, table) {
   const size = target => target.size !== null ? megabytes(target.size) : target.name.startsWith('tree')
     ? `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files` : ''
   return {
-    exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them different, ${inRounds(rounds)}.`,
+    exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them ` +
+      `different, ${inRounds(rounds)}.`,
     exportTargets: table(['target', 'seconds, median', 'tiles a second', 'most memory', 'size'], targets.map(target =>
       [target.name, target.seconds.toFixed(1), range(spread(target.rates)), `${target.peak} MB`, size(target)])),
     exportServed: served

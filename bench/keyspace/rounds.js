@@ -25,7 +25,8 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
       const result = await sample(contender, threads);
       (samples[contender.name][threads] ??= []).push(result)
       log(
-        `  round ${round + 1}  ${contender.name.padEnd(24)} ${Math.round(result.requests / result.seconds).toString().padStart(6)}/s${wordsOf(result)}`
+        `  round ${round + 1}  ${contender.name.padEnd(24)} ` +
+          `${Math.round(result.requests / result.seconds).toString().padStart(6)}/s${wordsOf(result)}`
       )
     }
   }

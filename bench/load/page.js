@@ -7,7 +7,8 @@ const rates = (results, table) =>
 
 /** @param {any} result bench/results/load.json @param {import('../plots/words.js').Table} table */
 export const tables = (result, table) => ({
-  loadMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles of ${thousands(result.bytes)} bytes, ${rounds(result.rounds)}.`,
+  loadMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles of ${thousands(result.bytes)} bytes, ` +
+    `${rounds(result.rounds)}.`,
   first: rates(result.first, table),
   second: rates(result.second, table)
 })

@@ -37,7 +37,8 @@ export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, s
     })), rounds, log)
     await store.destroy()
     log(
-      `  documents that CouchDB's replicator finds missing afterwards: ${Object.entries(left).map(([name, docs]) => `${name} ${docs}`).join(', ')}`
+      `  documents that CouchDB's replicator finds missing afterwards: ` +
+        `${Object.entries(left).map(([name, docs]) => `${name} ${docs}`).join(', ')}`
     )
     sizes.push({ bytes, documents: expected, results, left })
   }

@@ -8,7 +8,9 @@ export function tables (result, table) {
   const names = Object.keys(sizes[0].results)
   const kinds = sizes.map(({ bytes }) => `${bytes / 1000} kB a tile`)
   return {
-    mirrorMachine: `${machineLine(result)}, ${servers === 2 ? 'two servers on one machine' : 'one server for both sides'}; ${thousands(tiles)} tiles, ${inRounds(rounds)}; ${thousands(memory.tiles)} tiles for the memory.`,
+    mirrorMachine: `${machineLine(result)}, ` +
+      (`${servers === 2 ? 'two servers on one machine' : 'one server for both sides'}; ${thousands(tiles)} tiles, ` +
+        `${inRounds(rounds)}; ${thousands(memory.tiles)} tiles for the memory.`),
     mirrorRates: table(
       ['documents a second', ...kinds],
       names.map(name => [name, ...sizes.map(({ results }) => range(results[name], '/s'))])

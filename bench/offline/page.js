@@ -10,12 +10,16 @@ export function tables (result, table) {
   const { browser, tiles, bytes, rounds, estimate, figures, refresh } = result
   const whole = number => thousands(Math.round(number))
   return {
-    offlineMachine: `${machineLine(result)}; ${browser} with its profile on the disk; ${thousands(tiles)} tiles of ${bytes / 1000} kB, ${rounds === 1 ? 'one round' : `${inRounds(rounds)} in turns`}.`,
+    offlineMachine: `${machineLine(result)}; ${browser} with its profile on the disk; ${thousands(tiles)} tiles of ` +
+      `${bytes / 1000} kB, ${rounds === 1 ? 'one round' : `${inRounds(rounds)} in turns`}.`,
     offlineRates: table(['', 'tiles a second (lowest to ' +
       'highest)', 'longest task of the page', 'reading a tile: p50',
       'p99'], named(figures, (name, { median, min, max, longestTask, read }) =>
       [name, range({ median, min, max }), `${longestTask} ms`, `${read.p50} ms`, `${read.p99} ms`])),
-    offlineRefresh: `The estimate of the area took ${whole(estimate.ms)} ms and ${estimate.requests} ${estimate.requests === 1 ? 'request' : 'requests'}. After an edition that changed ${thousands(refresh.wanted)} of the tiles, a refresh took ${thousands(refresh.changed.tiles)} tiles in ${(refresh.ms / 1000).toFixed(1)} s.`
+    offlineRefresh: `The estimate of the area took ${whole(estimate.ms)} ms and ${estimate.requests} ` +
+      (`${estimate.requests === 1 ? 'request' : 'requests'}. After an edition that changed ` +
+        (`${thousands(refresh.wanted)} of the tiles, a refresh took ${thousands(refresh.changed.tiles)} tiles in ` +
+          `${(refresh.ms / 1000).toFixed(1)} s.`))
   }
 }
 

@@ -26,8 +26,10 @@ export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memory, os, busy = 0, date } }) {
   const warnings = [quick && 'A short run (`--quick`): a first look.',
     busy > BUSY &&
-      `The machine was busy with other things as well (${Math.round(busy * 100)} % of its cores when it began): these figures are worth little.`].filter(Boolean)
-  return `${warnings.length ? `**${warnings.join(' ')}** ` : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
+      `The machine was busy with other things as well (${Math.round(busy * 100)} % of its cores when it began): ` +
+        `these figures are worth little.`].filter(Boolean)
+  return `${warnings.length ? `**${warnings.join(' ')}** ` : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} ` +
+    `cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
 }
 
 /** A list of the programs with version and settings, and of those that were not measured. */

@@ -54,7 +54,8 @@ export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, d
   await writeFile(path.join(dir, 'mapproxy.yaml'), configuration({ server, db, tree, dir }))
   const running = await startGunicorn('MapProxy', { python, gunicorn }, {
     dir,
-    code: `from mapproxy.wsgiapp import make_wsgi_app\napplication = make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`, probe: pathOf('files')(place)
+    code: `from mapproxy.wsgiapp import make_wsgi_app\napplication = ` +
+      `make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`, probe: pathOf('files')(place)
   })
   return { ...running, pathOf, version: mapproxy }
 }

@@ -23,7 +23,8 @@ export async function findTileStache (env = process.env) {
   const output = await outputOf(python,
     [
       '-c',
-      `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`
+      `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), ` +
+        `version("gunicorn"), platform.python_version())`
     ]).catch(() => '')
   const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(output) ?? []
   return version ? { python, tilestache, gunicorn, version } : undefined

@@ -26,9 +26,9 @@ export const writeList =
 
 /** Connections that each ask for the next of the list as soon as they have an answer. @returns {Promise<Sample>} */
 export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {
-  return parseResult(await runToEnd(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
-    env: { BENCH_LIST: list, BENCH_START: String(start) }, signal
-  }))
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url]
+  const env = { BENCH_LIST: list, BENCH_START: String(start) }
+  return parseResult(await runToEnd(bin, args, { env, signal }))
 }
 
 /** @param {string} words what wrk printed @returns {Sample} */

@@ -28,7 +28,9 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
       const sample = await run({ connections, seconds, signal });
       (samples[name][connections] ??= []).push(sample)
       log(
-        `  round ${round + 1}  ${name.padEnd(72)} ${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`
+        `  round ${round + 1}  ${name.padEnd(72)} ` +
+          (`${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ` +
+            `${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`)
       )
     }
   }

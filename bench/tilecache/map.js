@@ -48,7 +48,8 @@ export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
 /** A part of the demo's drawing of a zoom, through a window in pixels of that zoom. */
 function windowSvg ({ z, drawn, left, top, columns, rows }) {
   const tile = TILE / 2 ** (z - drawn)
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${columns * TILE}" height="${rows * TILE}" viewBox="${left * tile} ${top * tile} ${columns * tile} ${rows * tile}">${worldSvg(drawn)}</svg>`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${columns * TILE}" height="${rows * TILE}" ` +
+    `viewBox="${left * tile} ${top * tile} ${columns * tile} ${rows * tile}">${worldSvg(drawn)}</svg>`
 }
 
 /** The tiles, as the results describe them. @param {Tile[]} tiles */

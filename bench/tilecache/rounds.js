@@ -50,7 +50,9 @@ export async function measureLaps (contenders, tiles, { states, drop, signal, lo
         const figures = summarise(list);
         (results[name][state] ??= {})[level] = figures
         log(
-          `  ${name.padEnd(28)} ${figures.mean.toFixed(3).padStart(7)} s (${figures.deviation.toFixed(3)})  median ${figures.median.toFixed(3)}  a tile: p50 ${figures.ms.p50.toFixed(2)}  p99 ${figures.ms.p99.toFixed(2)} ms`
+          `  ${name.padEnd(28)} ${figures.mean.toFixed(3).padStart(7)} s (${figures.deviation.toFixed(3)})  median ` +
+            (`${figures.median.toFixed(3)}  a tile: p50 ${figures.ms.p50.toFixed(2)}  p99 ` +
+              `${figures.ms.p99.toFixed(2)} ms`)
         )
       }
     }

@@ -106,7 +106,9 @@ describe('the benchmark of TileStache', () => {
       checkAb('x', parseAb(said()), expected)
       const failed = (kind, count = 3) => (
         {
-          'Failed requests': `${count}\n   (${['Connect', 'Receive', 'Length', 'Exceptions'].map(each => `${each}: ${each === kind ? count : 0}`).join(', ')})`
+          'Failed requests': `${count}\n   ` +
+            (`(` +
+              `${['Connect', 'Receive', 'Length', 'Exceptions'].map(each => `${each}: ${each === kind ? count : 0}`).join(', ')})`)
         }
       )
       for (const [kind, words] of Object.entries(

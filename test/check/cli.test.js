@@ -76,7 +76,8 @@ describe('tilecouch check', () => {
       `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
     await store.putEdition('osm', '2024-03-01T00:00:00Z', { tiles: 3 })
     assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out,
-      `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on a device. Only their versions say what they found.\n  Nothing to do.\n`)
+      `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on ` +
+        `a device. Only their versions say what they found.\n  Nothing to do.\n`)
     const named = '20240301T101500123-4f9k'
     await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`,
       () => (

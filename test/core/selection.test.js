@@ -203,7 +203,8 @@ describe('A selection', () => {
       const ids = Array.from({ length: 5000 },
         (_,
           index) =>
-            `osm:14:${8410 + 10 * nth + Math.floor(index / 500)}:${5000 + index % 500}${index % 2 ? `@${times[index % 5]}` : ''}`)
+            `osm:14:${8410 + 10 * nth + Math.floor(index / 500)}:${5000 + index % 500}` +
+              `${index % 2 ? `@${times[index % 5]}` : ''}`)
       const start = performance.now()
       const count = ids.filter(id => selection.has(id)).length
       return { each: (performance.now() - start) * 1000 / ids.length, count, of: ids.length }

@@ -34,7 +34,9 @@ describe('the version of the viewer', () => {
     const { text, shell: { version } } = stamped()
     assert.match(version, /^[0-9a-f]{16}$/)
     assert.equal(text('index.html'),
-      `<link rel="icon" href="a.svg?v=${version}"><script src="main.js?v=${version}" defer></script><a href="https://example.org/main.js"></a><a href="#main.js"></a><img src="none.png"><script src="library.js"></script>`)
+      `<link rel="icon" href="a.svg?v=${version}"><script src="main.js?v=${version}" defer></script><a ` +
+        (`href="https://example.org/main.js"></a><a href="#main.js"></a><img src="none.png"><script ` +
+          `src="library.js"></script>`))
   })
 
   it('names each file of it by its content, as it is served', () => {

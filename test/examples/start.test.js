@@ -33,7 +33,8 @@ describe('the pages of docs/client.md', function () {
     server.pages.set('start.html',
       {
         headers,
-        html: `<!doctype html><link rel="icon" href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}`
+        html: `<!doctype html><link rel="icon" ` +
+          `href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}`
       })
     const view = await openPage(browser)
     await serveLibraries(view.page)
@@ -64,7 +65,8 @@ describe('the pages of docs/client.md', function () {
       '`script-src STORE`', '`style-src STORE`'].every(part => text.includes(part)))
     // 'unsafe-inline' for the script in the page, and hence nothing of it for styles
     const policy =
-      `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; connect-src ${origin}`
+      `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; ` +
+        `connect-src ${origin}`
     const {
       page, errors, close
     } = await open(

@@ -59,7 +59,8 @@ onEachStore('an export onto a full disk', backend => {
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
     // before there is anything, in the middle, and just before the end
     for (const room of process.env.TILECOUCH_LONG ? [0, 0.85, 1.005] : [ROOM[target]]) {
-      it(`is reported, leaves nothing that looks complete, and resumes when there is room: ${target}, with room for ${Math.round(room * 100)} %`, async function () {
+      it(`is reported, leaves nothing that looks complete, and resumes when there is room: ${target}, with room for ` +
+        `${Math.round(room * 100)} %`, async function () {
         this.timeout(60000)
         await fill(room * COUNT * BYTES)
         let failed

@@ -164,7 +164,8 @@ export function assertSame (found, wanted, message = '') {
     const [more, fewer] =
       [names(found).filter(name => !wanted.has(name)), names(wanted).filter(name => !found.has(name))]
     throw new Error(
-      `${message} has ${found.size} tiles instead of ${wanted.size}; too many: ${more.slice(0, 5)}; lacking: ${fewer.slice(0, 5)}`
+      `${message} has ${found.size} tiles instead of ${wanted.size}; too many: ${more.slice(0, 5)}; lacking: ` +
+        `${fewer.slice(0, 5)}`
     )
   }
   for (const [name, bytes] of wanted) if (!bytes.equals(found.get(name))) {

@@ -225,7 +225,8 @@ describe('an MBTiles file that is written', () => {
     await leave([tile(0, 0, 0, png(1))])
     for (
       const harm of ['CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END',
-        `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT run + 1 FROM n) SELECT max(run) AS run FROM n`]
+        `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT ` +
+          `run + 1 FROM n) SELECT max(run) AS run FROM n`]
     ) {
       const db = new Database(part)
       db.exec(harm)

@@ -201,7 +201,8 @@ describe('GDAL', () => {
     const lods = levels.map(
       (_,
         z) =>
-          `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale><Resolution>${156543.033928 / 2 ** z}</Resolution></LODInfo>`
+          `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale><Resolution>` +
+            `${156543.033928 / 2 ** z}</Resolution></LODInfo>`
     )
     mkdirSync(dir)
     writeFileSync(path.join(dir, 'conf.xml'), `<?xml version="1.0" encoding="utf-8"?>

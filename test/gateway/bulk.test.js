@@ -262,7 +262,8 @@ onEachStore('reading many tiles at once', backend => {
     const {
       rows: [{ doc }]
     } = await json(
-      `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&attachments=true`
+      `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&` +
+        `attachments=true`
     )
     const { _rev, _attachments: { tile }, ...fields } = doc
     await store.couch.put(

@@ -91,7 +91,8 @@ describe('what passes between /db and the store', () => {
     assert.equal(await status('{"keys":[]}', { 'content-encoding': 'gzip' }), 415)
     assert.equal(await status(`{"keys":["${'x'.repeat(3e6)}"]}`), 413)
     const chunked = await speak(base,
-      `POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
+      `POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: ` +
+        `chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
     assert.match(chunked, /^HTTP\/1\.1 413 [^]*connection: close/i)
     assert.equal(seen.length, 0)
   })

@@ -150,7 +150,8 @@ describe('the gateway over HTTP', () => {
     await open({ get: async () => { await late.opened; return entryOf({ bytes: png(7) }) } })
     const request = path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
     const talk = speak(front.url,
-      `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: ` +
+        `x\r\nConnection: close\r\n\r\n`)
     await until(() => front.requests.length === 3, { what: 'the quick ones' })
     late.open()
     const text = await talk

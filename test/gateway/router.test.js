@@ -296,7 +296,8 @@ describe('the router and the rewrites of CouchDB', () => {
       fc.constantFrom(undefined, ''))
     fc.assert(fc.property(reference, box, fc.option(number, { nil: undefined }), (ref, bbox, z) => {
       compare(
-        `/${ref}/times.json?${new URLSearchParams({ ...(bbox !== undefined && { bbox }), ...(z !== undefined && { z }) })}`
+        `/${ref}/times.json?` +
+          `${new URLSearchParams({ ...(bbox !== undefined && { bbox }), ...(z !== undefined && { z }) })}`
       )
     }), { numRuns: 4000 })
   })

@@ -26,7 +26,8 @@ const rowsFirst = ({ z, x, y }) => [z, y, x]
 
 /** What gdal2tiles writes beside its tiles. */
 const tileMap = ([west, south, east, north], profile = 'mercator') =>
-  `<?xml version="1.0" encoding="utf-8"?>\n<TileMap version="1.0.0"><BoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/><TileSets profile="${profile}"></TileSets></TileMap>`
+  `<?xml version="1.0" encoding="utf-8"?>\n<TileMap version="1.0.0"><BoundingBox minx="${west}" miny="${south}" ` +
+    `maxx="${east}" maxy="${north}"/><TileSets profile="${profile}"></TileSets></TileMap>`
 
 const image = (side, format = 'png') =>
   sharp({ create: { width: side, height: side, channels: 3, background: '#123456' } }).toFormat(format).toBuffer()

@@ -61,7 +61,10 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
     (
       { id, origin, columns, rows, scaleDenominator }
     ) =>
-      `<TileMatrix><ows:Identifier>${prefix}${id}</ows:Identifier><ScaleDenominator>${scaleDenominator.toFixed(7)}</ScaleDenominator><TopLeftCorner>${(grid.northingFirst ? [...origin].reverse() : origin).join(' ')}</TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth><MatrixHeight>${rows}</MatrixHeight></TileMatrix>`
+      `<TileMatrix><ows:Identifier>${prefix}${id}</ows:Identifier><ScaleDenominator>${scaleDenominator.toFixed(7)}</` +
+        (`ScaleDenominator><TopLeftCorner>${(grid.northingFirst ? [...origin].reverse() : origin).join(' ')}</` +
+          (`TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth>` +
+            `<MatrixHeight>${rows}</MatrixHeight></TileMatrix>`))
   ).join('')
   const server = createServer(async (req, res) => {
     const url = new URL(req.url ?? '', 'http://here')
@@ -69,7 +72,8 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
     if (url.pathname.endsWith('.xml') || query.request === 'GetCapabilities') {
       const base = `http://127.0.0.1:${server.address().port}`
       const rest =
-        `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png"/>`
+        `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/` +
+          `{TileMatrix}/{TileRow}/{TileCol}.png"/>`
       res.setHeader('content-type', 'application/xml')
       return res.end(`<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink">
         <ows:OperationsMetadata><ows:Operation name="GetTile"><ows:DCP><ows:HTTP><ows:Get xlink:href="${base}/wmts?map=a&amp;"/></ows:HTTP></ows:DCP></ows:Operation></ows:OperationsMetadata>

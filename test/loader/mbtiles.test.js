@@ -78,7 +78,9 @@ describe('an MBTiles file', () => {
     'OpenMapTiles, by names': `CREATE TABLE map (zoom_level, tile_column, tile_row, tile_id TEXT, grid_id TEXT); CREATE TABLE images (tile_data BLOB, tile_id TEXT); CREATE UNIQUE INDEX images_id ON images (tile_id);
       INSERT INTO map SELECT zoom_level, tile_column, tile_row, 'id' || rowid, NULL FROM own; INSERT INTO images SELECT tile_data, 'id' || rowid FROM own;
       CREATE VIEW tiles AS SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row, images.tile_data AS tile_data FROM map JOIN images ON images.tile_id = map.tile_id`,
-    'of several tables, in an order': `CREATE VIEW tiles AS WITH low AS (SELECT * FROM own WHERE zoom_level < 5) SELECT * FROM low UNION ALL SELECT CAST(zoom_level AS INTEGER), abs(tile_column), coalesce(tile_row, 0), tile_data FROM own WHERE zoom_level >= 5 ORDER BY 1, 2`
+    'of several tables, in an order': `CREATE VIEW tiles AS WITH low AS (SELECT * FROM own WHERE zoom_level < 5) ` +
+      (`SELECT * FROM low UNION ALL SELECT CAST(zoom_level AS INTEGER), abs(tile_column), coalesce(tile_row, 0), ` +
+        `tile_data FROM own WHERE zoom_level >= 5 ORDER BY 1, 2`)
   }
   for (const [kind, view] of Object.entries(views)) {
     it(`may have a view for tiles: ${kind}`, () => {

@@ -155,7 +155,8 @@ describe('a mistake on the command line', function () {
       assert.equal(code, 0, err)
       assert.match(err,
         new RegExp(
-          `^${url} is new\\. When this command ends, everybody who can reach it may read it; --private keeps it closed\\.\n`
+          `^${url} is new\\. When this command ends, everybody who can reach it may read it; --private keeps it ` +
+            `closed\\.\n`
         ))
       assert.match(err,
         new RegExp(`\nEverybody who can reach ${url} may read it now\\. \`tilecouch access --private\` closes it\\.\n`))
@@ -269,7 +270,8 @@ describe('a mistake on the command line', function () {
       assert.equal(failed.replace(/osm:3:\d:\d/g, 'TILE'), [
         '  16 failed:',
         `    TILE  TILE already has another image at ${T1} [VERSION_TAKEN], and 15 more like it`,
-        `      Stored versions never change. Load a correction with a later --time; or remove the edition first: \`tilecouch remove osm --edition ${T1}\`.`,
+        `      Stored versions never change. Load a correction with a later --time; or remove the edition first: ` +
+          `\`tilecouch remove osm --edition ${T1}\`.`,
         '    --json lists them one by one.',
         ''
       ].join('\n'))
@@ -283,7 +285,8 @@ describe('a mistake on the command line', function () {
       assert.equal(code, 0)
       assert.match(out,
         new RegExp(
-          `^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}place: .*\n {2}zoom +tiles\n +3 +16\nNothing was changed\\.\n$`
+          `^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}place: .*\n {2}zoom ` +
+            `+tiles\n +3 +16\nNothing was changed\\.\n$`
         ))
       assert.equal((await request(url)).status, 404)
       const embedded = await run('load', source, '--layer', 'osm', '--dry-run')

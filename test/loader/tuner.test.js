@@ -53,7 +53,8 @@ describe('the tuner', () => {
   ]
   for (const server of servers) {
     for (const noise of [0, 0.05]) {
-      it(`ends within 5 % of the best fixed setting: ${server.batch} documents, ${server.concurrency} in flight${noise ? ', with noise' : ''}`, () => {
+      it(`ends within 5 % of the best fixed setting: ${server.batch} documents, ${server.concurrency} in ` +
+        `flight${noise ? ', with noise' : ''}`, () => {
         const rate = serverOf(server)
         const best = bestRate(rate)
         const ends = [1, 2, 3, 4, 5].map(seed => {

@@ -116,7 +116,8 @@ onEachStore('MapProxy', backend => {
       const world = 20037508.342789244
       const side = world / 4
       const map = layer => mapproxy.get(
-        `/service?service=WMS&version=1.1.1&request=GetMap&layers=${layer}&styles=&srs=EPSG:3857&format=image/png&width=256&height=256&bbox=${[-world + side, world - 3 * side, -world + 2 * side, world - 2 * side]}`
+        `/service?service=WMS&version=1.1.1&request=GetMap&layers=${layer}&styles=&srs=EPSG:3857&format=image/png&` +
+          `width=256&height=256&bbox=${[-world + side, world - 3 * side, -world + 2 * side, world - 2 * side]}`
       )
       const [now, then] = [await map('land'), await map('land-2021')]
       await alike(now.body, fullTile(2))

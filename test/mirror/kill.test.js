@@ -73,7 +73,8 @@ for (const [kind, start] of Object.entries(kinds)) {
 
       const more = link.bytes.down / needed - 1
       console.log(
-        `      ${JSON.stringify({ kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down, more: `${(100 * more).toFixed(1)} %` })}`
+        `      ` +
+          `${JSON.stringify({ kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down, more: `${(100 * more).toFixed(1)} %` })}`
       )
       assert.deepEqual(await differences(from, to), [])
       assert.deepEqual(await outline(to), standing, 'each revision is there as often as after a clean run')

@@ -54,7 +54,8 @@ export class Link {
 
   /** The URL of the server, or of the database, by way of the link. */
   get url () {
-    return `${this.#to.protocol}//${this.#to.username ? `${this.#to.username}:${this.#to.password}@` : ''}127.0.0.1:${this.#port}${this.#to.pathname.replace(/\/$/, '')}`
+    return `${this.#to.protocol}//${this.#to.username ? `${this.#to.username}:${this.#to.password}@` : ''}127.0.0.1:` +
+      `${this.#port}${this.#to.pathname.replace(/\/$/, '')}`
   }
 
   /** How many connections there are. */

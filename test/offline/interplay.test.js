@@ -52,7 +52,9 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
 
   for (const layer of ['photos', 'roads', 'large', 'gone']) {
     for (const history of [false, true, { since: T(2) }]) {
-      it(`holds ${layer} ${history === false ? 'as they are' : history === true ? 'with all of their past' : 'since a time'}, byte for byte, as foretold`, async () => {
+      it(`holds ${layer} ` +
+        (`${history === false ? 'as they are' : history === true ? 'with all of their past' : 'since a time'}, byte ` +
+          `for byte, as foretold`), async () => {
         const device = await stage.device()
         const page = await device.open()
         const spec = { name: 'All', layer, bbox: WORLD, zooms: 3, history }
@@ -69,7 +71,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         const {
           rows
         } = await json(
-          `${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`
+          `${stage.url}/_all_docs?` +
+            `${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`
         )
         const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
         const ours = await page.evaluate(async () => {

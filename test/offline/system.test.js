@@ -48,7 +48,9 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     near(stage.received(isTransfer).bytes, foretold.transfer, 25, 'bytes of bodies')
     const tasks = await field(page, 'longTasks')
     console.log(
-      `      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`
+      `      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ` +
+        (`${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ` +
+          `${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`)
     )
   })
 

@@ -113,7 +113,8 @@ export class Masters {
     return rows.map(({ doc }) => {
       const bytes = doc._attachments && Buffer.from(doc._attachments.tile.data, 'base64')
       const image = bytes ? [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find(seed => png(seed).equals(bytes)) : null
-      return `${doc.time.slice(5, 19)}${doc.current ? '' : ' past'} ${image}${doc.contested ? ` of ${doc.contested.slice(5, 19)}` : ''}`
+      return `${doc.time.slice(5, 19)}${doc.current ? '' : ' past'} ` +
+        `${image}${doc.contested ? ` of ${doc.contested.slice(5, 19)}` : ''}`
     })
   }
 

@@ -69,7 +69,8 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
     layer =>
       [`/${layer}/1/0/0.png`, `/tms/1.0.0/${layer}/1/0/0.png`, `/${layer}@9000/1/0/1.png`,
         `/wmts/${layer}/default/GoogleMapsCompatible_Level30/1/1/1.png`,
-    `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${layer}&STYLE=default&FORMAT=image/png&TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1`]
+    `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${layer}&STYLE=default&FORMAT=image/png&` +
+      `TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1`]
 
   for (const [what, options, layers] of [['in an inner network that is named', { upstreamNetworks: LOOPBACK }, names],
     ['in an inner network', {}, [...names, 'well']]]) {

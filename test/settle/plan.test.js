@@ -26,7 +26,8 @@ const told = ({ writes }) => writes.map(
   ({
     id, rev, want, end
   }) =>
-    `${id.slice(ID.length) || 'head'} ${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`
+    `${id.slice(ID.length) || 'head'} ` +
+      `${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`
 )
 const nameOf = time => `@${T(time)}`
 

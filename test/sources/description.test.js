@@ -226,7 +226,8 @@ onEachStore('a description of tiles', backend => {
     it('that shows a WMS is loaded from that', async () => {
       await map.store.defineLayer('map', { tileSize: 64 })
       const tiles = [
-        `${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&width=256&height=256&layers=map`
+        `${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&` +
+          `width=256&height=256&layers=map`
       ]
       const source =
         await openSource(serve('/style.json', style({ hill: { type: 'raster', tiles } })), { ...part, fetching: QUICK })

@@ -55,10 +55,14 @@ describe('a hostile MBTiles file', function () {
   }
 
   for (const [title, sql] of Object.entries({
-    'a view that never ends': `CREATE VIEW tiles AS ${ENDLESS} 1 AS zoom_level, n AS tile_column, 0 AS tile_row, x'00' AS tile_data FROM numbers`,
-    'a view that never ends in one column': `CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, (${ENDLESS} max(n) FROM numbers) AS tile_data FROM own`,
-    'a view that never ends within a view': `CREATE VIEW inner AS ${ENDLESS} n FROM numbers; CREATE VIEW tiles AS SELECT own.* FROM own, inner`,
-    'metadata that never end': `CREATE VIEW tiles AS SELECT * FROM own; CREATE VIEW metadata AS ${ENDLESS} n AS name, n AS value FROM numbers`
+    'a view that never ends': `CREATE VIEW tiles AS ${ENDLESS} 1 AS zoom_level, n AS tile_column, 0 AS tile_row, ` +
+      `x'00' AS tile_data FROM numbers`,
+    'a view that never ends in one column': `CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, ` +
+      `(${ENDLESS} max(n) FROM numbers) AS tile_data FROM own`,
+    'a view that never ends within a view': `CREATE VIEW inner AS ${ENDLESS} n FROM numbers; CREATE VIEW tiles AS ` +
+      `SELECT own.* FROM own, inner`,
+    'metadata that never end': `CREATE VIEW tiles AS SELECT * FROM own; CREATE VIEW metadata AS ${ENDLESS} n AS ` +
+      `name, n AS value FROM numbers`
   })) {
     it(`is refused for ${title}`, async () => {
       const file = make(sql)
@@ -177,7 +181,8 @@ describe('a hostile MBTiles file', function () {
       for (const columns of ['n AS tile_column, 0 AS tile_row', '0 AS tile_column, n AS tile_row']) {
         const source = await openSource(
           make(
-            `DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS many; ${VAST.slice(0, VAST.indexOf('CREATE VIEW'))} CREATE VIEW tiles AS SELECT 1 AS zoom_level, ${columns}, x'00' AS tile_data FROM many; DROP TABLE own`
+            `DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS many; ${VAST.slice(0, VAST.indexOf('CREATE VIEW'))} ` +
+              `CREATE VIEW tiles AS SELECT 1 AS zoom_level, ${columns}, x'00' AS tile_data FROM many; DROP TABLE own`
           )
         )
         await assert.rejects(tilesOf(source),

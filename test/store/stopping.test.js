@@ -57,7 +57,8 @@ onEachStore('a command on a hostile file', backend => {
 
   const years = {
     'listing the zooms': `SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data ${YEARS}`,
-    'reading ahead, and writing': `SELECT zoom_level, tile_column, tile_row, CASE WHEN tile_column <> 9 THEN tile_data ELSE (SELECT sum(a.n + own.tile_column) ${YEARS}) END AS tile_data FROM own`
+    'reading ahead, and writing': `SELECT zoom_level, tile_column, tile_row, CASE WHEN tile_column <> 9 THEN ` +
+      `tile_data ELSE (SELECT sum(a.n + own.tile_column) ${YEARS}) END AS tile_data FROM own`
   }
 
   /** Waits until SQLite is busy for years. */

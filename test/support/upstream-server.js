@@ -209,7 +209,8 @@ function parseWms (given, tileSize) {
 
 function exception (res, { wrong }) {
   const body =
-    `<?xml version="1.0"?><ServiceExceptionReport version="1.1.1"><ServiceException code="Invalid">bad ${wrong}</ServiceException></ServiceExceptionReport>`
+    `<?xml version="1.0"?><ServiceExceptionReport version="1.1.1"><ServiceException code="Invalid">bad ` +
+      `${wrong}</ServiceException></ServiceExceptionReport>`
   res.writeHead(200, { 'content-type': 'application/vnd.ogc.se_xml', 'content-length': body.length }).end(body)
 }
 

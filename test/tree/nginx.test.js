@@ -41,7 +41,8 @@ describe('the configuration of nginx for trees', () => {
     ]) {
       writeFileSync(path.join(folder.dir, 'tiles.conf'), nginxConfig(options))
       writeFileSync(path.join(folder.dir, 'nginx.conf'),
-        `pid ${folder.dir}/pid; error_log ${folder.dir}/error.log; events { } http { access_log off; include ${folder.dir}/tiles.conf; }`)
+        `pid ${folder.dir}/pid; error_log ${folder.dir}/error.log; events { } http { access_log off; include ` +
+          `${folder.dir}/tiles.conf; }`)
       execFileSync(/** @type {string} */ (nginx), [
         '-t', '-q', '-c', path.join(folder.dir, 'nginx.conf'), '-e', path.join(folder.dir, 'error.log')
       ], { stdio: 'pipe' })

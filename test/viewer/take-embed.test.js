@@ -54,7 +54,9 @@ describe('the viewer in the frame of another page', function () {
   function frame (...addresses) {
     host.pages.set('host.html',
       {
-        html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join('')}`
+        html: `<!doctype html><meta charset="utf-8"><link rel="icon" ` +
+          (`href="data:,">` +
+            `${addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join('')}`)
       })
     return visit(`${host.url}/host.html`)
   }

@@ -126,7 +126,9 @@ onEachStore('documents about the running of a store', backend => {
       const rev = (await json(`${own.url}/${WORK._id}`))._rev
       const texts = IDS.flatMap(id => [`/${id}`, `/${encodeURIComponent(id)}?revs=true`,
         `/${id}?rev=${rev}`, `/${id}?open_revs=all`, `/${id}?open_revs=${key([rev])}&latest=true`])
-      texts.push('/_all_docs?include_docs=true', `/_all_docs?include_docs=true&startkey=${key('work:')}&endkey=${key('work;')}`, `/_all_docs?include_docs=true&keys=${key(IDS)}`, `/_all_docs?include_docs=true&key=${key(WORK._id)}`,
+      texts.push('/_all_docs?include_docs=true', `/_all_docs?include_docs=true&startkey=${key('work:')}&` +
+        `endkey=${key('work;')}`, `/_all_docs?include_docs=true&keys=${key(IDS)}`,
+        `/_all_docs?include_docs=true&key=${key(WORK._id)}`,
         `/_all_docs?include_docs=true&descending=true&startkey=${key('z')}`, '/_changes?include_docs=true',
         '/_design/versions/_view/conflicts?reduce=false&include_docs=true')
       // CouchDB takes the last of two spellings, and a range before a key

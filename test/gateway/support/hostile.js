@@ -176,7 +176,8 @@ export function hostile (seed) {
   const query = () => several(4, () => `${pick(NAMES)}=${chance(0.7) ? encode(pick(VALUES)) : pick(VALUES)}`).join('&')
   const wmts = () => several(9,
     () =>
-      `${pick(WMTS_NAMES)}=${chance(0.9) ? encode(pick(chance(0.7) ? WMTS_VALUES : [...ODD, ...VALUES])) : pick(VALUES)}`).join('&')
+      `${pick(WMTS_NAMES)}=` +
+        `${chance(0.9) ? encode(pick(chance(0.7) ? WMTS_VALUES : [...ODD, ...VALUES])) : pick(VALUES)}`).join('&')
   const number = () => chance(0.75) ? `${Math.floor(next() * 5)}` : pick(ODD)
   const tile = () => `${number()}/${number()}/${number()}${pick(EXTS)}`
   const reference = () => pick(LAYERS) + (chance(0.5) ? '' : pick(TIMES))
@@ -205,15 +206,19 @@ export function hostile (seed) {
     () => `/wmts?${nearlyWmts('REQUEST=GetCapabilities')}`,
     () => `/wmts/${nearly(['osm', 'default', 'WebMercatorQuad', '3', '1', '1'], '/')}.png`,
     () =>
-      `/wmts/${nearly(['osm', 'default', pick(TIMES).slice(1) || 'current', 'WebMercatorQuad', '3', '1', '1'], '/')}.png`,
+      `/wmts/${nearly(['osm', 'default', pick(TIMES).slice(1) || 'current', 'WebMercatorQuad', '3', '1', '1'], '/')}` +
+        `.png`,
     () =>
-      `/db/${nearly(['_design', 'versions', '_view', 'by_tile'], '/', STEPS)}?${nearly(['reduce=false', 'limit=2', 'startkey=["osm",3]'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
+      `/db/${nearly(['_design', 'versions', '_view', 'by_tile'], '/', STEPS)}?` +
+        `${nearly(['reduce=false', 'limit=2', 'startkey=["osm",3]'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
     () =>
-      `/db/_changes?${nearly(['limit=2', 'since=0', 'style=all_docs', 'timeout=20'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
+      `/db/_changes?` +
+        `${nearly(['limit=2', 'since=0', 'style=all_docs', 'timeout=20'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
     () => `/db/_all_docs?include_docs=true&${ranges()}`,
     () => `/${pick(INHERITED)}${pick(['', '?token=', '?token=x', '.json', '/times.json', '/1/0/0.png', '.qlr'])}`,
     () =>
-      `/${pick(['?embed?x', '??embed', '?embed', '?token=', '?token=x&token=y', 'layers?token=', 'index.html?embed?token='])}`,
+      `/` +
+        `${pick(['?embed?x', '??embed', '?embed', '?token=', '?token=x&token=y', 'layers?token=', 'index.html?embed?token='])}`,
     () => `/db/osm:3:1:1/tile?${pick(NAMES)}=${encode(pick(VALUES))}`,
     () => `/${pick(HARMFUL)}${pick(['', '', '@2021'])}/${Math.floor(next() * 4)}/0/0.png`,
     () => `/${pick(HARMFUL)}${pick(['.json', '/times.json', '/1/0/0.json'])}`,
@@ -222,13 +227,17 @@ export function hostile (seed) {
     () => `/${reference()}/${tile()}?${query()}`,
     () => `/tms/${pick(['1.0.0', '1.0', '..'])}/${reference()}/${tile()}`,
     () =>
-      `/quadkey/${reference()}/${several(40, () => pick(['0', '1', '2', '3', '3', '4', 'x', '%30'])).join('')}${pick(EXTS)}`,
+      `/quadkey/${reference()}/${several(40, () => pick(['0', '1', '2', '3', '3', '4', 'x', '%30'])).join('')}` +
+        `${pick(EXTS)}`,
     () => `/${reference()}${pick(['.json', '/times.json', '/..json', '.json/'])}?${query()}`,
     () => `/wmts?${wmts()}`,
     () =>
-      `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${encode(pick(LAYERS))}&STYLE=default&FORMAT=image/png&TILEMATRIXSET=${pick(WMTS_VALUES)}&TILEMATRIX=${number()}&TILEROW=${number()}&TILECOL=${number()}&TIME=${encode(pick(TIMES).slice(1))}`,
+      `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${encode(pick(LAYERS))}&STYLE=default&FORMAT=image/png&` +
+        (`TILEMATRIXSET=${pick(WMTS_VALUES)}&TILEMATRIX=${number()}&TILEROW=${number()}&TILECOL=${number()}&` +
+          `TIME=${encode(pick(TIMES).slice(1))}`),
     () =>
-      `/wmts/${several(7, () => pick([...ODD, ...LAYERS, ...WMTS_VALUES.map(encode), '1.0.0', 'WMTSCapabilities.xml'])).join('/')}${pick(EXTS)}`,
+      `/wmts/` +
+        `${several(7, () => pick([...ODD, ...LAYERS, ...WMTS_VALUES.map(encode), '1.0.0', 'WMTSCapabilities.xml'])).join('/')}${pick(EXTS)}`,
     () => `/db/${several(5, () => pick(STEPS)).join('/')}`,
     () => `/db/${several(3, () => pick(STEPS)).join('/')}?${query()}&timeout=20`,
     () =>
@@ -237,7 +246,8 @@ export function hostile (seed) {
       'by_tile/queries', 'osm:3:0:0', 'osm:3:0:0/tile', '_design/tiles', ''])}?${query()}&timeout=20`,
     () => `/${several(4, () => pick(STEPS)).join('/')}`,
     () =>
-      `/${pick(['viewer.js', 'index.html', 'leaflet.css', 'tilecouch.esm.js'])}${pick(['', '', '%00', '/..', '/../package.json', '?x', '.map', '%2f..%2f..%2fpackage.json'])}`,
+      `/${pick(['viewer.js', 'index.html', 'leaflet.css', 'tilecouch.esm.js'])}` +
+        `${pick(['', '', '%00', '/..', '/../package.json', '?x', '.map', '%2f..%2f..%2fpackage.json'])}`,
     () => pick(
       ['/health', '/metrics', '*', 'http://127.0.0.1:5984/_users',
         'https://evil.example/db/_all_docs', 'http://x/../..', '//db//_all_docs', '/db', '/db?',

@@ -117,7 +117,8 @@ export const addresses = layer => [
   `/ogc/collections/${layer}/map/tiles/WebMercatorQuad/3/0/1`,
   `/wmts/${layer}/default/GoogleMapsCompatible/3/0/1.png`,
   `/wmts/${layer}/default/${T1}/GoogleMapsCompatible/3/0/1.png`,
-  `/wmts?service=WMTS&request=GetTile&version=1.0.0&layer=${layer}&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix=3&tilerow=0&tilecol=1`,
+  `/wmts?service=WMTS&request=GetTile&version=1.0.0&layer=${layer}&style=default&format=image/png&` +
+    `tilematrixset=GoogleMapsCompatible&tilematrix=3&tilerow=0&tilecol=1`,
   `/db/${layer}:3:1:0`, `/db/${layer}:3:1:0?attachments=true`,
   `/db/${layer}:3:1:0/tile`, `/db/${layer}%3A3%3A1%3A0@${T1}/tile`,
   `/db/layer:${layer}`, `/db/edition:${layer}@${T1}`, `/db/style:${layer}@${T1}`, `/db/style:${layer}@${T1}/sprite.png`,
