@@ -86,8 +86,7 @@ async function serveMirror ({ output, signal, args }, flags) {
   const started = performance.now()
   const progress = new ProgressLine(output)
   const live = new LiveReport(output, progress, {
-    names: {},
-    figures: () => ({ mirror: running.mirror?.() }),
+    eventOf: () => ({ mirror: running.mirror?.() }),
     complete: () => [upToDateLine(running.mirror?.(), secondsSince(started))]
   })
   let isUp = false // before, there is nothing to follow

@@ -48,7 +48,8 @@ const MOST_SEEN = 10_000 // documents that are remembered, so that each is count
  * @property {boolean} [dryRun] counts, and writes nothing
  * @property {AbortSignal} [signal]
  * @property {(tally: ResolveSummary) => void} [onProgress]
- * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live run
+ * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState]
+ *   of a live run
  * @property {Partial<typeof resolveDefaults & typeof import('../maintain/repeat.js').repeatDefaults>} [limits]
  */
 

@@ -9,7 +9,7 @@ import { upgrade } from '../check/upgrade.js'
 import { faults } from '../check/files/faults.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { BLANK, bytes, count, duration, linesOf, moreLine, plural, table } from './output.js'
-import { LiveState, followed, liveMessages } from './live.js'
+import { LiveReport, followed } from './live.js'
 import { ProgressLine, pushReport } from './progress.js'
 import { runStoreTask, runTask } from './task.js'
 
@@ -144,22 +144,23 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
 /** @param {import('../check/index.js').Finding & {reason?: string}} finding */
 const nameFinding = ({ code, where, why, reason = why }) => `  ${code} ${where}${reason ? `: ${reason}` : ''}`
 
+const RESOLVING = 'Resolving conflicts as they come. Ctrl-C ends it.'
 const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missing' }
 
 /** --only conflicts */
 function conflictsTask ({ output, signal }, { fix = false, live = false }, store, layers) {
-  const state = new LiveState()
-  const messages = live ? liveMessages(output, 'Resolving conflicts as they come.') : undefined
+  const progress = Object.assign(new ProgressLine(output, 'documents'), { isQuiet: live })
+  const report = new LiveReport(output, progress, { complete: () => [RESOLVING] })
   let tally = { conflicts: 0, settled: 0, ended: 0 }
   return {
     unit: 'documents',
-    progress: Object.assign(new ProgressLine(output, 'documents'), { isQuiet: live }),
+    progress,
     figures ({ conflicts, settled, ended, left = 0, refused = 0, unknown = 0 }) {
       const about = { only: 'conflicts', ended }
       return {
         done: conflicts + settled,
         failed: left + refused + unknown,
-        about: live ? followed(state, { ...about, source: store.url }) : about
+        about: live ? followed(report, { ...about, source: store.url }) : about
       }
     },
     run: onProgress => resolve(store, {
@@ -168,13 +169,12 @@ function conflictsTask ({ output, signal }, { fix = false, live = false }, store
       dryRun: !fix,
       signal,
       onState (change) {
-        state.note({ state: change.state, error: change.error?.code, reason: change.error?.message })
-        messages?.onState(change)
+        report.change(change)
         onProgress(tally)
       },
       onProgress (done) {
         tally = done
-        messages?.onCounts({ 'losing revisions deleted': done.ended })
+        if (live) report.news({ 'losing revisions deleted': done.ended })
         onProgress(done)
       }
     }),

@@ -5,11 +5,12 @@ import { expire } from '../maintain/expired/index.js'
 import { confirmation } from './passwords.js'
 import { refuse, timeOrAgo } from './options.js'
 import { BLANK, bytes, count, moreLine, plural, table } from './output.js'
-import { liveMessages } from './live.js'
+import { LiveReport } from './live.js'
 import { ProgressLine } from './progress.js'
 import { runStoreTask } from './task.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
+const WAITING = 'Waiting for tiles to expire. Ctrl-C ends it.'
 const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the others have their turn
 
 /** @type {import('./command.js').DeclaredOption[]} */
@@ -48,23 +49,24 @@ export async function expiredCommand (context, options, names, { action, seeding
   }
   return runStoreTask(context, options, async store => {
     if (confirm && !dryRun && !options.yes) await askFirst(output, store, settings, confirm)
-    const messages = live ? liveMessages(output, 'Waiting for tiles to expire.') : undefined
+    const progress = Object.assign(new ProgressLine(output), { isQuiet: live })
+    const report = live ? new LiveReport(output, progress, { complete: () => [WAITING] }) : undefined
     let listed = 0
     return {
       command: removes ? 'expire' : 'seed',
       unit: 'tiles',
       follows: live,
       layer: names.length === 1 ? names[0] : undefined,
-      progress: Object.assign(new ProgressLine(output), { isQuiet: live }),
+      progress,
       figures,
       run: async onProgress => {
         const tally = await expire(store, {
           ...settings,
-          onState: messages?.onState,
+          onState: report?.change,
           onProgress (done) {
             onProgress(done)
             const { changed, unchanged, missing, failed, removed, ended } = done
-            messages?.onCounts({ changed, unchanged, missing, failed, removed, gone: ended })
+            report?.news({ changed, unchanged, missing, failed, removed, gone: ended })
           },
           onTile ({ id, expires, seconds, bytes: size }) {
             if (!listed++) output.line('expired               ago      bytes  tile')

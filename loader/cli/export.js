@@ -4,7 +4,7 @@ import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
 import { formatOf } from '../export/target.js'
 import { exportTree, writeNginxConfig } from '../export/tree/index.js'
-import { LiveReport, LiveState, followed } from './live.js'
+import { LiveReport, followed } from './live.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { byCause, bytes, count, duration, plural, table } from './output.js'
 import { CountingProgress, ProgressLine, countLayer } from './progress.js'
@@ -125,12 +125,10 @@ function treeTask ({ output }, options, store, { layer, folder, ...settings }) {
   const { live: follow = false } = options
   const isWhole = !settings.area && !settings.zooms
   const progress = new CountingProgress(output, isWhole && countLayer(store, layer))
-  const state = new LiveState()
   const started = performance.now()
   let tally = /** @type {any} */ (undefined)
   const live = new LiveReport(output, progress, {
-    names: { layer },
-    figures: () => tally,
+    eventOf: () => ({ layer, ...tally }),
     complete () {
       const seconds = (performance.now() - started) / 1000
       const title = `${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`
@@ -140,7 +138,7 @@ function treeTask ({ output }, options, store, { layer, folder, ...settings }) {
   return {
     follows: follow,
     progress,
-    look: () => follow ? { about: followed(state, { source: store.url }) } : {},
+    look: () => follow ? { about: followed(live, { source: store.url }) } : {},
     figures: ({ tiles, written, linked, removed, failed, bytes: size }) =>
       ({ done: tiles, failed, about: { bytes: size, written, linked, removed } }),
     async run (onProgress) {
@@ -153,10 +151,7 @@ function treeTask ({ output }, options, store, { layer, folder, ...settings }) {
           tally = done
           onProgress(done)
         },
-        onState (change) {
-          live.change(change)
-          state.note(change)
-        },
+        onState: live.change,
         onTree: (name, isThere) => { if (follow) reportTree(output, live, name, isThere) }
       })
     },

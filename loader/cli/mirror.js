@@ -80,8 +80,7 @@ async function runMirror (context, options, from, to) {
       isCopying: !report.wasComplete
     })
     const report = new LiveReport(output, progress, {
-      names,
-      figures: () => valueOf(mirror.status(), started),
+      eventOf: () => ({ ...names, ...valueOf(mirror.status(), started) }),
       complete: () => linesOf(mirror.status(), ' (up to date, following the changes)')
     })
     const end = (how = '') => {

@@ -6,7 +6,7 @@ import { confirmation } from './passwords.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
 import { BLANK, bytes, count, diskWords, linesOf, plural, table } from './output.js'
-import { liveMessages } from './live.js'
+import { LiveReport } from './live.js'
 import { IndexProgress, ProgressLine } from './progress.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { runStoreTask } from './task.js'
@@ -70,7 +70,7 @@ async function runPrune (context, options, layers) {
       const settings = { purge, dryRun, compact: options.compact, signal }
       const onBegin = planReport(output, progress, dryRun, confirm)
       const watch = live
-        ? liveWatch(output, store, options.every, work)
+        ? liveWatch(output, progress, store, options.every, work)
         : { onProgress, onBegin, onCompact: new IndexProgress(output).show }
       const summary = layer
         ? await prune(store, layer, { ...settings, ...watch, policy })
@@ -133,8 +133,10 @@ function goingWords (listed) {
   return going.length ? `: ${going.slice(0, NAMED).join(', ')}${going.length > NAMED ? ' …' : ''}` : ''
 }
 
-const liveWatch = (output, store, every, work) => ({
-  onState: liveMessages(output, `Pruning every ${count(every)} s.`).onState,
+const liveWatch = (output, progress, store, every, work) => ({
+  onState: new LiveReport(output, progress, {
+    complete: () => [`Pruning every ${count(every)} s. Ctrl-C ends it.`]
+  }).change,
   onRound: async round => {
     work.show(roundFigures(round))
     const layers = round.layers.filter(({ versions, editions }) => versions + editions)

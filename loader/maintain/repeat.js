@@ -25,7 +25,8 @@ const PASSING = new Set([
  * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] begins to call when there may be
  *   something to do; answers what ends it
  * @property {AbortSignal} [signal] ends it
- * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] called when it changes
+ * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState] called when it
+ *   changes; error: a code
  * @property {Partial<typeof repeatDefaults>} [limits]
  */
 
@@ -40,7 +41,7 @@ export async function repeat (look, { pause, wake, signal, onState, limits }) {
   let news = childSignal(signal) // ends when something has changed
   let last = ''
   const report = (state, error) => {
-    if (last !== `${state} ${error?.code}`) onState?.({ state, error })
+    if (last !== `${state} ${error?.code}`) onState?.({ state, error: error?.code, reason: error?.message })
     last = `${state} ${error?.code}`
   }
   const stop = await wake?.(() => news.end())

@@ -41,7 +41,7 @@ const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
  * @property {(tally: ExpiredTally) => void} [onProgress]
  * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] of a dry run
  * @property {(error: TilecouchError) => void} [onTrouble] an upstream does not answer
- * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live run
+ * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState] of a live run
  * @property {Partial<typeof expireDefaults & typeof import('../repeat.js').repeatDefaults>} [limits]
  *
  * @typedef {ExpireOptions & {tally: ExpiredTally, now: () => string, limits: typeof expireDefaults}} Parts what an

@@ -166,7 +166,7 @@ async function restore ({ couch }, layer, versions) {
  * @param {import('../../store/index.js').Store} store
  * @param {Omit<PruneOptions, 'policy'> & {
  *   live?: boolean, every?: number, onRound?: (round: PruneRound) => void | Promise<void>,
- *   onState?: (state: {state: 'following' | 'away', error?: any}) => void
+ *   onState?: (state: {state: 'following' | 'away', error?: string, reason?: string}) => void
  * }} [options] live: until the signal; every: seconds between two rounds
  * @returns {Promise<PruneRound>} of the last round, when it is live
  *
