@@ -167,6 +167,21 @@ const valueTypes = () => exported.filter(isValueType).map(symbol => {
 /** A member of a class, as it is declared. @param {string} declaration @param {string} meaning */
 const item = (declaration, meaning) => `- \`${declaration.replaceAll('\\|', '|')}\`: ${meaning}`
 
+/** A method as it is called; those without a type return the object itself. */
+const signature = ({ name, parameters, type }) =>
+  `${name}(${parameters})${type === 'this' ? '' : `: ${shortType(type)}`}`
+
+/** `getX` and `setX` are one item, which says what `setX` sets. */
+function methodItems (methods) {
+  const setterOf = ({ name }) => methods.find(method => /^get/.test(name) && method.name === name.replace('get', 'set'))
+  const setters = new Set(methods.map(setterOf))
+  return methods.filter(method => !setters.has(method)).map(method => {
+    const setter = setterOf(method)
+    if (!setter) return item(signature(method), method.meaning)
+    return `- \`${signature(method)}\`, ${item(signature(setter), setter.meaning).slice(2)}`
+  })
+}
+
 /** A paragraph of the page: what the list has, and the list. @param {string} title @param {string[]} items */
 const section = (title, items) => items.length ? `**${title}**\n\n${items.join('\n')}` : ''
 
@@ -175,60 +190,66 @@ const byName = members => [...new Map(members.map(member => [member.name, member
 
 const names = members => members.map(({ name }) => `\`${name}\``).join(', ')
 
-const standard = ({ value }) => value === 'undefined' ? '' : ` = ${value}`
+/** The type and the default; a default that is a number, text or boolean says its type itself. */
+function typeOfOption ({ type, value }) {
+  if (value === 'undefined') return `: ${type}`
+  return ['number', 'string', 'boolean'].includes(type) ? ` = ${value}` : `: ${type} = ${value}`
+}
 
 /** An object by the names of its fields: `{ z: number; x: number; }` becomes `{z, x}`. */
 const shortType = type =>
   type.replace(/\{ ((?:\w+: [^;{}]+; )+)\}/g, (_, fields) => `{${fields.match(/\w+(?=: )/g).join(', ')}}`)
 
-/** @param {ClientClass} described @param {ClientClass} [like] a class whose options and events it may share */
-function reference ({ name, base, factory, meaning, options, methods, properties, events }, like) {
-  const isNew = (member, others = []) => !others.some(other => JSON.stringify(other) === JSON.stringify(member))
-  const sharedOptions = options.filter(option => !isNew(option, like?.options))
-  const sharedEvents = events.filter(event => !isNew(event, like?.events))
-  const shared = like && `As \`${like.name}\`: the options ${names(sharedOptions)}; the events ${names(sharedEvents)}.`
+/** The lists of members that two classes may share. @type {('options' | 'methods' | 'properties' | 'events')[]} */
+const KINDS = ['options', 'methods', 'properties', 'events']
+
+/**
+ * The members of a class, apart: those that are the same in another class, and its own.
+ * @param {ClientClass} described @param {ClientClass} [like]
+ */
+function splitMembers (described, like) {
+  const own = {}
+  const shared = {}
+  for (const kind of KINDS) {
+    const others = new Set(like?.[kind].map(other => JSON.stringify(other)))
+    const members = byName(/** @type {any[]} */ (described[kind]))
+    shared[kind] = members.filter(member => others.has(JSON.stringify(member)))
+    own[kind] = members.filter(member => !others.has(JSON.stringify(member)))
+  }
+  return { own, shared }
+}
+
+/** @param {ClientClass} described @param {ClientClass} [like] a class whose members it may share */
+function reference (described, like) {
+  const { name, base, factory, meaning } = described
+  const { own, shared } = splitMembers(described, like)
+  const sharedLists = KINDS.filter(kind => shared[kind].length).map(kind => `the ${kind} ${names(shared[kind])}`)
   const parent = base
     ? `It extends [${base}](https://leafletjs.com/reference.html#${LEAFLET[base]}).`
     : 'It has `on`, `once` and `off`, as [L.Evented](https://leafletjs.com/reference.html#evented).'
   return [
     `\`${factory}\`, class \`${name}\`. ${meaning} ${parent}`,
-    shared,
-    section(
-      'Options',
-      options
-        .filter(option => !sharedOptions.includes(option))
-        .map(option => item(`${option.name}: ${option.type}${standard(option)}`, option.meaning))
-    ),
-    section(
-      'Methods',
-      byName(methods).map(method =>
-        item(`${method.name}(${method.parameters}): ${shortType(method.type)}`, method.meaning)
-      )
-    ),
-    section(
-      'Properties',
-      byName(properties).map(property => item(`${property.name}: ${property.type}`, property.meaning))
-    ),
-    section(
-      'Events',
-      events
-        .filter(event => !sharedEvents.includes(event))
-        .map(event => item(`${event.name}${event.fields && ` ${event.fields}`}`, event.meaning))
-    )
+    like && `As \`${like.name}\`: ${sharedLists.join('; ')}.`,
+    section('Options', own.options.map(option => item(`${option.name}${typeOfOption(option)}`, option.meaning))),
+    section('Methods', methodItems(own.methods)),
+    section('Properties', own.properties.map(property => item(`${property.name}: ${property.type}`, property.meaning))),
+    section('Events', own.events.map(event => item(`${event.name}${event.fields && ` ${event.fields}`}`, event.meaning)))
   ]
     .filter(Boolean)
     .join('\n\n')
 }
 
-/** Lists by name: one for each class, and the types that need words. */
+/** Classes by a class that has members in common with it. */
+const LIKE = { HistoryLayer: 'CouchLayer', TimelineControl: 'Player' }
+
+/** Lists by name: one for each class, and the types with a meaning that they name. */
 export function clientTables () {
   const classes = clientClasses()
-  const newest = classes.find(({ name }) => name === 'CouchLayer')
-  const likeOf = name => name === 'HistoryLayer' ? newest : undefined
-  const types = valueTypes().filter(({ meaning }) => meaning && !/^Texts /.test(meaning))
+  const likeOf = name => classes.find(described => described.name === LIKE[name])
+  const lists = Object.fromEntries(classes.map(described => [described.name, reference(described, likeOf(described.name))]))
+  const text = Object.values(lists).join('\n')
+  const isExplained = ({ name, meaning }) => meaning && !/^Texts /.test(meaning) && new RegExp(`\\b${name}\\b`).test(text)
+  const types = valueTypes().filter(isExplained)
     .map(({ name, type, meaning }) => item(`${name}: ${type.replace(/^\{(.*[|(].*|string.*)\}$/, '$1')}`, meaning))
-  return {
-    ...Object.fromEntries(classes.map(described => [described.name, reference(described, likeOf(described.name))])),
-    clientTypes: types.join('\n')
-  }
+  return { ...lists, clientTypes: types.join('\n') }
 }

@@ -99,7 +99,7 @@ async function defaults (file, name, values) {
 async function sizes () {
   const made = Object.entries(await bundle({ ...clientBundles, ...viewerBundles }))
   const kilobytes = bytes => Math.ceil(gzipSync(bytes).length / 1000)
-  return table(['file', 'kB gzipped'], made.map(([name, { bytes }]) => [`\`${name}\``, kilobytes(bytes)]))
+  return `${made.map(([name, { bytes }]) => `\`${name}\` ${kilobytes(bytes)}`).join(', ')}.`
 }
 
 /** Made once: the bundles of the client take their time. @type {Promise<Record<string, string>> | undefined} */

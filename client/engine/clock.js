@@ -7,23 +7,23 @@ const exact = time => time == null ? null : endOf(time)
 
 export const clockDefaults = {
   /**
-   * @type {Time | null} where it starts: a Date, an ISO text (a part such as '2024-03' means its end), or null for
-   * the newest
+   * @type {Time | null} first time: a Date, an ISO text (a part such as '2024-03' means its end), or null for the
+   * newest
    */
   time: null
 }
 
 /**
- * @typedef {string | Date} Time a Date, or ISO text. A part of one means a period: `2024`, `2024-03`, `2024-03-01`
+ * @typedef {string | Date} Time a Date, or ISO text. A part such as `2024` or `2024-03` is a period
  * @typedef {string} ExactTime UTC, whole seconds: `2024-03-01T00:00:00Z`. Exact times sort as text
  * @typedef {Partial<typeof clockDefaults>} ClockOptions
  *
- * @typedef {object} TimeRange a period; both ends belong to it
+ * @typedef {object} TimeRange a period, with both ends
  * @property {Time} from
  * @property {Time} to
  *
  * @typedef {object} ClockEvents
- * @property {{time: ExactTime | null, previous: ExactTime | null}} timechange it moved
+ * @property {{time: ExactTime | null, previous: ExactTime | null}} timechange the clock moved
  */
 
 /**

@@ -17,21 +17,21 @@ export const engineDefaults = {
   /** @type {string | undefined} name of the layer in the store; required */
   layer: undefined,
   /**
-   * @type {Time | null | undefined} where the clock is set: a Date, an ISO text (a part such as '2024-03' means its
+   * @type {Time | null | undefined} first time of the clock: a Date, an ISO text (a part such as '2024-03' means its
    * end), or null for the newest
    */
   time: undefined,
-  /** @type {Clock | undefined} a Clock to share with other layers; its own unless given */
+  /** @type {Clock | undefined} a clock that other layers share; default: its own */
   clock: undefined,
   /** follow the changes of the store: new versions appear by themselves */
   live: false,
-  /** milliseconds in which a tile turns into its next version; 0 switches at once */
+  /** milliseconds in which a tile fades into its next version */
   fade: 0,
-  /** milliseconds that tiles of a step wait for the slower ones, so that all change at once */
+  /** milliseconds for which tiles of a step wait for slower ones, to change together */
   together: 400,
   /** changes before and after the present time that are fetched in advance */
   preload: 2,
-  /** bytes fetched in advance at most, at one time */
+  /** most bytes that are fetched in advance at a time */
   preloadSize: 4 * 1024 * 1024,
   /** bytes of images kept */
   cacheSize: 64 * 1024 * 1024,
@@ -39,9 +39,9 @@ export const engineDefaults = {
   versions: 200000,
   /** images fetched at the same time */
   requests: 6,
-  /** for an image before it counts as failed; it is tried again later all the same */
+  /** attempts to fetch an image until `tileerror`; it is tried again later */
   attempts: 3,
-  /** zooms in which a tile is enlarged: beyond the layer's last one, and where deeper tiles are missing */
+  /** how many zooms beyond the layer's last one, or where tiles are missing, show enlarged tiles */
   overzoom: 3,
   /** read the layer's document for zooms, bounds, tile size and attribution */
   tilejson: true,
@@ -254,18 +254,18 @@ export class HistoryEngine extends Emitter {
     return this.#scene.isRight(tile)
   }
 
-  /** @returns {ExactTime | null} the clock's time; null is the newest */
+  /** @returns {ExactTime | null} the time of the clock; null is the newest */
   getTime () {
     return this.clock.getTime()
   }
 
-  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
+  /** Moves the clock and all of its layers. An invalid time throws BAD_TIME. @param {Time | null} time */
   setTime (time) {
     this.clock.setTime(time)
     return this
   }
 
-  /** @returns {Change[] | null} when the present view changed, oldest first; null while that is not known */
+  /** @returns {Change[] | null} the times at which the present view changed, oldest first; null while unknown */
   changes () {
     if (!this.isOnMap || !this.isReady || !this.index.covers(this.#columns)) return null
     const { generation } = this.index
@@ -275,12 +275,15 @@ export class HistoryEngine extends Emitter {
     return this.#changes.list
   }
 
-  /** @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or without tiles */
+  /**
+   * @returns {{first: ExactTime, last: ExactTime} | null}
+   *   first and last time of the layer; null while unknown, or without tiles
+   */
   extent () {
     return this.#extent
   }
 
-  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
+  /** @returns {boolean} whether every tile in view shows the clock's time, or has failed */
   isShown () {
     return this.isReady && (!this.isOnMap || this.#time === this.getTime()) && this.#scene.isShown
   }
@@ -291,14 +294,14 @@ export class HistoryEngine extends Emitter {
   }
 
   /**
-   * The tiles in view that look different at two times.
+   * The tiles in view that differ between two times.
    * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
    */
   changedTiles (from, to) {
     return this.index.changedTiles(this.#columns, from, to)
   }
 
-  /** How often each tile in view that has versions changed after it first appeared; null while that is not known. */
+  /** How often each tile in view changed after its first version; null while unknown. */
   changesByTile () {
     return this.changes() && this.index.changesByTile(this.#columns)
   }
@@ -331,7 +334,7 @@ export class HistoryEngine extends Emitter {
   }
 
   /**
-   * Fetches what the view needs at these times, in the background.
+   * Fetches the images of the view at these times in the background.
    * @param {(ExactTime | null)[]} times
    * @param {AbortSignal} [signal] ends it early
    */
@@ -340,14 +343,14 @@ export class HistoryEngine extends Emitter {
     await this.#preloader.load(times, AbortSignal.any([this.#link.stop.signal, ...(signal ? [signal] : [])]))
   }
 
-  /** Tries again now what failed. */
+  /** Requests failed tiles again. */
   retry () {
     this.#loader.retry()
     this.#scene.retry()
     return this
   }
 
-  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
+  /** Reads the present view again, with new versions. Not needed with `live: true`. */
   refresh () {
     if (!this.isOnMap) return this
     if (this.options.tilejson) this.#link.readLayer()

@@ -15,7 +15,7 @@ export const compareControlDefaults = compareDefaults
 /**
  * @typedef {import('../timeline/compare-handle.js').CompareEvents} CompareControlEvents
  * @typedef {import('../timeline/compare-handle.js').CompareOptions & L.ControlOptions} CompareControlOptions
- * @typedef {L.GridLayer | L.GridLayer[] | null} Side layers with a container that can be clipped
+ * @typedef {L.GridLayer | L.GridLayer[] | null} Side layers with a container
  */
 
 /**
@@ -24,7 +24,7 @@ export const compareControlDefaults = compareDefaults
  */
 const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareControlDefaults }))
 
-/** Two sides: under a swipe handle, faded into each other, or on two maps. */
+/** Compares two sides: with a swipe handle, by fading, or on two maps. */
 export class CompareControl extends Base {
   /** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
   constructor (left, right, options) {
@@ -75,7 +75,7 @@ export class CompareControl extends Base {
     this._listen('off', this._left.concat(this._right))
   }
 
-  /** Other layers, or the same the other way round. @param {Side} left @param {Side} right */
+  /** Sets the layers of both sides. @param {Side} left @param {Side} right */
   setLayers (left, right) {
     const before = this._left.concat(this._right)
     if (this._map) {
@@ -90,8 +90,7 @@ export class CompareControl extends Base {
   }
 
   /**
-   * Pixels at the edges of the map that lie under something. Two maps meet, and the track of the fade lies, in the
-   * middle of the rest.
+   * Sets the pixels at the edges of the map that something else covers; the comparison uses the rest.
    * @param {{left: number, right: number, bottom: number}} padding
    */
   setPadding (padding) {

@@ -10,11 +10,11 @@ import { gridMixin } from './grid-mixin.js'
 export const couchDefaults = {
   /** @type {string | undefined} name of the layer in the store; required */
   layer: undefined,
-  /** follow the changes of the store, and fetch again those tiles on the screen that changed */
+  /** follow the changes of the store, and fetch changed tiles again */
   live: false,
   /** read the layer's document for zooms, bounds, tile size and attribution */
   tilejson: true,
-  /** zooms beyond the layer's last one in which its tiles are enlarged */
+  /** how many zooms beyond the layer's last one show enlarged tiles */
   overzoom: 3,
   /** @type {OfflineStore | undefined} an OfflineStore, to read from the device as well */
   offline: undefined,
@@ -43,14 +43,14 @@ const grid = /** @type {any} */ (L.GridLayer.prototype)
 const Base = /** @type {any} */ (L.TileLayer.extend({ includes: gridMixin, options: couchDefaults }))
 
 /**
- * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an
- * option says otherwise.
+ * The newest tiles of a layer. Zooms, bounds, tile size and attribution come from the layer document, unless an
+ * option sets them.
  */
 export class CouchLayer extends Base {
   /** @param {string} db address of the database @param {CouchLayerOptions} options */
   constructor (db, options) {
     super('', options)
-    /** of the layer's document, once it is there; until then the layer's name @type {string} */
+    /** title in the layer document; until it was read, the name of the layer @type {string} */
     this.title = options?.layer
     this._given = new Set(Object.keys(options ?? {})) // what the caller decided stays
     this._link = new StoreLink(db, this.options, {
@@ -109,7 +109,7 @@ export class CouchLayer extends Base {
     return view.el
   }
 
-  /** Asks again for the tiles that did not come. */
+  /** Requests failed tiles again. */
   retry () {
     this._heads?.retry()
     if (this._heads) return this

@@ -13,11 +13,11 @@ const PAUSE = 700 // milliseconds between two looks while a download goes on
 export const coverageDefaults = {
   /** @type {string | undefined} name of the layer; required */
   layer: undefined,
-  /** of the marks */
+  /** opacity of the marks */
   opacity: 1,
   /** above the layers of tiles */
   zIndex: 50,
-  /** of the container */
+  /** class of the container */
   className: 'tilecouch-coverage-layer'
 }
 
@@ -26,12 +26,12 @@ export const coverageDefaults = {
  * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions}
  *   CoverageLayerOptions
  *
- * @typedef {object} CoverageCounts tiles in view, by what is on the device
+ * @typedef {object} CoverageCounts numbers of tiles in view
  * @property {number} whole the tile, and all that the areas hold beneath it
  * @property {number} part not all of it: an area is incomplete, or holds only a part of what lies beneath
  *
  * @typedef {object} CoverageLayerEvents
- * @property {{tiles: CoverageCounts}} coverage the view was looked up; how many tiles there are of each kind
+ * @property {{tiles: CoverageCounts}} coverage the tiles in view were counted
  */
 
 /**
@@ -41,8 +41,8 @@ export const coverageDefaults = {
 const Base = /** @type {any} */ (L.GridLayer.extend({ includes: gridMixin, options: coverageDefaults }))
 
 /**
- * Marks the tiles of the zoom that is shown: those that are on the device with everything that the areas contain
- * beneath them, and those that are there in part. Follows downloads and removals.
+ * Marks the tiles in view that are on the device: whole (with all deeper tiles of the areas) or in part. Follows
+ * downloads and removals.
  */
 export class CoverageLayer extends Base {
   /** @param {OfflineStore} offline @param {CoverageLayerOptions} options */
@@ -82,7 +82,7 @@ export class CoverageLayer extends Base {
     return tile
   }
 
-  /** @returns {CoverageCounts} how many tiles in view there are of each kind, as of the last look */
+  /** @returns {CoverageCounts} how many tiles in view are on the device, whole and in part */
   counts () {
     const counts = { whole: 0, part: 0 }
     const shown = Object.values(this._tiles ?? {}).filter(({ current }) => current).map(({ el }) => el.dataset.tile)
@@ -93,7 +93,7 @@ export class CoverageLayer extends Base {
     return counts
   }
 
-  /** Looks again. What this device does itself is seen without it. */
+  /** Counts again. Downloads of this device need no call. */
   refresh () {
     this._lookSoon(0)
     return this

@@ -30,8 +30,7 @@ const Base =
   /* @__PURE__ */ withHistoryMethods(L.GridLayer.extend({ includes: gridMixin, options: historyDefaults }))
 
 /**
- * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
- * differs.
+ * The map as it was: every tile as of the clock's time.
  */
 export class HistoryLayer extends Base {
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
@@ -45,9 +44,9 @@ export class HistoryLayer extends Base {
       onReady: () => { if (this._map) this._resetView() },
       onTime: () => this._dropTiles()
     })
-    /** of the layer's document, once it is there; until then the layer's name @type {string} */
+    /** title in the layer document; until it was read, the name of the layer @type {string} */
     this.title = this.history.title
-    /** the one given to it, or its own @readonly @type {Clock} */
+    /** the option `clock`, or its own clock @readonly @type {Clock} */
     this.clock = this.history.clock
     this._items = new WeakMap() // element of a tile -> tile of the engine
     this.history.on(LAYER_EVENTS, (/** @type {any} */ { type, ...about }) => this.fire(type, about))
@@ -73,11 +72,11 @@ export class HistoryLayer extends Base {
   }
 
   /**
-   * What the view shows at a time, to be drawn elsewhere: each tile that has an image then, with its place in pixels of
-   * the map. `preload([time])` fetches the images that are not here.
+   * The images of the view at a time, with their places in pixels of the map, to draw them elsewhere. Call
+   * `preload([time])` first.
    * @param {ExactTime | null} time
    * @returns {{left: number, top: number, size: number, image: Blob | undefined, up: number, dx: number, dy: number}[]}
-   *   image: none while it is not here; up: of an enlarged one only a part is shown, of 2^up columns and rows
+   *   up: the tile shows one of 2^up columns and rows of the image, dx and dy
    */
   pictures (time) {
     const { _map: map, _tileZoom: zoom } = this
@@ -97,7 +96,7 @@ export class HistoryLayer extends Base {
   }
 
   /**
-   * The tile under a place, with its versions.
+   * The tile at a place, with its versions.
    * @param {L.LatLngExpression} place
    * @returns {{z: number, x: number, y: number, versions: Version[], shown: Version | null} | null}
    */

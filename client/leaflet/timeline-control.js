@@ -4,9 +4,9 @@ import { delegate } from '../timeline/delegate.js'
 import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 
 export const timelineControlDefaults = {
-  /** @type {L.ControlPosition} anything at the bottom: along the lower edge of the map; at the top: along the upper */
+  /** @type {L.ControlPosition} at the bottom or at the top: along that edge of the map */
   position: 'bottomleft',
-  /** @type {HTMLElement | null} an element to be in instead of the map */
+  /** @type {HTMLElement | null} element that contains it, instead of the map */
   container: null,
   ...timelineDefaults
 }
@@ -23,7 +23,7 @@ export const timelineControlDefaults = {
  */
 const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineControlDefaults }))
 
-/** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
+/** A `Timeline` along an edge of the map. */
 export class TimelineControl extends Base {
   /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
   constructor (layers, options) {

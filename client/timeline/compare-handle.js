@@ -21,19 +21,19 @@ const MODES = ['swipe', 'fade', 'side']
 
 export const compareDefaults = {
   /**
-   * @type {CompareMode} 'swipe': left and right of a handle; 'fade': the right one turns into the left one, which lies
-   * below it; 'side': the left one has a map of its own
+   * @type {CompareMode} 'swipe': left and right of a handle; 'fade': the right one above the left one; 'side': on two
+   * maps
    */
   mode: 'swipe',
-  /** where the handle is: of the width of the map that shows the left side, or of the left side while it fades */
+  /** place of the handle, 0 to 1: the share of the left side */
   split: 0.5,
-  /** what the left side shows; nothing: no label */
+  /** label of the left side */
   leftLabel: '',
-  /** what the right side shows */
+  /** label of the right side */
   rightLabel: '',
-  /** the handle's name for screen readers */
+  /** name of the handle for screen readers */
   label: 'Compare: left and right',
-  /** @type {Partial<CompareWords>} its texts in another language: the fields of compareWords that are given */
+  /** @type {Partial<CompareWords>} texts in another language: any fields of `compareWords` */
   words: {}
 }
 
@@ -81,8 +81,7 @@ export class CompareHandle extends Emitter {
   }
 
   /**
-   * Pixels at the edges of the map that lie under something. Two maps meet, and the track of the fade lies, in the
-   * middle of the rest.
+   * Sets the pixels at the edges of the map that something else covers; the comparison uses the rest.
    * @param {{left: number, right: number, bottom: number}} padding
    */
   setPadding (padding) {
@@ -90,7 +89,7 @@ export class CompareHandle extends Emitter {
     return this._draw()
   }
 
-  /** What the sides show; an empty text: no label. @param {string} left @param {string} right */
+  /** Sets the labels of both sides; an empty text is no label. @param {string} left @param {string} right */
   setLabels (left, right) {
     this._texts = [left, right]
     for (const [index, text] of this._texts.entries()) {
@@ -105,7 +104,7 @@ export class CompareHandle extends Emitter {
     return this._mode
   }
 
-  /** How the sides are shown; another mode throws BAD_OPTION. @param {CompareMode} mode */
+  /** Sets how the sides are shown. @param {CompareMode} mode */
   setMode (mode) {
     if (mode === this._mode) return this
     this._mode = checkMode(mode)
@@ -117,7 +116,7 @@ export class CompareHandle extends Emitter {
     return this._split
   }
 
-  /** A share of the width, 0 to 1. @param {number} split */
+  /** Moves the handle, 0 to 1. @param {number} split */
   setSplit (split) {
     const next = clamp(split)
     if (next === this._split) return this

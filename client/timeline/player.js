@@ -16,13 +16,13 @@ function exactRange (range) {
 }
 
 export const playerDefaults = {
-  /** steps a second, when tiles come in time */
+  /** steps per second, if tiles arrive in time */
   speed: 2,
-  /** @type {number | null} seconds of the map's time that pass in one, instead of `speed`: 86400 is a day a second */
+  /** @type {number | null} seconds of map time per second, instead of `speed`: 86400 is one day per second */
   pace: null,
-  /** starts again at the end */
+  /** start again at the end */
   loop: false,
-  /** @type {TimeRange | null} {from, to}: plays only what changed within, both included */
+  /** @type {TimeRange | null} {from, to}: play only the changes of this period */
   range: null
 }
 
@@ -32,19 +32,19 @@ export const playerDefaults = {
  * @typedef {import('../engine/clock.js').Clock} Clock
  * @typedef {import('../engine/history-engine.js').HistoryEngine} HistoryEngine
  * @typedef {HistoryEngine | {history: HistoryEngine}} TimedLayer a history layer (or source) of any map library, or its
- *   engine
+ *   time engine
  * @typedef {Partial<typeof playerDefaults>} PlayerOptions
  *
  * @typedef {object} PlayerEvents
- * @property {{}} play it starts
- * @property {{}} pause it stops, for whatever reason
- * @property {{time: ExactTime}} step it moved the clock to the next change
- * @property {{time: ExactTime | null}} waiting the next step is due, and tiles or changes are not there yet
- * @property {{}} end it came to the last change, and does not loop; `pause` follows
+ * @property {{}} play playing begins
+ * @property {{}} pause playing stops
+ * @property {{time: ExactTime}} step the clock moved to the next change
+ * @property {{time: ExactTime | null}} waiting the next step waits for tiles or changes
+ * @property {{}} end the last change is reached, without a loop; `pause` follows
  * @property {{speed: number}} speedchange `setSpeed` was called
  * @property {{pace: number | null}} pacechange `setPace` was called
  * @property {{loop: boolean}} loopchange `setLoop` was called
- * @property {{from?: ExactTime, to?: ExactTime}} rangechange it plays another range; without fields: everything
+ * @property {{from?: ExactTime, to?: ExactTime}} rangechange another range was set; without fields: everything
  */
 
 /**
@@ -56,7 +56,7 @@ export class Player extends Emitter {
   constructor (clock, layers, options) {
     super()
     this.options = { ...playerDefaults, ...options }
-    /** the one it moves @type {Clock} */
+    /** the clock that it moves @type {Clock} */
     this.clock = clock
     this._engines = enginesOf(layers)
     const { speed, pace, loop, range } = this.options
@@ -72,46 +72,46 @@ export class Player extends Emitter {
     }, { interval: interval(speed), pace: checkPace(pace), loop: Boolean(loop), range: exactRange(range) })
   }
 
-  /** On from the present time; from the beginning when that is the end. */
+  /** Plays from the present time; at the end, from the beginning. */
   play () {
     this._playback.play()
     return this
   }
 
-  /** Stays where it is. */
+  /** Stops at the present time. */
   pause () {
     this._playback.pause()
     return this
   }
 
-  /** Plays, or pauses. */
+  /** Plays or pauses. */
   toggle () {
     return this.isPlaying() ? this.pause() : this.play()
   }
 
-  /** @returns {boolean} also while it waits for tiles */
+  /** @returns {boolean} true also while it waits for tiles */
   isPlaying () {
     return this._playback.playing
   }
 
-  /** @returns {number} steps a second */
+  /** @returns {number} steps per second */
   getSpeed () {
     return 1000 / this._playback.options.interval
   }
 
-  /** Steps a second; throws BAD_OPTION unless above 0. @param {number} speed */
+  /** Sets the steps per second; throws BAD_OPTION unless above 0. @param {number} speed */
   setSpeed (speed) {
     this._playback.setInterval(interval(speed))
     return this.fire('speedchange', { speed })
   }
 
-  /** @returns {number | null} seconds of the map's time that pass in one; null: it plays steps at a speed */
+  /** @returns {number | null} seconds of map time per second; null: it plays steps at a speed */
   getPace () {
     return this._playback.options.pace
   }
 
   /**
-   * So much of the map's time in a second, or steps at a speed; throws BAD_OPTION unless above 0 or null.
+   * Sets the seconds of map time per second; null plays steps at a speed.
    * @param {number | null} pace seconds
    */
   setPace (pace) {
@@ -124,19 +124,19 @@ export class Player extends Emitter {
     return this._playback.options.loop
   }
 
-  /** Whether to start again at the end. @param {boolean} loop */
+  /** Sets whether it starts again at the end. @param {boolean} loop */
   setLoop (loop) {
     this._playback.options.loop = Boolean(loop)
     return this.fire('loopchange', { loop: Boolean(loop) })
   }
 
-  /** @returns {{from: ExactTime, to: ExactTime} | null} null: it plays everything */
+  /** @returns {{from: ExactTime, to: ExactTime} | null} null: everything */
   getRange () {
     return this._playback.options.range
   }
 
   /**
-   * Both ends belong to it, and parts of a time are whole periods; null: everything.
+   * Sets the period that is played; null is everything. A partial time is its whole period.
    * @param {TimeRange | null} range
    */
   setRange (range) {
@@ -147,23 +147,23 @@ export class Player extends Emitter {
     return this.fire('rangechange', { ...next })
   }
 
-  /** Goes that many changes on (or back), and stops playing. @param {number} steps */
+  /** Moves by so many changes (below 0: back), and pauses. @param {number} steps */
   step (steps) {
     return this._go(times => stepFrom(times, this.clock.getTime(), steps))
   }
 
-  /** To the first change, of the range if there is one. */
+  /** Goes to the first change of the range, or of all. */
   first () {
     return this._go(times => within(times, this.getRange())[0])
   }
 
-  /** To the last change, of the range if there is one. */
+  /** Goes to the last change of the range, or of all. */
   last () {
     return this._go(times => within(times, this.getRange()).pop())
   }
 
   /**
-   * Other layers to play, and another clock if they have one.
+   * Plays other layers, on another clock if one is given.
    * @param {TimedLayer | TimedLayer[]} layers @param {Clock} [clock]
    */
   setLayers (layers, clock) {

@@ -28,23 +28,23 @@ const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end
 const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
 
 export const timelineDefaults = {
-  /** steps a second while playing */
+  /** steps per second, if tiles arrive in time */
   speed: 2,
-  /** @type {number | null} seconds of the map's time that pass in one while playing, instead of `speed` */
+  /** @type {number | null} seconds of map time per second, instead of `speed`: 86400 is one day per second */
   pace: null,
-  /** playing starts again at the end */
+  /** start again at the end */
   loop: false,
-  /** @type {TimeRange | null} {from, to} to begin with */
+  /** @type {TimeRange | null} {from, to}: play only the changes of this period */
   range: null,
   /** @type {TimeZone} 'utc', 'local', or a name such as 'Europe/Berlin' */
   timeZone: 'utc',
   /** false: no play button, speed and loop */
   playable: true,
-  /** false: no range */
+  /** false: nobody can select a range */
   selectable: true,
   /** false: the axis always shows all */
   zoomable: true,
-  /** @type {Partial<TimelineWords>} its texts in another language: the fields of timelineWords that are given */
+  /** @type {Partial<TimelineWords>} texts in another language: any fields of `timelineWords` */
   words: {}
 }
 
@@ -58,14 +58,14 @@ export const timelineDefaults = {
  * @typedef {Partial<typeof timelineDefaults>} TimelineOptions
  *
  * @typedef {object} TimelineEvents
- * @property {{from?: ExactTime, to?: ExactTime}} rangechange another range was chosen; without fields: none
- * @property {{timeZone: TimeZone}} zonechange `setTimeZone` was called, or the user chose another
+ * @property {{from?: ExactTime, to?: ExactTime}} rangechange another range was set; without fields: everything
+ * @property {{timeZone: TimeZone}} zonechange another time zone was set
  */
 
 let timelines = 0
 
 /**
- * When the view of the map changed, and the way through it.
+ * Shows the times at which the view of the map changed, and sets the clock.
  * @extends {Emitter<TimelineEvents>}
  */
 export class Timeline extends Emitter {
@@ -77,9 +77,9 @@ export class Timeline extends Emitter {
     this._words = /** @type {TimelineWords} */ ({ ...timelineWords, ...words })
     this.layers = [layers].flat()
     this._engines = enginesOf(layers)
-    /** that of its layers @type {Clock} */
+    /** the clock of its layers @type {Clock} */
     this.clock = this._engines[0].clock
-    /** its player: to listen to and to control */
+    /** its player */
     this.player = player(this.clock, this.layers, { speed, pace, loop, range })
     this.player.on('rangechange', event => this._onRange(event))
     this.id = ++timelines
@@ -146,7 +146,7 @@ export class Timeline extends Emitter {
     return this
   }
 
-  /** Other layers, on their own clock, in the place of those it had. @param {TimedLayer | TimedLayer[]} layers */
+  /** Shows other layers and their clock. @param {TimedLayer | TimedLayer[]} layers */
   setLayers (layers) {
     if (this._ended) this._listen('off')
     this.layers = [layers].flat()
@@ -158,12 +158,12 @@ export class Timeline extends Emitter {
     return this.refresh()
   }
 
-  /** @returns {TimeZone} in which times are shown */
+  /** @returns {TimeZone} the zone in which times are shown */
   getTimeZone () {
     return this.zone.name
   }
 
-  /** An unknown name throws a RangeError. @param {TimeZone} zone */
+  /** Sets the zone in which times are shown. An unknown name throws a RangeError. @param {TimeZone} zone */
   setTimeZone (zone) {
     if (zone === this.zone.name) return this
     this.zone = zoneOf(zone, this._words.locale)
@@ -171,13 +171,13 @@ export class Timeline extends Emitter {
     return this.fire('zonechange', { timeZone: zone })
   }
 
-  /** @returns {{from: ExactTime, to: ExactTime} | null} null: none is chosen */
+  /** @returns {{from: ExactTime, to: ExactTime} | null} null: everything */
   getRange () {
     return this.player.getRange()
   }
 
   /**
-   * Both ends belong to it, and parts of a time are whole periods; null: everything.
+   * Sets the period that is played; null is everything. A partial time is its whole period.
    * @param {TimeRange | null} range
    */
   setRange (range) {
@@ -185,7 +185,7 @@ export class Timeline extends Emitter {
     return this
   }
 
-  /** The middle half of what the axis shows becomes the range, or the range is cleared. */
+  /** Selects the middle half of the axis as range, or clears the range. */
   toggleRange () {
     if (this.getRange()) return this.setRange(null)
     const { axis, times } = this._compute()
@@ -199,13 +199,13 @@ export class Timeline extends Emitter {
     return this
   }
 
-  /** The axis shows the range, with some space on both sides. */
+  /** Shows the range on the axis. */
   zoomToRange () {
     const range = this.getRange()
     return range ? this.setSpan(airy({ from: Date.parse(range.from), to: Date.parse(range.to) })) : this
   }
 
-  /** Around the present time, or the middle where that is out of view. @param {number} factor above 1 goes closer */
+  /** Zooms the axis around the present time, or around its middle. @param {number} factor above 1 goes closer */
   zoomAxis (factor) {
     const { axis, span, domain, time } = this._compute()
     if (!axis) return this
@@ -213,12 +213,12 @@ export class Timeline extends Emitter {
     return this.setSpan(zoomSpan(span, factor, ms >= span.from && ms <= span.to ? ms : (span.from + span.to) / 2))
   }
 
-  /** The axis shows all of the time. */
+  /** Shows all times on the axis. */
   showAll () {
     return this.setSpan(null)
   }
 
-  /** What the axis shows, in milliseconds; null: everything. @param {{from: number, to: number} | null} span */
+  /** Sets what the axis shows, in milliseconds; null is everything. @param {{from: number, to: number} | null} span */
   setSpan (span) {
     const { domain } = this._compute()
     this.span = span && domain && clampSpan(span, domain)
