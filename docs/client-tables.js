@@ -221,19 +221,19 @@ function splitMembers (described, like) {
 
 /** @param {ClientClass} described @param {ClientClass} [like] a class whose members it may share */
 function reference (described, like) {
-  const { name, base, factory, meaning } = described
+  const { base, factory } = described
   const { own, shared } = splitMembers(described, like)
   const sharedLists = KINDS.filter(kind => shared[kind].length).map(kind => `the ${kind} ${names(shared[kind])}`)
   const parent = base
     ? `It extends [${base}](https://leafletjs.com/reference.html#${LEAFLET[base]}).`
     : 'It has `on`, `once` and `off`, as [L.Evented](https://leafletjs.com/reference.html#evented).'
   return [
-    `\`${factory}\`, class \`${name}\`. ${meaning} ${parent}`,
+    `\`${factory}\`, class \`${described.name}\`. ${described.meaning} ${parent}`,
     like && `As \`${like.name}\`: ${sharedLists.join('; ')}.`,
     section('Options', own.options.map(option => item(`${option.name}${typeOfOption(option)}`, option.meaning))),
     section('Methods', methodItems(own.methods)),
     section('Properties', own.properties.map(property => item(`${property.name}: ${property.type}`, property.meaning))),
-    section('Events', own.events.map(event => item(`${event.name}${event.fields && ` ${event.fields}`}`, event.meaning)))
+    section('Events', own.events.map(({ name, fields, meaning }) => item(`${name} ${fields}`.trim(), meaning)))
   ]
     .filter(Boolean)
     .join('\n\n')
@@ -246,9 +246,11 @@ const LIKE = { HistoryLayer: 'CouchLayer', TimelineControl: 'Player' }
 export function clientTables () {
   const classes = clientClasses()
   const likeOf = name => classes.find(described => described.name === LIKE[name])
-  const lists = Object.fromEntries(classes.map(described => [described.name, reference(described, likeOf(described.name))]))
-  const text = Object.values(lists).join('\n')
-  const isExplained = ({ name, meaning }) => meaning && !/^Texts /.test(meaning) && new RegExp(`\\b${name}\\b`).test(text)
+  const lists = Object.fromEntries(
+    classes.map(described => [described.name, reference(described, likeOf(described.name))])
+  )
+  const namedTypes = new Set(Object.values(lists).join('\n').match(/\w+/g))
+  const isExplained = ({ name, meaning }) => meaning && !/^Texts /.test(meaning) && namedTypes.has(name)
   const types = valueTypes().filter(isExplained)
     .map(({ name, type, meaning }) => item(`${name}: ${type.replace(/^\{(.*[|(].*|string.*)\}$/, '$1')}`, meaning))
   return { ...lists, clientTypes: types.join('\n') }

@@ -17,7 +17,7 @@ import { gatewayLists } from './gateway-lists.js'
 import { gridTables } from './grid-tables.js'
 import { writePicture } from './imports-picture.js'
 import { upstreamTables } from './upstream-tables.js'
-import { verifyTables } from './verify-tables.js'
+import { verifyLists } from './verify-lists.js'
 
 const pages = ['reference.md', 'troubleshooting.md', 'sources.md',
   'client.md', 'gateway.md', 'upstreams.md', 'offline.md', 'checking.md', 'grids.md']
@@ -111,7 +111,7 @@ async function makeAll () {
     ...clientTables(),
     ...gatewayLists(),
     ...gridTables(table),
-    ...verifyTables(table),
+    ...verifyLists(),
     ...doctorTables(table),
     sizes: await sizes(),
     ...await upstreamTables(defaults),

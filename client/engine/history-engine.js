@@ -275,10 +275,7 @@ export class HistoryEngine extends Emitter {
     return this.#changes.list
   }
 
-  /**
-   * @returns {{first: ExactTime, last: ExactTime} | null}
-   *   first and last time of the layer; null while unknown, or without tiles
-   */
+  /** @returns {{first: ExactTime, last: ExactTime} | null} times of the layer; null while unknown, or without tiles */
   extent () {
     return this.#extent
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { remedyOf } from '../../docs/verify-tables.js'
+import { findingItem } from '../../docs/verify-lists.js'
 import { faults } from '../../loader/check/files/faults.js'
 import { Report, reportDefaults } from '../../loader/check/files/report.js'
 
@@ -18,8 +18,8 @@ const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(
 ).join('\n')
 const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 
-/** The table of the page with the findings of a level. @param {'fault' | 'warning'} level */
-const tableOf = level => page.split(`<!-- table: ${level}s -->`)[1].split('<!-- end -->')[0]
+/** The list of the page with the findings of a level. @param {'fault' | 'warning'} level */
+const listOf = level => page.split(`<!-- table: ${level}s -->`)[1].split('<!-- end -->')[0]
 
 describe('the kinds of findings', () => {
   for (const [code, fault] of Object.entries(faults)) {
@@ -27,7 +27,7 @@ describe('the kinds of findings', () => {
       assert.match(code, /^[a-z]+(-[a-z]+)*$/)
       assert.ok(sources.some(text => text.includes(`'${code}'`)), 'the source')
       assert.ok(
-        tableOf(fault.level).includes(`| \`${code}\` | ${fault.means} | ${remedyOf(fault)} |`),
+        listOf(fault.level).includes(`\n${findingItem(code)}\n`) && findingItem(code).includes(fault.means),
         'docs/checking.md: npm run docs'
       )
       assert.ok(tests.includes(code), 'a test')

@@ -1,6 +1,6 @@
 // Everything that `tilecouch check` can find. Programs branch on the code; the level says whether it fails the check.
 // fault: something is lost, wrong or cannot be read. warning: readers get by, but somebody should know. fix: what
-// `--fix` does; a fault without it needs a person's decision. docs/checking.md shows this table.
+// `--fix` does; a fault without it needs a person's decision. docs/checking.md lists them.
 
 /** @typedef {'fault' | 'warning'} Level */
 
