@@ -9,7 +9,6 @@ import { catalogue } from '../loader/errors.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { meanings } from '../loader/cli/options.js'
 import { createProgram } from '../loader/cli/program.js'
-import { sourceLimits } from '../loader/formats/reading.js'
 import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { doctorTables } from './doctor-tables.js'
@@ -116,8 +115,7 @@ async function makeAll () {
     sizes: await sizes(),
     ...await upstreamTables(defaults),
     commands: commands(),
-    errors: errors(),
-    sourceLimits: await defaults('../loader/formats/reading.js', 'sourceLimits', sourceLimits)
+    errors: errors()
   }
 }
 
