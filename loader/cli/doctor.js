@@ -2,7 +2,7 @@
 import { doctor } from '../check/doctor/index.js'
 import { writeMetrics } from '../check/doctor/metrics.js'
 import { withDatabase } from './store.js'
-import { withWork } from './task.js'
+import { runTask } from './task.js'
 import { keepClosed, openExisting, openedWords } from './new-store.js'
 import { BLANK, linesOf, plural } from './output.js'
 import { Couch } from '../store/couch.js'
@@ -39,15 +39,18 @@ async function runDoctor (context, options) {
   return withDatabase(context, options, async url => {
     const existing = closed ? await openExisting(url) : undefined
     if (existing) await keepClosed(existing)
-    const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {
-      const inspected = await doctor(url, { fix, closed, ...conditions, gateway, signal, folder: options.data })
-      work.show({ about: aboutOf(inspected) })
-      return inspected
+    return runTask(context, new Couch(url), {
+      command: 'doctor',
+      figures: report => ({ about: aboutOf(report) }),
+      async run () {
+        const report = await doctor(url, { fix, closed, ...conditions, gateway, signal, folder: options.data })
+        if (metrics !== undefined) await writeMetrics(metrics, report)
+        if (isOpened(report)) output.note(openedWords(report.url))
+        return report
+      },
+      report: describe,
+      isFaulty: ({ state }) => state === 'bad'
     })
-    if (metrics !== undefined) await writeMetrics(metrics, report)
-    output.result(report, describe(report))
-    if (isOpened(report)) output.note(openedWords(report.url))
-    return report.state === 'bad' ? 1 : 0
   }, { creates: fix })
 }
 

@@ -1,6 +1,6 @@
 // What a load reports.
 import { catalogue } from '../errors.js'
-import { boxWords, byCause, bytes, count, duration, linesOf, plural, secondsSince } from './output.js'
+import { boxWords, byCause, bytes, count, duration, linesOf, plural } from './output.js'
 
 /** Why an edition has its time, unless it was typed: by `timeFrom` of a load. */
 export const timeWords = {
@@ -9,28 +9,27 @@ export const timeWords = {
 }
 
 /**
- * The result of load, or what it did until it ended; written: when its last tile was; first: where its first tiles lie,
- * which was said when they were read.
+ * The result of a load, or what it did until it ended.
+ * @param {any} result
+ * @param {{layer: string, seconds: number, ended: string, first: string}} about first: where its first tiles lie, which
+ *   was said when they were read
  */
-export function reportLoad (output, result, /** @type {any} */ { started, written, first, ended = '' }) {
-  const spent = spentSince(started, ended ? undefined : written)
+export function loadLines (result, { layer, seconds, ended, first }) {
   const where = result.where && result.tiles > result.failed ? whereLines(result.where) : []
-  const name = result.time ? `${result.layer}@${result.time}` : result.layer
-  output.result({ ...result, ...spent }, [
-    `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
+  return [
+    `${layer}${result.time ? `@${result.time}` : ''}${ended}: ${rates(result, seconds)}`,
     timeWords[result.timeFrom] && `  ${timeWords[result.timeFrom]}`,
     ...countLines(result),
-    ...failureLines(result),
+    ...failureLines({ ...result, layer }),
     where.join() !== first && where,
     ...(result.warnings ?? []).flatMap(warningLines)
-  ])
+  ]
 }
 
-/** The figures of a load. @param {any} summary @param {number} [total] @returns {import('./task.js').TaskFigures} */
-export function loadFigures (summary, total) {
-  const { tiles, missing = 0, failed, failures, created, advanced, unchanged, bytes: size } = summary
+/** The figures of a load. @param {any} summary @returns {import('./task.js').TaskFigures} */
+export function loadFigures ({ tiles, missing = 0, failed, failures, created, advanced, unchanged, bytes: size }) {
   const about = { bytes: size, created, advanced, unchanged, missing }
-  return { done: tiles + missing, total, failed, failures, about }
+  return { done: tiles + missing, failed, failures, about }
 }
 
 export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
@@ -55,19 +54,11 @@ export function whereLines ({ place, flipped, bounds, zooms, tileSize, formats }
 }
 
 /**
- * seconds: until the map could be asked; writingSeconds: until all was written.
- * @returns {{seconds: number, writingSeconds?: number}}
- */
-export const spentSince = (started, written) => ({
-  seconds: secondsSince(started),
-  ...(written !== undefined && { writingSeconds: secondsSince(started, written) })
-})
-
-/**
  * How many tiles in how long, and the rate with and without the indexes.
- * @param {number} tiles @param {ReturnType<typeof spentSince>} spent
+ * @param {{tiles: number, writingSeconds?: number}} result writingSeconds: until all was written
+ * @param {number} seconds until the map could be asked
  */
-export function rates (tiles, { seconds, writingSeconds }) {
+export function rates ({ tiles, writingSeconds }, seconds) {
   const rate = time => `${count(Math.round(tiles / Math.max(time, 0.001)))}/s`
   const said = `${plural(tiles, 'tile')} in ${duration(seconds)}`
   if (writingSeconds === undefined) return `${said} (${rate(seconds)})`

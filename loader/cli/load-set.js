@@ -1,10 +1,9 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
 import { loadSet, openSet } from '../load/set.js'
-import { countLines, failureLines, loadFigures, rates, spentSince, warningLines } from './load-report.js'
+import { countLines, failureLines, loadFigures, rates, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { CountingProgress, countSource } from './progress.js'
-import { howEnded } from './task.js'
 
 const SHOWN_NAMES = 5 // of files in a dated set that hold no tiles
 
@@ -15,44 +14,39 @@ export async function loadDatedSet (context, options, names, { settings, selecti
   const { length } = set.members
   announceSet(output, set)
   if (options.dryRun) return showSet(output, settings.layer, set)
-  const about = { command: 'load', layer: settings.layer, unit: 'tiles', about: { sources: length } }
-  return fillStore(context, options, about, async (store, url, work) => {
-    const started = performance.now()
-    let progress = new CountingProgress(output, undefined)
-    let began = started
-    const told = new Set()
-    try {
+  const progress = new CountingProgress(output)
+  let began = 0
+  const told = new Set()
+  return fillStore(context, options, {
+    command: 'load',
+    layer: settings.layer,
+    unit: 'tiles',
+    about: { sources: length },
+    progress,
+    figures: loadFigures,
+    async run ({ store, onProgress, work }) {
       const result = await loadSet(store, set, {
         ...settings,
-        onBegin: (member, index, source) => {
+        onBegin (member, index, source) {
           began = performance.now()
           work.show({ edition: member.time, about: { source: index + 1 } })
-          const title = `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`
-          progress = new CountingProgress(output, countSource(source), title)
+          progress.count(countSource(source), `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`)
         },
         onFirstTiles ({ warnings }) {
           const others = warnings.filter(({ code }) => !told.has(code)) // each edition has its own at its end
           for (const { code } of others) told.add(code)
           if (others.length) output.note(others.map(warningLines))
         },
-        onProgress (summary) {
-          const figures = loadFigures(summary, progress.total)
-          progress.drawFigures(figures)
-          work.show(figures)
-        },
-        onEdition: edition => {
+        onProgress,
+        onEdition (edition) {
           progress.end()
           printEdition(output, edition, secondsSince(began))
         }
-      })
-      work.show({ ...loadFigures(result), edition: undefined })
-      const written = performance.now()
-      return { result, report: ended => reportSet(output, result, { started, written, ended, of: length }) }
-    } catch (error) {
-      progress.end()
-      if (error.summary) reportSet(output, error.summary, { started, ended: howEnded(error), of: length })
-      throw error
-    }
+      }).finally(() => { progress.total = undefined }) // it is that of the last source
+      work.show({ edition: undefined, total: undefined })
+      return result
+    },
+    report: (result, seconds, ended) => setLines(result, { seconds, ended, of: length })
   })
 }
 
@@ -92,18 +86,16 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
 }
 
 /** The result of loadSet, or what it did until it ended; of: editions to load. */
-function reportSet (output, result, /** @type {any} */ { started, written, ended, of }) {
-  const spent = spentSince(started, ended ? undefined : written)
-  const { layer, editions, tiles } = result
+function setLines (result, { seconds, ended, of }) {
+  const { layer, editions } = result
   const skipped = editions.filter(edition => edition.skipped).length
-  const title = ended
-    ? `${layer} (${ended}): ${count(editions.length)} of ${plural(of, 'edition')}`
-    : `${layer}: ${plural(editions.length, 'edition')}`
-  const before = skipped ? `${count(skipped)} loaded before, ` : ''
-  output.result({ ...result, ...spent }, !ended && skipped === editions.length ? [`${title}, all loaded before`] : [
-    `${title}, ${before}${rates(tiles, spent)}`,
+  const loaded = ended ? `${count(editions.length)} of ${plural(of, 'edition')}` : plural(editions.length, 'edition')
+  const title = `${layer}${ended}: ${loaded}`
+  if (!ended && skipped === editions.length) return [`${title}, all loaded before`]
+  return [
+    `${title}, ${skipped ? `${count(skipped)} loaded before, ` : ''}${rates(result, seconds)}`,
     ...countLines(result),
     result.failed && `  ${count(result.failed)} failed`,
     ended && '  Run it again to continue.'
-  ])
+  ]
 }

@@ -8,12 +8,11 @@ import { checkSame } from '../load/same.js'
 import { estimate } from '../load/seed/plan.js'
 import { isUrl, openSource } from '../load/sources/index.js'
 import { withDatabase, withStore } from './store.js'
-import { loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
+import { loadFigures, loadLines, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore, openExisting } from './new-store.js'
 import { partOf, refuse } from './options.js'
 import { CountingProgress, ReadingProgress, announce, countSource } from './progress.js'
-import { howEnded } from './task.js'
 import { askingOf, readUpstream } from './upstream.js'
 import { planLoad } from '../load/plan.js'
 import { boxWords, count, plural, table } from './output.js'
@@ -147,56 +146,59 @@ async function openShown (output, name, opening) {
 }
 
 /** source: unless given, the store that is loaded into. */
-const loadOne = (context, options, { settings, opening, source: opened, name }) =>
-  fillStore(context, options, { command: 'load', layer: settings.layer, unit: 'tiles' }, async (store, url, work) => {
-    const { output, args } = context
-    const usualGrid = (await store.grid(settings.layer)).field
-    const source = opened
-      ? await inGridOf(usualGrid, opened, name, opening)
-      : await openSource(url, { ...opening, home: url })
-    if (source.counts) announce(output, settings.layer, await estimate(store, settings.layer, source.counts))
-    const progress = new CountingProgress(output, countSource(source))
-    const started = performance.now()
-    const { area, zooms } = opening
-    let first = '' // where its first tiles lie, in words
-    let unsaid // the time that it took from the clock
-    try {
-      const result = await load(store, source, {
-        ...settings,
-        area,
-        zooms,
-        onBegin ({ time, timeFrom, warnings }) {
-          if (timeFrom === 'clock') unsaid = time
-          work.show({ edition: time, args: unsaid ? [...args, '--time', unsaid] : args })
-          if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${unsaid ? timeHint(name) : ''}`)
-          if (warnings.length) output.note(warnings.map(warningLines))
-        },
-        onFirstTiles ({ where, warnings }) {
-          first = whereLines(where).join()
-          if (!output.json) output.note(whereLines(where, 'First tiles'), warnings.map(warningLines))
-        },
-        onProgress (summary) {
-          const figures = loadFigures(summary, progress.total)
-          progress.drawFigures(figures)
-          work.show(figures)
+function loadOne (context, options, { settings, opening, source: opened, name }) {
+  const { output, args } = context
+  const { layer } = settings
+  const { area, zooms } = opening
+  const progress = new CountingProgress(output)
+  let first = '' // where its first tiles lie, in words
+  return fillStore(context, options, {
+    command: 'load',
+    layer,
+    unit: 'tiles',
+    progress,
+    figures: loadFigures,
+    async run ({ store, url, onProgress, work }) {
+      const usualGrid = (await store.grid(layer)).field
+      const source = opened
+        ? await inGridOf(usualGrid, opened, name, opening)
+        : await openSource(url, { ...opening, home: url })
+      if (source.counts) announce(output, layer, await estimate(store, layer, source.counts))
+      progress.count(countSource(source))
+      let unsaid // the time that it took from the clock
+      try {
+        return await load(store, source, {
+          ...settings,
+          area,
+          zooms,
+          onBegin ({ time, timeFrom, warnings }) {
+            if (timeFrom === 'clock') unsaid = time
+            work.show({ edition: time, args: unsaid ? [...args, '--time', unsaid] : args })
+            const hint = unsaid ? timeHint(name) : ''
+            if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${hint}`)
+            if (warnings.length) output.note(warnings.map(warningLines))
+          },
+          onFirstTiles ({ where, warnings }) {
+            first = whereLines(where).join()
+            if (!output.json) output.note(whereLines(where, 'First tiles'), warnings.map(warningLines))
+          },
+          onProgress
+        })
+      } catch (error) {
+        if (unsaid) {
+          output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition ` +
+            'begins.')
         }
-      })
-      work.show(loadFigures(result, progress.total))
-      const written = performance.now()
-      return { result, report: ended => reportLoad(output, result, { started, first, written, ended }) }
-    } catch (error) {
-      if (unsaid) {
-        output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition ` +
-          'begins.')
+        throw error
+      } finally {
+        progress.end()
+        if (source !== opened) await source.close()
       }
-      const result = error.summary && { ...error.summary, layer: settings.layer }
-      if (result) reportLoad(output, result, { started, first, ended: howEnded(error) })
-      throw error
-    } finally {
-      progress.end()
-      if (source !== opened) await source.close()
-    }
+    },
+    facts: () => ({ layer }),
+    report: (result, seconds, ended) => loadLines(result, { layer, seconds, ended, first })
   })
+}
 
 /** Where the name of a source contains a time that was not asked for. @param {string | undefined} name */
 function timeHint (name) {

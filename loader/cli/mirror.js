@@ -8,7 +8,7 @@ import { areaOptions, partOf, refuse } from './options.js'
 import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { LiveReport, followed } from './live.js'
 import { IndexProgress, ProgressLine } from './progress.js'
-import { howEnded, withWork } from './task.js'
+import { runTask } from './task.js'
 
 /** @typedef {import('../maintain/mirror/index.js').MirrorStatus} Status */
 
@@ -83,27 +83,32 @@ async function runMirror (context, options, from, to) {
       eventOf: () => ({ ...names, ...valueOf(mirror.status(), started) }),
       complete: () => linesOf(mirror.status(), ' (up to date, following the changes)')
     })
-    const end = (how = '') => {
-      progress.end()
-      if (live && output.json) return report.event(how || 'stopped')
-      const status = mirror.status()
-      output.result({ ...names, dryRun, ...valueOf(status, started) }, linesOf(status, how && ` (${how})`))
-      if (how && !dryRun) output.note(status.upToDate === undefined ? RUN_AGAIN : WAS_COMPLETE)
-    }
-    const look = () => workFigures(mirror.status(), { ...names, selection: selectionOf(selection) })
+    const valueNow = () => ({ ...names, dryRun, ...valueOf(mirror.status(), started) })
     const typed = typedParts(context.args)
-    const args = typed && ['mirror', typed.names[0], ...typed.options] // the document is in TO
-    const about = { command: 'mirror', args, unit: 'documents', follows: live, look }
-    try {
-      await withWork(context, dryRun ? undefined : mirror.target ?? undefined, about, () => mirror.run())
-      end()
-    } catch (error) {
-      const { checkpoint, upToDate } = mirror.status()
-      if (checkpoint !== undefined) end(howEnded(error))
-      // stopping a live mirror is no failure once it was complete
-      if (error.code !== 'ABORTED' || !live || upToDate === undefined) throw error
-    }
-    return mirror.status().lacking ? 1 : 0
+    let how = '' // it ended, unless it came to its end
+    return runTask(context, dryRun ? undefined : mirror.target ?? undefined, {
+      command: 'mirror',
+      args: typed && ['mirror', typed.names[0], ...typed.options], // the document is in TO
+      unit: 'documents',
+      follows: live,
+      progress,
+      look: () => workFigures(mirror.status(), { ...names, selection: selectionOf(selection) }),
+      run: () => mirror.run().then(valueNow, error => {
+        const { checkpoint, upToDate } = mirror.status()
+        if (checkpoint !== undefined) error.summary = valueNow()
+        // stopping a live mirror is no failure once it was complete
+        if (error.code !== 'ABORTED' || !live || upToDate === undefined) throw error
+        how = ' (stopped)'
+        return error.summary
+      }),
+      report (_, seconds, ended) {
+        how ||= ended
+        return live && output.json ? report.event(how.slice(2, -1) || 'stopped') : linesOf(mirror.status(), how)
+      },
+      isFaulty: ({ lacking }) => lacking
+    }).finally(() => {
+      if (how && !dryRun) output.note(mirror.status().upToDate === undefined ? RUN_AGAIN : WAS_COMPLETE)
+    })
   })
 }
 

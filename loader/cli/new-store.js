@@ -5,8 +5,9 @@ import { asking, counted, recordActivity } from '../store/activity.js'
 import { isPublished, publish, warmIndexes } from '../couchapp/publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './store.js'
-import { howEnded, withWork } from './task.js'
+import { runTask } from './task.js'
 import { DATA, refuse } from './options.js'
+import { secondsSince } from './output.js'
 import { IndexProgress } from './progress.js'
 
 /** @typedef {import('./program.js').Context} Context */
@@ -78,33 +79,38 @@ export async function publishNew ({ output, signal }, store, folder) {
  * ends when the map can be asked, so its report comes after the index.
  * @param {Context} context
  * @param {any} options of the command
- * @param {import('../store/work.js').About} about what it does
- * @param {(store: Store, url: string, work: Pick<import('../store/work.js').Work, 'show'>) =>
- *   Promise<{result: any, report: (ended?: string) => void}>} action result: of load or loadSet; ended: how, when the
- *   index was not built
+ * @param {Omit<import('./task.js').Task, 'run'> & {run: (filling: Filling) => Promise<any>}} task
+ *
+ * @typedef {object} Filling what the task is given
+ * @property {Store} store
+ * @property {string} url
+ * @property {(tally: any) => void} onProgress
+ * @property {Pick<import('../store/work.js').Work, 'show'>} work
  */
-export const fillStore = (context, options, about, action) => withDatabase(context, options, async (url, folder) => {
+export const fillStore = (context, options, task) => withDatabase(context, options, async (url, folder) => {
   const store = await createStore(context, url, options, folder)
-  const layer = about.layer ?? ''
+  const { layer = '', command = '' } = task
   const before = await idsOf(store, layer)
   const record = async summary => {
     const after = await idsOf(store, layer, asking()).catch(() => before)
-    await recordActivity(store.couch, about.command, changeOf(layer, before, after, summary))
+    await recordActivity(store.couch, command, changeOf(layer, before, after, summary))
   }
-  return withWork(context, store.couch, about, async work => {
-    const { result, report } = await action(store, url, work).catch(async error => {
+  const run = async (onProgress, work) => {
+    const started = performance.now()
+    const result = await task.run({ store, url, onProgress, work }).catch(async error => {
       if (error.summary) await record(error.summary) // what was written stays
       throw error
     })
+    const writingSeconds = secondsSince(started)
     work.show({ about: { step: 'indexing' } })
     const isEmpty = result.failed > 0 && result.failed >= result.tiles
     const failure = isEmpty ? undefined : await buildIndexes(context, store, folder).catch(error => error)
-    if (!failure) work.show({ about: { step: undefined } })
     await record(result)
-    report(failure && howEnded(failure)) // the tiles are stored
-    if (failure) throw failure
-    return result.failed ? 1 : 0
-  })
+    if (failure) throw Object.assign(failure, { summary: result }) // the tiles are stored
+    work.show({ about: { step: undefined } })
+    return { ...result, writingSeconds }
+  }
+  return runTask(context, store.couch, { ...task, run, isFaulty: ({ failed }) => failed })
 }, { creates: true })
 
 async function buildIndexes (context, store, folder) {

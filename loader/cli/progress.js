@@ -185,12 +185,22 @@ export class CountingProgress extends ProgressLine {
 
   /**
    * @param {import('./output.js').Output} output
-   * @param {((signal: AbortSignal) => Promise<number>) | false | undefined} countTiles unless given, nothing is counted
+   * @param {((signal: AbortSignal) => Promise<number>) | false} [countTiles] unless given, nothing is counted
+   */
+  constructor (output, countTiles) {
+    super(output, 'tiles')
+    if (countTiles) this.count(countTiles)
+  }
+
+  /**
+   * @param {(signal: AbortSignal) => Promise<number>} countTiles
    * @param {string} [title] of one task among several
    */
-  constructor (output, countTiles, title) {
-    super(output, 'tiles', { title })
-    if (output.json || !countTiles) return
+  count (countTiles, title) {
+    this.restart(title)
+    this.total = undefined
+    this.#stop = new AbortController()
+    if (this.output.json) return
     // the task meets the same error and reports it
     countTiles(this.#stop.signal).then(total => { this.total = total }, () => {})
   }

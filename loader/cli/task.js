@@ -92,13 +92,11 @@ async function reportEnd (progress, task, report) {
     return summary
   } catch (error) {
     progress.end()
-    if (error.summary) report(error.summary, secondsSince(started), howEnded(error))
+    const how = error.code === 'ABORTED' ? 'stopped' : 'failed'
+    if (error.summary) report(error.summary, secondsSince(started), how)
     throw error
   }
 }
-
-/** How a task ended that did not come to its end. */
-export const howEnded = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 
 const NOWHERE = { show () {} }
 
@@ -111,7 +109,7 @@ const NOWHERE = { show () {} }
  * @param {(work: Pick<Work, 'show'>) => Promise<T>} task
  * @returns {Promise<T>}
  */
-export async function withWork ({ args, signal }, couch, { follows, ...about }, task) {
+async function withWork ({ args, signal }, couch, { follows, ...about }, task) {
   if (!couch) return task(NOWHERE)
   const work = new Work(couch, { args, ...(follows && { every: workDefaults.quiet }), ...about })
   try {

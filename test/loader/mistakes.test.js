@@ -237,12 +237,16 @@ describe('a mistake on the command line', function () {
       const ends = []
       const output = new Output(/** @type {any} */ ({ json: false, stdout: memory(), stderr: memory() }))
       const context = /** @type {any} */ ({ output, signal: AbortSignal.abort() })
-      const about = { command: 'load', layer: 'osm' }
-      const action = async () => ({ result: { tiles: 1, failed: 0 }, report: ended => { ends.push(ended) } })
-      await assert.rejects(fillStore(context, { db: url }, about, action), { code: 'ABORTED' })
-      assert.deepEqual(ends, ['stopped'])
-      assert.equal(await fillStore({ ...context, signal: undefined }, { db: url }, about, action), 0)
-      assert.deepEqual(ends, ['stopped', undefined])
+      const task = {
+        command: 'load',
+        layer: 'osm',
+        run: async () => ({ tiles: 1, failed: 0 }),
+        report: (result, seconds, ended) => { ends.push(ended) }
+      }
+      await assert.rejects(fillStore(context, { db: url }, task), { code: 'ABORTED' })
+      assert.deepEqual(ends, [' (stopped)'])
+      assert.equal(await fillStore({ ...context, signal: undefined }, { db: url }, task), 0)
+      assert.deepEqual(ends, [' (stopped)', ''])
     })
 
     it('makes no store of an empty folder', async () => {
