@@ -32,6 +32,7 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {RequestInit} fetchOptions
  * @property {import('../offline/offline-store.js').OfflineStore} [offline]
  * @property {'device' | 'network' | 'only'} read
+ * @property {boolean} [newestOnly] with `offline`: no past is asked for
  *
  * @typedef {object} LinkOwner the layer
  * @property {(type: string, about?: Record<string, any>) => void} fire
@@ -42,7 +43,7 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {() => void} [onReady] after `setLayer`, when everybody was told: tiles can be asked for
  * @property {() => void} [onFollowing] nothing that changes from now on is missed
  * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
- * @property {() => void} onDeviceChanged
+ * @property {() => void} [onDeviceChanged] with `offline`: tiles came to the device, changed there, or left it
  * @property {() => void} retry
  * @property {() => void} refresh
  */
@@ -76,10 +77,10 @@ export class StoreLink {
     checkLayer(options.layer)
     this.#options = options
     this.#owner = owner
-    const { offline, read, layer } = options
+    const { offline, read, layer, newestOnly } = options
     const couch = sourceOf(db, options)
     /** reads the tiles @type {any} */
-    this.source = offline ? offline.source({ layer, read, couch }) : couch
+    this.source = offline ? offline.source({ layer, read, couch, newestOnly }) : couch
     this.#health = new StoreHealth({
       onError: error => owner.fire('storeerror', { error }),
       onBack: () => {
@@ -231,7 +232,7 @@ export class StoreLink {
       timer ??= setTimeout(() => {
         timer = undefined
         readMissing()
-        this.#owner.onDeviceChanged()
+        this.#owner.onDeviceChanged?.()
       }, GATHER_TIME)
     }
     const onOnline = ({ online }) => {

@@ -1,9 +1,8 @@
 // The newest tiles, from plain attachment addresses: an L.TileLayer that knows its layer's document and can follow
-// changes.
+// changes. With `offline` a time engine draws it, as a history layer that always shows the newest versions.
 import L from './version.js'
 import { tileId } from '../../core/index.js'
-import { NewestTiles } from './newest-tiles.js'
-import { TileView } from './tile-view.js'
+import { engineTiles, startEngine } from './engine-tiles.js'
 import { StoreLink } from '../engine/store-link.js'
 import { gridMixin } from './grid-mixin.js'
 
@@ -25,8 +24,6 @@ export const couchDefaults = {
   /** @type {RequestInit} for every request but those of images, as fetch takes them: credentials, headers, … */
   fetchOptions: {}
 }
-
-const grid = /** @type {any} */ (L.GridLayer.prototype)
 
 /**
  * @typedef {import('../engine/clock.js').Time} Time
@@ -53,29 +50,27 @@ export class CouchLayer extends Base {
     /** title in the layer document; until it was read, the name of the layer @type {string} */
     this.title = options?.layer
     this._given = new Set(Object.keys(options ?? {})) // what the caller decided stays
-    this._link = new StoreLink(db, this.options, {
-      fire: (type, about) => this.fire(type, about),
-      setLayer: (doc, before, other) => {
-        this._setLayer(doc, before, other)
-        if (this.options.offline) this._link.source.heads.hasParts = other?.isQuad !== false
-      },
-      onReady: () => { if (this._map) this._resetView() },
-      onTilesChanged: tiles => this._onTilesChanged(tiles),
-      onDeviceChanged: () => this._onDeviceChanged(),
-      retry: () => this.retry(),
-      refresh: () => this.refresh()
-    })
-    this.setUrl(this._link.source.template(this.options.layer), true)
     this._revs = new Map() // id -> newest revision, of tiles that changed while this was on the map
     this._renewed = new WeakSet() // images that got another source
     this._turns = new WeakMap() // image -> the last attempt to give it one
-    this._items = new WeakMap() // element of a tile -> what is known of it
-    /** With `offline`: shows images made of bytes. @type {NewestTiles | undefined} */
-    this._heads = undefined
-    if (!this.options.offline) return
-    this._heads = new NewestTiles(this._link.source.heads, {
-      onLoad: ({ view, coords }) => this.fire('tileload', { tile: view.el, coords }),
-      onError: (item, error) => this._link.onTileTrouble(error)
+    /** With `offline` the time engine. @type {any} */
+    this._link = this.options.offline ? this._startEngine(db) : this._startLink(db)
+    this.setUrl(this._link.source.template(this.options.layer), true)
+  }
+
+  _startEngine (db) {
+    Object.assign(this, engineTiles)
+    return startEngine(this, db, { ...this.options, newestOnly: true })
+  }
+
+  _startLink (db) {
+    return new StoreLink(db, this.options, {
+      fire: (type, about) => this.fire(type, about),
+      setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
+      onReady: () => { if (this._map) this._resetView() },
+      onTilesChanged: tiles => this._onTilesChanged(tiles),
+      retry: () => this.retry(),
+      refresh: () => this.refresh()
     })
   }
 
@@ -97,22 +92,8 @@ export class CouchLayer extends Base {
     return rev ? `${url}?rev=${rev}` : url
   }
 
-  /** With `offline`, a box around an image that is made of bytes, wherever they came from. */
-  createTile (coords, done) {
-    if (!this._heads) return super.createTile(coords, done)
-    const view = new TileView()
-    const item = {
-      view, coords, z: this._getZoomForUrl(), x: coords.x, y: coords.y, ready: error => done(error, view.el)
-    }
-    this._items.set(view.el, item)
-    this._heads.add(item)
-    return view.el
-  }
-
   /** Requests failed tiles again. */
   retry () {
-    this._heads?.retry()
-    if (this._heads) return this
     for (const { el, coords, loaded } of Object.values(this._tiles ?? {})) {
       if (loaded && !el.classList.contains('leaflet-tile-loaded')) this._renew(el, coords)
     }
@@ -123,29 +104,8 @@ export class CouchLayer extends Base {
   refresh () {
     if (!this._map) return this
     if (this.options.tilejson) this._link.readLayer()
-    this._heads?.refresh(undefined, { fresh: true })
-    if (!this._heads) for (const { el, coords } of Object.values(this._tiles)) this._renew(el, coords, { fresh: true })
+    for (const { el, coords } of Object.values(this._tiles)) this._renew(el, coords, { fresh: true })
     return this
-  }
-
-  _removeTile (key) {
-    const { el } = this._tiles[key] ?? {}
-    if (!this._heads || !el) return super._removeTile(key)
-    this._heads.remove(this._items.get(el))
-    grid._removeTile.call(this, key)
-  }
-
-  // of other zooms, as L.TileLayer does with images
-  _abortLoading () {
-    if (!this._heads) return super._abortLoading()
-    for (const [key, { coords, loaded }] of Object.entries(this._tiles)) {
-      if (coords.z !== this._tileZoom && !loaded) this._removeTile(key)
-    }
-  }
-
-  _onDeviceChanged () {
-    const { offline, layer } = this.options
-    this._heads?.compareWithDevice(tiles => /** @type {OfflineStore} */ (offline).device.heads(layer, tiles))
   }
 
   _update (center) {
@@ -163,9 +123,6 @@ export class CouchLayer extends Base {
       if (deleted) this._revs.delete(id)
       else this._revs.set(id, rev)
       changed.add(id)
-    }
-    if (this._heads) {
-      return this._heads.refresh(({ z, x, y }) => changed.has(tileId(this.options.layer, z, x, y)), { fresh: true })
     }
     for (const { el, coords } of Object.values(this._tiles)) {
       if (coords.z === this._tileZoom && changed.has(this._idOf(this._wrapCoords(coords)))) {

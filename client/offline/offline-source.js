@@ -4,12 +4,10 @@ import { TilecouchError, checkLayer, tileId } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { isPassing } from '../source/failure.js'
-import { HeadSource } from './head-source.js'
 
 export const offlineSourceDefaults = {
   // milliseconds that the network is waited for where the device could answer, when the network comes first
-  networkTimeout: 3000,
-  enlarged: 6 // zooms up to an ancestor on the device that is shown where a tile is not to be had
+  networkTimeout: 3000
 }
 
 const READ_ORDERS = ['device', 'network', 'only']
@@ -28,10 +26,10 @@ export class OfflineSource {
   #pending = new PendingChanges()
 
   /**
-   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, limits?: Partial<typeof
-   *   offlineSourceDefaults>}} parts
+   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, newestOnly?: boolean,
+   *   limits?: Partial<typeof offlineSourceDefaults>}} parts newestOnly: an area without the past has all of a tile
    */
-  constructor ({ offline, layer, read = 'device', couch, limits }) {
+  constructor ({ offline, layer, read = 'device', couch, newestOnly = false, limits }) {
     if (!READ_ORDERS.includes(read)) {
       const why = `it is one of ${READ_ORDERS.join(', ')}`
       throw new TilecouchError('BAD_OPTION', { option: 'read', value: read, why })
@@ -39,15 +37,12 @@ export class OfflineSource {
     checkLayer(layer)
     this.read = read
     this.name = /** @type {string} */ (layer)
+    this.newestOnly = newestOnly
     this.limits = { ...offlineSourceDefaults, ...limits }
     this.#offline = offline
     const open = () => couch ?? new CouchSource(offline.remote, { fetchOptions: offline.fetchOptions })
     this.#couch = read === 'only' ? undefined : open()
     this.#network = new NetworkAccess(offline, this.#couch, this.limits)
-    /** The newest tiles. */
-    this.heads = new HeadSource({
-      offline, layer, read, network: this.#network, pending: this.#pending, enlarged: this.limits.enlarged
-    })
   }
 
   get #device () {
@@ -113,7 +108,7 @@ export class OfflineSource {
     const [versions, databases, doc] = await Promise.all([
       this.#device.versions(layer, columns), this.#device.databases(layer), this.#device.layer(layer)
     ])
-    const whole = databases.filter(({ isComplete, hasHistory }) => isComplete && hasHistory === true)
+    const whole = databases.filter(database => this.#hasAll(database))
     return columns.map((column, at) => {
       const { z, x, y0, y1 } = column
       let isWhole = !this.#pending.touches(column, versions[at])
@@ -122,6 +117,11 @@ export class OfflineSource {
       }
       return { versions: versions[at], isWhole: (isWhole && this.read !== 'network') || !this.#couch }
     })
+  }
+
+  /** Whether a database has every version of its tiles that may be asked for. */
+  #hasAll ({ isComplete, hasHistory }) {
+    return isComplete && (hasHistory === true || this.newestOnly)
   }
 
   /** What the network says. */
@@ -136,7 +136,7 @@ export class OfflineSource {
     const asked = () => this.#network.ask(couch => couch.extent(layer, signal), signal)
     if (this.read === 'network') return this.#network.networkFirst(asked, here)
     const databases = await this.#device.databases(layer)
-    if (databases.some(({ isComplete, hasHistory }) => isComplete && hasHistory === true)) return here()
+    if (databases.some(database => this.#hasAll(database))) return here()
     return this.#network.networkOr(asked, here)
   }
 
@@ -173,16 +173,12 @@ export class OfflineSource {
     return this.#device.holds(layer, versions)
   }
 
-  /** The newest image of a place. */
-  async head (z, x, y, signal) {
-    return await this.heads.fromDevice(z, x, y) ?? this.heads.fromNetwork(z, x, y, signal)
-  }
-
   /**
    * As CouchSource; with `only`, changes come as events of the OfflineStore.
+   * @param {string} layer @param {string} since @param {AbortSignal} signal
    * @param {{wait?: boolean, past?: boolean}} [options]
    */
-  async changes (layer, since, signal, options) {
+  async changes (layer, since, signal, { wait, past = false } = {}) {
     if (!this.#couch) {
       if (since !== 'now') {
         await new Promise((resolve, reject) => {
@@ -191,6 +187,7 @@ export class OfflineSource {
       }
       return { since: 'device', tiles: [], layer: false }
     }
+    const options = { wait, past: past && !this.newestOnly }
     const answer = await this.#network.ask(couch => couch.changes(layer, since, signal, options), signal)
     const databases = await this.#device.databases(layer)
     for (const tile of answer.tiles) {
@@ -240,11 +237,6 @@ export class NetworkAccess {
     this.#offline = offline
     this.#couch = couch
     this.#timeout = networkTimeout
-  }
-
-  /** Whether the network may be asked at all. */
-  get isAllowed () {
-    return Boolean(this.#couch)
   }
 
   /** Whether the store did not answer when it was last asked. */

@@ -106,27 +106,7 @@ export class CouchSource {
     const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
     return this.#retryPastCache(fresh ? 'reload' : 'force-cache', async cache => {
-      const { blob } = await this.#image(this.tileUrl(version), { signal, cache }, missing)
-      return this.#checked(blob, version)
-    })
-  }
-
-  /**
-   * The newest image of a place, whatever its version is.
-   * @param {string} layer @param {number} z @param {number} x @param {number} y @param {AbortSignal} [signal]
-   * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
-   * @returns {Promise<{blob: Blob, digest: string}>} digest: as documents name it; rejects with BAD_ANSWER when the
-   *   image is not of that digest
-   */
-  async head (layer, z, x, y, signal, { fresh = false } = {}) {
-    const id = tileId(layer, z, x, y)
-    const missing = () => new TilecouchError('TILE_NOT_FOUND', { id })
-    return this.#retryPastCache(fresh ? 'reload' : 'default', async cache => {
-      const { blob, etag } = await this.#image(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, cache }, missing)
-      const [, md5] = /^(?:W\/)?"([\w+/]{22}==)"$/.exec(etag) ?? []
-      // a proxy may hide the ETag, and a captive portal sends none: then the document says what its image is
-      const digest = md5 ? `md5-${md5}` : await this.#digest(id, { signal, cache }, missing)
-      return { blob: await this.#checked(blob, { digest }), digest }
+      return this.#checked(await this.#image(this.tileUrl(version), { signal, cache }, missing), version)
     })
   }
 
@@ -155,20 +135,12 @@ export class CouchSource {
     return { since: String(last), tiles, layer: results.some(({ id }) => id === layerId(layer)) }
   }
 
-  /** @param {() => Error} missing @returns {Promise<{blob: Blob, etag: string}>} */
+  /** @param {() => Error} missing @returns {Promise<Blob>} */
   #image (url, init, missing) {
     return this.#fetch(url, init, async response => {
       if (!response.ok) throw await isMissing(response) ? missing() : await failureOf(response, this.db)
-      return { blob: await this.#body(response, 'blob'), etag: response.headers.get('etag') ?? '' }
+      return this.#body(response, 'blob')
     })
-  }
-
-  /** @param {() => Error} missing @returns {Promise<string>} */
-  async #digest (id, init, missing) {
-    const { _attachments: { [TILE_ATTACHMENT]: image } } = await this.#json(
-      id, init, { missing, isRight: doc => doc?._id === id && doc._attachments?.[TILE_ATTACHMENT]?.digest }
-    )
-    return image.digest
   }
 
   /** @param {{bytes?: number, digest?: string}} expected */

@@ -61,8 +61,6 @@ onEachStore('a source', backend => {
         const image = await source.tile(head)
         assert.deepEqual(await bytesOf(image), png(113))
         assert.equal(image.type, 'image/png')
-        const { blob, digest } = await source.head('osm', 3, 1, 1)
-        assert.deepEqual([await bytesOf(blob), digest], [png(113), head.digest])
         assert.equal(head.digest, `md5-${createHash('md5').update(png(113)).digest('base64')}`)
         await assert.rejects(source.tile({ ...head, y: 7 }), { code: 'TILE_NOT_FOUND' })
         await assert.rejects(source.tile({ ...head, rev: '9-0123456789abcdef0123456789abcdef' }),
@@ -262,27 +260,6 @@ describe('a source beside a server that misbehaves', () => {
     }
     serve = (request, response) => response.end(other)
     assert.ok(await source.tile({ ...named, digest: undefined }), 'of an older index the length alone is known')
-  })
-
-  it('takes no other image for the newest one: its ETag says what it is, or else its document', async () => {
-    const right = png(1)
-    const md5 = createHash('md5').update(right).digest('base64')
-    const head = () => new CouchSource(`${url}/db`).head('a', 0, 0, 0)
-    const image = (bytes, etag) => (request, response) =>
-      response.writeHead(200, { 'Content-Type': 'image/png', ...(etag && { etag }) }).end(bytes)
-    const doc = json(200, { _id: 'a:0:0:0', _attachments: { tile: { digest: `md5-${md5}` } } })
-    const either = one => (request, response) => (/tile$/.test(request.url) ? one : doc)(request, response)
-    for (const one of [image(right, `"${md5}"`), image(right, `W/"${md5}"`),
-      either(image(right)), either(image(right, '"of a proxy"'))]) {
-      serve = one
-      const { blob, digest } = await head()
-      assert.deepEqual([await bytesOf(blob), digest], [right, `md5-${md5}`])
-    }
-    for (const one of [image(png(2), `"${md5}"`), image(right.subarray(0, 40), `"${md5}"`),
-      either(image(png(2))), image(png(2))]) {
-      serve = one
-      await assert.rejects(head(), { code: 'BAD_ANSWER' })
-    }
   })
 
   it('takes no address with a password, and none that is none', () => {

@@ -102,19 +102,14 @@ onField('maps and a device', ['small'], stage => {
       await tell(page, () => {
         const { device: there } = /** @type {any} */ (window).offline
         const broken = new Blob([new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0])], { type: 'image/png' })
-        const { tile, head } = there
+        const { tile } = there
         there.tile = version => version.x === 1 && version.y === 3 ? broken : tile.call(there, version)
-        there.head = async (...place) => {
-          const found = await head.call(there, ...place)
-          return found && place[2] === 1 && place[3] === 3 ? { ...found, blob: broken } : found
-        }
       })
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
       await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4)
         .every(([, text]) => text === '2'))
       assert.deepEqual(stage.front.tiles().filter(isWest), ['3/1/3'])
-      await tell(page,
-        () => { for (const name of ['tile', 'head']) delete /** @type {any} */ (window).offline.device[name] })
+      await tell(page, () => { delete /** @type {any} */ (window).offline.device.tile })
     })
   }
 
@@ -136,19 +131,6 @@ onField('maps and a device', ['small'], stage => {
     await at(page, '2023-01-01')
     assert.deepEqual(await events(page, 'storeerror'), [])
     await device.comeBack()
-  })
-
-  it('read the network first where they are told to, the device while it is away, and the network again', async () => {
-    await draw(page, 'small', { kind: 'couch', offline: true, read: 'network', map: { center: [0, -90] } })
-    await settled(page, all => Object.values(all).every(text => text === '2'))
-    assert.deepEqual(await marked(page), [])
-    await device.leave()
-    await draw(page, 'small', { kind: 'couch', offline: true, read: 'network', map: { center: [0, -90] } })
-    await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4)
-      .every(([, text]) => text === '2'))
-    assert.ok((await marked(page)).length >= 6)
-    await device.comeBack()
-    await page.waitForFunction(() => !document.querySelector('.tilecouch-on-device'))
   })
 
   it('end every tile when the map, the area or the store goes in the middle', async () => {
@@ -218,6 +200,25 @@ onField('maps and what comes to a device', ['small'], stage => {
       await page.waitForFunction(wanted => /** @type {any} */ (window).see.picture()['3/1/3'] === `${wanted}`, step)
       assert.deepEqual([...new Set(stage.front.tiles())], ['3/1/3'])
     })
-  }
 
+    it('read the network first where they are told to, the device while it is away, and the network again ' +
+      `(${kind})`, async () => {
+      const device = await stage.device({ stays: true })
+      const page = await device.open()
+      await take(page, { ...WEST, bbox: ALL })
+      const watch = () => draw(page, 'small', { kind, offline: true, read: 'network', map: { center: [0, -90] } })
+      await stage.load('small', { [++step]: tilesOf(3) })
+      await watch()
+      await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
+      assert.deepEqual(await marked(page), [])
+      await device.leave()
+      await watch()
+      await settled(page, (all, newest) => Object.values(all).every(text => /^\d$/.test(text) && text < newest),
+        `${step}`)
+      assert.ok((await marked(page)).length >= 6)
+      await device.comeBack()
+      await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
+      assert.deepEqual(await marked(page), [])
+    })
+  }
 })
