@@ -2,13 +2,12 @@
 // other, or on two maps beside each other.
 import L from './version.js'
 import { CompareHandle, compareDefaults } from '../timeline/compare-handle.js'
+import { Comparison } from '../timeline/comparison.js'
 import { delegate } from '../timeline/delegate.js'
 import { element } from '../timeline/dom.js'
 import { SideMap } from './side-map.js'
 
 const MOVES = 'move zoom resize viewreset moveend'
-
-const list = layers => layers ? Array.isArray(layers) ? [...layers] : [layers] : []
 
 export const compareControlDefaults = compareDefaults
 
@@ -29,23 +28,15 @@ export class CompareControl extends Base {
   /** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
   constructor (left, right, options) {
     super(options)
-    this._left = list(left)
-    this._right = list(right)
     this._side = /** @type {SideMap | null} */ (null)
-    /** layer -> its opacity before it was faded */
-    this._opacities = new Map()
-    this._handle = new CompareHandle(this.options)
-    this._handle.on('splitchange', event => {
-      if (this._map) this._update()
-      this.fire('splitchange', event)
+    /** @type {Comparison<L.GridLayer>} */
+    this._handle = new Comparison(left, right, this.options, {
+      modes: ['swipe', 'fade', 'side'],
+      begin: () => this._begin(),
+      end: () => this._end(),
+      update: () => this._update()
     })
-    this._handle.on('modechange', event => {
-      if (this._map) {
-        this._end()
-        this._begin()
-      }
-      this.fire('modechange', event)
-    })
+    this._handle.on('splitchange modechange', (/** @type {any} */ event) => { this.fire(event.type, event) })
     // a layer that is put on the map later is clipped when it is there
     this._onLayer = ({ target }) => this._map && this._side === null && this._show(target)
     this._offLayer = ({ target }) => this._whole(target)
@@ -56,13 +47,12 @@ export class CompareControl extends Base {
     // over all of the map, below the controls in its corners
     this._container.classList.remove('leaflet-control')
     map._controlContainer.prepend(this._container)
-    this._begin()
+    this._handle.begin()
     return this
   }
 
   onAdd (map) {
     L.DomEvent.disableClickPropagation(this._handle.element)
-    this._listen('on', this._left.concat(this._right))
     // a clip is laid in the pane, which moves under it. Zooming scales what is inside of the layer and leaves the pane
     // where it is, so that the clip holds while the map flies
     map.on(MOVES, this._update, this)
@@ -70,23 +60,14 @@ export class CompareControl extends Base {
   }
 
   onRemove (map) {
-    this._end()
+    this._handle.end()
     map.off(MOVES, this._update, this)
-    this._listen('off', this._left.concat(this._right))
   }
 
   /** Sets the layers of both sides. @param {Side} left @param {Side} right */
   setLayers (left, right) {
-    const before = this._left.concat(this._right)
-    if (this._map) {
-      this._listen('off', before)
-      this._end()
-    }
-    this._left = list(left)
-    this._right = list(right)
-    if (!this._map) return this
-    this._listen('on', this._left.concat(this._right))
-    return this._begin()
+    this._handle.setLayers(left, right)
+    return this
   }
 
   /**
@@ -108,16 +89,15 @@ export class CompareControl extends Base {
     for (const layer of layers) layer[onOff]('add', this._onLayer)[onOff]('remove', this._offLayer)
   }
 
-  /** Shows the layers in the present mode. */
   _begin () {
+    this._listen('on', this._handle.layers)
     if (this.getMode() === 'side') this._openSide()
-    return this._update()
   }
 
-  /** Leaves the layers on the map as they were. */
   _end () {
     if (this._side) this._closeSide()
-    for (const layer of this._left.concat(this._right)) this._whole(layer)
+    this._listen('off', this._handle.layers)
+    for (const layer of this._handle.layers) this._whole(layer)
   }
 
   _openSide () {
@@ -127,13 +107,13 @@ export class CompareControl extends Base {
     const { x, y } = this._map.getSize()
     this._handle.setSize(x, y) // before the second map is measured
     this._side = new SideMap(this._map, box, () => this._handle._padding)
-    for (const layer of this._left) this._move(layer, this._side.map)
+    for (const layer of this._handle.left) this._move(layer, this._side.map)
   }
 
   _closeSide () {
     const side = /** @type {SideMap} */ (this._side)
     const box = side.map.getContainer()
-    for (const layer of this._left) if (layer._map === side.map) this._move(layer, this._map)
+    for (const layer of this._handle.left) if (layer._map === side.map) this._move(layer, this._map)
     this._side = null
     side.remove()
     box.remove()
@@ -151,19 +131,13 @@ export class CompareControl extends Base {
     const { x, y } = this._map.getSize()
     this._handle.setSize(x, y)
     const corners = [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
-    if (!this._side) for (const layer of this._left.concat(this._right)) this._show(layer, corners)
-    return this
+    if (!this._side) for (const layer of this._handle.layers) this._show(layer, corners)
   }
 
   _show (layer, corners) {
-    if (this.getMode() === 'fade') this._fade(layer)
-    else this._clip(layer, corners)
-  }
-
-  _fade (layer) {
-    if (!this._right.includes(layer) || layer._map !== this._map) return
-    if (!this._opacities.has(layer)) this._opacities.set(layer, layer.options.opacity ?? 1)
-    layer.setOpacity((1 - this.getSplit()) * this._opacities.get(layer))
+    if (this.getMode() !== 'fade') return this._clip(layer, corners)
+    const isFaded = this._handle.right.includes(layer) && layer._map === this._map
+    if (isFaded) this._handle.fade(layer, layer.options.opacity ?? 1)
   }
 
   _clip (layer, corners) {
@@ -173,7 +147,7 @@ export class CompareControl extends Base {
     const [topLeft, bottomRight] = corners ??
       [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
     const middle = Math.round(topLeft.x + this.getSplit() * x)
-    const [left, right] = this._left.includes(layer) ? [topLeft.x, middle] : [middle, bottomRight.x]
+    const [left, right] = this._handle.left.includes(layer) ? [topLeft.x, middle] : [middle, bottomRight.x]
     const [top, bottom] = [topLeft.y, bottomRight.y]
     const polygon = [[left, top], [right, top], [right, bottom], [left, bottom]].map(point => `${point.join('px ')}px`)
     container.style.clipPath = `polygon(${polygon.join(', ')})`
@@ -183,9 +157,7 @@ export class CompareControl extends Base {
   _whole (layer) {
     const container = layer.getContainer?.()
     if (container) container.style.clipPath = ''
-    if (!this._opacities.has(layer)) return
-    layer.setOpacity(this._opacities.get(layer))
-    this._opacities.delete(layer)
+    this._handle.restore(layer)
   }
 }
 

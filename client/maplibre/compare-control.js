@@ -1,9 +1,9 @@
 // Two times, or two layers, of one place in MapLibre: a second map lies over the first one, of which it shows what is
 // left of a handle, or as much as the handle fades it in. It follows the first map frame by frame.
 import { Map as MapLibreMap } from 'maplibre-gl'
-import { TilecouchError } from '../../core/errors.js'
 import { Emitter } from '../engine/emitter.js'
 import { CompareHandle } from '../timeline/compare-handle.js'
+import { Comparison } from '../timeline/comparison.js'
 import { delegate } from '../timeline/delegate.js'
 import { element } from '../timeline/dom.js'
 import { isOurs } from './sources.js'
@@ -13,8 +13,6 @@ import { isOurs } from './sources.js'
  * @typedef {import('../timeline/compare-handle.js').CompareOptions} CompareControlOptions
  * @typedef {HistoryLayer | HistoryLayer[] | null} Side
  */
-
-const list = layers => layers ? [layers].flat() : []
 
 /** Knows the methods of what it holds: delegate() below adds them. @type {new () => CompareHandle} */
 const Held = /** @type {any} */ (Object)
@@ -27,8 +25,6 @@ export class CompareControl extends Held {
   #upper = null
   #box = element('div', { class: 'tilecouch-compare-upper' })
   #place = element('div', { hidden: true }) // MapLibre puts it into a corner
-  #left
-  #right
 
   /**
    * @param {Side} left it is shown by the upper map alone @param {Side} right
@@ -36,11 +32,10 @@ export class CompareControl extends Held {
    */
   constructor (left, right, options) {
     super()
-    this.#left = list(left)
-    this.#right = list(right)
-    this._handle = new CompareHandle(options)
-    this.setMode(this._handle.getMode())
-    this._handle.on('splitchange modechange', () => this.#cut())
+    /** @type {Comparison<HistoryLayer>} */
+    this._handle = new Comparison(left, right, options, {
+      modes: ['swipe', 'fade'], begin: () => {}, end: () => {}, update: () => this.#cut()
+    })
   }
 
   /** @param {MapLibreMap} map @returns {HTMLElement} */
@@ -53,20 +48,21 @@ export class CompareControl extends Held {
       maxPitch: map.getMaxPitch(), minZoom: map.getMinZoom(), maxZoom: map.getMaxZoom(),
       renderWorldCopies: map.getRenderWorldCopies(), pixelRatio: map.getPixelRatio(), ...this.#camera()
     })
-    for (const layer of this.#left) layer.addTo(upper)
-    for (const layer of this.#right) if (layer.map !== map) layer.addTo(map)
+    for (const layer of this._handle.left) layer.addTo(upper)
+    for (const layer of this._handle.right) if (layer.map !== map) layer.addTo(map)
     map.on('render', this.#follow)
     map.on('resize', this.#cut)
     map.on('style.load', this.#restyle)
-    this.#cut()
+    this._handle.begin()
     return this.#place
   }
 
   onRemove () {
+    this._handle.end()
     this.#map?.off('render', this.#follow)
     this.#map?.off('resize', this.#cut)
     this.#map?.off('style.load', this.#restyle)
-    for (const layer of this.#left) layer.remove()
+    for (const layer of this._handle.left) layer.remove()
     this.#upper?.remove()
     this.#map = this.#upper = null
     for (const part of [this.#box, this._handle.element, this.#place]) part.remove()
@@ -79,13 +75,6 @@ export class CompareControl extends Held {
   /** @returns {MapLibreMap | null} the map of the left side, such as for marks */
   getUpperMap () {
     return this.#upper
-  }
-
-  /** How the sides are shown: 'swipe' or 'fade'. @param {import('../timeline/compare-handle.js').CompareMode} mode */
-  setMode (mode) {
-    if (mode === 'side') throw new TilecouchError('BAD_OPTION', { option: 'mode', value: mode })
-    this._handle.setMode(mode)
-    return this
   }
 
   #camera () {

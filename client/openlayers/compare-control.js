@@ -2,8 +2,8 @@
 // each other.
 import Control from 'ol/control/Control.js'
 import { getRenderPixel } from 'ol/render.js'
-import { TilecouchError } from '../../core/errors.js'
 import { CompareHandle } from '../timeline/compare-handle.js'
+import { Comparison } from '../timeline/comparison.js'
 import { delegate } from '../timeline/delegate.js'
 
 /**
@@ -12,29 +12,23 @@ import { delegate } from '../timeline/delegate.js'
  * @typedef {import('../timeline/compare-handle.js').CompareOptions} CompareControlOptions mode: 'swipe' or 'fade'
  */
 
-/** @param {Side} layers */
-const list = layers => layers ? [layers].flat() : []
-
 const Base = /** @type {new (options: any) => Control & CompareHandle} */ (/** @type {unknown} */ (Control))
 
 /** Two sides of a map: under a swipe handle, or faded into each other. */
 export class CompareControl extends Base {
   /** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
   constructor (left, right, options) {
-    checkMode(options?.mode)
-    const held = new CompareHandle(options)
-    super({ element: held.element })
-    this._handle = held
-    this._left = list(left)
-    this._right = list(right)
-    /** layer -> its opacity before it was faded */
-    this._opacities = new Map()
-    held.on('splitchange modechange', (/** @type {any} */ event) => {
-      this._update()
-      this.dispatchEvent({ ...event })
+    const comparison = new Comparison(left, right, options, {
+      modes: ['swipe', 'fade'],
+      begin: () => this._begin(),
+      end: () => this._end(),
+      update: () => this._update()
     })
+    super({ element: comparison.element })
+    this._handle = comparison
+    comparison.on('splitchange modechange', (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
     this._cut = event => {
-      cut(event, this._left.includes(event.target), this.getMode() === 'swipe' ? this.getSplit() : null)
+      cut(event, comparison.left.includes(event.target), this.getMode() === 'swipe' ? this.getSplit() : null)
     }
     this._resize = () => {
       const size = this.getMap()?.getSize()
@@ -45,58 +39,38 @@ export class CompareControl extends Base {
   setMap (map) {
     const before = this.getMap()
     before?.un('change:size', this._resize)
-    if (before) this._end()
+    if (before) this._handle.end()
     super.setMap(map)
     if (!map) return
     map.getOverlayContainerStopEvent().prepend(this._handle.element) // below the other controls
     map.on('change:size', this._resize)
     this._resize()
-    this._begin()
+    this._handle.begin()
   }
 
   /** Other layers, or the same the other way round. @param {Side} left @param {Side} right */
   setLayers (left, right) {
-    if (this.getMap()) this._end()
-    this._left = list(left)
-    this._right = list(right)
-    if (this.getMap()) this._begin()
-    return this
-  }
-
-  /** 'swipe' or 'fade'; another mode throws BAD_OPTION. @param {'swipe' | 'fade'} mode */
-  setMode (mode) {
-    this._handle.setMode(checkMode(mode))
+    this._handle.setLayers(left, right)
     return this
   }
 
   _begin () {
-    for (const layer of this._layers()) layer.on(['prerender', 'postrender'], this._cut)
-    this._update()
+    for (const layer of this._handle.layers) layer.on(['prerender', 'postrender'], this._cut)
   }
 
-  /** Leaves the layers as they were. */
   _end () {
-    for (const layer of this._layers()) layer.un(['prerender', 'postrender'], this._cut)
-    this._show(null)
+    for (const layer of this._handle.layers) layer.un(['prerender', 'postrender'], this._cut)
+    for (const layer of this._handle.right) this._handle.restore(layer)
+    this._redraw()
   }
 
   _update () {
-    if (this.getMap()) this._show(this.getMode() === 'fade' ? 1 - this.getSplit() : null)
+    if (this.getMode() === 'fade') for (const layer of this._handle.right) this._handle.fade(layer, layer.getOpacity())
+    this._redraw()
   }
 
-  /** @param {number | null} share of the right side's opacity */
-  _show (share) {
-    for (const layer of this._right) {
-      if (share !== null && !this._opacities.has(layer)) this._opacities.set(layer, layer.getOpacity())
-      if (this._opacities.has(layer)) layer.setOpacity((share ?? 1) * this._opacities.get(layer))
-      if (share === null) this._opacities.delete(layer)
-    }
-    for (const layer of this._layers()) layer.changed()
-  }
-
-  /** @returns {any[]} */
-  _layers () {
-    return [...this._left, ...this._right]
+  _redraw () {
+    for (const layer of this._handle.layers) layer.changed()
   }
 }
 
@@ -130,12 +104,6 @@ function cut (event, isLeft, split) {
   for (const [x, y] of corners) context.lineTo(x, y)
   context.closePath()
   context.clip()
-}
-
-/** @param {any} mode */
-function checkMode (mode) {
-  if (mode === 'side') throw new TilecouchError('BAD_OPTION', { option: 'mode', value: mode })
-  return mode
 }
 
 /** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
