@@ -103,15 +103,14 @@ export const budgetRows = results => promised.flatMap(({ what, target, answers }
     .map(one => ({ what, target, page: pageOf[name] ?? name, ...one }))
 }))
 
-/** @param {Record<string, any>} results @param {import('./plots/words.js').Table} table */
-export function budgetTables (results, table) {
+/** A list of the budgets, each with its rows. @param {Record<string, any>} results */
+export function budgetLists (results) {
   const rows = budgetRows(results)
-  const budgetOf = ({ what, target }, index) => index && rows[index - 1].what === what ? '' : `${what}: ${target}`
-  const cells = rows.map((row, index) => [
-    budgetOf(row, index),
-    `[${row.measured}](benchmarks/${row.page}.md)`,
-    row.figure,
-    row.judged
-  ])
-  return { budgets: table(['budget', 'measured as', 'figure', ''], cells) }
+  const budgets = [...new Set(rows.map(({ what }) => what))].map(what => {
+    const answers = rows.filter(row => row.what === what)
+    const lines = answers.map(({ measured, figure, page, judged }) =>
+      `  - [${measured}](benchmarks/${page}.md): ${figure}${judged === 'pass' ? '' : `, ${judged}`}`)
+    return [`- **${what}**: ${answers[0].target}`, ...lines].join('\n')
+  })
+  return { budgets: budgets.join('\n') }
 }

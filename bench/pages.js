@@ -3,7 +3,7 @@
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { budgetTables } from './budgets.js'
+import { budgetLists } from './budgets.js'
 import { render } from './plots/render.js'
 import { table } from './plots/words.js'
 import { readResult } from './results.js'
@@ -53,7 +53,7 @@ async function makeOf (results, make) {
  * @returns {Promise<Record<string, string>>}
  */
 export const makeTables = async results => (
-  { ...await makeOf(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table) }
+  { ...await makeOf(results, (page, result) => page.tables(result, table)), ...budgetLists(results) }
 )
 
 const MARKER = /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g
