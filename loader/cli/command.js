@@ -11,7 +11,7 @@
 //     run: (context, options, layer, tile) => { … return exitCode }
 //   }
 import { Option } from 'commander'
-import { readers, refuse, wholeNumber } from './options.js'
+import { parsers, refuse, wholeNumber } from './options.js'
 
 /**
  * @typedef {object} OptionSettings
@@ -19,9 +19,9 @@ import { readers, refuse, wholeNumber } from './options.js'
  * @property {boolean} [required]
  * @property {string[]} [choices] the values that it takes
  * @property {string[]} [conflicts] names of options that commander refuses beside it
- * @property {(value: string, before: any) => any} [parse]
  * @property {number} [digits] it takes a whole number from 1 that has at most so many
- * @property {(text: string) => any} [read] the value of its text (default: as in readers of options.js)
+ * @property {(text: string, before?: any) => any} [parse] the value of its text (default: as in parsers of options.js);
+ *   before: of the same option, which may be repeated
  *
  * @typedef {string | [flags: string, meaning: string, settings?: OptionSettings]} DeclaredOption without a meaning: the
  *   one of options.js
@@ -49,13 +49,10 @@ export function addCommand (program, run, declaration) {
   const { name, description, help } = declaration
   const command = program.command(name).description(description)
   for (const declared of declaration.arguments ?? []) command.argument(...asList(declared))
-  const declaredOptions = (declaration.options ?? []).map(parseOption)
-  for (const { option } of declaredOptions) command.addOption(option)
+  for (const declared of declaration.options ?? []) command.addOption(optionOf(declared))
   if (help) command.addHelpText('after', `\n${help}`)
   command.action(run((context, options, ...values) => {
-    for (const { option, choices } of declaredOptions) checkChoice(option.long, options, choices)
     checkCombinations(declaration, options)
-    for (const { option, read } of declaredOptions) readValue(option, options, read)
     return declaration.run(context, options, ...values)
   }))
 }
@@ -64,25 +61,24 @@ export function addCommand (program, run, declaration) {
 const asList = declared => /** @type {any} */ (typeof declared === 'string' ? [declared] : declared)
 
 /** @param {DeclaredOption} declared */
-function parseOption (declared) {
+function optionOf (declared) {
   const [flags, meaning = '', settings = {}] = asList(declared)
-  const option = new Option(flags, meaning).makeOptionMandatory(Boolean(settings.required))
-  const long = option.long ?? ''
-  const { choices = choicesOf[long], digits, read = readers[long] } = settings
-  if (settings.default !== undefined) option.default(settings.default)
-  if (settings.parse) option.argParser(settings.parse)
-  if (settings.conflicts) option.conflicts(settings.conflicts)
-  return { option, choices, read: digits ? text => wholeNumber(long, text, digits) : read }
+  const option = new Option(flags, meaning).makeOptionMandatory(Boolean(settings.required)).default(settings.default)
+    .conflicts(settings.conflicts ?? [])
+  const parse = parserOf(option.long ?? '', settings)
+  return parse ? option.argParser(parse) : option
+}
+
+/** @param {string} flag @param {OptionSettings} settings */
+function parserOf (flag, { choices = choicesOf[flag], digits, parse = parsers[flag] }) {
+  if (digits) return text => wholeNumber(flag, text, digits)
+  if (!choices) return parse
+  return text => choices.includes(text) ? text : refuse(flag, text, `it takes ${choices.join(', ')}`)
 }
 
 const valueOf = (flag, options) => {
   const value = options[new Option(flag).attributeName()]
   return flag.startsWith('--no-') ? value === false || undefined : value
-}
-
-function checkChoice (flag, options, choices) {
-  const value = choices && valueOf(flag, options)
-  if (value !== undefined && !choices.includes(value)) refuse(flag, value, `it takes ${choices.join(', ')}`)
 }
 
 /** @param {Declaration} declaration @param {Record<string, any>} options */
@@ -98,10 +94,4 @@ function checkCombinations ({ needs = [], excludes = [] }, options) {
     if (other && why) refuse(option, value, why)
     if (other) refuse(other, valueOf(other, options), `it does not go with ${option}`)
   }
-}
-
-/** Replaces the text of an option by its value. */
-function readValue (option, options, read) {
-  const name = option.attributeName()
-  if (read && typeof options[name] === 'string') options[name] = read(options[name])
 }

@@ -17,7 +17,7 @@ const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the othe
 export const expiredOptions = [
   '--all',
   ['--before <time>', 'with --expired: only tiles that expired before this time, or longer ago than 7d',
-    { read: timeOrAgo }],
+    { parse: timeOrAgo }],
   ['--limit <n>', 'with --expired: at most so many tiles; with --dry-run, list so many (default: 20)',
     { digits: 9 }]
 ]

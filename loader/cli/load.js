@@ -24,7 +24,7 @@ export const loadCommand = {
   arguments: [['[source...]', 'a folder, an .mbtiles, a .pmtiles or an address (docs/sources.md)']],
   options: [
     ['-l, --layer <name>', '', { required: true }],
-    ['-t, --time <time>', '', { read: startOf }], '--title <text>', '--ttl <duration>',
+    ['-t, --time <time>', '', { parse: startOf }], '--title <text>', '--ttl <duration>',
     '-z, --zoom <a-b>', '--bbox <w,s,e,n>', '--polygon <file>', '--scheme <scheme>', '--grid <name|file>',
     ['--matrix-set <name>', 'of a WMTS whose layer has several tile matrix sets'],
     '--private', '-n, --dry-run',

@@ -140,7 +140,7 @@ function readGrid (text) {
 }
 
 /** How the text of an option is read, in every command that has it. @type {Record<string, (text: string) => any>} */
-export const readers = { '--grid': readGrid, '--ttl': parseDuration }
+export const parsers = { '--grid': readGrid, '--ttl': parseDuration }
 
 /** `7d` means seven days ago; anything else is a time, of which the start counts. @param {string} text */
 export const timeOrAgo = text =>

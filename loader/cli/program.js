@@ -120,9 +120,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
       const { signal } = interrupt
       exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...values) ?? EXIT.ok
     } catch (error) {
-      const reported = knownError(error)
-      output.error(reported, process.env.TILECOUCH_DEBUG ? error : undefined)
-      exitCode = reported.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
+      exitCode = reportError(output, error)
     } finally {
       process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
     }
@@ -145,12 +143,19 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
       try {
         await program.parseAsync(argv, { from: 'user' })
       } catch (error) {
-        if (!(error instanceof CommanderError)) throw error
-        return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+        if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+        return reportError(new Output({ json: argv.includes('--json'), stdout, stderr }), error)
       }
       return exitCode
     }
   }
+}
+
+/** @param {Output} output @param {any} error @returns {number} the exit code */
+function reportError (output, error) {
+  const reported = knownError(error)
+  output.error(reported, process.env.TILECOUCH_DEBUG ? error : undefined)
+  return reported.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
 }
 
 /** Of an error that no part of the program has met. */

@@ -14,6 +14,7 @@ import { runStoreTask } from './task.js'
 /** @typedef {import('../maintain/prune/index.js').PruneRound} PruneRound */
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
+const HOUR = 3600 // seconds
 const NAMED = 5 // moments that a question names
 
 /** @type {import('./command.js').Declaration} */
@@ -27,7 +28,7 @@ export const pruneCommand = {
     '--purge',
     ['--compact <when>', '', { default: 'auto' }],
     '-n, --dry-run', '--yes', '--live',
-    ['--every <duration>', 'with --live: time between two rounds', { default: '1h', read: readInterval }]
+    ['--every <duration>', 'with --live: time between two rounds (default: 1h)', { parse: readInterval }]
   ],
   needs: [['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired']],
   help: `Examples:
@@ -47,7 +48,7 @@ function readInterval (text) {
 }
 
 async function runPrune (context, options, layers) {
-  const { expired = false, withPast = false, purge = false, live = false, dryRun = false } = options
+  const { expired = false, withPast = false, purge = false, live = false, dryRun = false, every = HOUR } = options
   if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
   if (expired) return expiredCommand(context, options, layers, { action: 'remove', withPast, purge })
   const [layer] = layers
@@ -70,11 +71,11 @@ async function runPrune (context, options, layers) {
       const settings = { purge, dryRun, compact: options.compact, signal }
       const onBegin = planReport(output, progress, dryRun, confirm)
       const watch = live
-        ? liveWatch(output, progress, store, options.every, work)
+        ? liveWatch(output, progress, store, every, work)
         : { onProgress, onBegin, onCompact: new IndexProgress(output).show }
       const summary = layer
         ? await prune(store, layer, { ...settings, ...watch, policy })
-        : await pruneAll(store, { ...settings, ...watch, live, every: options.every })
+        : await pruneAll(store, { ...settings, ...watch, live, every })
       if (!live && !dryRun) await recordRemoved(store, roundOf(summary).layers)
       return summary
     },

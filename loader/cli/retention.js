@@ -15,7 +15,7 @@ export const retentionOptions = [
       `keep the newest moment of each of the last n ${period}s that have any${which}`, { digits: 7 }])
   }),
   ['--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d',
-    { read: parseDuration }],
+    { parse: parseDuration }],
   ['--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; repeatable',
     { parse: collect }]
 ]

@@ -19,7 +19,7 @@ export const seedCommand = {
   options: [
     ...areaOptions, '--expired', '--live',
     ['--refresh-before <time>', 'fetch tiles again that were last confirmed before this time, or 7d ago',
-      { read: timeOrAgo }],
+      { parse: timeOrAgo }],
     '-n, --dry-run', '--rate <n/s>', '--concurrency <n>',
     ['--failed <file>', 'write the tiles that failed to this file, one JSON object a line'],
     ['--retry-failed <file>', 'fetch the tiles of such a file instead of an area'],

@@ -22,7 +22,7 @@ export const settingsCommand = {
     ['--base-map <layer|url|file>', 'base map: a layer, a template of addresses, or a JSON file (docs/viewer.md)'],
     ['--gazetteer <url>', 'search for places that answers as Nominatim does'],
     ['--activity-days <n>', 'days for which the store keeps who changed what (default: 365)',
-      { read: text => text && wholeNumber('--activity-days', text, 6) }],
+      { parse: text => text && wholeNumber('--activity-days', text, 6) }],
     '-n, --dry-run'
   ],
   help: `Examples:
