@@ -3,10 +3,10 @@ import { stat } from 'node:fs/promises'
 import { parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
-import { FindingList } from '../check/finding-list.js'
 import { check } from '../check/index.js'
 import { upgrade } from '../check/upgrade.js'
 import { faults } from '../check/files/faults.js'
+import { JsonLines } from '../formats/json-lines.js'
 import { areaOptions, partOf, refuse } from './options.js'
 import { BLANK, bytes, count, duration, linesOf, moreLine, plural, table } from './output.js'
 import { LiveReport, followed } from './live.js'
@@ -78,7 +78,7 @@ async function targetOf (names) {
 
 function checkTask ({ output }, { report: file, decode }, subject, settings) {
   if (file === '-' && output.json) refuse('--report', file, 'with --json standard output is for the result')
-  const list = file === undefined ? undefined : new FindingList(file, output.stdout)
+  const list = file === undefined ? undefined : new JsonLines(file, { stdout: output.stdout })
   if (file === '-') output.leaveStdout()
   return {
     unit: typeof subject === 'string' ? 'tiles' : 'versions',

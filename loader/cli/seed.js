@@ -2,7 +2,9 @@
 import path from 'node:path'
 import { checkLayer, parseZooms } from '../../core/index.js'
 import { seed } from '../load/seed/index.js'
-import { FailureList, readFailures } from '../load/seed/failures.js'
+import { TilecouchError } from '../errors.js'
+import { JsonLines } from '../formats/json-lines.js'
+import { readFailures } from '../load/seed/failures.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
 import { areaOf, areaOptions, refuse, timeOrAgo } from './options.js'
@@ -65,7 +67,8 @@ async function seedArea (context, options, layer, seeding) {
       about: { fetched, fresh, missing, bytes: size }
     }),
     async run (onProgress) {
-      const list = failed && !dryRun ? await FailureList.open(failed) : undefined
+      // each failure is written at once: a seed may be killed
+      const list = failed && !dryRun ? new JsonLines(failed, { gathered: 0, errorOf: notWritable }) : undefined
       return seed(store, layer, {
         ...settings,
         onPlan: made => { plan = made; announce(output, layer, made) },
@@ -79,6 +82,9 @@ async function seedArea (context, options, layer, seeding) {
     isFaulty: summary => summary.failed
   }))
 }
+
+const notWritable = (file, error) =>
+  new TilecouchError('BAD_OPTION', { option: '--failed', value: `${file}: ${error.message}` }, { cause: error })
 
 /** The tiles to seed: of an area, or those that failed before. */
 async function tilesOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {

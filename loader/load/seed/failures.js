@@ -1,6 +1,5 @@
-// The list of tiles that failed: one JSON object a line, { id, code, reason }, written as they fail and read to try
-// them again.
-import { createReadStream, createWriteStream } from 'node:fs'
+// Reads the list of tiles that failed, to try them again: one JSON object a line, { id, code, reason }.
+import { createReadStream } from 'node:fs'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { parseTileId } from '../../../core/index.js'
@@ -48,35 +47,3 @@ function tileOf (line, layer, wrong) {
   if (tile.layer !== layer) throw wrong(`is of the layer ${tile.layer}, not ${layer}`)
   return { z: tile.z, x: tile.x, y: tile.y }
 }
-
-/** Writes a list as the failures come. The file is empty when none did. */
-export class FailureList {
-  #stream
-  #error
-
-  /** @param {string} file what was in it is lost */
-  static async open (file) {
-    const list = new FailureList()
-    list.#stream = createWriteStream(file)
-    list.#stream.on('error', error => { list.#error ??= notWritable(file, error) })
-    try {
-      await once(list.#stream, 'open')
-    } catch (error) {
-      throw notWritable(file, error)
-    }
-    return list
-  }
-
-  /** @param {{id: string, code: string, reason: string}} failure */
-  add (failure) {
-    this.#stream.write(JSON.stringify(failure) + '\n')
-  }
-
-  async close () {
-    if (!this.#error) await new Promise(resolve => { this.#stream.end(resolve) })
-    if (this.#error) throw this.#error
-  }
-}
-
-const notWritable = (file, error) =>
-  new TilecouchError('BAD_OPTION', { option: '--failed', value: `${file}: ${error.message}` }, { cause: error })
