@@ -1,13 +1,10 @@
 // Reads tiles with all of their documents, from the primary index, which is never behind; and deletes documents.
-import { chunks } from '../../../core/lists.js'
-import { TILE_ATTACHMENT, headId } from '../../../core/index.js'
-import { readPastIds } from '../../../core/store/documents.js'
+import { TILE_ATTACHMENT } from '../../../core/index.js'
+import { readTileLeaves } from '../../../core/store/documents.js'
 import { isRefusal } from '../../../core/couch/answers.js'
 import { peerOf } from '../../store/peer.js'
 import { compareRevs } from '../../../core/mirror/index.js'
 import { tombstone, readLeaves } from '../../store/revisions.js'
-
-const BATCH = 2000 // past versions a request
 
 /**
  * @typedef {{id: string, rev: string}} Revision
@@ -55,21 +52,16 @@ export async function endLeaves (couch, leaves, signal) {
 /** @typedef {{id: string, head?: any, pasts: any[]}} StoredTile pasts: oldest first */
 
 /**
- * Tiles as they are stored, copies of heads included.
+ * Tiles as they are stored, copies of heads included; of documents with conflicts the winners.
  * @param {import('../../store/couch.js').Couch} couch
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
  * @returns {Promise<StoredTile[]>} in their order
  */
 export async function readTiles (couch, ids, signal) {
-  const heads = await couch.docs(ids, { signal })
-  const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
-  const pastIds = await readPastIds(couch, ids, signal)
-  for (const chunk of chunks(pastIds, BATCH)) {
-    const rows = await couch.docs(chunk, { signal })
-    for (const { doc } of rows) if (doc) pasts.get(headId(doc._id))?.push(doc)
-  }
-  return ids.map((id, at) => ({ id, head: heads[at].doc, pasts: pasts.get(id) ?? [] }))
+  const isWinner = ({ _id: id }, index, leaves) => id !== leaves[index - 1]?._id
+  const tiles = await readTileLeaves(couch, ids, signal)
+  return tiles.map(({ id, heads, pasts }) => ({ id, head: heads[0], pasts: pasts.filter(isWinner) }))
 }
 
 /** A stored document as the index lists it. @returns {import('../../store/list.js').ListedTile['versions'][0]} */
