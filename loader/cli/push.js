@@ -5,7 +5,7 @@ import { publish } from '../couchapp/publish.js'
 import { Couch } from '../store/couch.js'
 import { withDatabase } from './store.js'
 import { createStore, openedWords } from './new-store.js'
-import { IndexProgress } from './progress.js'
+import { pushReport } from './progress.js'
 
 /** @type {import('./command.js').Declaration} */
 export const pushCommand = {
@@ -35,15 +35,10 @@ async function runPush (context, options, target) {
   }
   const docs = await compose(options.app)
   return withDatabase(context, { ...options, db: target ?? options.db }, async (url, folder) => {
-    const progress = new IndexProgress(output)
-    const onProgress = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
-      if (event.step === 'index') progress.show(event)
-      else output.note(`${event.id}: replacing`)
-    }
+    const onProgress = pushReport(output, 'replacing')
     const { pushed, opened } = options.dryRun
       ? { pushed: await compare(url, docs), opened: false }
       : await publish(await createStore(context, url, options, folder), { docs, signal, onProgress })
-        .finally(() => progress.end())
     const { url: where } = new Couch(url)
     output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
       ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
