@@ -15,7 +15,7 @@ import { doctorTables } from './doctor-tables.js'
 import { gatewayLists } from './gateway-lists.js'
 import { gridTables } from './grid-tables.js'
 import { writePicture } from './imports-picture.js'
-import { upstreamTables } from './upstream-tables.js'
+import { upstreamLists } from './upstream-lists.js'
 import { verifyLists } from './verify-lists.js'
 
 const pages = ['reference.md', 'troubleshooting.md', 'sources.md',
@@ -86,12 +86,14 @@ function errors () {
   return table(['status', 'codes'], statuses.map(status => [status, codesOf(status).join(', ')]))
 }
 
-/** Option tables come from the one literal that holds the defaults, and its comments. */
-async function defaults (file, name, values) {
+/** A list of options comes from the one literal that holds the defaults, and its comments. */
+async function optionItems (file, name, values) {
   const source = await readFile(new URL(file, import.meta.url), 'utf8')
   const body = source.slice(source.indexOf(`export const ${name} = {`))
-  return table(['option', 'default', 'meaning'], Object.entries(values).map(([option, value]) =>
-    [`\`${option}\``, value, new RegExp(`^ {2}${option}: .*?// (.*)$`, 'm').exec(body)?.[1]]))
+  return Object.entries(values).map(([option, value]) => {
+    const meaning = new RegExp(`^ {2}${option}: .*?// (.*)$`, 'm').exec(body)?.[1]
+    return `- \`${option}\`: ${meaning}${value === undefined ? '' : ` (default: ${value})`}`
+  }).join('\n')
 }
 
 /** What a browser downloads, in whole kilobytes. */
@@ -113,7 +115,7 @@ async function makeAll () {
     ...verifyLists(),
     ...doctorTables(table),
     sizes: await sizes(),
-    ...await upstreamTables(defaults),
+    ...await upstreamLists(optionItems),
     commands: commands(),
     errors: errors()
   }

@@ -94,10 +94,10 @@ export const actions = {
   'write a revision: `PUT` with `new_edits=false`': {
     level: 'writes', act: x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` })
   },
-  'write a tombstone of what never was': {
+  'write a tombstone of a new id': {
     level: 'writes', act: x => bulk([{ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true }], { new_edits: false })
   },
-  'write a head anew': { level: 'writes', ...on(head, (doc, rev) => put({ ...doc, _rev: rev, expires: T2 })) },
+  'rewrite a head': { level: 'writes', ...on(head, (doc, rev) => put({ ...doc, _rev: rev, expires: T2 })) },
   'copy a document onto itself: `COPY`': { couchOnly: true, level: 'writes', ...on(head,
     ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } })) },
   'write the attachment of a head alone: `PUT`': {
@@ -119,26 +119,26 @@ export const actions = {
   'delete a style: `DELETE`': { level: 'writes', ...on(style,
     ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
 
-  'say what a command does, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(work(x, who)) },
+  'record the work of a command, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(work(x, who)) },
   'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(x => work(x, 'somebody'),
     ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
-  'say what a command does, in another\'s name': { level: 'serves', act: x => put(work(x, 'somebody')) },
+  'record the work of a command, in another\'s name': { level: 'serves', act: x => put(work(x, 'somebody')) },
   'change the work of somebody else': {
     level: 'serves', ...on(x => work(x, 'somebody'), (doc, rev) => put({ ...doc, _rev: rev, state: 'done' }))
   },
 
-  'say what one has changed, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(activity(x, who)) },
-  'delete the activity of somebody': { level: 'administers', ...on(activity,
+  'record a change, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(activity(x, who)) },
+  'delete a recorded change: `DELETE`': { level: 'administers', ...on(activity,
     ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
-  'delete the activity of somebody: a tombstone of another revision': {
+  'delete a recorded change: a tombstone of another revision': {
     level: 'administers',
     ...on(activity, ({ _id }) => bulk([{ _id, _rev: '2-abc', _deleted: true }], { new_edits: false }))
   },
-  'change the activity of somebody': {
+  'change a recorded change': {
     level: 'nobody', ...on(activity, (doc, rev) => put({ ...doc, _rev: rev, done: 'removed' }))
   },
-  'say what somebody else has changed': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
-  'say what was changed, without a name': { level: 'nobody', act: x => put(activity(x)) },
+  'record a change in another\'s name': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
+  'record a change without a name': { level: 'nobody', act: x => put(activity(x)) },
 
   'make a token for private layers, in one\'s own name': {
     level: 'administers', act: (x, rev, who) => put(token(x, who))
@@ -172,27 +172,27 @@ export const actions = {
     couchOnly: true, level: 'nobody',
     ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))
   },
-  'hang a second attachment on a tile': {
+  'attach a second file to a tile': {
     couchOnly: true, level: 'nobody',
     ...on(head, ({ _id }, rev) => (
       { method: 'PUT', path: `${_id}/page.html?rev=${rev}`, body: '<p>', headers: { 'content-type': 'text/html' } }
     ))
   },
-  'write a page instead of an image': {
+  'write a page as the image of a tile': {
     level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } })
   },
-  'hang an attachment on a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
+  'attach a file to a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
   'change a style': {
     level: 'nobody', ...on(style, (doc, rev) => put({ ...doc, _rev: rev, style: { ...doc.style, name: 'otherwise' } }))
   },
-  'hang a page on a style': { level: 'nobody', act: x => put({ ...style(x), _attachments: page }) },
-  'hang an image on a tombstone': {
+  'attach a page to a style': { level: 'nobody', act: x => put({ ...style(x), _attachments: page }) },
+  'attach an image to a tombstone': {
     level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image })
   },
   'write a tombstone with fields of more than 1 kB': {
     level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) })
   },
-  'hang an attachment on a tombstone': {
+  'attach a file to a tombstone': {
     level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page })
   },
   'write an attachment without a document': {
@@ -203,16 +203,16 @@ export const actions = {
     ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } })) },
   'write a tile under another\'s id': { level: 'nobody', act: x => put({ ...head(x), x: x + 1 }) },
   'write any other document': { level: 'nobody', act: x => put({ _id: `stray${x}`, hello: 'world' }) },
-  'write a layer with zooms, bounds or a format that are none': {
+  'write a layer with invalid zooms, bounds or format': {
     level: 'nobody',
     act: x => put(
       { ...layer(x), ...[{ maxzoom: 4e9 }, { bounds: {} }, { format: '../../x' }, { minzoom: 5, maxzoom: 3 }][x % 4] }
     )
   },
-  'write an edition with counts or times that are none': {
+  'write an edition with invalid counts or times': {
     level: 'nobody', act: x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] })
   },
-  'write a manifest of blocks that no zoom has': {
+  'write a manifest with invalid blocks': {
     level: 'nobody', act: x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } })
   },
   'write a layer with fields of more than 256 kB': {
@@ -231,7 +231,7 @@ export const actions = {
   'write a design document: `_bulk_docs` with `new_edits: false`': {
     level: 'administers', act: x => bulk([{ ...design(x), _rev: '1-abc' }], { new_edits: false })
   },
-  'hang an attachment on a design document': {
+  'attach a file to a design document': {
     couchOnly: true, level: 'administers',
     ...on(design, ({ _id }, rev) => (
       { method: 'PUT', path: `${_id}/a.js?rev=${rev}`, body: '1', headers: { 'content-type': 'text/javascript' } }
@@ -252,7 +252,7 @@ export const actions = {
   'purge: `_purge`': {
     level: 'serves', couchOnly: true, ...on(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] }))
   },
-  'set how much of purges is remembered': {
+  'set `_purged_infos_limit`': {
     level: 'serves', couchOnly: true, act: () => ({ method: 'PUT', path: '_purged_infos_limit', body: '1000' })
   },
   'make a database': { level: 'serves', act: x => ({ method: 'PUT', path: `made${x}`, server: true }) },
@@ -291,7 +291,16 @@ const WHOEVER = {
 
 /** The table as SECURITY.md has it. */
 export function table () {
-  const names = level => Object.keys(actions).filter(name => actions[name].level === level)
-  const rows = Object.entries(WHOEVER).map(([level, who]) => `| ${who} | ${names(level).join('; ')} |`)
+  const rows = Object.entries(WHOEVER).map(([level, who]) => `| ${who} | ${namesOf(level).join('; ')} |`)
   return ['| who | may |', '|---|---|', ...rows].join('\n')
+}
+
+/** Actions of a level; the ways to do the same (`write a tile: PUT`, `write a tile: POST`) are in brackets. */
+function namesOf (level) {
+  const waysByName = new Map()
+  for (const [action] of Object.entries(actions).filter(([, { level: needed }]) => needed === level)) {
+    const [name, ...ways] = action.split(/: (.*)/).filter(Boolean)
+    waysByName.set(name, [...waysByName.get(name) ?? [], ...ways])
+  }
+  return [...waysByName].map(([name, ways]) => ways.length ? `${name} (${ways.join(', ')})` : name)
 }

@@ -9,9 +9,9 @@ describe('docs/upstreams.md', () => {
   it('has the fields of core/upstream.js, their defaults and what they say (npm run docs writes them)', async () => {
     assert.equal(page, await withTables(page))
     const rows = [...page.slice(page.indexOf('<!-- table: upstream -->'))
-      .split('<!-- end -->')[0].matchAll(/^\| `(\w+)` \| (.*?) \| (.+) \|$/gm)]
+      .split('<!-- end -->')[0].matchAll(/^- `(\w+)`: (.+)$/gm)]
     assert.deepEqual(rows.map(([, field]) => field), Object.keys(upstreamDefaults))
-    for (const [, field, , meaning] of rows) assert.ok(meaning.length > 10 && meaning !== 'undefined', field)
+    for (const [, field, meaning] of rows) assert.ok(meaning.length > 10 && meaning !== 'undefined', field)
   })
 
   it('knows every field that is accepted, and only those', () => {
