@@ -38,9 +38,8 @@ export class Device {
 
   /** The documents of every layer of which anything is there. @returns {Promise<any[]>} */
   async layers () {
-    const databases = await this.databases()
-    const found = await this.#askEach(databases, reader => reader.withPrefix('layer:'))
-    const docs = found.flatMap(list => soundOf(list ?? [], 'layer'))
+    const answers = await this.#askEach(undefined, reader => reader.withPrefix('layer:'))
+    const docs = soundOf(answers.flat(), 'layer')
     const names = [...new Set(docs.map(({ layer }) => layer))].sort()
     return names.map(name => newestDocument(docs.filter(({ layer }) => layer === name)))
   }
@@ -48,9 +47,8 @@ export class Device {
   /** The layer's document. @param {string} layer @returns {Promise<any>} undefined where there is none */
   async layer (layer) {
     const id = layerId(layer)
-    const databases = await this.databases(layer)
-    const found = await this.#askEach(databases, async reader => (await reader.docs([id])).get(id))
-    return newestDocument(soundOf(found, 'layer'))
+    const docs = await this.#askEach(layer, async reader => (await reader.docs([id])).get(id))
+    return newestDocument(soundOf(docs, 'layer'))
   }
 
   /**
@@ -64,8 +62,8 @@ export class Device {
    */
   async style (layer, time, { theme } = {}) {
     const until = time === undefined ? undefined : endOf(time)
-    const found = await this.#askEach(await this.databases(layer), reader => styleOn(reader, layer, until))
-    const kept = found.reduce((best, one) => one && (!best || one.time > best.time) ? one : best, undefined)
+    const styles = await this.#askEach(layer, reader => styleOn(reader, layer, until))
+    const kept = latestOf(styles)
     const { styleAt } = await import('../../core/style.js') // pages that only show images do not load it
     const doc = kept ? { ...kept, _attachments: kept.files } : await this.layer(layer)
     const style = doc && styleAt(doc, { base: 'couch://', time, theme })
@@ -81,14 +79,14 @@ export class Device {
   async styleFile (layer, time, name) {
     const id = styleId(layer, time)
     const file = name.replace(/^(glyphs\/[^/,]*),[^/]*/, '$1')
-    const found = await this.#askEach(await this.databases(layer), reader => styleFileOn(reader, id, file))
-    return found.find(blob => blob)
+    const [blob] = await this.#askEach(layer, reader => styleFileOn(reader, id, file))
+    return blob
   }
 
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
-    const found = await this.#askEach(await this.databases(layer), reader => reader.withPrefix(`edition:${layer}@`))
-    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // the last refreshed area wins
+    const answers = await this.#askEach(layer, reader => reader.withPrefix(`edition:${layer}@`))
+    const docs = soundOf(answers.flat(), 'edition').reverse() // the last refreshed area wins
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
 
@@ -98,11 +96,10 @@ export class Device {
    * @returns {Promise<HeldVersion[][]>} ascending by row, then time
    */
   async versions (layer, columns) {
-    const databases = await this.databases(layer)
-    const found = await this.#askEach(databases, (reader, { holds }) => Promise.all(columns.map(column => (
+    const answers = await this.#askEach(layer, (reader, { holds }) => Promise.all(columns.map(column => (
       rowsOf(column).some(y => holds(column.z, column.x, y)) ? reader.columnVersions(layer, column) : []
     ))))
-    return columns.map((column, at) => mergeVersions(found.map(answers => answers?.[at] ?? [])))
+    return columns.map((column, index) => mergeVersions(answers.map(lists => lists[index])))
   }
 
   /**
@@ -115,7 +112,7 @@ export class Device {
     const { layer, z, x, y, time, rev, current } = version
     const databases = await this.#databasesAt(layer, z, x, y)
     const [head, past] = [tileId(layer, z, x, y), versionId(layer, z, x, y, time)]
-    const isSame = found => found && found.version.time === time && hasImageOf(found.version, version)
+    const isSame = image => image && image.version.time === time && hasImageOf(image.version, version)
     const looks = [
       reader => reader.image(current ? head : past, rev),
       reader => reader.image(past),
@@ -123,8 +120,8 @@ export class Device {
     ]
     for (const look of looks) {
       for (const { db } of databases) {
-        const found = await look(DatabaseReader.of(db)).catch(() => undefined)
-        if (isSame(found)) return found.blob
+        const image = await look(DatabaseReader.of(db)).catch(() => undefined)
+        if (isSame(image)) return image.blob
       }
     }
   }
@@ -149,14 +146,10 @@ export class Device {
    */
   async heads (layer, tiles) {
     const ids = tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
-    const databases = await this.databases(layer)
-    const found = await this.#askEach(databases, (reader, { holds }) => reader.docs(
-      ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))
+    const answers = await this.#askEach(layer, (reader, { holds }) => reader.docs(
+      ids.filter((id, index) => holds(tiles[index].z, tiles[index].x, tiles[index].y))
     ))
-    return ids.map(id => found.reduce((/** @type {HeldVersion | undefined} */ best, docs) => {
-      const version = versionOf(docs?.get(id))
-      return version && (!best || version.time > best.time) ? version : best
-    }, undefined))
+    return ids.map(id => latestOf(answers.map(docs => versionOf(docs.get(id)))))
   }
 
   /** Whether the newest image of a place is there. */
@@ -172,15 +165,14 @@ export class Device {
    */
   async holds (layer, versions) {
     const ids = versions.map(idOf)
-    const found = await this.#askEach(await this.databases(layer), reader => reader.revs([...new Set(ids)]))
-    return versions.map(({ rev }, at) => found.some(revs => revs?.get(ids[at]) === rev))
+    const answers = await this.#askEach(layer, reader => reader.revs([...new Set(ids)]))
+    return versions.map(({ rev }, index) => answers.some(revs => revs.get(ids[index]) === rev))
   }
 
   /** First and last time of a layer, as far as the device knows; null when it has no tiles. @param {string} layer */
   async extent (layer) {
-    const found =
-      await this.#askEach(await this.databases(layer), (reader, { db }) => this.#statistics.times(db, reader, layer))
-    const times = found.flatMap(ends => ends?.first && ends.last ? [ends.first, ends.last] : []).sort()
+    const ends = await this.#askEach(layer, (reader, { db }) => this.#statistics.times(db, reader, layer))
+    const times = ends.flatMap(({ first, last }) => first && last ? [first, last] : []).sort()
     return times.length ? { first: times[0], last: times[times.length - 1] } : null
   }
 
@@ -194,25 +186,34 @@ export class Device {
   }
 
   /**
-   * Asks every database; undefined for one that is closed, removed or broken.
+   * Asks every database of a layer, or all. One that has no answer, or is closed, removed or broken, is left out.
    * @template T
-   * @param {Database[]} databases @param {(reader: DatabaseReader, database: Database) => Promise<T>} question
-   * @returns {Promise<(T | undefined)[]>}
+   * @param {string | undefined} layer
+   * @param {(reader: DatabaseReader, database: Database) => Promise<T | undefined>} question
+   * @returns {Promise<T[]>}
    */
-  #askEach (databases, question) {
-    return Promise.all(databases.map(async database => {
+  async #askEach (layer, question) {
+    const answers = (await this.databases(layer)).map(async database => {
       try {
         return await question(DatabaseReader.of(database.db), database)
       } catch {
         return undefined
       }
-    }))
+    })
+    return /** @type {T[]} */ ((await Promise.all(answers)).filter(answer => answer !== undefined))
   }
 }
 
 /** The one with the most revisions. @param {any[]} docs of one layer @returns {any} nothing where there are none */
 const newestDocument = ([first, ...others]) =>
   others.reduce((best, doc) => generation(doc._rev) > generation(best._rev) ? doc : best, first)
+
+/**
+ * @template {{time: string}} T
+ * @param {(T | undefined)[]} list
+ * @returns {T | undefined} the first one of the latest time
+ */
+const latestOf = list => list.reduce((best, each) => each && (!best || each.time > best.time) ? each : best, undefined)
 
 /**
  * The versions that several databases have of a column, each time of a tile once: as the past tells it, unless it is
@@ -268,16 +269,16 @@ export class DeviceStatistics {
   times (db, reader, layer) {
     const layers = this.#timesRead.get(db) ?? new Map()
     this.#timesRead.set(db, layers)
-    const known = layers.get(layer) ?? { since: 0, times: {}, turn: Promise.resolve() }
-    layers.set(layer, known)
-    const next = known.turn.then(async () => {
-      for await (const { docs, since } of reader.since(known.since)) {
-        for (const doc of docs) extend(known.times, timeOf(doc, layer))
-        known.since = since
+    const progress = layers.get(layer) ?? { since: 0, times: {}, turn: Promise.resolve() }
+    layers.set(layer, progress)
+    const next = progress.turn.then(async () => {
+      for await (const { docs, since } of reader.since(progress.since)) {
+        for (const doc of docs) extend(progress.times, timeOf(doc, layer))
+        progress.since = since
       }
-      return { ...known.times }
+      return { ...progress.times }
     })
-    known.turn = next.catch(() => {})
+    progress.turn = next.catch(() => {})
     return next
   }
 
@@ -287,8 +288,8 @@ export class DeviceStatistics {
    */
   async stats (layer, readers) {
     const places = JSON.stringify(await Promise.all(readers.map(reader => reader.sequence().catch(() => 'closed'))))
-    const known = this.#cached.get(layer)
-    if (known?.places === places) return known.stats
+    const cached = this.#cached.get(layer)
+    if (cached?.places === places) return cached.stats
     const stats = await countTiles(layer, readers)
     this.#cached.set(layer, { places, stats })
     return stats

@@ -21,7 +21,6 @@ const READ_ORDERS = ['device', 'network', 'only']
 export class OfflineSource {
   #offline
   #couch
-  #network
   #fromDevice = new WeakSet() // images that came from the device
   #pending = new PendingChanges()
 
@@ -42,7 +41,6 @@ export class OfflineSource {
     this.#offline = offline
     const open = () => couch ?? new CouchSource(offline.remote, { fetchOptions: offline.fetchOptions })
     this.#couch = read === 'only' ? undefined : open()
-    this.#network = new NetworkAccess(offline, this.#couch, this.limits)
   }
 
   get #device () {
@@ -53,35 +51,35 @@ export class OfflineSource {
   async layer (layer, signal) {
     checkLayer(layer)
     const here = () => this.#device.layer(layer)
-    const asked = () => this.#network.ask(couch => couch.layer(layer, signal), signal)
+    const asked = () => this.#ask(couch => couch.layer(layer, signal), signal)
     if (this.read === 'only') {
       const doc = await here()
       if (doc) return doc
       throw new TilecouchError('NOT_ON_DEVICE', { layer })
     }
-    if (this.read === 'network') return this.#network.networkFirst(asked, here)
-    return await this.#device.layer(layer) ?? this.#network.networkOr(asked, here)
+    if (this.read === 'network') return this.#networkFirst(asked, here)
+    return await this.#device.layer(layer) ?? this.#networkOr(asked, here)
   }
 
   /**
    * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
-   * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: called with what the device has before the
+   * @param {{onEarly?: (columns: LocalColumn[]) => void}} [options] onEarly: called with what the device has before the
    *   network is asked, or when it takes long; then the network's failure is a failure. Without it, what the device has
    *   is the answer, whose lists are marked `isPartial`.
    * @returns {Promise<Version[][]>}
    */
   async versions (layer, columns, signal, { onEarly } = {}) {
     if (this.read === 'network') return this.#versionsOfNetwork(layer, columns, signal, onEarly)
-    const held = await this.local(layer, columns)
-    const lacking = columns.filter((column, at) => !held[at].isWhole)
-    if (!lacking.length) return held.map(({ versions }) => versions)
-    onEarly?.(held)
+    const localColumns = await this.local(layer, columns)
+    const lacking = columns.filter((column, at) => !localColumns[at].isWhole)
+    if (!lacking.length) return localColumns.map(({ versions }) => versions)
+    onEarly?.(localColumns)
     try {
       const answers = await this.#askVersions(layer, lacking, signal)
-      return held.map(({ versions, isWhole }) => isWhole ? versions : /** @type {Version[]} */ (answers.shift()))
+      return localColumns.map(({ versions, isWhole }) => isWhole ? versions : answers.shift() ?? [])
     } catch (error) {
-      if (onEarly || signal?.aborted || !held.some(({ versions }) => versions.length)) throw error
-      return held.map(partial)
+      if (onEarly || signal?.aborted || !localColumns.some(({ versions }) => versions.length)) throw error
+      return localColumns.map(partial)
     }
   }
 
@@ -89,14 +87,14 @@ export class OfflineSource {
     const asked = this.#askVersions(layer, columns, signal)
     asked.catch(() => {}) // handled here, or after the device was asked
     try {
-      const answers = await this.#network.withTimeout(asked)
+      const answers = await this.#withTimeout(asked)
       if (answers !== TIMED_OUT) return answers
     } catch (error) {
       if (signal?.aborted) throw error
     }
-    const held = await this.local(layer, columns)
-    onEarly?.(held)
-    return onEarly || !held.some(({ versions }) => versions.length) ? asked : held.map(partial)
+    const localColumns = await this.local(layer, columns)
+    onEarly?.(localColumns)
+    return onEarly || !localColumns.some(({ versions }) => versions.length) ? asked : localColumns.map(partial)
   }
 
   /**
@@ -111,7 +109,7 @@ export class OfflineSource {
     const whole = databases.filter(database => this.#hasAll(database))
     return columns.map((column, at) => {
       const { z, x, y0, y1 } = column
-      let isWhole = !this.#pending.touches(column, versions[at])
+      let isWhole = !this.#pending.compare(column, versions[at])
       for (let y = y0; y <= y1; y++) {
         isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
       }
@@ -126,18 +124,18 @@ export class OfflineSource {
 
   /** What the network says. */
   #askVersions (layer, columns, signal) {
-    return this.#network.ask(couch => couch.versions(layer, columns, signal), signal)
+    return this.#ask(couch => couch.versions(layer, columns, signal), signal)
   }
 
   /** @returns {Promise<{first: string, last: string} | null>} */
   async extent (layer, signal) {
     const here = () => this.#device.extent(layer)
     if (!this.#couch) return await here() ?? null
-    const asked = () => this.#network.ask(couch => couch.extent(layer, signal), signal)
-    if (this.read === 'network') return this.#network.networkFirst(asked, here)
+    const asked = () => this.#ask(couch => couch.extent(layer, signal), signal)
+    if (this.read === 'network') return this.#networkFirst(asked, here)
     const databases = await this.#device.databases(layer)
     if (databases.some(database => this.#hasAll(database))) return here()
-    return this.#network.networkOr(asked, here)
+    return this.#networkOr(asked, here)
   }
 
   /**
@@ -160,7 +158,7 @@ export class OfflineSource {
   async fromNetwork (version, signal, options) {
     const { layer, z, x, y, time } = version
     if (!this.#couch) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
-    return this.#network.ask(couch => couch.tile(version, signal, options), signal)
+    return this.#ask(couch => couch.tile(version, signal, options), signal)
   }
 
   /** Whether an image came from the device. */
@@ -188,7 +186,7 @@ export class OfflineSource {
       return { since: 'device', tiles: [], layer: false }
     }
     const options = { wait, past: past && !this.newestOnly }
-    const answer = await this.#network.ask(couch => couch.changes(layer, since, signal, options), signal)
+    const answer = await this.#ask(couch => couch.changes(layer, since, signal, options), signal)
     const databases = await this.#device.databases(layer)
     for (const tile of answer.tiles) {
       if (databases.some(({ holds }) => holds(tile.z, tile.x, tile.y))) this.#pending.add(tile)
@@ -198,7 +196,7 @@ export class OfflineSource {
 
   /** Resolves when the network answers, whatever it says. */
   async probe (signal) {
-    await this.#network.ask(
+    await this.#ask(
       couch => couch.layer(this.name, signal), signal
     ).catch(error => { if (isPassing(error)) throw error })
   }
@@ -210,46 +208,13 @@ export class OfflineSource {
   template (layer) {
     return this.#couch?.template(layer) ?? ''
   }
-}
-
-/** A list that may lack what only the network knows. @param {LocalColumn} held */
-const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([...versions], { isPartial: true })
-
-/** Whether a layer may have a tile there. @param {any} doc its document */
-function isInBounds (doc, z, x, y) {
-  if (!doc?.bounds) return true
-  return gridOf(doc).ranges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
-}
-
-/** What is answered when it takes longer. */
-export const TIMED_OUT = Symbol('timed out')
-
-export class NetworkAccess {
-  #offline
-  #couch
-  #timeout
-
-  /**
-   * @param {any} offline the OfflineStore @param {CouchSource | undefined} couch none: read from the device only
-   * @param {{networkTimeout: number}} limits
-   */
-  constructor (offline, couch, { networkTimeout }) {
-    this.#offline = offline
-    this.#couch = couch
-    this.#timeout = networkTimeout
-  }
-
-  /** Whether the store did not answer when it was last asked. */
-  get isOffline () {
-    return this.#offline.isOnline === false
-  }
 
   /**
    * @template T
    * @param {(couch: CouchSource) => Promise<T>} question @param {AbortSignal} [signal]
    * @returns {Promise<T>}
    */
-  async ask (question, signal) {
+  async #ask (question, signal) {
     const report = isOnline => { if (!signal?.aborted) this.#offline.reportOnline?.(isOnline) }
     try {
       const answer = await question(/** @type {CouchSource} */ (this.#couch))
@@ -266,10 +231,10 @@ export class NetworkAccess {
    * @template T
    * @param {() => Promise<T>} asked @param {() => Promise<T | undefined>} here
    */
-  async networkFirst (asked, here) {
+  async #networkFirst (asked, here) {
     const asking = asked()
     asking.catch(() => {}) // handled here, or when there is nothing here
-    const answer = await this.withTimeout(asking).catch(() => TIMED_OUT)
+    const answer = await this.#withTimeout(asking).catch(() => TIMED_OUT)
     return answer === TIMED_OUT ? await here() ?? asking : /** @type {T} */ (answer)
   }
 
@@ -278,13 +243,13 @@ export class NetworkAccess {
    * @template T
    * @param {() => Promise<T>} asked @param {() => Promise<T | undefined>} here
    */
-  async networkOr (asked, here) {
+  async #networkOr (asked, here) {
     try {
       return await asked()
     } catch (error) {
-      const found = await here()
-      if (found === undefined || found === null) throw error
-      return found
+      const localAnswer = await here()
+      if (localAnswer === undefined || localAnswer === null) throw error
+      return localAnswer
     }
   }
 
@@ -294,18 +259,30 @@ export class NetworkAccess {
    * @param {Promise<T>} asked
    * @returns {Promise<T | typeof TIMED_OUT>}
    */
-  withTimeout (asked) {
-    if (this.isOffline) return Promise.resolve(TIMED_OUT)
+  #withTimeout (asked) {
+    if (this.#offline.isOnline === false) return Promise.resolve(TIMED_OUT)
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => resolve(TIMED_OUT), this.#timeout)
+      const timer = setTimeout(() => resolve(TIMED_OUT), this.limits.networkTimeout)
       asked.finally(() => clearTimeout(timer)).then(resolve, reject)
     })
   }
 }
 
+/** A list that may lack what only the network knows. @param {LocalColumn} column */
+const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([...versions], { isPartial: true })
+
+/** Whether a layer may have a tile there. @param {any} doc its document */
+function isInBounds (doc, z, x, y) {
+  if (!doc?.bounds) return true
+  return gridOf(doc).ranges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
+}
+
+/** What is answered when it takes longer. */
+const TIMED_OUT = Symbol('timed out')
+
 /** @typedef {{z: number, x: number, y: number, time?: string, rev: string, deleted: boolean}} PendingChange */
 
-export class PendingChanges {
+class PendingChanges {
   /** @type {Map<string, Map<string, PendingChange>>} tile -> time, or nothing for its head -> the last change */
   #tiles = new Map()
 
@@ -316,37 +293,30 @@ export class PendingChanges {
   }
 
   /**
-   * Whether the device lacks any of it. What it has in the meantime is forgotten.
+   * Forgets the changes that the device has in the meantime.
    * @param {import('../source/couch-source.js').Column} column
    * @param {import('../source/couch-source.js').Version[]} versions what the device has there
+   * @returns {boolean} whether the device lacks any
    */
-  touches ({ z, x, y0, y1 }, versions) {
-    if (!this.#tiles.size) return false
+  compare ({ z, x, y0, y1 }, versions) {
     let lacks = false
-    for (let y = y0; y <= y1; y++) {
-      if (this.#tiles.has(tileKey({ z, x, y }))) {
-        lacks = this.has({ z, x, y }, versions.filter(version => version.y === y)) || lacks
-      }
+    for (let y = y0; y <= y1 && this.#tiles.size; y++) {
+      const key = tileKey({ z, x, y })
+      const changes = this.#tiles.get(key)
+      if (!changes) continue
+      const versionsOfTile = versions.filter(version => version.y === y)
+      for (const [time, change] of changes) if (isApplied(change, versionsOfTile)) changes.delete(time)
+      if (changes.size) lacks = true
+      else this.#tiles.delete(key)
     }
     return lacks
   }
+}
 
-  /**
-   * @param {{z: number, x: number, y: number}} tile
-   * @param {import('../source/couch-source.js').Version[]} versions of it that the device has
-   */
-  has (tile, versions) {
-    const changes = this.#tiles.get(tileKey(tile))
-    if (!changes) return false
-    for (const [time, { rev, deleted }] of changes) {
-      const isThere = deleted ? !versions.some(
-        version => time ? !version.current && version.time === time : version.current
-      ) : versions.some(version => version.rev === rev)
-      if (isThere) changes.delete(time)
-    }
-    if (!changes.size) this.#tiles.delete(tileKey(tile))
-    return changes.size > 0
-  }
+/** Whether the device has what a change made. @param {PendingChange} change @param {Version[]} versions of its tile */
+function isApplied ({ time, rev, deleted }, versions) {
+  if (!deleted) return versions.some(version => version.rev === rev)
+  return !versions.some(version => time ? !version.current && version.time === time : version.current)
 }
 
 const tileKey = ({ z, x, y }) => `${z}/${x}/${y}`

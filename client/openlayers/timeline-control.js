@@ -28,11 +28,11 @@ export class TimelineControl extends Base {
   /** @param {HistoryTarget | HistoryTarget[]} layers several share a clock @param {TimelineControlOptions} [options] */
   constructor (layers, options) {
     const given = { ...timelineControlDefaults, ...options }
-    const held = new Timeline(sourcesOf(layers), given)
-    super({ element: held.element, target: given.target })
-    this._timeline = held
+    const inner = new Timeline(sourcesOf(layers), given)
+    super({ element: inner.element, target: given.target })
+    this._timeline = inner
     this._edge = given.edge
-    held.on('rangechange zonechange', (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
+    inner.on('rangechange zonechange', (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
   }
 
   setMap (map) {
