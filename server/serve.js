@@ -198,12 +198,7 @@ async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couc
 async function start (options, { log, mirror }) {
   if (options.workers > 1) return (await import('./gateway/workers/index.js')).runWorkers(options, { log, mirror })
   const { startGateway } = await import('./gateway/index.js')
-  if (!mirror) return startGateway(options, { log })
-  const { Metrics } = await import('./gateway/metrics.js')
-  const { showMirror } = await import('./gateway/mirror-metrics.js')
-  const metrics = new Metrics()
-  showMirror(metrics, mirror.report)
-  return startGateway(options, { log, metrics, mirror })
+  return startGateway(options, { log, mirror })
 }
 
 /** The addresses to print; couches: the store first. */

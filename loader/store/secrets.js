@@ -180,7 +180,8 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   return parsed.href
 }
 
-function decode (text) {
+/** A part of a URL as text; as it is where it cannot be decoded. */
+export function decode (text) {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -7,10 +7,12 @@ import { Light, NIGHT } from './daylight.js'
 
 const WORLD = parseArea({ bbox: [-180, -90, 180, 90] })
 
-/** Every tile of the zooms, in the order of their ids. */
-export function * pyramid (zooms = ZOOMS) {
-  for (const z of zoomsById(zooms)) yield * WORLD.tiles(z)
+/** Every tile of an area, in the order of their ids. @param {import('../../core/grid.js').Zooms} zooms */
+export function * tilesOf (area, zooms) {
+  for (const z of zoomsById(zooms)) yield * area.tiles(z)
 }
+
+export const pyramid = (zooms = ZOOMS) => tilesOf(WORLD, zooms)
 
 const NIGHT_INK = [36, 52, 76] // white by night: a dark blue
 
@@ -52,7 +54,7 @@ const drawEven = (z, x, y, level) => draw(z, x, y, new Uint8Array(TILE * TILE).f
  * @returns {import('../../loader/load/sources/index.js').Source}
  */
 export function landSource (zooms = ZOOMS) {
-  return source('tilecouch demo: land', async function * () {
+  return source('land', async function * () {
     for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // beside the writing of the first zooms
     for (const { z, x, y } of pyramid(zooms)) yield { z, x, y, read: () => drawEven(z, x, y, 0) }
   })
@@ -65,7 +67,7 @@ export function landSource (zooms = ZOOMS) {
  * @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/load/sources/index.js').Source}
  */
 export function daylightSource (time, before, zooms) {
-  return source('tilecouch demo: daylight', async function * () {
+  return source('daylight', async function * () {
     let light
     let earlier
     let zoom
@@ -87,4 +89,4 @@ export function daylightSource (time, before, zooms) {
 }
 
 /** @returns {import('../../loader/load/sources/index.js').Source} */
-const source = (name, tiles) => ({ name, fields: {}, tiles, close () {} })
+export const source = (name, tiles, fields = {}) => ({ name: `tilecouch demo: ${name}`, fields, tiles, close () {} })

@@ -4,8 +4,8 @@ import { GeoJSONVT } from '@maplibre/geojson-vt'
 import { fromGeojsonVt } from '@maplibre/vt-pbf'
 import sharp from 'sharp'
 import { latToY, lonToX, parseArea, tileRanges } from '../../core/index.js'
-import { zoomsById } from '../../core/order.js'
 import { TILE } from './basemap.js'
+import { source, tilesOf } from './tiles.js'
 import { ISLAND_BOUNDS, groundIn, townIn } from './town.js'
 
 const VECTOR_ZOOMS = { min: 10, max: 14 }
@@ -22,24 +22,15 @@ export const townLayers = Object.entries({
   place: { name: 'String', kind: 'String' }
 }).map(([id, fields]) => ({ id, fields, minzoom: VECTOR_ZOOMS.min, maxzoom: VECTOR_ZOOMS.max }))
 
-/** Every tile of the island, in the order of their ids. @param {import('../../core/grid.js').Zooms} zooms */
-function * islandTiles (zooms) {
-  const area = parseArea({ bbox: ISLAND_BOUNDS })
-  for (const zoom of zoomsById(zooms)) yield * area.tiles(zoom)
-}
+const ISLAND = parseArea({ bbox: ISLAND_BOUNDS })
 
 /** Vector tiles. @param {number} year @returns {import('../../loader/load/sources/index.js').Source} */
-export const townVectorSource = year => ({
-  name: 'tilecouch demo: town, vector tiles',
-  fields: { format: 'pbf' },
-  async * tiles () {
-    const zooms = { maxZoom: VECTOR_ZOOMS.max, indexMaxZoom: VECTOR_ZOOMS.max, indexMaxPoints: 0 }
-    const cut = features => new GeoJSONVT({ type: 'FeatureCollection', features }, zooms)
-    const layers = Object.entries(townIn(year)).map(([name, features]) => ({ name, tiles: cut(features) }))
-    for (const { z, x, y } of islandTiles(VECTOR_ZOOMS)) yield { z, x, y, read: async () => encode(layers, z, x, y) }
-  },
-  close () {}
-})
+export const townVectorSource = year => source('town, vector tiles', async function * () {
+  const zooms = { maxZoom: VECTOR_ZOOMS.max, indexMaxZoom: VECTOR_ZOOMS.max, indexMaxPoints: 0 }
+  const cut = features => new GeoJSONVT({ type: 'FeatureCollection', features }, zooms)
+  const layers = Object.entries(townIn(year)).map(([name, features]) => ({ name, tiles: cut(features) }))
+  for (const { z, x, y } of tilesOf(ISLAND, VECTOR_ZOOMS)) yield { z, x, y, read: async () => encode(layers, z, x, y) }
+}, { format: 'pbf' })
 
 function encode (layers, z, x, y) {
   const tilesByLayer = layers.map(({ name, tiles }) => [name, tiles.getTile(z, x, y)]).filter(([, tile]) => tile)
@@ -47,20 +38,15 @@ function encode (layers, z, x, y) {
 }
 
 /** Images. @param {number} year @returns {import('../../loader/load/sources/index.js').Source} */
-export const townImageSource = year => ({
-  name: 'tilecouch demo: town, images',
-  fields: { format: 'png' },
-  async * tiles () {
-    const features = { ...townIn(year), ground: groundIn(year) }
-    let sheet
-    for (const { z, x, y } of islandTiles(IMAGE_ZOOMS)) {
-      if (sheet?.z !== z) sheet = await drawSheet(features, z)
-      const { pixels, x0, y0, width } = sheet
-      yield { z, x, y, read: () => cutTile(pixels, width, (x - x0) * TILE, (y - y0) * TILE) }
-    }
-  },
-  close () {}
-})
+export const townImageSource = year => source('town, images', async function * () {
+  const features = { ...townIn(year), ground: groundIn(year) }
+  let sheet = /** @type {any} */ (undefined)
+  for (const { z, x, y } of tilesOf(ISLAND, IMAGE_ZOOMS)) {
+    if (sheet?.z !== z) sheet = await drawSheet(features, z)
+    const { pixels, x0, y0, width } = sheet
+    yield { z, x, y, read: () => cutTile(pixels, width, (x - x0) * TILE, (y - y0) * TILE) }
+  }
+}, { format: 'png' })
 
 /** All tiles of a zoom as one image. */
 async function drawSheet (features, z) {

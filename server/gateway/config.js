@@ -9,7 +9,7 @@ import { readSmallFile } from '../../loader/formats/files.js'
 import { jsonErrorLine } from '../../loader/store/secrets.js'
 import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
-import { originOf } from '../../loader/load/upstream/secrets.js'
+import { Secrets } from '../../loader/load/upstream/secrets.js'
 import { longFlag, options } from './options.js'
 import { isObject } from '../../core/values.js'
 
@@ -71,10 +71,10 @@ function parseLayers (value) {
   return checked(parseNames(value), names => new LayerSet(names))
 }
 
-/** Names, if `make` accepts them. */
-function checked (names, make) {
-  orRefuse(() => make(names))
-  return names
+/** A value, if `make` accepts it. */
+function checked (value, make) {
+  orRefuse(() => make(value))
+  return value
 }
 
 /** A list, or a text separated by commas. */
@@ -121,21 +121,16 @@ function parseUrl (value) {
   return url.href.endsWith('/') ? url.href : `${url.href}/`
 }
 
-/** host -> header -> value. Messages never repeat a value: these are the secrets. */
+const HEADERS = 'it takes a JSON object: host or origin -> header or ?parameter -> one line of text'
+
+/** Messages repeat nothing but hosts: a key that is no host may be an address with a password. */
 function parseHeaders (value) {
   const hosts = typeof value === 'string' ? tryJson(value) : value
-  if (!isObject(hosts)) return refuse('it takes a JSON object: host -> header -> value')
-  for (const [host, headers] of Object.entries(hosts)) {
-    if (!originOf(host)) {
-      refuse('one of its keys is no host such as tiles.example.org, nor an origin such as http://10.0.0.1:8080')
-    }
-    if (!isObject(headers)) refuse(`the headers of ${host} are no object`)
-    for (const [name, text] of Object.entries(headers)) {
-      if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) refuse(`a header of ${host} has no valid name`)
-      if (typeof text !== 'string' || /[^\t\x20-\x7e\x80-\xff]/.test(text)) {
-        refuse(`the value of ${name} for ${host} is no text of one line`)
-      }
-    }
+  if (!isObject(hosts)) return refuse(HEADERS)
+  try {
+    new Secrets(hosts) // throws for what it cannot send
+  } catch ({ details }) {
+    return refuse(HEADERS + details.option.replace('upstreamHeaders', ''))
   }
   return hosts
 }

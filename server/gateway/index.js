@@ -21,11 +21,11 @@ import { Layers } from './layers.js'
 import { Listener } from '../http/listener.js'
 import { createLog, secretsOf } from './log.js'
 import { Metrics } from './metrics.js'
+import { showMirror } from './mirror-metrics.js'
 import { ogc } from './ogc/index.js'
 import { gdal } from './routes/gdal.js'
-import { index, style, tilejson, times, versions } from './routes/layer.js'
+import { connections, index, qgis, style, tilejson, times, versions } from './routes/layer.js'
 import { health, metrics as metricsRoute } from './routes/monitoring.js'
-import { connections, qgis } from './routes/qgis.js'
 import { retina } from './routes/retina.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
 import { tms } from './routes/tms.js'
@@ -59,11 +59,11 @@ const publicRoutes = ({ opsPort }) => ({ ...CLIENT_ROUTES, ...(opsPort === null 
  * @param {Record<string, any>} given options by their names in options.js; `db` names the store
  * @param {object} [own]
  * @param {import('pino').Logger} [own.log]
- * @param {Metrics} [own.metrics]
+ * @param {Metrics} [own.metrics] of a worker
  * @param {import('./mirror-metrics.js').Mirroring} [own.mirror] of an edge
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, metrics = new Metrics(), mirror } = {}) {
+export async function startGateway (given, { log: ownLog, mirror, metrics = metricsWith(mirror) } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
@@ -137,6 +137,13 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
     await close()
     throw error
   }
+}
+
+/** Those of a gateway of one process. */
+function metricsWith (mirror) {
+  const metrics = new Metrics()
+  if (mirror) showMirror(metrics, mirror.report)
+  return metrics
 }
 
 /** Builds the viewer beside the tiles, which do not wait for it. */

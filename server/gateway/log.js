@@ -4,7 +4,7 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { plainJson, plainJsonText, plainText, scrub } from '../../core/index.js'
-import { secretOf } from '../../loader/store/secrets.js'
+import { decode, secretOf } from '../../loader/store/secrets.js'
 
 const HIDDEN = '(hidden)'
 
@@ -59,14 +59,6 @@ export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
   const fromEnvironment = ['COUCHDB_PASSWORD', 'TILECOUCH_FROM_PASSWORD'].map(name => secretOf(name) ?? '')
   return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, ...fromEnvironment]
     .filter(text => text.length > 5 && !SCHEME.test(text))
-}
-
-function decode (text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** @returns {(line: string) => string} */

@@ -161,7 +161,8 @@ describe('the configuration of the gateway', () => {
     ['logLevel', ['debug', 'silent'], ['loud', '']],
     ['upstreamNetworks', ['*', 'maps.intranet,10.0.0.0/8', ['::1', '127.0.0.1:8081'], []],
       ['10.0.0.0/33', 'http://h', 'h/path', [1]]],
-    ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }, { 'http://a': {} }],
+    ['upstreamHeaders',
+      [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }, { 'http://a': { '?key': '1' } }],
       ['[]', '{', 'null', { 'http://a/b': {} }, { 'ftp://a': {} },
         { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
   ])) {

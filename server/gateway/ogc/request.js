@@ -1,4 +1,5 @@
 // Requests to the OGC API: what an address below /ogc asks, the time that is wanted, and the tile of the store.
+import { NUMBER } from '../../../core/addresses.js'
 import { formatOfLayer } from '../../../core/formats.js'
 import { parsePeriod } from '../../../core/times.js'
 import { zoomsOf } from '../../../core/wmts.js'
@@ -84,8 +85,6 @@ export async function resolveLayer (layers, { layer: name = '', isMap, set }) {
   }
   return layer
 }
-
-const NUMBER = /^(?:0|[1-9]\d{0,9})$/
 
 /**
  * The tile of the store that is wanted; undefined: the layer does not cover this part of the matrix.

@@ -1,9 +1,10 @@
-// What a layer is and has: its TileJSON, the times at which it changed, the versions of a tile, its style; the TileJSON
-// of all layers.
-import { gridOf, styleAt, tileId, tileJson } from '../../../core/index.js'
+// What a layer is and has: its TileJSON, the times at which it changed, the versions of a tile, its style, its file
+// for QGIS; the TileJSON of all layers.
+import { gridOf, qgisConnections, qgisLayers, styleAt, tileId, tileJson } from '../../../core/index.js'
+import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
-import { KEEP, etagOf, sendJson, sendTagged } from '../../http/answers.js'
+import { KEEP, REVALIDATE, etagOf, sendJson, sendTagged, sendXml } from '../../http/answers.js'
 import { readOnce } from '../shared-work.js'
 import { toXyz } from './numbering.js'
 import { hasRetina } from './retina.js'
@@ -116,4 +117,33 @@ async function sendStyleFile (ctx, { layer, time, file }, req, res) {
   if (!bytes) throw new TilecouchError('STYLE_NOT_FOUND', { layer, time, file })
   const type = { 'Content-Type': STYLE_FILE_TYPES[file.slice(file.lastIndexOf('.') + 1)] }
   sendTagged(req, res, etagOf(bytes), { 'Cache-Control': ctx.policy.steady }, type, bytes)
+}
+
+// Files for QGIS: a layer definition with all editions of a layer, and lists of connections.
+
+/**
+ * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the words of _design/tiles/lists/qgis.js.
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedQgis>}
+ */
+export async function qgis (ctx, { layer, time, visitor }, req, res) {
+  const doc = await ctx.layers.get(layer)
+  const url = ctx.publicUrl(req)
+  const editionTimes = time ? [] : await ctx.layers.editions(layer)
+  const place = { base: url.base, query: tokenQuery(visitor) }
+  const text = qgisLayers({ ...doc, layer }, { ...place, time, times: editionTimes, wmtsOf })
+  if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: true })
+  const name = `${layer}${time ? `@${time.replaceAll(':', '')}` : ''}.qlr`
+  return sendXml(req, res, url, REVALIDATE, text, { 'Content-Disposition': `attachment; filename="${name}"` })
+}
+
+/**
+ * `/qgis-xyz.xml` and its like: the connections of all layers that the visitor may see.
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedConnections>}
+ */
+export async function connections (ctx, { of, visitor }, req, res) {
+  visitor?.requireSome(res)
+  const url = ctx.publicUrl(req)
+  const layers = await visibleLayers(ctx.layers, visitor)
+  const text = qgisConnections(of, layers, { base: url.base, query: tokenQuery(visitor) })
+  return sendXml(req, res, url, REVALIDATE, text)
 }

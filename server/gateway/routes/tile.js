@@ -68,23 +68,13 @@ async function waitForTile (ctx, asked, req, res) {
 /** How long clients and the caches between may keep an answer. */
 export class CachePolicy {
   #tail
-  #steady
-  #missing
 
   /** @param {Record<string, any>} options of the gateway */
   constructor ({ maxAge, staleWhileRevalidate, staleIfError }) {
     this.#tail = (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') +
       (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
-    this.#steady = `public, max-age=${maxAge}${this.#tail}`
-    this.#missing = `public, max-age=${Math.min(MISSING_AGE, maxAge)}`
-  }
-
-  get missing () {
-    return this.#missing
-  }
-
-  get steady () {
-    return this.#steady
+    this.steady = `public, max-age=${maxAge}${this.#tail}`
+    this.missing = `public, max-age=${Math.min(MISSING_AGE, maxAge)}`
   }
 
   /**
@@ -94,7 +84,7 @@ export class CachePolicy {
    */
   of ({ time }, { entry, outcome }) {
     const isFresh = entry.expiresAt === Infinity && outcome !== 'stale'
-    if (isFresh || (time !== undefined && !isInFuture(time))) return this.#steady // only the present expires
+    if (isFresh || (time !== undefined && !isInFuture(time))) return this.steady // only the present expires
     const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
     return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
   }

@@ -1,5 +1,6 @@
 // The latest changes that the feed of the store reported, to check reads: a read that began before a change may
 // return the state before it, which must neither be kept nor be answered after the change was reported.
+import { generation } from '../../../core/couch/answers.js'
 import { headId } from '../../../core/index.js'
 
 export const recentChangesDefaults = {
@@ -87,5 +88,3 @@ export class RecentChanges {
 
 /** The key of a tile's timeline: no document has such an id, since the time of a version is never empty. */
 export const timelineKey = id => `${id}@`
-
-const generation = rev => Number.parseInt(rev, 10)
