@@ -12,3 +12,11 @@ export const isObject = value => typeof value === 'object' && value !== null && 
 /** An object with the same names. @param {(value: any, name: string) => any} change */
 export const mapValues = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
+
+const SWITCHES = new Map([
+  ...['true', '1', 'yes', 'on'].map(text => /** @type {const} */ ([text, true])),
+  ...['false', '0', 'no', 'off'].map(text => /** @type {const} */ ([text, false]))
+])
+
+/** Whether a switch of the environment or of a file is on; undefined: its value is no switch. @param {unknown} value */
+export const switchOf = value => SWITCHES.get(String(value).toLowerCase())

@@ -17,7 +17,7 @@ import { infoCommand } from './info.js'
 import { layerCommand } from './layer.js'
 import { loadCommand } from './load.js'
 import { mirrorCommand } from './mirror.js'
-import { DATA, meaningOf } from './options.js'
+import { DATA, meaningOf, refuse } from './options.js'
 import { Output } from './output.js'
 import { completePasswords } from './passwords.js'
 import { pruneCommand } from './prune.js'
@@ -28,6 +28,7 @@ import { settingsCommand } from './settings.js'
 import { tokenCommand } from './token.js'
 import { typedArguments } from './store.js'
 import { version, description } from '../store/package.js'
+import { switchOf } from '../../core/values.js'
 
 const FIRST = 'Get started:'
 
@@ -40,6 +41,12 @@ export const groups = {
   'Keep and tidy up:': ['backup', 'restore', 'prune', 'remove'],
   'Move tiles:': ['export', 'copy'],
   'Administer:': ['settings', 'push', 'access', 'token']
+}
+
+/** Refuses a TILECOUCH_DEBUG that is neither on nor off. */
+function checkDebug () {
+  const text = process.env.TILECOUCH_DEBUG
+  if (text && switchOf(text) === undefined) refuse('TILECOUCH_DEBUG', text, 'it takes true or false')
 }
 
 /** Those of server/ are added by `extend`. */
@@ -116,6 +123,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     const onSignal = () => interrupt.abort()
     process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
     try {
+      checkDebug()
       const values = await completePasswords(options, args.slice(0, -2), { output, stdin })
       const { signal } = interrupt
       exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...values) ?? EXIT.ok
@@ -154,7 +162,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
 /** @param {Output} output @param {any} error @returns {number} the exit code */
 function reportError (output, error) {
   const reported = knownError(error)
-  output.error(reported, process.env.TILECOUCH_DEBUG ? error : undefined)
+  output.error(reported, switchOf(process.env.TILECOUCH_DEBUG) ? error : undefined)
   return reported.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
 }
 

@@ -11,17 +11,16 @@ import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
 import { Secrets } from '../../loader/load/upstream/secrets.js'
 import { longFlag, options } from './options.js'
-import { isObject } from '../../core/values.js'
+import { isObject, switchOf } from '../../core/values.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-// of the command line and of mirrors
+// of the command line, of mirrors and of upstreams
 const OTHER_VARIABLES = [
-  'TILECOUCH_DEBUG', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'
+  'TILECOUCH_CONTACT', 'TILECOUCH_DEBUG',
+  'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'
 ]
-const SWITCH = new Map([['true', '1', 'yes', 'on'], ['false', '0', 'no', 'off']].flatMap((texts, at) =>
-  texts.map(text => [text, at === 0])))
 
 /** Why a value is not accepted. */
 class Refusal extends Error {}
@@ -40,7 +39,7 @@ const parsers = {
   count: (value, { least = 0, most = Infinity }) => whole(value, least, most),
   bytes: parseBytes,
   duration: (value, { whole: rounded }) => rounded ? Math.round(parseSeconds(value)) : parseSeconds(value),
-  boolean: value => SWITCH.get(String(value).toLowerCase()) ?? refuse('it takes true or false'),
+  boolean: value => switchOf(value) ?? refuse('it takes true or false'),
   choice: (value, { choices = [] }) =>
     choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
   json: parseHeaders,
@@ -130,7 +129,7 @@ function parseHeaders (value) {
   try {
     new Secrets(hosts) // throws for what it cannot send
   } catch ({ details }) {
-    return refuse(HEADERS + details.option.replace('upstreamHeaders', ''))
+    return refuse(HEADERS + details.option.replace('upstreamHeaders', '').replace(' of', ': wrong for'))
   }
   return hosts
 }

@@ -241,7 +241,7 @@ describe('the configuration of the gateway', () => {
     }
     assert.deepEqual(await warningsOf('plain.json', 0o644), [])
     const { warnings } =
-      await loadOptions({ env: { TILECOUCH_MEMROY: '1', TILECOUCH_DEBUG: '1', TILECOUCH_PORT: '1' } })
+      await loadOptions({ env: { TILECOUCH_MEMROY: '1', TILECOUCH_CONTACT: 'a@b', TILECOUCH_PORT: '1' } })
     assert.deepEqual(warnings, ['TILECOUCH_MEMROY in the environment names no option'])
   })
 })

@@ -56,6 +56,22 @@ describe('the command line', () => {
     }
   })
 
+  it('shows stacks of errors where TILECOUCH_DEBUG is on, and refuses a value that is neither on nor off', async () => {
+    const before = process.env.TILECOUCH_DEBUG
+    const failWith = async value => {
+      process.env.TILECOUCH_DEBUG = value
+      return (await runAction(async () => { throw new Error('broken') })).err
+    }
+    try {
+      for (const on of ['1', 'true', 'YES', 'on']) assert.match(await failWith(on), /broken[^]*\n +at /)
+      for (const off of ['', '0', 'false', 'No', 'off']) assert.doesNotMatch(await failWith(off), /\n +at /)
+      assert.match(await failWith('maybe'), /"maybe" for TILECOUCH_DEBUG: it takes true or false.*BAD_OPTION/s)
+    } finally {
+      if (before === undefined) delete process.env.TILECOUCH_DEBUG
+      else process.env.TILECOUCH_DEBUG = before
+    }
+  })
+
   it('fits into 80 columns, but for examples', async () => {
     for (const name of ['help', 'up', 'doctor', 'load', 'layer',
       'info', 'get', 'serve', 'export', 'push', 'access', 'token', 'settings']) {
