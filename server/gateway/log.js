@@ -14,7 +14,7 @@ const SECRET_FIELD = /authorization|cookie|password|passwd|secret|token|api-?_?k
 const SCHEME = /^(bearer|basic|digest|token|apikey)$/i
 
 /** A line without any of these has no secrets: the test is cheap, parsing the line is not. */
-const SUSPICIOUS = /@|tc[1s]|authorization|cookie|password|passwd|secret|token|api-?_?key/i
+const SUSPICIOUS = new RegExp(`@|tc[1s]|${SECRET_FIELD.source}`, 'i')
 
 /**
  * @param {object} [options]

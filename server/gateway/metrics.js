@@ -6,8 +6,8 @@ import { Registry, collectDefaultMetrics } from 'prom-client'
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export const KINDS = [
-  'tile', 'retina', 'tilejson', 'versions', 'times', 'style', 'gdal', 'qgis', 'connections', 'wmts', 'ogc', 'index',
-  'db', 'admin', 'file', 'health', 'metrics'
+  'tile', 'retina', 'tilejson', 'versions', 'times', 'style', 'gdal', 'tms', 'qgis', 'connections', 'wmts', 'ogc',
+  'index', 'db', 'file', 'health', 'metrics'
 ]
 export const OUTCOMES = [
   'hit', 'miss', 'stale', 'upstream', 'revalidated', 'ok', 'missing', 'refused', 'failed', 'aborted'

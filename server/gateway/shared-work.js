@@ -1,5 +1,6 @@
 // Work that several requests wait for. When one of them leaves, the others go on waiting, and each gets its own error
 // object when the work fails.
+import { raceAbort } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -7,14 +8,12 @@ import { TilecouchError } from '../../loader/errors.js'
  * @param {Promise<T>} work @param {AbortSignal} [signal] of the one who waits; the work goes on
  * @returns {Promise<T>}
  */
-export function waitFor (work, signal) {
-  if (!signal) return work.catch(error => { throw copyError(error) })
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(new TilecouchError('ABORTED'))
-    if (signal.aborted) leave()
-    signal.addEventListener('abort', leave, { once: true })
-    work.then(resolve, error => reject(copyError(error))).finally(() => signal.removeEventListener('abort', leave))
-  })
+export async function waitFor (work, signal) {
+  try {
+    return await raceAbort(work, signal)
+  } catch (error) {
+    throw signal?.aborted ? new TilecouchError('ABORTED') : copyError(error)
+  }
 }
 
 /**

@@ -87,23 +87,6 @@ export async function deleteDatabase (ex, { databases }, name) {
   ex.sendJson(200, { ok: true })
 }
 
-export async function describe (database) {
-  const { doc_count: count, update_seq: seq } = await database.pouch.info()
-  return {
-    instance_start_time: database.started,
-    db_name: database.name,
-    purge_seq: '0',
-    update_seq: seqText(seq),
-    sizes: { file: 0, external: 0, active: 0 },
-    props: {},
-    doc_del_count: 0,
-    doc_count: count,
-    disk_format_version: 8,
-    compact_running: database.compacting !== null,
-    cluster: { q: 1, n: 1, w: 1, r: 1 }
-  }
-}
-
 /** Writes a document, as nano does where no id is given. */
 async function create (ex) {
   const doc = await ex.jsonObject()
@@ -114,8 +97,21 @@ async function create (ex) {
 export async function databaseRoot (ex) {
   ex.only('DELETE', 'GET', 'HEAD', 'POST')
   if (ex.method === 'POST') return create(ex)
+  const { doc_count: count, update_seq: seq } = await ex.db.pouch.info()
   const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say what of it is live
-  ex.sendJson(200, { ...await describe(ex.db), sizes: { file: bytes, external: bytes, active: bytes } })
+  ex.sendJson(200, {
+    instance_start_time: ex.db.started,
+    db_name: ex.db.name,
+    purge_seq: '0',
+    update_seq: seqText(seq),
+    sizes: { file: bytes, external: bytes, active: bytes },
+    props: {},
+    doc_del_count: 0,
+    doc_count: count,
+    disk_format_version: 8,
+    compact_running: ex.db.compacting !== null,
+    cluster: { q: 1, n: 1, w: 1, r: 1 }
+  })
 }
 
 const isTexts = value => Array.isArray(value) && value.every(item => typeof item === 'string')

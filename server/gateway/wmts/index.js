@@ -47,21 +47,13 @@ export async function wmts (ctx, asked, req, res) {
 }
 
 /**
- * The capabilities with links below a base, as of a time. Only the documents for everybody are kept.
+ * The capabilities with links below a base, as of a time. Those for everybody are kept until a layer, its times or its
+ * reach change.
  * @param {{base: string, at?: string}} place
  */
 async function documentFor (layers, place, visitor) {
   const listed = await listLayers(layers, visitor)
-  return visitor?.isKnown ? make(listed, { ...place, token: visitor.link }) : documentOf(layers, place, listed)
-}
-
-function make (listed, place) {
-  const bytes = Buffer.from(capabilities(listed, place))
-  return { bytes, etag: etagOf(bytes) }
-}
-
-/** Made again when a layer, its times or its reach have changed. */
-function documentOf (layers, place, listed) {
+  if (visitor?.isKnown) return make(listed, { ...place, token: visitor.link })
   let keptDocuments = kept.get(layers)
   if (!keptDocuments || !same(keptDocuments.listed, listed)) {
     keptDocuments = { listed, documents: new LRUCache({ max: MOST_DOCUMENTS }) }
@@ -69,12 +61,14 @@ function documentOf (layers, place, listed) {
   }
   const { documents } = keptDocuments
   const key = `${place.at ?? ''} ${place.base}`
-  let document = documents.get(key)
-  if (!document) {
-    document = make(listed, place)
-    documents.set(key, document)
-  }
+  const document = documents.get(key) ?? make(listed, place)
+  documents.set(key, document)
   return document
+}
+
+function make (listed, place) {
+  const bytes = Buffer.from(capabilities(listed, place))
+  return { bytes, etag: etagOf(bytes) }
 }
 
 const same = (before, now) => before.length === now.length && before.every(({ layer, times, reach }, index) =>
