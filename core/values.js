@@ -13,6 +13,15 @@ export const isObject = value => typeof value === 'object' && value !== null && 
 export const mapValues = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 
+/** The value of a JSON text; undefined: it is none. @param {string} text */
+export function jsonOf (text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 const SWITCHES = new Map([
   ...['true', '1', 'yes', 'on'].map(text => /** @type {const} */ ([text, true])),
   ...['false', '0', 'no', 'off'].map(text => /** @type {const} */ ([text, false]))

@@ -5,7 +5,7 @@ import { Store, publish, warmIndexes } from '../loader/index.js'
 import { isDemoWanted, loadDemo } from './demo/index.js'
 import { findEmbedded, startEmbedded } from './embedded/index.js'
 
-export const PORT = 5984 // that of CouchDB, where programs for CouchDB look
+const PORT = 5984 // that of CouchDB, where programs for CouchDB look
 const PORTS = 20 // tried one after the other
 const OCCUPANT_TIME = 1000 // milliseconds that the program at the usual port has to say what it is
 

@@ -9,7 +9,7 @@ import { peerOf } from '../../loader/store/peer.js'
 import { isPublic, openSource } from '../../loader/maintain/mirror/sides.js'
 import { Couch } from '../../loader/store/couch.js'
 
-export const supervisorDefaults = {
+const supervisorDefaults = {
   firstDelay: 500, // milliseconds before a mirror that failed is started again, doubled each time
   longestDelay: 5000,
   stable: 60000, // milliseconds that a mirror has to run for its delay to start over

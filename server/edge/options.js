@@ -29,7 +29,7 @@ const mirrorRows = [
 export const serveOptions = fromRows([...table, ...mirrorRows])
 
 /** Defaults that differ with `from`. Tiles that an edge fetched itself would conflict with later ones of the origin. */
-export const mirrorDefaults = { data: './edge', upstream: false }
+const mirrorDefaults = { data: './edge', upstream: false }
 
 /** With `from`. */
 export const mirrorOptions = serveOptions.map(option => {

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { isOwnPage } from './access.js'
 import { HttpError, badRequest } from '../http/errors.js'
 
-export const sessionDefaults = {
+const sessionDefaults = {
   timeout: 600, // seconds without a request until a session ends
   renewed: 60, // seconds after which a request renews it
   guesses: 5, // wrong passwords of a name, from one address, until it is locked

@@ -11,7 +11,7 @@ import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
 import { Secrets } from '../../loader/load/upstream/secrets.js'
 import { longFlag, options } from './options.js'
-import { isObject, switchOf } from '../../core/values.js'
+import { isObject, jsonOf, switchOf } from '../../core/values.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
@@ -124,7 +124,7 @@ const HEADERS = 'it takes a JSON object: host or origin -> header or ?parameter 
 
 /** Messages repeat nothing but hosts: a key that is no host may be an address with a password. */
 function parseHeaders (value) {
-  const hosts = typeof value === 'string' ? tryJson(value) : value
+  const hosts = typeof value === 'string' ? jsonOf(value) : value
   if (!isObject(hosts)) return refuse(HEADERS)
   try {
     new Secrets(hosts) // throws for what it cannot send
@@ -132,14 +132,6 @@ function parseHeaders (value) {
     return refuse(HEADERS + details.option.replace('upstreamHeaders', '').replace(' of', ': wrong for'))
   }
   return hosts
-}
-
-function tryJson (text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -229,7 +221,7 @@ async function readConfig (fileName) {
     const why = error.code === 'ENOENT' ? 'no such file' : error.message
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why })
   }
-  const file = tryJson(text.replace(/^\ufeff/, ''))
+  const file = jsonOf(text.replace(/^\ufeff/, ''))
   if (!isObject(file)) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${jsonErrorLine(text)}` })
   }

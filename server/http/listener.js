@@ -5,7 +5,7 @@ import { TilecouchError } from '../../loader/errors.js'
 import { AddressLimit, clientAddress } from './addresses.js'
 import { SAFE_HEADERS } from './answers.js'
 
-export const listenerDefaults = {
+const listenerDefaults = {
   keepAliveTimeout: 75000, // milliseconds for an idle connection: longer than in load balancers
   headersTimeout: 15000, // milliseconds the head of a request may take to come
   requestTimeout: 30000, // milliseconds all of a request may take to come

@@ -2,7 +2,7 @@
 // these fields, so that the limits apply to exactly what the store gets. Values are
 // checked as CouchDB takes them: it answers some that it does not take with 500.
 import { badRequest } from '../../http/errors.js'
-import { isObject } from '../../../core/values.js'
+import { isObject, jsonOf } from '../../../core/values.js'
 
 const MAX_CONDITIONS = 8 // of a selector
 const MAX_PATTERN = 2048 // characters of a $regex: the client library names its layers in it
@@ -16,15 +16,7 @@ const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
 const isText = value => typeof value === 'string'
 export const listOf = test => value => Array.isArray(value) && value.every(test)
 
-function parsed (text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-const json = (fits = value => value !== undefined) => ({ read: parsed, fits })
+const json = (fits = value => value !== undefined) => ({ read: jsonOf, fits })
 const words = { read: text => text, fits: isText }
 const count = {
   read: text => /^\d{1,15}$/.test(text) ? Number(text) : undefined,

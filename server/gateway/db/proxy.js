@@ -6,7 +6,7 @@ import { AddressLimit, clientAddress } from '../../http/addresses.js'
 import { SAFE_HEADERS, acceptsCoding, rangeOf, sendBody } from '../../http/answers.js'
 import { HttpError, notFound, unavailable } from '../../http/errors.js'
 
-export const proxyDefaults = {
+const proxyDefaults = {
   connections: 96, // to the store, for requests that are answered at once; more of them wait
   waiting: 2000, // requests that wait for one of these connections, and as many for those of images
   readsEach: 64, // of these requests, under way or waiting, for one address

@@ -65,7 +65,7 @@ export function parseDbRequest (method, path, search) {
 /**
  * A segment of the path as text. No id of ours has a slash, and proxies disagree about encoded ones: they are refused.
  */
-export function decode (segment) {
+function decode (segment) {
   let name
   try {
     name = decodeURIComponent(segment)
@@ -125,7 +125,7 @@ function tileOf ([id, name, ...rest], query) {
 
 // Bodies
 
-export const MAX_BODY = 1024 * 1024 // bytes: 10,000 ids are 0.5 MB, and so are 1,000 ranges of a view
+const MAX_BODY = 1024 * 1024 // bytes: 10,000 ids are 0.5 MB, and so are 1,000 ranges of a view
 const MAX_VALUES = 50000 // in a request
 const MAX_DEPTH = 32 // of keys
 const MAX_KEYS = 10000 // documents, revisions or rows that are named in one

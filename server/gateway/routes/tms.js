@@ -45,7 +45,7 @@ href="${service}${layer.layer}${query}"/>`)}
  * @param {Record<string, any>} layer
  * @param {{service: string, time?: string}} place service: address of the service, ends in a slash; time: as written
  */
-export function tileMapXml (layer, { service, time }) {
+function tileMapXml (layer, { service, time }) {
   const { grid, matrices } = matrixSetOf(layer)
   if (!grid.isQuad) {
     throw new TilecouchError('NOT_FOUND', { reason: 'TMS needs zooms that halve, which this grid has not: use WMTS' })

@@ -9,7 +9,7 @@
 import { LRUCache } from 'lru-cache'
 import { headId, parseTileId, tileId } from '../../../core/index.js'
 
-export const aheadDefaults = {
+const aheadDefaults = {
   sides: [8, 4], // tiles of a side of a block: the first whose tiles have no more than `blockBytes` together
   blockBytes: 1e6, // going by the average tile
   near: 1, // tiles between two of a block that were asked for one after the other and not in memory

@@ -6,7 +6,7 @@ import { entryOf } from './entry.js'
 import { Memory } from './memory.js'
 import { RecentChanges, timelineKey } from './recent-changes.js'
 
-export const cacheDefaults = {
+const cacheDefaults = {
   missing: 10000, // milliseconds that "there is no tile" is remembered, unless a change takes it out before
   missingPart: 1 / 64, // of the memory, additional, for such answers: made-up names must push out no tiles
   missingOverhead: 250, // bytes of such an answer

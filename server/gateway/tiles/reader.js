@@ -12,7 +12,7 @@ import { ignoreRejection, waitFor } from '../shared-work.js'
 import { Batches } from './batches.js'
 import { TRIES, readTimelines } from './timelines.js'
 
-export const readerDefaults = {
+const readerDefaults = {
   most: 64, // tiles a request asks for at most
   requests: 2, // under way at most: more would make each smaller, and a request costs the store as much as three tiles
   busyWait: 1, // milliseconds to wait for more tiles while a request is under way: clients ask for the next tile
@@ -336,7 +336,7 @@ async function unpackAll (docs, most) {
   return docs
 }
 
-export const anonymousDefaults = {
+const anonymousDefaults = {
   refused: 600000 // milliseconds in which a store that refused a reader without a name is asked with it at once
 }
 

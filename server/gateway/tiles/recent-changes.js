@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { generation } from '../../../core/couch/answers.js'
 import { headId } from '../../../core/index.js'
 
-export const recentChangesDefaults = {
+const recentChangesDefaults = {
   most: 40000, // documents and timelines remembered
   age: 10000 // milliseconds in which a copy of a shard may lag behind a change
 }

@@ -9,7 +9,7 @@ import { ignoreRejection, waitAtMost, waitFor } from '../shared-work.js'
 import { Entry } from './entry.js'
 import { StoreQueue } from './store-queue.js'
 
-export const refreshDefaults = {
+const refreshDefaults = {
   upstreamTimeout: 5000, // milliseconds for an upstream before a tile that expired long ago is shown
   rest: 10000, // milliseconds before an upstream is asked again for a tile after a failure
   storeTimeout: 3000, // milliseconds for the store to take a tile, before clients get it anyway

@@ -3,7 +3,7 @@
 import { copyError } from '../shared-work.js'
 import { Batches } from './batches.js'
 
-export const queueDefaults = {
+const queueDefaults = {
   wait: 10, // milliseconds that writes wait for others
   most: 200, // tiles that are written together
   atOnce: 2 // writes under way

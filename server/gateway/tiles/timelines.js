@@ -72,7 +72,7 @@ const failureOf = ({ error, reason }) => ({ error, reason })
 const rangeOf = run => ({ startkey: pastRange(run[0]).startkey, endkey: pastRange(run[run.length - 1]).endkey })
 
 /** Tiles that share a range, in its order. @param {string[]} ids of heads */
-export function runsOf (ids) {
+function runsOf (ids) {
   const tiles = ids.map(id => ({ id, ...parseTileId(id) }))
   tiles.sort((a, b) => compareIds(a.layer, b.layer) || a.z - b.z || a.x - b.x || a.y - b.y)
   /** @type {string[][]} */
