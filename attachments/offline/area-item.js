@@ -128,12 +128,15 @@ function Progress ({ name, status }) {
     ${figures && html`<p class="figures">${figures}</p>`}`
 }
 
-/** A question takes the focus, and gives it back to the head of its area. */
+/**
+ * A question takes the focus, and gives it back to the head of its area. Its field comes first, else the button that
+ * changes nothing: Enter shall not remove an area by accident.
+ */
 function Question ({ head, children }) {
   const part = useRef(/** @type {HTMLElement | null} */ (null))
   useLayoutEffect(() => {
     const node = part.current
-    node?.querySelector(/** @type {'button'} */ ('input, button'))?.focus({ preventScroll: true })
+    node?.querySelector(/** @type {'button'} */ ('input, .secondary'))?.focus({ preventScroll: true })
     node?.scrollIntoView({ block: 'nearest' })
     return () => { if (node?.contains(document.activeElement)) head.current?.focus({ preventScroll: true }) }
   }, [])
