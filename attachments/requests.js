@@ -39,16 +39,21 @@ export async function ask (url, { query = {}, body, timeout = TIMEOUT, signal, a
   }
   const headers = { Accept: 'application/json', ...body !== undefined && { 'Content-Type': 'application/json' } }
   const content = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
-  const waiting = AbortSignal.any([AbortSignal.timeout(timeout), ...signal ? [signal] : []])
+  const limit = AbortSignal.timeout(timeout)
+  const waiting = AbortSignal.any([limit, ...signal ? [signal] : []])
   let answer
+  let value = null
   try {
     answer = await fetch(address, { headers, ...content, ...init, signal: waiting })
+    onAnswer?.(answer)
+    value = await answer[answer.ok ? as : 'json']()
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new AnswerError(error.name === 'TimeoutError' ? words.store.late(timeout / 1000) : words.store.unreachable)
+    if (limit.aborted) throw new AnswerError(words.store.late(timeout / 1000))
+    if (!answer) throw new AnswerError(words.store.unreachable)
+    // a text that is not JSON, and what is left of a refusal, say no more than the status
+    if (answer.ok && !(error instanceof SyntaxError)) throw new AnswerError(words.store.cutOff)
   }
-  onAnswer?.(answer)
-  const value = await answer[answer.ok ? as : 'json']().catch(() => null)
   if (answer.ok && value !== null) return value
   const reason = value?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim())
   throw new AnswerError(reason, answer.status, value?.error)
