@@ -7,8 +7,8 @@ const TIMEOUT = 30000 // milliseconds until a request counts as unanswered
 const WAIT = 50000 // milliseconds that the change feed waits for a change
 
 export class Couch extends Database {
-  /** Called when the session has ended. */
-  onSignedOut = () => {}
+  /** Called when the session has ended, with the time at which the refused request began, by `performance.now()`. */
+  onSignedOut = /** @type {(began: number) => void} */ (() => {})
   /** The clock of the server minus this one, in milliseconds, as its last answer said. */
   skew = 0
 
@@ -28,10 +28,11 @@ export class Couch extends Database {
    */
   ask (path, options) {
     const place = path.startsWith('/') ? this.server + path.slice(1) : [this.db, path].filter(Boolean).join('/')
+    const began = performance.now()
     const onAnswer = ({ status, headers }) => {
       const date = Date.parse(headers.get('date') ?? '')
       if (date) this.skew = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0 // the header has whole seconds
-      if (status === 401 && path !== '/_session') this.onSignedOut()
+      if (status === 401 && path !== '/_session') this.onSignedOut(began)
     }
     return ask(place, { timeout: TIMEOUT, cache: 'no-store', onAnswer, ...options })
   }

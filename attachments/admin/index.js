@@ -138,11 +138,28 @@ function Header ({ name = null, leave = () => {}, live = '', isAway = false }) {
   </header>`
 }
 
+/**
+ * Whether to ask for the password again. A refusal counts only if its request began after the last question ended:
+ * several requests are under way when a session ends.
+ */
+function useSignedOut () {
+  const [isSignedOut, setSignedOut] = useState(false)
+  const ended = useRef(0)
+  return {
+    isSignedOut,
+    askAgain: began => { if (began > ended.current) setSignedOut(true) },
+    endQuestion: () => {
+      ended.current = performance.now()
+      setSignedOut(false)
+    }
+  }
+}
+
 /** The page of somebody who may write to the store. */
 function Room ({ user, security, start, leave, say }) {
   const docs = useMemo(() => new Documents(couch), [])
   const [away, setAway] = useState(/** @type {string | null | undefined} */ (undefined))
-  const [isSignedOut, setSignedOut] = useState(false)
+  const { isSignedOut, askAgain, endQuestion } = useSignedOut()
   const app = useMemo(() => {
     const made = {
       couch,
@@ -161,7 +178,7 @@ function Room ({ user, security, start, leave, say }) {
 
   useEffect(() => {
     noteSignedIn(true)
-    couch.onSignedOut = () => setSignedOut(true)
+    couch.onSignedOut = askAgain
     docs.onChange(kinds => { if (kinds.has('store')) readOperator(docs) })
     docs.follow(error => setAway(error ? error.message : null))
     return () => {
@@ -174,14 +191,15 @@ function Room ({ user, security, start, leave, say }) {
     // a public store is read without a session, too: nothing else would tell that it has ended
     const timer = setInterval(async () => {
       if (document.hidden || !user.name) return
+      const began = performance.now()
       const { name } = await couch.session().catch(() => ({ name: undefined }))
-      if (name === null) setSignedOut(true)
+      if (name === null) askAgain(began)
     }, LOOK)
     return () => clearInterval(timer)
   }, [])
 
   async function signedIn () {
-    setSignedOut(false)
+    endQuestion()
     if ((await couch.session()).name !== user.name) start() // another user has other rights
   }
 
@@ -189,7 +207,7 @@ function Room ({ user, security, start, leave, say }) {
   return html`<${AppContext.Provider} value=${app}>
     <${Header} name=${user.name} leave=${leave} live=${live} isAway=${Boolean(away)} />
     <${Sections} user=${user} />
-    ${isSignedOut && html`<${Dialog} class="again" label=${texts.signIn.head} onCancel=${() => setSignedOut(false)}>
+    ${isSignedOut && html`<${Dialog} class="again" label=${texts.signIn.head} onCancel=${endQuestion}>
       <${SignIn} couch=${couch} name=${user.name ?? ''} why=${texts.signIn.ended} onDone=${signedIn} />
     <//>`}
   <//>`

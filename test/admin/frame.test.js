@@ -1,7 +1,9 @@
 /* global document -- of the page, in functions that run there */
 // Signing in to the control room, and what it shows to whom.
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { setAccess } from '../../loader/store/access.js'
+import { gate } from '../client/support/front.js'
 import { onAdmin } from './stage.js'
 
 onAdmin('signing in', stage => {
@@ -80,6 +82,32 @@ onAdmin('signing in', stage => {
     await page.keyboard.press('Escape')
     // another request may be refused at once, so the page may never be seen without a dialog
     await page.locator('dialog:not([data-closed])').getByText('Your session has ended').waitFor()
+  })
+
+  it('does not ask again for a request that began before the question was closed', async () => {
+    const page = await stage.enter('layers')
+    await page.getByText('Live').waitFor()
+    const { opened, open } = gate()
+    const refusal = { status: 401, json: { error: 'unauthorized', reason: 'The session has ended.' } }
+    const feeds = []
+    await page.route(/_changes/, async route => {
+      feeds.push(route)
+      if (feeds.length > 1) return // the feed waits
+      await opened
+      await route.fulfill(refusal)
+    })
+    await page.route('**/_security', route => route.fulfill(refusal))
+    await stage.store.defineLayer('refused', { name: 'Refused' }) // the feed asks again
+    await until(() => feeds.length, { what: 'the feed to ask' })
+    await page.locator('#sections').getByText('Access').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Your session has ended').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    open()
+    await page.locator('#live.away').waitFor() // the page has taken the refusal
+    assert.equal(await dialog.count(), 0)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   it('opens with an address that cannot be decoded', async () => {
