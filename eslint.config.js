@@ -123,17 +123,11 @@ export default [
       'max-lines': ['error', { max: 400, skipBlankLines: true }]
     }
   },
-  { files: ['{core,loader,server,client,attachments}/**/*.js'], rules: { 'max-len': ['error', { code: 120 }] } },
-  { files: ['{core,loader,server}/**/*.js'], rules: { 'no-nested-ternary': 'error' } },
-  { // wider only where a line is one text, address or pattern, or a type that is imported
-    files: ['client/{mirror,offline}/*.js'],
-    rules: {
-      'max-len': ['error', {
-        code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true, ignoreUrls: true,
-        ignorePattern: '(@type \\{|\\* *@?.*)import\\('
-      }]
-    }
+  {
+    files: ['{core,loader,server,client,attachments,test,bench,docs}/**/*.js', '*.js'],
+    rules: { 'max-len': ['error', { code: 120 }] }
   },
+  { files: ['{core,loader,server}/**/*.js'], rules: { 'no-nested-ternary': 'error' } },
   {
     files: ['{core,loader,server,client,attachments}/**/*.js'],
     plugins: { tilecouch: { rules: { 'kept-promise': keptPromise } } },

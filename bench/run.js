@@ -22,8 +22,8 @@ Together:   all (each of them)
 
 \`growth\` goes up to so many versions (--most 10000000: hours).
 
-Each writes FOLDER/NAME.json: bench/out, if no other one is given. \`all\` and \`ours\` in full write into bench/results, and then
-the pages and plots in docs/.`
+Each writes FOLDER/NAME.json: bench/out, if no other one is given. \`all\` and \`ours\` in full write into
+bench/results, and then the pages and plots in docs/.`
 
 if (help) console.log(usage)
 else if (![...all, ...Object.keys(groups)].includes(name)) {

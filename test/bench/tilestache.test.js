@@ -104,13 +104,11 @@ describe('the benchmark of TileStache', () => {
 
     it('and counts nothing when a request failed, of whatever kind', () => {
       checkAb('x', parseAb(said()), expected)
-      const failed = (kind, count = 3) => (
-        {
-          'Failed requests': `${count}\n   ` +
-            (`(` +
-              `${['Connect', 'Receive', 'Length', 'Exceptions'].map(each => `${each}: ${each === kind ? count : 0}`).join(', ')})`)
-        }
-      )
+      const failed = (kind, count = 3) => {
+        const kinds = ['Connect', 'Receive', 'Length', 'Exceptions']
+          .map(each => `${each}: ${each === kind ? count : 0}`)
+        return { 'Failed requests': `${count}\n   (${kinds.join(', ')})` }
+      }
       for (const [kind, words] of Object.entries(
         { Connect: /3 connect/, Receive: /3 receive/, Length: /3 length/, Exceptions: /3 exceptions/ }
       )) {

@@ -1,4 +1,5 @@
-/* global document, getComputedStyle, requestAnimationFrame, innerWidth, map, left, right, control, tilecouch, said -- of the page, in functions that run there */
+/* global document, getComputedStyle, requestAnimationFrame, innerWidth -- of the page */
+/* global map, left, right, control, tilecouch, said -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { onControls } from './support/controls.js'

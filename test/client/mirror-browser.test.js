@@ -19,8 +19,10 @@ const SIDE = 13 // tiles; two versions of each make 338
 const WHOLE = 2 * SIDE * SIDE + 2 // with the past of each, the layer and the marker; without design documents
 
 /** What is said on the console when nobody answers, which no page can prevent. */
-const UNANSWERED =
-  /net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED)/
+const UNANSWERED = new RegExp(`net::ERR_(${[
+  'CONNECTION_REFUSED', 'CONNECTION_RESET', 'CONNECTION_CLOSED', 'EMPTY_RESPONSE', 'INCOMPLETE_CHUNKED_ENCODING',
+  'CONTENT_LENGTH_MISMATCH', 'SOCKET_NOT_CONNECTED'
+].join('|')})`)
 
 /** What a page reads from: the address of the database, and who may write there. */
 const sources = {

@@ -233,9 +233,14 @@ describe('a CouchDB over fetch', () => {
   })
 
   it('asks no more than it is told to, nor where asking is in vain', async () => {
-    for (const [answer, code] of [[[401, '{}'], 'UNAUTHORIZED'], [[403, '{"reason":"no"}'], 'FORBIDDEN'], [[404, '{"error":"not_found",' +
-      '"reason":"missing"}'], 'COUCHDB_ERROR'], [[507, '{}'], 'DISK_FULL'],
-      [[404, '{"reason":"Database does not exist."}'], 'DATABASE_NOT_FOUND'], [[412, '{}'], 'COUCHDB_ERROR']]) {
+    for (const [answer, code] of [
+      [[401, '{}'], 'UNAUTHORIZED'],
+      [[403, '{"reason":"no"}'], 'FORBIDDEN'],
+      [[404, '{"error":"not_found","reason":"missing"}'], 'COUCHDB_ERROR'],
+      [[507, '{}'], 'DISK_FULL'],
+      [[404, '{"reason":"Database does not exist."}'], 'DATABASE_NOT_FOUND'],
+      [[412, '{}'], 'COUCHDB_ERROR']
+    ]) {
       asked = []
       answers = [answer]
       await assert.rejects(couch.request({}),

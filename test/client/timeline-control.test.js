@@ -1,4 +1,5 @@
-/* global L, PointerEvent, document, plain, counted, getComputedStyle, requestAnimationFrame, map, clock, layer, control, said, tilecouch -- of the page, in functions that run there */
+/* global L, PointerEvent, document, plain, counted, getComputedStyle, requestAnimationFrame -- of the page */
+/* global map, clock, layer, control, said, tilecouch -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { at, onControls, settled, spot } from './support/controls.js'

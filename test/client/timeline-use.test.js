@@ -1,4 +1,4 @@
-/* global document, innerWidth, KeyboardEvent, map, clock, layer, control, said -- of the page, in functions that run there */
+/* global document, innerWidth, KeyboardEvent, map, clock, layer, control, said -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { at, onControls, settled, spot } from './support/controls.js'

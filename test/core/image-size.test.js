@@ -30,9 +30,12 @@ describe('the size of an image', () => {
   }
 
   it('of a tile is a square of 128, 256, 512 and so on: a blank pixel says nothing of the others', async () => {
-    const sizes =
-      await Promise.all([[128, 128], [256, 256], [512, 512], [4096, 4096], [1, 1], [64, 64], [300, 300], [256, 512], [8192, 8192]]
-      .map(async ([width, height]) => tileSizeOf(await image(width, height).png().toBuffer())))
+    const shapes = [
+      [128, 128], [256, 256], [512, 512], [4096, 4096], [1, 1], [64, 64], [300, 300], [256, 512], [8192, 8192]
+    ]
+    const sizes = await Promise.all(
+      shapes.map(async ([width, height]) => tileSizeOf(await image(width, height).png().toBuffer()))
+    )
     assert.deepEqual(sizes, [128, 256, 512, 4096, undefined, undefined, undefined, undefined, undefined])
   })
 

@@ -8,8 +8,14 @@ const AGGREGATIONS = new Set(['sum', 'min', 'max', 'count', 'avg', 'topk'])
 const GROUPING = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right'])
 const OPERATORS = new Set(['and', 'or', 'unless', 'bool'])
 const RANGED = new Set(['rate', 'increase'])
-const TOKEN =
-  /\s*(?:("(?:[^"\\]|\\.)*")|(\[(?:\d+[smhd]|\$__rate_interval)\])|(\d+(?:\.\d+)?(?:e\d+)?)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|==|>=|<=|[-+*/%^(){}=<>,]))/y
+const TOKENS = [
+  /"(?:[^"\\]|\\.)*"/,
+  /\[(?:\d+[smhd]|\$__rate_interval)\]/,
+  /\d+(?:\.\d+)?(?:e\d+)?/,
+  /[a-zA-Z_:][\w:]*/,
+  /=~|!~|!=|==|>=|<=|[-+*/%^(){}=<>,]/
+]
+const TOKEN = new RegExp(`\\s*(?:${TOKENS.map(({ source }) => `(${source})`).join('|')})`, 'y')
 
 /**
  * @param {string} text

@@ -15,11 +15,14 @@ import { TIMES, openStore, remember, shownAt } from './helpers.js'
 const FLAT = 'CREATE TABLE tiles (zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT ' +
   'NULL, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row))'
 const WITH_HASH =
-  `CREATE TABLE tiles_with_hash (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, tile_hash TEXT);
+  `CREATE TABLE tiles_with_hash
+    (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, tile_hash TEXT);
   CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles_with_hash`
 const NORMALISED =
-  `CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT); CREATE TABLE images (tile_id TEXT PRIMARY KEY, tile_data BLOB);
-  CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images ON map.tile_id = images.tile_id`
+  `CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
+  CREATE TABLE images (tile_id TEXT PRIMARY KEY, tile_data BLOB);
+  CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data
+    FROM map JOIN images ON map.tile_id = images.tile_id`
 const HASHES = {
   agg_tiles_hash_before_apply: '84792BF4EE9AEDDC5B1A60E707011FEE',
   agg_tiles_hash_after_apply: '578FB5BD64746C39E3D344662947FD0D',

@@ -90,16 +90,22 @@ const take = port => `
   var FILE = ${JSON.stringify('%FILE%')}, loot = []
   function take (found) {
     try {
-      var F = typeof found === 'function' && found.constructor ? found.constructor : found && found.constructor && found.constructor.constructor
+      var isFunction = typeof found === 'function' && found.constructor
+      var F = isFunction ? found.constructor : found && found.constructor && found.constructor.constructor
       ;[F, found].forEach(function (make) {
         if (typeof make !== 'function') return
-        var text = 'var p = typeof process !== "undefined" ? process : null; if (!p) return typeof fetch + typeof WebSocket + typeof setTimeout;' +
-          'try { (p.getBuiltinModule || p.mainModule.require)("fs").writeFileSync(' + JSON.stringify(FILE) + ', "x") } catch (e) {}' +
+        var text = 'var p = typeof process !== "undefined" ? process : null;' +
+          'if (!p) return typeof fetch + typeof WebSocket + typeof setTimeout;' +
+          'try { (p.getBuiltinModule || p.mainModule.require)("fs")' +
+          '.writeFileSync(' + JSON.stringify(FILE) + ', "x") } catch (e) {}' +
           'try { (p.getBuiltinModule || p.mainModule.require)("net").connect(${port}, "127.0.0.1") } catch (e) {}' +
           'try { p.binding("fs") } catch (e) {}; return JSON.stringify(p.env)'
         try { loot.push(make(text)()) } catch (e) {}
         try { loot.push(make('if (typeof fetch === "function") fetch("http://127.0.0.1:${port}/")')()) } catch (e) {}
-        try { loot.push(make('return import("node:fs").then(function (fs) { fs.writeFileSync(' + JSON.stringify(FILE) + ', "x") })')()) } catch (e) {}
+        var write = 'fs.writeFileSync(' + JSON.stringify(FILE) + ', "x")'
+        try {
+          loot.push(make('return import("node:fs").then(function (fs) { ' + write + ' })')())
+        } catch (e) {}
       })
     } catch (e) {}
   }`

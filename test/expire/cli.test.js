@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
 import { at, useExpiry } from './helpers.js'
+import { pattern } from '../support/pattern.js'
 
 describe('expired tiles on the command line', () => {
   const map = useExpiry(backends[0])
@@ -23,7 +24,10 @@ describe('expired tiles on the command line', () => {
     assert.deepEqual([unasked.code, /NOT_CONFIRMED/.test(unasked.err)], [1, true])
     const asked = await runAtTerminal(['prune', 'osm', '--expired', '--db', map.url], 'no')
     assert.match(asked.err,
-      /^3 tiles have expired \(.*\) and would be removed\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
+      pattern(
+        /^3 tiles have expired \(.*\) and would be removed\.\n/,
+        /This cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/
+      ))
     const limited = await runAtTerminal(['prune', 'osm', '--expired', '--limit', '2', '--db', map.url], 'no')
     assert.match(limited.err, /^3 tiles have expired \(.*\); 2 of them would be removed\.\n/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])

@@ -206,10 +206,12 @@ describe('GDAL', () => {
     )
     mkdirSync(dir)
     writeFileSync(path.join(dir, 'conf.xml'), `<?xml version="1.0" encoding="utf-8"?>
-<CacheInfo><TileCacheInfo><SpatialReference><WKT>${WEB_MERCATOR}</WKT><WKID>3857</WKID></SpatialReference><TileOrigin><X>-20037508.342787</X><Y>20037508.342787</Y></TileOrigin>
+<CacheInfo><TileCacheInfo><SpatialReference><WKT>${WEB_MERCATOR}</WKT><WKID>3857</WKID></SpatialReference>
+<TileOrigin><X>-20037508.342787</X><Y>20037508.342787</Y></TileOrigin>
 <TileCols>256</TileCols><TileRows>256</TileRows><DPI>96</DPI><LODInfos>${lods.join('')}</LODInfos></TileCacheInfo>
 <TileImageInfo><CacheTileFormat>PNG</CacheTileFormat></TileImageInfo>
-<CacheStorageInfo><StorageFormat>esriMapCacheStorageModeCompactV2</StorageFormat><PacketSize>128</PacketSize></CacheStorageInfo></CacheInfo>`)
+<CacheStorageInfo><StorageFormat>esriMapCacheStorageModeCompactV2</StorageFormat><PacketSize>128</PacketSize>
+</CacheStorageInfo></CacheInfo>`)
     for (const [z, tiles] of levels.entries()) {
       const front = Buffer.alloc(64 + 128 * 128 * 8)
       for (const [at, value] of [[0, 3], [4, 16384], [8, 100000], [12, 5], [32, 40],

@@ -17,10 +17,13 @@ const scripts = {
   '/leaflet.css': packages.resolve('leaflet/dist/leaflet.css'),
   '/pmtiles.js': path.join(path.dirname(packages.resolve('pmtiles/package.json')), 'dist/pmtiles.js')
 }
-const PAGE =
-  `<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="/leaflet.css"><div id="map" style="width: 512px; height: 512px"></div>
+const PAGE = `<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="/leaflet.css">
+<div id="map" style="width: 512px; height: 512px"></div>
 <script src="/leaflet.js"></script><script src="/pmtiles.js"></script>
-<script>pmtiles.leafletRasterLayer(new pmtiles.PMTiles('/map.pmtiles')).addTo(L.map('map', { fadeAnimation: false }).setView([0, 0], 2))</script>`
+<script>
+const map = L.map('map', { fadeAnimation: false }).setView([0, 0], 2)
+pmtiles.leafletRasterLayer(new pmtiles.PMTiles('/map.pmtiles')).addTo(map)
+</script>`
 
 /** A server of files that answers ranges, and remembers which of the archive were asked for. */
 async function serve (archive) {

@@ -132,9 +132,14 @@ onEachStore('GDAL', backend => {
   function described (layer, address, yOrigin) {
     const { grid, z, columns, rows, corners: [left, top, right, bottom] } = deepestOf(layer)
     return `<GDAL_WMS><Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
-<DataWindow><UpperLeftX>${left}</UpperLeftX><UpperLeftY>${top}</UpperLeftY><LowerRightX>${right}</LowerRightX><LowerRightY>${bottom}</LowerRightY>
-<TileLevel>${z}</TileLevel><TileX>0</TileX><TileY>0</TileY><SizeX>${columns * 256}</SizeX><SizeY>${rows * 256}</SizeY><YOrigin>${yOrigin}</YOrigin></DataWindow>
-<Projection>${grid.crs}</Projection><BlockSizeX>256</BlockSizeX><BlockSizeY>256</BlockSizeY><OverviewCount>0</OverviewCount><BandsCount>4</BandsCount></GDAL_WMS>`
+<DataWindow>
+<UpperLeftX>${left}</UpperLeftX><UpperLeftY>${top}</UpperLeftY>
+<LowerRightX>${right}</LowerRightX><LowerRightY>${bottom}</LowerRightY>
+<TileLevel>${z}</TileLevel><TileX>0</TileX><TileY>0</TileY>
+<SizeX>${columns * 256}</SizeX><SizeY>${rows * 256}</SizeY><YOrigin>${yOrigin}</YOrigin>
+</DataWindow>
+<Projection>${grid.crs}</Projection><BlockSizeX>256</BlockSizeX><BlockSizeY>256</BlockSizeY>
+<OverviewCount>0</OverviewCount><BandsCount>4</BandsCount></GDAL_WMS>`
   }
   const WAYS = {
     'gdal.xml': (layer, year) => url(`${layer}@${year}/gdal.xml`),

@@ -194,8 +194,10 @@ onEachStore('the viewer of the gateway', backend => {
       'origin, and follow them', async () => {
       const server = await serveExamples()
       const base = own.gateway.url.replace(/\/?$/, '/')
-      server.pages.set('map.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="${base}leaflet.css"><link rel="stylesheet" href="${base}tilecouch.css">
-        <div id="map" style="width:700px;height:500px"></div><script src="${base}leaflet.js"></script><script src="${base}tilecouch.js"></script>` })
+      server.pages.set('map.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+        <link rel="stylesheet" href="${base}leaflet.css"><link rel="stylesheet" href="${base}tilecouch.css">
+        <div id="map" style="width:700px;height:500px"></div>
+        <script src="${base}leaflet.js"></script><script src="${base}tilecouch.js"></script>` })
       try {
         for (const kind of ['couch', 'history']) {
           const { page } = await open(`${server.url}/map.html`, install)

@@ -85,7 +85,8 @@ out = {}
 for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.0.0/WMTSCapabilities.xml')):
     wmts = WebMapTileService(url)
     layer = wmts.contents['world']
-    place = dict(layer='world', tilematrixset='GoogleMapsCompatible_Level2', tilematrix='2', row=1, column=3, format='image/png')
+    place = dict(layer='world', tilematrixset='GoogleMapsCompatible_Level2', tilematrix='2', row=1, column=3,
+        format='image/png')
     out[name] = {
         'title': layer.title, 'bbox': layer.boundingBoxWGS84, 'formats': layer.formats, 'styles': list(layer.styles),
         'times': layer.dimensions['Time']['values'], 'default': layer.dimensions['Time']['default'],
@@ -98,7 +99,10 @@ for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.
     address = wmts.buildTileResource(Time='2023', **place)
     out[name]['address'] = [address, hashlib.md5(openURL(address).read()).hexdigest()]
     then = WebMapTileService(url.replace('/wmts', '/wmts@2023', 1))
-    out[name]['at'] = [then.contents['world'].dimensions['Time']['default'], hashlib.md5(then.gettile(**place).read()).hexdigest()]
+    out[name]['at'] = [
+        then.contents['world'].dimensions['Time']['default'],
+        hashlib.md5(then.gettile(**place).read()).hexdigest()
+    ]
     try:
         wmts.gettile(**{**place, 'row': 4}).read()
     except Exception as error:
@@ -138,13 +142,19 @@ from owslib.wmts import WebMapTileService
 out = {}
 for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.0.0/WMTSCapabilities.xml')):
     wmts = WebMapTileService(url)
-    for layer, set, matrix, row, column in (('europe', 'EuropeanETRS89_LAEAQuad_Level2', '2', 1, 3), ('swiss', 'LV95_Level16', '16', 3, 7), ('degrees', 'WorldCRS84Quad_Level2', '2', 3, 6)):
+    for layer, set, matrix, row, column in (
+        ('europe', 'EuropeanETRS89_LAEAQuad_Level2', '2', 1, 3),
+        ('swiss', 'LV95_Level16', '16', 3, 7),
+        ('degrees', 'WorldCRS84Quad_Level2', '2', 3, 6)
+    ):
         known = wmts.tilematrixsets[set]
         tile = known.tilematrix[matrix]
         place = dict(layer=layer, tilematrixset=set, tilematrix=matrix, row=row, column=column, format='image/png')
         out[name + ' ' + layer] = [
-            known.crs, list(tile.topleftcorner), tile.matrixwidth, tile.matrixheight, tile.tilewidth, list(wmts.contents[layer].boundingBox[0].extent),
-            hashlib.md5(wmts.gettile(**place).read()).hexdigest(), hashlib.md5(wmts.gettile(Time='2023', **place).read()).hexdigest()
+            known.crs, list(tile.topleftcorner), tile.matrixwidth, tile.matrixheight, tile.tilewidth,
+            list(wmts.contents[layer].boundingBox[0].extent),
+            hashlib.md5(wmts.gettile(**place).read()).hexdigest(),
+            hashlib.md5(wmts.gettile(Time='2023', **place).read()).hexdigest()
         ]
 print(json.dumps(out))
 `

@@ -17,7 +17,11 @@ from lxml import etree
 folder = sys.argv[1]
 class Local(etree.Resolver):
     def resolve(self, url, public, context):
-        for start, base in (('http://schemas.opengis.net/', folder), ('http://www.w3.org/2001/', folder), ('http://www.w3.org/1999/', os.path.join(folder, 'xlink/1.0.0'))):
+        for start, base in (
+            ('http://schemas.opengis.net/', folder),
+            ('http://www.w3.org/2001/', folder),
+            ('http://www.w3.org/1999/', os.path.join(folder, 'xlink/1.0.0'))
+        ):
             if url.startswith(start):
                 return self.resolve_filename(os.path.join(base, url[len(start):]), context)
 parser = etree.XMLParser(no_network=True)
@@ -25,7 +29,10 @@ parser.resolvers.add(Local())
 schemas = {}
 for file in sys.argv[2:]:
     document = etree.parse(file)
-    name = {'Capabilities': 'wmts/1.0/wmtsGetCapabilities_response.xsd', 'ExceptionReport': 'ows/1.1.0/owsExceptionReport.xsd'}[etree.QName(document.getroot()).localname]
+    name = {
+        'Capabilities': 'wmts/1.0/wmtsGetCapabilities_response.xsd',
+        'ExceptionReport': 'ows/1.1.0/owsExceptionReport.xsd'
+    }[etree.QName(document.getroot()).localname]
     if name not in schemas:
         schema = etree.parse(os.path.join(folder, name), parser)
         # the corrigendum of 2011, which older copies lack: rows and columns may be 0

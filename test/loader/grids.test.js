@@ -75,12 +75,17 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
         `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/` +
           `{TileMatrix}/{TileRow}/{TileCol}.png"/>`
       res.setHeader('content-type', 'application/xml')
-      return res.end(`<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink">
-        <ows:OperationsMetadata><ows:Operation name="GetTile"><ows:DCP><ows:HTTP><ows:Get xlink:href="${base}/wmts?map=a&amp;"/></ows:HTTP></ows:DCP></ows:Operation></ows:OperationsMetadata>
-        <Contents><Layer><ows:Title>Old maps</ows:Title><ows:Identifier>Maps.Old</ows:Identifier><Style isDefault="true"><ows:Identifier>light</ows:Identifier></Style><Format>image/png</Format>
+      return res.end(`<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0"
+          xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink">
+        <ows:OperationsMetadata><ows:Operation name="GetTile"><ows:DCP><ows:HTTP>
+        <ows:Get xlink:href="${base}/wmts?map=a&amp;"/>
+        </ows:HTTP></ows:DCP></ows:Operation></ows:OperationsMetadata>
+        <Contents><Layer><ows:Title>Old maps</ows:Title><ows:Identifier>Maps.Old</ows:Identifier>
+        <Style isDefault="true"><ows:Identifier>light</ows:Identifier></Style><Format>image/png</Format>
         <Dimension><ows:Identifier>Time</ows:Identifier><Default>current</Default><Value>current</Value></Dimension>
         <TileMatrixSetLink><TileMatrixSet>their-set</TileMatrixSet></TileMatrixSetLink>${isRest ? rest : ''}</Layer>
-        <TileMatrixSet><ows:Identifier>their-set</ows:Identifier><ows:SupportedCRS>${urn}</ows:SupportedCRS>${matrices}</TileMatrixSet></Contents></Capabilities>`)
+        <TileMatrixSet><ows:Identifier>their-set</ows:Identifier><ows:SupportedCRS>${urn}</ows:SupportedCRS>
+        ${matrices}</TileMatrixSet></Contents></Capabilities>`)
     }
     const [, , style, time, set, matrix, row, file] = url.pathname.split('/')
     const at = isRest ? { set, matrix, row: +row, column: parseInt(file) }

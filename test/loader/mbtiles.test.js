@@ -11,7 +11,8 @@ const PLAIN = 'CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile
 const DEDUPLICATED = `
   CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
   CREATE TABLE images (tile_data BLOB, tile_id TEXT);
-  CREATE VIEW tiles AS SELECT map.zoom_level, map.tile_column, map.tile_row, images.tile_data FROM map JOIN images ON images.tile_id = map.tile_id`
+  CREATE VIEW tiles AS SELECT map.zoom_level, map.tile_column, map.tile_row, images.tile_data
+    FROM map JOIN images ON images.tile_id = map.tile_id`
 
 const tiles = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5']
 const sorted = [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
@@ -70,17 +71,27 @@ describe('an MBTiles file', () => {
   }))
 
   const views = {
-    'planetiler, compact': `CREATE TABLE tiles_shallow (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data_id INTEGER, PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID;
+    'planetiler, compact': `CREATE TABLE tiles_shallow
+        (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data_id INTEGER,
+        PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID;
       CREATE TABLE tiles_data (tile_data_id INTEGER PRIMARY KEY, tile_data BLOB);
-      INSERT INTO tiles_shallow SELECT zoom_level, tile_column, tile_row, rowid FROM own; INSERT INTO tiles_data SELECT rowid, tile_data FROM own;
-      CREATE VIEW tiles AS SELECT tiles_shallow.zoom_level AS zoom_level, tiles_shallow.tile_column AS tile_column, tiles_shallow.tile_row AS tile_row, tiles_data.tile_data AS tile_data FROM tiles_shallow
-      JOIN tiles_data ON tiles_shallow.tile_data_id = tiles_data.tile_data_id`,
-    'OpenMapTiles, by names': `CREATE TABLE map (zoom_level, tile_column, tile_row, tile_id TEXT, grid_id TEXT); CREATE TABLE images (tile_data BLOB, tile_id TEXT); CREATE UNIQUE INDEX images_id ON images (tile_id);
-      INSERT INTO map SELECT zoom_level, tile_column, tile_row, 'id' || rowid, NULL FROM own; INSERT INTO images SELECT tile_data, 'id' || rowid FROM own;
-      CREATE VIEW tiles AS SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row, images.tile_data AS tile_data FROM map JOIN images ON images.tile_id = map.tile_id`,
-    'of several tables, in an order': `CREATE VIEW tiles AS WITH low AS (SELECT * FROM own WHERE zoom_level < 5) ` +
-      (`SELECT * FROM low UNION ALL SELECT CAST(zoom_level AS INTEGER), abs(tile_column), coalesce(tile_row, 0), ` +
-        `tile_data FROM own WHERE zoom_level >= 5 ORDER BY 1, 2`)
+      INSERT INTO tiles_shallow SELECT zoom_level, tile_column, tile_row, rowid FROM own;
+      INSERT INTO tiles_data SELECT rowid, tile_data FROM own;
+      CREATE VIEW tiles AS SELECT tiles_shallow.zoom_level AS zoom_level, tiles_shallow.tile_column AS tile_column,
+        tiles_shallow.tile_row AS tile_row, tiles_data.tile_data AS tile_data
+      FROM tiles_shallow JOIN tiles_data ON tiles_shallow.tile_data_id = tiles_data.tile_data_id`,
+    'OpenMapTiles, by names': `
+      CREATE TABLE map (zoom_level, tile_column, tile_row, tile_id TEXT, grid_id TEXT);
+      CREATE TABLE images (tile_data BLOB, tile_id TEXT);
+      CREATE UNIQUE INDEX images_id ON images (tile_id);
+      INSERT INTO map SELECT zoom_level, tile_column, tile_row, 'id' || rowid, NULL FROM own;
+      INSERT INTO images SELECT tile_data, 'id' || rowid FROM own;
+      CREATE VIEW tiles AS SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column,
+        map.tile_row AS tile_row, images.tile_data AS tile_data
+      FROM map JOIN images ON images.tile_id = map.tile_id`,
+    'of several tables, in an order': `CREATE VIEW tiles AS WITH low AS (SELECT * FROM own WHERE zoom_level < 5)
+      SELECT * FROM low UNION ALL SELECT CAST(zoom_level AS INTEGER), abs(tile_column), coalesce(tile_row, 0), tile_data
+      FROM own WHERE zoom_level >= 5 ORDER BY 1, 2`
   }
   for (const [kind, view] of Object.entries(views)) {
     it(`may have a view for tiles: ${kind}`, () => {
@@ -194,8 +205,15 @@ describe('an MBTiles file', () => {
     const junk = "CAST(x'ff80' AS TEXT)"
     const file = path.join(folder.dir, 'junk.mbtiles')
     const db = new Database(file)
-    db.exec(`CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data); CREATE TABLE metadata (name, value); INSERT INTO metadata VALUES ('name', 'Town'), (${junk}, 'x'), ('attribution', ${junk}), ('description', NULL), (NULL, 1.5);
-      INSERT INTO tiles VALUES (1, 0, 1, x'0102'), (${junk}, 0, 0, x'00'), (2, ${junk}, 0, x'00'), (2, 1, ${junk}, x'00'), (3, 0, 0, ${junk}), (NULL, NULL, NULL, NULL), ('4', '5', '6', x'03'), (1.5, 0, 0, x'04'), (-1, -1, -1, x'05'), (9223372036854775807, 9223372036854775807, -9223372036854775808, x'06'), (3, 1000000000000, 7, x'07'), (x'ff', 0, 0, x'08')`)
+    db.exec(`CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data);
+      CREATE TABLE metadata (name, value);
+      INSERT INTO metadata VALUES
+        ('name', 'Town'), (${junk}, 'x'), ('attribution', ${junk}), ('description', NULL), (NULL, 1.5);
+      INSERT INTO tiles VALUES
+        (1, 0, 1, x'0102'), (${junk}, 0, 0, x'00'), (2, ${junk}, 0, x'00'), (2, 1, ${junk}, x'00'),
+        (3, 0, 0, ${junk}), (NULL, NULL, NULL, NULL), ('4', '5', '6', x'03'), (1.5, 0, 0, x'04'),
+        (-1, -1, -1, x'05'), (9223372036854775807, 9223372036854775807, -9223372036854775808, x'06'),
+        (3, 1000000000000, 7, x'07'), (x'ff', 0, 0, x'08')`)
     db.close()
     const source = await openSource(file)
     assert.equal(source.fields.name, 'Town')

@@ -19,6 +19,7 @@ import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { vectorTile } from '../verify/helpers.js'
+import { pattern } from '../support/pattern.js'
 
 const BERN = [7.3, 46.9, 7.5, 47]
 const GDAL = /\n {4}gdal2tiles\.py --xyz -w none \S+ \S+-tiles\n {4}tilecouch load \S+-tiles --layer NAME\n$/
@@ -118,8 +119,14 @@ const mistakes = {
     code: 0,
     says: [
       /^First tiles: the South Atlantic Ocean\n/m,
-      /rows look counted from the wrong side: .* counted from the other side, in Switzerland, near Bern, and its metadata say so\n/,
-      /remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it with --scheme tms\.\n/
+      pattern(
+        /rows look counted from the wrong side: .* counted from the other side, in Switzerland, near Bern, and its /,
+        /metadata say so\n/
+      ),
+      pattern(
+        /remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it with --scheme /,
+        /tms\.\n/
+      )
     ],
     layers: ['osm']
   },
@@ -151,7 +158,8 @@ const mistakes = {
     typed: load('map', '--any-size'),
     code: 0,
     says: [
-      /the tiles have several sizes: .*512 x 512 pixels; .*256 x 256 pixels|the tiles have several sizes: .*256 x 256 pixels; .*512 x 512 pixels/, /Load each size as a layer of its own/
+      /the tiles have several sizes: .*(512 x 512 pixels; .*256 x 256|256 x 256 pixels; .*512 x 512) pixels/,
+      /Load each size as a layer of its own/
     ],
     layers: ['osm']
   },
@@ -253,7 +261,11 @@ const mistakes = {
     before: load('tiles'),
     typed: load('others'),
     says: [
-      / failed:\n {4}osm:\S+ {2}\S+ already has another image at 2024-01-01T00:00:00Z \[VERSION_TAKEN\], and \d+ more like it\n/, /later --time; or remove the edition first: `tilecouch remove osm --edition 2024-01-01T00:00:00Z`\./
+      pattern(
+        / failed:\n/,
+        / {4}osm:\S+ {2}\S+ already has another image at 2024-01-01T00:00:00Z \[VERSION_TAKEN\], and \d+ more like /,
+        /it\n/
+      ), /later --time; or remove the edition first: `tilecouch remove osm --edition 2024-01-01T00:00:00Z`\./
     ],
     layers: ['osm']
   },

@@ -15,6 +15,7 @@ import { backends, json, request } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
+import { pattern } from '../support/pattern.js'
 
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
 
@@ -79,7 +80,10 @@ describe('a mistake on the command line', function () {
         const { code, err } = await runCommand(argv, { openEmbedded: async dir => assert.fail(`${argv} opens ${dir}`) })
         assert.equal(code, 1, argv.join(' '))
         assert.match(err,
-          /^tilecouch: no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]\n {2}Name a store with --db or COUCHDB_URL\./, argv.join(' '))
+          pattern(
+            /^tilecouch: no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]\n/,
+            / {2}Name a store with --db or COUCHDB_URL\./
+          ), argv.join(' '))
         assert.ok(!existsSync(data), argv.join(' '))
       }
     })
@@ -198,7 +202,12 @@ describe('a mistake on the command line', function () {
       const { code, out } = await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 1)
       assert.match(out,
-        /\n {2}16 failed:\n {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n {6}Tiles are PNG, .*\n {4}--json lists them one by one\.\n$/)
+        pattern(
+          /\n {2}16 failed:\n/,
+          / {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n/,
+          / {6}Tiles are PNG, .*\n/,
+          / {4}--json lists them one by one\.\n$/
+        ))
       assert.deepEqual(await left(), [STORE_ID])
       assert.deepEqual((await json(`${url}/_security`)).members.roles, ['_admin'])
       const right = await load(tiles('right'), '--layer', 'osm', '--time', '2024')
@@ -260,7 +269,11 @@ describe('a mistake on the command line', function () {
     it('is met by the time that a load took, and why', async () => {
       const { err, out } = await load(tiles('tiles-2024-03-01'), '--layer', 'osm')
       assert.match(err,
-        /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked like this\.\n {2}Its name contains a time\. .* add --time 2024-03-01\.$/m)
+        pattern(
+          /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked /m,
+          /like this\.\n/m,
+          / {2}Its name contains a time\. .* add --time 2024-03-01\.$/m
+        ))
       assert.match(out, /\n {2}This is the time of the load: /)
       const typed = await load(tiles('tiles-2024-03-01'), '--layer', 'osm', '--time', '2024')
       assert.doesNotMatch(typed.err + typed.out, /^Time: |time of the load/m)
@@ -317,7 +330,13 @@ describe('a mistake on the command line', function () {
       const { code, out } = await load(path.join(folder.dir, 'set'), '--layer', 'town', '--dated', '--dry-run')
       assert.equal(code, 0)
       assert.match(out,
-        /^Would load 2 editions of town:\n {2}time +source\n {2}2022-01-01T00:00:00Z {2}.*town-2022\n {2}2023-01-01T00:00:00Z {2}.*town-2023\nNothing was changed\.\n$/)
+        pattern(
+          /^Would load 2 editions of town:\n/,
+          / {2}time +source\n/,
+          / {2}2022-01-01T00:00:00Z {2}.*town-2022\n/,
+          / {2}2023-01-01T00:00:00Z {2}.*town-2023\n/,
+          /Nothing was changed\.\n$/
+        ))
       assert.equal((await request(url)).status, 404)
     })
   })

@@ -10,6 +10,7 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
+import { pattern } from '../support/pattern.js'
 
 const [LIGHT, DARK] = ['#0f6674', '#5cc3d2']
 const NOTHING = 'Nothing is set: the viewer has its own name and colours.\n'
@@ -93,7 +94,10 @@ onEachStore('tilecouch settings', backend => {
     /** @type {[string[], RegExp][]} */
     const refused = [
       [['--title', 'x'.repeat(201)],
-        /^tilecouch: bad title "x+…" for the viewer: it takes at most 200 characters \[BAD_SETTING\]\n {2}See `tilecouch settings --help`/],
+        pattern(
+          /^tilecouch: bad title "x+…" for the viewer: it takes at most 200 characters \[BAD_SETTING\]\n/,
+          / {2}See `tilecouch settings --help`/
+        )],
       [['--colour-light', 'red'],
         /bad colour in the light "red" .*: it takes a colour such as #0f6674 \[BAD_SETTING\]/],
       [['--colour-light', DARK],

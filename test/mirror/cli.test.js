@@ -14,6 +14,7 @@ import { differences } from './compare.js'
 import { startLink } from './link.js'
 import { edition } from './stage.js'
 import { T2, isThere, notesOf, origin } from './pairs.js'
+import { pattern } from '../support/pattern.js'
 
 const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
@@ -57,7 +58,13 @@ onEachStore('tilecouch mirror', backend => {
     const first = await run(url, target)
     assert.equal(first.code, 0, first.err)
     assert.match(first.out,
-      /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n {2}2 design documents deployed, indexes built\n {2}Everybody reads the mirror; .*\n {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/)
+      pattern(
+        /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n/,
+        / {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n/,
+        / {2}2 design documents deployed, indexes built\n/,
+        / {2}Everybody reads the mirror; .*\n/,
+        / {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/
+      ))
     assert.match(first.err, /^All documents are copied\. Deploying/)
     const again = await run(url, target, '--json')
     const { from, to, changes, missing, docs, failures, seconds } = JSON.parse(again.out)
@@ -72,7 +79,10 @@ onEachStore('tilecouch mirror', backend => {
     const { code, out } = await run(url, target, '--dry-run')
     assert.equal(code, 0)
     assert.match(out,
-      /\n {2}Would copy 24 revisions: 1 layer, 2 editions, 16 tiles, 4 past versions, 1 marker of the store\nNothing was changed\.\n$/)
+      pattern(
+        /\n {2}Would copy 24 revisions: 1 layer, 2 editions, 16 tiles, 4 past versions, 1 marker of the store\n/,
+        /Nothing was changed\.\n$/
+      ))
     assert.deepEqual([await isThere(target), await notesOf(url)], [false, notes])
     const data = path.join(folder.dir, 'data')
     assert.match((await run(url, 'embedded', '--data', data, '--dry-run')).out, /Would copy 24 revisions/)

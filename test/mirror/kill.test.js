@@ -72,10 +72,8 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.equal(await running.ended, 0, 'it waits for the servers to come back')
 
       const more = link.bytes.down / needed - 1
-      console.log(
-        `      ` +
-          `${JSON.stringify({ kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down, more: `${(100 * more).toFixed(1)} %` })}`
-      )
+      const figures = { kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down }
+      console.log(`      ${JSON.stringify({ ...figures, more: `${(100 * more).toFixed(1)} %` })}`)
       assert.deepEqual(await differences(from, to), [])
       assert.deepEqual(await outline(to), standing, 'each revision is there as often as after a clean run')
       assert.ok(link.bytes.down <= 1.01 * needed + KILLS * IN_FLIGHT, `${link.bytes.down} bytes for ${needed}`)

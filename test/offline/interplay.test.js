@@ -68,12 +68,9 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
         if (typeof history === 'boolean') await stage.isWhole(page, spec)
         // CouchDB ends a parameter at a bare semicolon
-        const {
-          rows
-        } = await json(
-          `${stage.url}/_all_docs?` +
-            `${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`
-        )
+        const range = { startkey: `"${layer}:"`, endkey: `"${layer};"` }
+        const query = new URLSearchParams({ include_docs: 'true', attachments: 'true', ...range })
+        const { rows } = await json(`${stage.url}/_all_docs?${query}`)
         const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
         const ours = await page.evaluate(async () => {
           const found = await /** @type {any} */ (window).offline.areas.get('All')

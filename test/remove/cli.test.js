@@ -5,6 +5,7 @@ import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { HISTORY, historyOf, useStage, without } from './stage.js'
+import { pattern } from '../support/pattern.js'
 
 describe('tilecouch remove', () => {
   const folder = useFolder()
@@ -52,7 +53,12 @@ describe('tilecouch remove', () => {
         const { code, out, err } = await runAtTerminal(['remove', 'osm', ...kind, '--db', url], answer)
         assert.deepEqual([code, out], [1, ''], `${kind} ${answer}`)
         assert.match(err,
-          /^Removing from osm: \d+ versions? of \d+ tiles?.*\nThis cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm \[NOT_CONFIRMED\]\n {2}Look first with --dry-run\./)
+          pattern(
+            /^Removing from osm: \d+ versions? of \d+ tiles?.*\n/,
+            /This cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm /,
+            /\[NOT_CONFIRMED\]\n/,
+            / {2}Look first with --dry-run\./
+          ))
       }
     }
     assert.deepEqual(await historyOf(url), HISTORY)

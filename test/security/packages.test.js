@@ -1,6 +1,7 @@
 // The packages that production installs, as SECURITY.md counts them, and as the lock file names them.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { pattern } from '../support/pattern.js'
 
 const read = name => readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
 
@@ -17,7 +18,10 @@ describe('the packages that are installed', () => {
     const names = scripts.map(([name, version]) => scripts.filter(([other]) => other === name).length > 1
       ? `${name} ${version}` : name).sort()
     const said =
-      /(\d+) packages in production \((\d+) of them optional[^)]*\), of which (\d+) run a script when they are installed: ([^|.]+(?:\.\d[^|.]*)*)/.exec(await read('SECURITY.md'))
+      pattern(
+        /(\d+) packages in production \((\d+) of them optional[^)]*\), of which (\d+) run a script when they are /,
+        /installed: ([^|.]+(?:\.\d[^|.]*)*)/
+      ).exec(await read('SECURITY.md'))
     assert.ok(said, 'SECURITY.md has the line')
     assert.deepEqual(said.slice(1, 4).map(Number), [production.length, optional.length, scripts.length])
     assert.deepEqual(said[4].trim().split(', ').sort(), names)

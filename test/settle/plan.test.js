@@ -21,14 +21,14 @@ const mine = (year, content, number, inManifest = true) => (
   { ...version(year, content, number), id: undefined, rev: undefined, inManifest, documentOf: () => ({}) }
 )
 
-/** As a line: where, and what of it. */
-const told = ({ writes }) => writes.map(
-  ({
-    id, rev, want, end
-  }) =>
-    `${id.slice(ID.length) || 'head'} ` +
-      `${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`
-)
+const NAMES = new Map([[A, 'A'], [B, 'B'], [C, 'C']])
+
+/** A write as a line: the document, what it becomes, and whether it replaces another revision. */
+function lineOf ({ id, rev, want, end }) {
+  const content = end ? 'ends' : `${NAMES.get(want.content) ?? want.content} of ${want.time.slice(0, 4)}`
+  return `${id.slice(ID.length) || 'head'} ${content}${rev ? ' over another' : ''}`
+}
+const told = ({ writes }) => writes.map(lineOf)
 const nameOf = time => `@${T(time)}`
 
 describe('a stored document', () => {

@@ -13,6 +13,7 @@ import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
 import { onEachStore } from '../support/backends.js'
 import { QUICK, useSeeding } from '../seed/helpers.js'
+import { pattern } from '../support/pattern.js'
 
 const T1 = '2023-01-01T00:00:00Z'
 const BOX = [0, 0, 44, 40]
@@ -254,8 +255,12 @@ onEachStore('a description of tiles', backend => {
       ],
       'a WMTS with several layers': ['/wmts.xml',
         `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1"><Contents>
-        <Layer><ows:Title>T</ows:Title><ows:Identifier>hill</ows:Identifier></Layer><Layer><ows:Identifier>snow</ows:Identifier></Layer>
-        </Contents></Capabilities>`, /the description of a WMTS/, /Its layers are hill, snow\. .*\n {4}tilecouch load http:\/\/127\.0\.0\.1:\d+\/wmts\.xml --source-layer hill /],
+        <Layer><ows:Title>T</ows:Title><ows:Identifier>hill</ows:Identifier></Layer>
+        <Layer><ows:Identifier>snow</ows:Identifier></Layer>
+        </Contents></Capabilities>`, /the description of a WMTS/, pattern(
+          /Its layers are hill, snow\. .*\n/,
+          / {4}tilecouch load http:\/\/127\.0\.0\.1:\d+\/wmts\.xml --source-layer hill /
+        )],
       'a TMS': ['/tms/1.0.0/map/tilemapresource.xml',
         '<TileMap version="1.0.0"><TileFormat width="256" height="256" mime-type="image/jpeg" ' +
           'extension="jpg"/></TileMap>', /rows from the south \(TMS\)/,

@@ -16,8 +16,10 @@ const TABLE = 'CREATE TABLE own (zoom_level, tile_column, tile_row, tile_data)'
 const ENDLESS = 'WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers) SELECT'
 // no recursion, and no end that anybody would live to see
 const VAST =
-  `CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]');
-  CREATE VIEW tiles AS SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data FROM many a, many b, many c, many d, many e`
+  `CREATE TABLE many (n);
+  INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]');
+  CREATE VIEW tiles AS SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data
+    FROM many a, many b, many c, many d, many e`
 const MOST = 1e9 // bytes of memory
 const WORK = 1 // seconds of work of a processor: starting takes less
 
@@ -108,7 +110,9 @@ describe('a hostile MBTiles file', function () {
 
   it('has tiles that would fill the memory: they fail, and the others are read', async () => {
     const { found, peak } = await readAll(make(`CREATE VIEW tiles AS SELECT * FROM own
-      UNION ALL SELECT 1, 0, 0, zeroblob(900000000) UNION ALL SELECT 1, 0, 1, randomblob(900000000) UNION ALL SELECT 1, 1, 0, printf('%900000000d', 1)`))
+      UNION ALL SELECT 1, 0, 0, zeroblob(900000000)
+      UNION ALL SELECT 1, 0, 1, randomblob(900000000)
+      UNION ALL SELECT 1, 1, 0, printf('%900000000d', 1)`))
     assert.deepEqual(found, {
       '0/0/0': png(1).length,
       '1/0/0': 'ARCHIVE_INVALID: 1/0/0 cannot be read: it takes more than 256000000 bytes of memory',
@@ -143,7 +147,8 @@ describe('a hostile MBTiles file', function () {
 
   it('is verified in bounded memory', async () => {
     const file = make(`CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7]');
-      CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM many;
+      CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data
+        FROM many;
       CREATE TABLE metadata (name, value); INSERT INTO metadata VALUES ('agg_tiles_hash', 'x')`)
     const verified = check(file, {})
     const reader = await readerOf()

@@ -13,7 +13,9 @@ export function writeMbtiles (file, tiles, metadata = {}) {
   mkdirSync(path.dirname(file), { recursive: true })
   const db = new Database(file)
   db.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
-    CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row)); BEGIN`)
+    CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB,
+      PRIMARY KEY (zoom_level, tile_column, tile_row));
+    BEGIN`)
   const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
   for (const { z, x, y, bytes } of tiles) insert.run(z, x, flipY(z, y), bytes)
   for (const [name, value] of Object.entries(metadata)) {

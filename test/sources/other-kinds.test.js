@@ -8,6 +8,7 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
+import { pattern } from '../support/pattern.js'
 
 const ZIP = 'PK\x03\x04rest'
 const tar = Buffer.alloc(1024)
@@ -55,7 +56,11 @@ const files = {
   'town.kml': ['<?xml version="1.0"?>\n<kml xmlns="http://www.opengis.net/kml/2.2">',
     /KML for Google Earth/, /ogr2ogr/],
   'town.zip': [ZIP, /is a zip, which tilecouch does not read/,
-    /^Unpack it, .* or make MBTiles or PMTiles of the tiles:\n {4}unzip -q \S*town\.zip -d town\n {4}tilecouch load town --layer NAME$/],
+    pattern(
+      /^Unpack it, .* or make MBTiles or PMTiles of the tiles:\n/,
+      / {4}unzip -q \S*town\.zip -d town\n/,
+      / {4}tilecouch load town --layer NAME$/
+    )],
   'nothing.zip': ['PK\x05\x06', /is a zip/, /unzip -q/],
   'zip.mbtiles': [ZIP, /is a zip/, /unzip -q \S*zip\.mbtiles -d zip\n/],
   'a b.tar': [tar, /is a tar, which tilecouch does not read/,
@@ -69,7 +74,11 @@ const files = {
     '<WMS_Capabilities version="1.3.0"><Capability><Layer><Title>All</Title><Layer ' +
       'queryable="1"><Name>hill</Name></Layer><Layer><Name>snow</Name></Layer></Layer></Capability>',
       /is a WMS/,
-      /Its layers are hill, snow\..*\n {4}echo '{"type":"wms",.*"layers":"hill"}' > upstream\.json\n {4}tilecouch load --upstream upstream\.json/
+      pattern(
+        /Its layers are hill, snow\..*\n/,
+        / {4}echo '{"type":"wms",.*"layers":"hill"}' > upstream\.json\n/,
+        / {4}tilecouch load --upstream upstream\.json/
+      )
   ],
   'esri/': [{ 'conf.xml': '<x>', '_alllayers/L00/R0.bundle': 'x' }, /an Esri cache/, /docs\/sources\.md, Esri caches/],
   'scans/': [{ 'a.tif': 'II*\0', 'readme.txt': 'x' }, /holds no tiles, but "a\.tif"/,
@@ -104,9 +113,13 @@ const addresses = {
   'https://example.org/wms?SERVICE=WMS&REQUEST=GetCapabilities': [
     /is a WMS/, /'{"type":"wms","url":"https:\/\/example\.org\/wms","layers":"LAYERS"}'/
   ],
-  'https://example.org/cgi?map=/a.map&service=wms&version=1.1.1&request=GetMap&layers=hill&bbox=1,2,3,4&width=256&height=256&format=image/jpeg&transparent=true': [
+  ['https://example.org/cgi?map=/a.map&service=wms&version=1.1.1&request=GetMap&layers=hill&bbox=1,2,3,4' +
+    '&width=256&height=256&format=image/jpeg&transparent=true']: [
     /is a WMS/,
-    /'{"type":"wms","url":"https:\/\/example\.org\/cgi\?map=%2Fa\.map","layers":"hill","format":"image\/jpeg","version":"1\.1\.1","transparent":true}'/],
+    pattern(
+      /'{"type":"wms","url":"https:\/\/example\.org\/cgi\?map=%2Fa\.map","layers":"hill","format":"image\/jpeg",/,
+      /"version":"1\.1\.1","transparent":true}'/
+    )],
   'https://tiles.example.org/osm/10/300/412.png?v=2': [
     /the address of one tile/, /tilecouch load "https:\/\/tiles\.example\.org\/osm\/{z}\/{x}\/{y}\.png\?v=2"/
   ],
@@ -223,7 +236,12 @@ describe('what is no source of tiles', () => {
     const { code, err } = await runCommand(argv)
     assert.equal(code, 1)
     assert.match(err,
-      /^tilecouch: ".*dem\.tif" is a TIFF image.* \[SOURCE_NOT_TILES\]\n {2}Cut it into tiles with GDAL, then load these:\n {4}gdal2tiles\.py .*\n {4}tilecouch load dem-tiles --layer NAME\n$/)
+      pattern(
+        /^tilecouch: ".*dem\.tif" is a TIFF image.* \[SOURCE_NOT_TILES\]\n/,
+        / {2}Cut it into tiles with GDAL, then load these:\n/,
+        / {4}gdal2tiles\.py .*\n/,
+        / {4}tilecouch load dem-tiles --layer NAME\n$/
+      ))
     const { error, advice } = JSON.parse((await runCommand([...argv, '--json'])).err)
     assert.deepEqual([error, advice.split('\n').length], ['SOURCE_NOT_TILES', 3])
   })

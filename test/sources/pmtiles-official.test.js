@@ -20,7 +20,12 @@ with open(sys.argv[2], 'wb') as f:
   for line in open(sys.argv[1]):
     name, content = line.rstrip('\\n').split(' ', 1)
     writer.write_tile(zxy_to_tileid(*map(int, name.split('/'))), content.encode())
-  writer.finalize({'tile_type': TileType.PNG, 'tile_compression': Compression.NONE, 'min_lon_e7': 59000000, 'min_lat_e7': 458000000, 'max_lon_e7': 105000000, 'max_lat_e7': 478000000, 'center_zoom': 7, 'center_lon_e7': 80000000, 'center_lat_e7': 460000000}, {'name': 'Official', 'attribution': 'x'})
+  header = {
+    'tile_type': TileType.PNG, 'tile_compression': Compression.NONE,
+    'min_lon_e7': 59000000, 'min_lat_e7': 458000000, 'max_lon_e7': 105000000, 'max_lat_e7': 478000000,
+    'center_zoom': 7, 'center_lon_e7': 80000000, 'center_lat_e7': 460000000
+  }
+  writer.finalize(header, {'name': 'Official', 'attribution': 'x'})
 `
 
 describe('PMTiles and the official tools', function () {

@@ -78,7 +78,8 @@ onEachStore('listing', backend => {
     'history, the area and the limits', async function () {
     this.timeout(300000)
     let layers = 0
-    await fc.assert(fc.asyncProperty(history, selection, fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025'), limits, async (tiles, wanted, time, how) => {
+    const anyTime = fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025')
+    await fc.assert(fc.asyncProperty(history, selection, anyTime, limits, async (tiles, wanted, time, how) => {
       Object.assign(listDefaults, how)
       const layer = `random${layers++}`
       await store.defineLayer(layer)

@@ -90,9 +90,12 @@ onEachStore('tilecouch load', backend => {
     this.timeout(60000)
     const file = path.join(folder, `${backend.name}.mbtiles`)
     const sqlite = new Database(file)
-    sqlite.exec(`CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
-      CREATE TABLE images (tile_id TEXT, tile_data BLOB); CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);
-      CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images ON images.tile_id = map.tile_id;
+    sqlite.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
+      CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
+      CREATE TABLE images (tile_id TEXT, tile_data BLOB);
+      CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);
+      CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data
+        FROM map JOIN images ON images.tile_id = map.tile_id;
       INSERT INTO metadata VALUES ('name', 'Town'), ('attribution', 'me'), ('format', 'png');`)
     for (const { z, x, y, bytes } of first) {
       sqlite.prepare('INSERT INTO map VALUES (?, ?, ?, ?)').run(z, x, 2 ** z - 1 - y, `${x}/${y}`)

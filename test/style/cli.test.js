@@ -7,6 +7,7 @@ import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { folderOf, styleOf } from './files.js'
+import { pattern } from '../support/pattern.js'
 
 describe('tilecouch layer --style', () => {
   const folder = useFolder()
@@ -32,7 +33,11 @@ describe('tilecouch layer --style', () => {
     assert.equal(err,
       'Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n  1 file ignored, such as notes.txt\n')
     assert.match(out,
-      /^osm - Roads\n[^]*\nstyle from 2022-01-01T00:00:00Z on: Plain\nstyle from 2024-03-01T00:00:00Z on: Streets, with 6 files\n$/)
+      pattern(
+        /^osm - Roads\n[^]*\n/,
+        /style from 2022-01-01T00:00:00Z on: Plain\n/,
+        /style from 2024-03-01T00:00:00Z on: Streets, with 6 files\n$/
+      ))
     assert.deepEqual(JSON.parse((await layer('osm', '--json')).out).styles.map(({ stored, ...one }) => one), [
       { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0 },
       { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6 }

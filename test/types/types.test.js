@@ -19,11 +19,13 @@ import { Clock } from './types/client/leaflet/history.js'
 const map = L.map('map')
 const clock = new Clock({ time: '2024' })
 const layer = historyLayer('/db', { layer: 'osm', clock, maxZoom: 8 }).addTo(map).setTime('2024-03')
-layer.on('changes', ({ changes }) => (changes ?? []).map(({ time }: Change) => time.length)).on('layerload', ({ layer: doc }) => { const known: LayerDocument = doc; return known.name })
+layer.on('changes', ({ changes }) => (changes ?? []).map(({ time }: Change) => time.length))
+  .on('layerload', ({ layer: doc }) => { const known: LayerDocument = doc; return known.name })
 timeline(layer, { loop: true }).addTo(map).player.play()
 const offline = new OfflineStore({ remote: '/db' })
 offline.on('progress', ({ area, status }) => [area.name, status.remaining?.toFixed()])
-offline.areas.add({ name: 'Alps', layer: 'osm', bbox: [5, 45, 17, 48], zooms: '0-8' }).then(area => area.download()).then(({ tiles }) => tiles.toFixed())
+offline.areas.add({ name: 'Alps', layer: 'osm', bbox: [5, 45, 17, 48], zooms: '0-8' })
+  .then(area => area.download()).then(({ tiles }) => tiles.toFixed())
 // @ts-expect-error
 historyLayer('/db', { live: true })
 // @ts-expect-error

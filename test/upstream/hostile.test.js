@@ -204,10 +204,13 @@ describe('an upstream that is hostile', () => {
       { headers: { 'content-encoding': 'br' } }
     ]
     const drawn = new Map()
-    given.server.behave(Object.fromEntries(['status', 'body', 'truncate', 'cut', 'gzip', 'type', 'wait', 'headers', 'redirect', 'never'].map(name => [name, request => {
+    const wayOf = request => {
       if (!drawn.has(request)) drawn.set(request, ways[Math.floor(next() * ways.length)])
-      return drawn.get(request)[name]
-    }])))
+      return drawn.get(request)
+    }
+    const settings =
+      ['status', 'body', 'truncate', 'cut', 'gzip', 'type', 'wait', 'headers', 'redirect', 'never']
+    given.server.behave(Object.fromEntries(settings.map(name => [name, request => wayOf(request)[name]])))
     const upstream = given.open({ concurrency: 8, timeout: 1, negative: 0 }, {}, { limits: { failures: 1e6 } })
     const warnings = []
     const warned = warning => warnings.push(warning)

@@ -4,6 +4,7 @@ import { Store } from '../../loader/store/index.js'
 import { isPublished } from '../../loader/couchapp/publish.js'
 import { memory, useFolder } from '../loader/helpers.js'
 import { onEachStore } from '../support/backends.js'
+import { pattern } from '../support/pattern.js'
 
 const XYZ = 'https://tiles.example.org/{z}/{x}/{y}.jpg'
 
@@ -25,7 +26,14 @@ onEachStore('tilecouch layer', backend => {
       '7d', '--title', 'Streets', '--zoom-range', '0-14', '--bounds', '5,45,11,48', '--attribution', '© people')
     assert.equal(code, 0, err)
     assert.match(out,
-      /^osm - Streets\nzooms 0 to 14\nbounds 5, 45, 11, 48\ntiles are jpg\ntiles expire after 604,800 s\nupstream https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.jpg \(xyz\)\n$/)
+      pattern(
+        /^osm - Streets\n/,
+        /zooms 0 to 14\n/,
+        /bounds 5, 45, 11, 48\n/,
+        /tiles are jpg\n/,
+        /tiles expire after 604,800 s\n/,
+        /upstream https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.jpg \(xyz\)\n$/
+      ))
     assert.deepEqual(await stored('osm'), {
       layer: 'osm', name: 'Streets', attribution: '© people', minzoom: 0,
       maxzoom: 14, bounds: [5, 45, 11, 48], format: 'jpg', ttl: 604800, upstream: { type: 'xyz', url: XYZ }

@@ -11,7 +11,8 @@ const PLAIN = 'CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile
 const DEDUPLICATED = `
   CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
   CREATE TABLE images (tile_data BLOB, tile_id TEXT);
-  CREATE VIEW tiles AS SELECT map.zoom_level, map.tile_column, map.tile_row, images.tile_data FROM map JOIN images ON images.tile_id = map.tile_id`
+  CREATE VIEW tiles AS SELECT map.zoom_level, map.tile_column, map.tile_row, images.tile_data
+    FROM map JOIN images ON images.tile_id = map.tile_id`
 
 describe('verify of an MBTiles file', () => {
   const folder = useFolder()

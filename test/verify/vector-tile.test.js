@@ -25,7 +25,8 @@ describe('a vector tile', () => {
   it('may have every kind of value, and fields of others', () => {
     const values = [field(1, 'text'), Buffer.concat([varint(2 << 3 | 5), Buffer.alloc(4)]),
       Buffer.concat([varint(3 << 3 | 1), Buffer.alloc(8)]), ...[4, 5, 6, 7].map(number => varintField(number, 1))]
-    sound(layer(...values.map(value => field(4, value)), field(3, 'key'), field(99, 'mine'), Buffer.concat([varint(98 << 3 | 1), Buffer.alloc(8)]),
+    const foreign = [field(99, 'mine'), Buffer.concat([varint(98 << 3 | 1), Buffer.alloc(8)])]
+    sound(layer(...values.map(value => field(4, value)), field(3, 'key'), ...foreign,
       field(2, Buffer.concat([field(2, packed(0, 6)), varintField(3, 1), field(4, packed(9, 0, 0))]))))
   })
 

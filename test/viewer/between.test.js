@@ -4,6 +4,7 @@ import { until } from '../../bench/wait.js'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from './stage.js'
+import { pattern } from '../support/pattern.js'
 
 const card = page => page.getByRole('region', { name: 'What changed here' })
 /** Follows a link at the very moment when the page writes its own address. */
@@ -84,7 +85,10 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await shownAt(page, '3 Jan 2024')
     await compared(page, '2 Jan 2024', '3 Jan 2024')
     await page.waitForURL(
-      /#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-05T00:00:00Z$/
+      pattern(
+        /#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\//,
+        /2024-01-02T00:00:00Z\.\.2024-01-05T00:00:00Z$/
+      )
     )
     await card(page).getByRole('button', { name: 'Stop comparing' }).click()
     await handle(page).waitFor({ state: 'detached' })

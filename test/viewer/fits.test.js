@@ -23,7 +23,9 @@ describe('the search for text that does not fit', function () {
   it('finds text that a button, a badge, a select or a date cuts off', async () => {
     assert.deepEqual(await offenders(`
       <button style="width: 60px; white-space: nowrap; overflow: hidden">Download an area</button>
-      <div style="width: 60px; overflow: hidden"><span class="badge" style="white-space: nowrap">Not complete</span></div>
+      <div style="width: 60px; overflow: hidden">
+        <span class="badge" style="white-space: nowrap">Not complete</span>
+      </div>
       <select style="width: 60px"><option>short</option><option selected>All of the past</option></select>
       <input type="date" style="width: 70px" value="2024-06-20">`), [
       'cut off: button “Download an area”',
@@ -37,7 +39,8 @@ describe('the search for text that does not fit', function () {
     assert.deepEqual(await offenders(`
       <label style="position: absolute; left: -20px; top: 0">Name</label>
       <button style="position: absolute; left: 100px; top: 100px">Pause</button>
-      <div class="over" style="position: absolute; left: 90px; top: 90px; width: 200px; height: 60px; background: red"></div>
+      <div class="over"
+        style="position: absolute; left: 90px; top: 90px; width: 200px; height: 60px; background: red"></div>
       <h2 style="position: absolute; left: 100px; top: 200px; margin: 0">Areas</h2>
       <label style="position: absolute; left: 110px; top: 205px">Layer</label>`), [
       'covered: button “Pause” by div.over “”',

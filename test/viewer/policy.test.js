@@ -18,9 +18,12 @@ const HURT = what => `fetch('/hurt_${what}', { method: 'PUT', credentials: 'incl
 
 /** Every way in which a page runs a script. */
 const ATTACHED = {
-  'page.html': ['text/html', `<!doctype html><script>${HURT('inline')}</script><script src="script.js"></script><script type="module" src="module.js"></script>
-<img src="/no" onerror="${HURT('handler')}"><iframe srcdoc="<script>${HURT('frame')}</script>"></iframe><object data="image.svg"></object>
-<template id="later"><script src="script.js" integrity="sha256-AAAA" type="module"></script></template><base href="/other/hostile/"><p>read me</p>`],
+  'page.html': ['text/html', `<!doctype html><script>${HURT('inline')}</script>
+<script src="script.js"></script><script type="module" src="module.js"></script>
+<img src="/no" onerror="${HURT('handler')}">
+<iframe srcdoc="<script>${HURT('frame')}</script>"></iframe><object data="image.svg"></object>
+<template id="later"><script src="script.js" integrity="sha256-AAAA" type="module"></script></template>
+<base href="/other/hostile/"><p>read me</p>`],
   'script.js': ['text/javascript', HURT('script')],
   'offline.js': ['text/javascript', HURT('copy')],
   'module.js': ['text/javascript', HURT('module')],

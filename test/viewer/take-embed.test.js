@@ -52,12 +52,9 @@ describe('the viewer in the frame of another page', function () {
 
   /** A page of another origin with frames. @param {string[]} addresses */
   function frame (...addresses) {
+    const frames = addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`)
     host.pages.set('host.html',
-      {
-        html: `<!doctype html><meta charset="utf-8"><link rel="icon" ` +
-          (`href="data:,">` +
-            `${addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join('')}`)
-      })
+      { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${frames.join('')}` })
     return visit(`${host.url}/host.html`)
   }
 

@@ -1,4 +1,4 @@
-/* global document, location, HTMLCanvasElement, OffscreenCanvas, createImageBitmap -- of the page, in functions that run there */
+/* global document, location, HTMLCanvasElement, OffscreenCanvas, createImageBitmap -- of the page */
 // Vector layers in the viewer: drawn by MapLibre, stepped through in time, and compared feature by feature.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -7,11 +7,15 @@ import { installMapLibre } from './maplibre-in-page.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const dist = `${root}node_modules/maplibre-gl/dist/`
-const HTML =
-  `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="maplibre-gl.css"><link rel="stylesheet" href="tilecouch.css">
+const HTML = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<link rel="stylesheet" href="maplibre-gl.css"><link rel="stylesheet" href="tilecouch.css">
 <style>html,body,#map{height:100%;margin:0}</style><div id="map"></div>
 <script type="importmap">{"imports": {"maplibre-gl": "./maplibre-gl.mjs"}}</script>
-<script type="module">import * as maplibregl from 'maplibre-gl'; import * as tilecouch from './tilecouch.js'; Object.assign(window, { maplibregl, tilecouch })</script>`
+<script type="module">
+import * as maplibregl from 'maplibre-gl'
+import * as tilecouch from './tilecouch.js'
+Object.assign(window, { maplibregl, tilecouch })
+</script>`
 
 let files
 

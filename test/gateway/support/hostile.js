@@ -191,6 +191,7 @@ export function hostile (seed) {
     '&', ['', ...VALUES.map(value => `TIME=${encode(value)}`), ...ODD.map(value => `TILEROW=${encode(value)}`),
       ...WMTS_VALUES.map(value => `${pick(WMTS_NAMES)}=${encode(value)}`)])
 
+  const oddParameters = () => NAMES.map(name => `${name}=${encode(pick(VALUES))}`)
   const ranges = () => several(4, () => `${pick(RANGES)}=${encode(pick(ENDS))}`).join('&')
 
   const addresses = [
@@ -200,25 +201,21 @@ export function hostile (seed) {
     () => `/${nearly(['quadkey', 'osm', '003.png'], '/')}`,
     () =>
       `/osm/times.json?${nearly(['bbox=-180,-85,180,85', 'z=3'], '&', VALUES.map(value => `bbox=${encode(value)}`))}`,
-    () =>
-      `/wmts?${nearlyWmts('REQUEST=GetTile', 'LAYER=osm', 'STYLE=default', 'FORMAT=image/png', 'TILEMATRIXSET=WebMercato' +
-      'rQuad', 'TILEMATRIX=3', 'TILEROW=1', 'TILECOL=1')}`,
+    () => '/wmts?' + nearlyWmts('REQUEST=GetTile', 'LAYER=osm', 'STYLE=default', 'FORMAT=image/png',
+      'TILEMATRIXSET=WebMercatorQuad', 'TILEMATRIX=3', 'TILEROW=1', 'TILECOL=1'),
     () => `/wmts?${nearlyWmts('REQUEST=GetCapabilities')}`,
     () => `/wmts/${nearly(['osm', 'default', 'WebMercatorQuad', '3', '1', '1'], '/')}.png`,
-    () =>
-      `/wmts/${nearly(['osm', 'default', pick(TIMES).slice(1) || 'current', 'WebMercatorQuad', '3', '1', '1'], '/')}` +
-        `.png`,
-    () =>
-      `/db/${nearly(['_design', 'versions', '_view', 'by_tile'], '/', STEPS)}?` +
-        `${nearly(['reduce=false', 'limit=2', 'startkey=["osm",3]'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
-    () =>
-      `/db/_changes?` +
-        `${nearly(['limit=2', 'since=0', 'style=all_docs', 'timeout=20'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
+    () => '/wmts/' +
+      nearly(['osm', 'default', pick(TIMES).slice(1) || 'current', 'WebMercatorQuad', '3', '1', '1'], '/') + '.png',
+    () => `/db/${nearly(['_design', 'versions', '_view', 'by_tile'], '/', STEPS)}?` +
+      nearly(['reduce=false', 'limit=2', 'startkey=["osm",3]'], '&', oddParameters()),
+    () => '/db/_changes?' +
+      nearly(['limit=2', 'since=0', 'style=all_docs', 'timeout=20'], '&', oddParameters()),
     () => `/db/_all_docs?include_docs=true&${ranges()}`,
     () => `/${pick(INHERITED)}${pick(['', '?token=', '?token=x', '.json', '/times.json', '/1/0/0.png', '.qlr'])}`,
-    () =>
-      `/` +
-        `${pick(['?embed?x', '??embed', '?embed', '?token=', '?token=x&token=y', 'layers?token=', 'index.html?embed?token='])}`,
+    () => '/' +
+      pick(['?embed?x', '??embed', '?embed', '?token=', '?token=x&token=y', 'layers?token=',
+        'index.html?embed?token=']),
     () => `/db/osm:3:1:1/tile?${pick(NAMES)}=${encode(pick(VALUES))}`,
     () => `/${pick(HARMFUL)}${pick(['', '', '@2021'])}/${Math.floor(next() * 4)}/0/0.png`,
     () => `/${pick(HARMFUL)}${pick(['.json', '/times.json', '/1/0/0.json'])}`,
@@ -228,26 +225,28 @@ export function hostile (seed) {
     () => `/tms/${pick(['1.0.0', '1.0', '..'])}/${reference()}/${tile()}`,
     () =>
       `/quadkey/${reference()}/${several(40, () => pick(['0', '1', '2', '3', '3', '4', 'x', '%30'])).join('')}` +
-        `${pick(EXTS)}`,
+        pick(EXTS),
     () => `/${reference()}${pick(['.json', '/times.json', '/..json', '.json/'])}?${query()}`,
     () => `/wmts?${wmts()}`,
     () =>
       `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${encode(pick(LAYERS))}&STYLE=default&FORMAT=image/png&` +
-        (`TILEMATRIXSET=${pick(WMTS_VALUES)}&TILEMATRIX=${number()}&TILEROW=${number()}&TILECOL=${number()}&` +
-          `TIME=${encode(pick(TIMES).slice(1))}`),
-    () =>
-      `/wmts/` +
-        `${several(7, () => pick([...ODD, ...LAYERS, ...WMTS_VALUES.map(encode), '1.0.0', 'WMTSCapabilities.xml'])).join('/')}${pick(EXTS)}`,
+        `TILEMATRIXSET=${pick(WMTS_VALUES)}&TILEMATRIX=${number()}&TILEROW=${number()}&TILECOL=${number()}&` +
+        `TIME=${encode(pick(TIMES).slice(1))}`,
+    () => {
+      const steps = [...ODD, ...LAYERS, ...WMTS_VALUES.map(encode), '1.0.0', 'WMTSCapabilities.xml']
+      return `/wmts/${several(7, () => pick(steps)).join('/')}${pick(EXTS)}`
+    },
     () => `/db/${several(5, () => pick(STEPS)).join('/')}`,
     () => `/db/${several(3, () => pick(STEPS)).join('/')}?${query()}&timeout=20`,
-    () =>
-      `/db/${pick(['_all_docs', '_all_docs/queries', '_changes', '_bulk_get', '_revs_diff', '_find', '_design/versions/_view/' +
-      'by_tile', '_design/versions/_view/' +
-      'by_tile/queries', 'osm:3:0:0', 'osm:3:0:0/tile', '_design/tiles', ''])}?${query()}&timeout=20`,
+    () => {
+      const place = pick(['_all_docs', '_all_docs/queries', '_changes', '_bulk_get', '_revs_diff', '_find',
+        '_design/versions/_view/by_tile', '_design/versions/_view/by_tile/queries', 'osm:3:0:0', 'osm:3:0:0/tile',
+        '_design/tiles', ''])
+      return `/db/${place}?${query()}&timeout=20`
+    },
     () => `/${several(4, () => pick(STEPS)).join('/')}`,
-    () =>
-      `/${pick(['viewer.js', 'index.html', 'leaflet.css', 'tilecouch.esm.js'])}` +
-        `${pick(['', '', '%00', '/..', '/../package.json', '?x', '.map', '%2f..%2f..%2fpackage.json'])}`,
+    () => `/${pick(['viewer.js', 'index.html', 'leaflet.css', 'tilecouch.esm.js'])}` +
+      pick(['', '', '%00', '/..', '/../package.json', '?x', '.map', '%2f..%2f..%2fpackage.json']),
     () => pick(
       ['/health', '/metrics', '*', 'http://127.0.0.1:5984/_users',
         'https://evil.example/db/_all_docs', 'http://x/../..', '//db//_all_docs', '/db', '/db?',

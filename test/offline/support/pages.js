@@ -10,7 +10,8 @@ const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Field<
 
 const WORKER = `const FILES = ['./', 'leaflet.js', 'leaflet.css', 'pouchdb.js', 'tilecouch.js', 'tilecouch.css']
 const own = new Set(FILES.map(file => new URL(file, location.href).href))
-addEventListener('install', event => event.waitUntil(caches.open('page').then(cache => cache.addAll(FILES)).then(() => skipWaiting())))
+const store = () => caches.open('page').then(cache => cache.addAll(FILES))
+addEventListener('install', event => event.waitUntil(store().then(() => skipWaiting())))
 addEventListener('activate', event => event.waitUntil(clients.claim()))
 addEventListener('fetch', event => { if (own.has(event.request.url)) event.respondWith(caches.match(event.request)) })`
 
