@@ -120,12 +120,9 @@ export default [
       'no-var': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       semi: ['error', 'never'],
+      'max-len': ['error', { code: 120 }],
       'max-lines': ['error', { max: 400, skipBlankLines: true }]
     }
-  },
-  {
-    files: ['{core,loader,server,client,attachments,test,bench,docs}/**/*.js', '*.js'],
-    rules: { 'max-len': ['error', { code: 120 }] }
   },
   { files: ['{core,loader,server}/**/*.js'], rules: { 'no-nested-ternary': 'error' } },
   {

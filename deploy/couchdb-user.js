@@ -1,18 +1,25 @@
-// The user of CouchDB as which the gateway of compose.yaml reads the store and keeps what upstreams answer: made once, and given
-// the password and role of today whenever the services start. COUCHDB_URL, COUCHDB_USER and COUCHDB_PASSWORD are an admin's.
+// The user of CouchDB as which the gateway of compose.yaml reads the store and keeps what upstreams answer: made once,
+// and given the password and role of today whenever the services start. COUCHDB_URL, COUCHDB_USER and COUCHDB_PASSWORD
+// are an admin's.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Couch } from '../loader/store/couch.js'
 
 const PAUSE = 1500 // milliseconds; after five wrong passwords at once CouchDB lets a name in no more for a while
 const { COUCHDB_URL = '', GATEWAY_USER: name = '', GATEWAY_PASSWORD: password = '', GATEWAY_ROLE: role } = process.env
-if (!name || !password || name === process.env.COUCHDB_USER) throw new Error('GATEWAY_USER and GATEWAY_PASSWORD name the user, who is not the admin')
+if (!name || !password || name === process.env.COUCHDB_USER) {
+  throw new Error('GATEWAY_USER and GATEWAY_PASSWORD name the user, who is not the admin')
+}
 const roles = role ? [role] : []
 
 const admin = new Couch(COUCHDB_URL)
-const user = new Couch(Object.assign(new URL(COUCHDB_URL), { username: encodeURIComponent(name), password: encodeURIComponent(password) }).href)
+const credentials = { username: encodeURIComponent(name), password: encodeURIComponent(password) }
+const user = new Couch(Object.assign(new URL(COUCHDB_URL), credentials).href)
 
 /** Whether CouchDB knows him so. */
-const isThere = async () => String((await user.request({ path: '_session', server: true }).catch(() => undefined))?.userCtx.roles) === String(roles)
+async function isThere () {
+  const session = await user.request({ path: '_session', server: true }).catch(() => undefined)
+  return String(session?.userCtx.roles) === String(roles)
+}
 
 if (!await isThere()) {
   const path = `_users/${encodeURIComponent(`org.couchdb.user:${name}`)}`

@@ -1,5 +1,5 @@
-// Every example uses this: it finds the store and loads tilecouch from it, and Leaflet. In a page of your own four lines of
-// HTML do the same; docs/client.md has them.
+// Every example uses this: it finds the store and loads tilecouch from it, and Leaflet. In a page of your own four
+// lines of HTML do the same; docs/client.md has them.
 
 /** The database: `?db=…` of the page's address, or the one that `npm start` opens. */
 const db = (new URLSearchParams(location.search).get('db') ?? 'http://127.0.0.1:5984/tiles').replace(/\/+$/, '')
@@ -34,6 +34,7 @@ const ready = Promise.all([
 ]).then(([module]) => module)
 
 ready.catch(() => {
-  const says = Object.assign(document.createElement('p'), { className: 'trouble', textContent: `There is no store at ${db}. Start one with “npm start”, or name yours: ?db=http://…/tiles` })
+  const textContent = `There is no store at ${db}. Start one with “npm start”, or name yours: ?db=http://…/tiles`
+  const says = Object.assign(document.createElement('p'), { className: 'trouble', textContent })
   document.querySelector('.card').append(says)
 })

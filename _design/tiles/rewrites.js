@@ -8,19 +8,26 @@
   // !code core/addresses.js
 
   function fail (code, error, reason) {
-    return { code: code, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }, body: JSON.stringify({ error: error, reason: reason }) + '\n' }
+    return {
+      code: code,
+      headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+      body: JSON.stringify({ error: error, reason: reason }) + '\n'
+    }
   }
 
   function reference (text) {
     var match = LAYER.exec(text)
-    if (!match || match[1] === 'layer' || match[1] === 'edition') return { error: fail(400, 'BAD_LAYER', 'bad layer name "' + text + '"') }
+    if (!match || match[1] === 'layer' || match[1] === 'edition') {
+      return { error: fail(400, 'BAD_LAYER', 'bad layer name "' + text + '"') }
+    }
     if (match[2] === undefined) return { layer: match[1] }
     var time = TIME.exec(match[2])
-    // 30 February rolls over into March, so the month and the day must come out as they went in. Years repeat every 400;
-    // 2000 is added because Date.UTC takes the years 0 to 99 for 1900 to 1999.
+    // 30 February rolls over into March, so the month and the day must come out as they went in. Years repeat every
+    // 400; 2000 is added because Date.UTC takes the years 0 to 99 for 1900 to 1999.
     var date = time && new Date(Date.UTC(+time[1] % 400 + 2000, +(time[2] || 1) - 1, +(time[3] || 1)))
     if (!time || date.getUTCMonth() !== +(time[2] || 1) - 1 || date.getUTCDate() !== +(time[3] || 1)) {
-      return { error: fail(400, 'BAD_TIME', 'bad time "' + match[2] + '": use 2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z') }
+      var forms = '2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z'
+      return { error: fail(400, 'BAD_TIME', 'bad time "' + match[2] + '": use ' + forms) }
     }
     return { layer: match[1], time: match[2].replace(/Z$/, '') }
   }
@@ -29,22 +36,27 @@
     return NUMBER.test(text) ? +text : -1
   }
 
-  // Where the client sees these addresses, as far as the request tells: Host decides. Nothing where a proxy names itself but
-  // not the path that it shows, since any path can then lead here.
+  // Where the client sees these addresses, as far as the request tells: Host decides. Nothing where a proxy names
+  // itself but not the path that it shows, since any path can then lead here.
   function base () {
     var headers = {}
-    for (var name in req.headers) headers[name.toLowerCase()] = String(req.headers[name]).split(',')[0].replace(/^\s+|\s+$/g, '')
+    for (var name in req.headers) {
+      headers[name.toLowerCase()] = String(req.headers[name]).split(',')[0].replace(/^\s+|\s+$/g, '')
+    }
     var isProxied = false
     for (name in headers) if (/^(x-forwarded-.*|x-real-ip|forwarded|via)$/.test(name)) isProxied = true
     var seen = headers['x-forwarded-uri']
     var prefix = headers['x-forwarded-prefix']
     if (isProxied && seen === undefined && prefix === undefined) return ''
-    var parts = (seen === undefined ? (prefix || '').replace(/\/$/, '') + req.raw_path : seen).split(/[?#]/)[0].split('/')
+    var address = seen === undefined ? (prefix || '').replace(/\/$/, '') + req.raw_path : seen
+    var parts = address.split(/[?#]/)[0].split('/')
     for (var left = depth; left > 0 && parts.length > 0;) if (parts.pop() !== '') left--
     var folder = parts.join('/').replace(/\/+$/, '') + '/'
     var host = headers['x-forwarded-host'] || headers.host
-    if (!host || !/^([a-z0-9][a-z0-9.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host) || !/^(\/[\w.~%@:$()+-]+)*\/$/.test(folder) || /\/\.\.?\//.test(folder)) return ''
-    return (/^(https|on)$/i.test(headers['x-forwarded-proto'] || headers['x-forwarded-ssl']) ? 'https://' : 'http://') + host + folder
+    if (!host || !/^([a-z0-9][a-z0-9.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return ''
+    if (!/^(\/[\w.~%@:$()+-]+)*\/$/.test(folder) || /\/\.\.?\//.test(folder)) return ''
+    var isSecure = /^(https|on)$/i.test(headers['x-forwarded-proto'] || headers['x-forwarded-ssl'])
+    return (isSecure ? 'https://' : 'http://') + host + folder
   }
 
   // the deepest folder of the URL decides how far up the database is, seen from there
@@ -60,7 +72,10 @@
     if (tms) y = across - 1 - y
     var key = [ref.layer, z, x, y]
     if (name[2] === 'json') {
-      return { path: '_list/versions/versions/by_tile', query: { reduce: 'false', startkey: JSON.stringify(key), endkey: JSON.stringify(key.concat([{}])) } }
+      return {
+        path: '_list/versions/versions/by_tile',
+        query: { reduce: 'false', startkey: JSON.stringify(key), endkey: JSON.stringify(key.concat([{}])) }
+      }
     }
     if (ref.time === undefined) return { path: '../../' + key.join(':') + '/tile', query: {} }
     return {
@@ -84,11 +99,19 @@
     if (query.bbox === undefined) {
       return {
         path: '_list/times/versions/by_time',
-        query: { group_level: z === undefined ? '2' : '3', startkey: JSON.stringify([ref.layer]), endkey: JSON.stringify([ref.layer, {}]), layer: ref.layer, z: String(z === undefined ? '' : z) }
+        query: {
+          group_level: z === undefined ? '2' : '3',
+          startkey: JSON.stringify([ref.layer]),
+          endkey: JSON.stringify([ref.layer, {}]),
+          layer: ref.layer,
+          z: String(z === undefined ? '' : z)
+        }
       }
     }
     if (z === undefined) return fail(400, 'BAD_ZOOM', 'a bbox needs a zoom: times.json?bbox=w,s,e,n&z=10')
-    if (bbox.length !== 4 || !(bbox[1] >= -90 && bbox[1] <= bbox[3] && bbox[3] <= 90) || !(Math.abs(bbox[0]) <= 180) || !(Math.abs(bbox[2]) <= 180)) {
+    var isBox = bbox.length === 4 && bbox[1] >= -90 && bbox[1] <= bbox[3] && bbox[3] <= 90 &&
+      Math.abs(bbox[0]) <= 180 && Math.abs(bbox[2]) <= 180
+    if (!isBox) {
       return fail(400, 'BAD_BBOX', 'bad bounding box "' + query.bbox + '": use west,south,east,north')
     }
     var across = Math.pow(2, z)
@@ -158,12 +181,17 @@
   function styleFile (id, parts) {
     var name = SPRITE.test(parts[0]) && parts.length === 1 ? parts
       : parts[0] === 'glyphs' && GLYPHS.test(parts[2]) ? [parts[0], parts[1].split(',')[0], parts[2]] : null
-    if (!name || /\//.test(name[1])) return fail(404, 'NOT_FOUND', 'nothing here: a style has sprite.json, sprite.png and glyphs/FONT/0-255.pbf')
-    return reference(id).error || { path: '../../style:' + id + '/' + name.map(encodeURIComponent).join('/'), query: {} }
+    if (!name || /\//.test(name[1])) {
+      return fail(404, 'NOT_FOUND', 'nothing here: a style has sprite.json, sprite.png and glyphs/FONT/0-255.pbf')
+    }
+    var file = '../../style:' + id + '/' + name.map(encodeURIComponent).join('/')
+    return reference(id).error || { path: file, query: {} }
   }
 
   function database (rest) {
-    if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) return fail(404, 'NOT_FOUND', 'nothing here: no document has such a name')
+    if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) {
+      return fail(404, 'NOT_FOUND', 'nothing here: no document has such a name')
+    }
     var place = rest.join('/')
     var reads = READS.test(place) || place === '_find' // the embedded store has no _find
     var read = req.method === 'GET' || req.method === 'HEAD' || (req.method === 'POST' && reads)
@@ -175,7 +203,9 @@
   if (req.method !== 'GET' && req.method !== 'HEAD') return fail(405, 'READ_ONLY', 'tiles are read with GET')
   if (path.length === 0) {
     // without the slash every relative link of the page would lead astray
-    if (!/\/(\?.*)?$/.test(req.raw_path)) return { code: 301, headers: { Location: '_rewrite/' }, body: 'moved to _rewrite/\n' }
+    if (!/\/(\?.*)?$/.test(req.raw_path)) {
+      return { code: 301, headers: { Location: '_rewrite/' }, body: 'moved to _rewrite/\n' }
+    }
     return { path: 'index.html', query: {} }
   }
   var tms = path[0] === 'tms' && path[1] === '1.0.0' && path.length === 6
@@ -183,7 +213,8 @@
   var single = !WORDS.test(path[0]) && /^([^/]+)\.(json|qlr)$/.exec(path[0]) // words: of the viewer
   if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
     if (path[0] === 'admin') return { path: 'admin.html', query: {} } // the control room
-    return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')
+    if (!/^[A-Za-z0-9]/.test(path[0])) return fail(404, 'NOT_FOUND', 'nothing here')
+    return { path: encodeURIComponent(path[0]), query: {} }
   }
   if (path[0] === 'styles' && (path.length === 3 || path.length === 5) && STYLE.test(path[1])) {
     return styleFile(path[1], path.slice(2))
@@ -191,7 +222,13 @@
   var ref = reference(path.length === 1 ? single[1] : path[0])
   if (ref.error) return ref.error
   if (path.length === 1 && single[2] === 'qlr') return qgis(ref, single[1])
-  if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] }, headers: { 'X-Tilecouch-Base': base() } }
+  if (path.length === 1) {
+    return {
+      path: '_show/tilejson/layer:' + ref.layer,
+      query: { reference: single[1] },
+      headers: { 'X-Tilecouch-Base': base() }
+    }
+  }
   if (path.length === 2 && path[1] === 'times.json') return times(ref)
   if (path.length === 2 && path[1] === 'style.json') return style(ref, path[0])
   if (path.length === 4) return tile(ref, path.slice(1), tms)

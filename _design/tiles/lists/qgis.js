@@ -13,9 +13,13 @@
   var isKnown = /^https?:\/\/[\w.~%@:$()+/[\]-]+\/$/.test(base)
   var text = doc && isKnown && qgisLayers(doc, { base: base, time: reference.split('@')[1], times: times })
   if (!text) {
-    var fault = !doc ? [404, 'LAYER_NOT_FOUND', 'no such layer']
-      : !isKnown ? [501, 'ADDRESS_UNKNOWN', 'QGIS needs whole addresses, and a proxy hides that of this database: let the proxy send X-Forwarded-Prefix, or use a gateway']
-        : [501, 'QGIS_GRID', 'QGIS shows such addresses in Web Mercator only, and this layer has another grid: use the layer file of a gateway (tilecouch serve), which has WMTS']
+    var fault = [501, 'QGIS_GRID', 'QGIS shows such addresses in Web Mercator only, and this layer has another grid: ' +
+      'use the layer file of a gateway (tilecouch serve), which has WMTS']
+    if (!isKnown) {
+      fault = [501, 'ADDRESS_UNKNOWN', 'QGIS needs whole addresses, and a proxy hides that of this database: ' +
+        'let the proxy send X-Forwarded-Prefix, or use a gateway']
+    }
+    if (!doc) fault = [404, 'LAYER_NOT_FOUND', 'no such layer']
     start({ code: fault[0], headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } })
     send(JSON.stringify({ error: fault[1], reason: fault[2] }) + '\n')
     return

@@ -1,5 +1,5 @@
-// The times at which anything changed, oldest first, with tiles and bytes: from by_time for a layer, or from by_tile for
-// a view of the map. A list reads one range, so a view reads whole columns and leaves out what lies beside it;
+// The times at which anything changed, oldest first, with tiles and bytes: from by_time for a layer, or from by_tile
+// for a view of the map. A list reads one range, so a view reads whole columns and leaves out what lies beside it;
 // a client that can POST asks by_tile/queries instead.
 (function (head, req) {
   var columns = (req.query.columns || '').split('-').map(Number)

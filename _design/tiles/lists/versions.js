@@ -11,9 +11,20 @@
       if (!current) continue
       versions.pop()
     }
-    versions.push({ time: row.key[4], id: row.id, rev: row.value.rev, bytes: row.value.bytes, expires: row.value.expires, gone: row.value.gone, current: current })
+    versions.push({
+      time: row.key[4],
+      id: row.id,
+      rev: row.value.rev,
+      bytes: row.value.bytes,
+      expires: row.value.expires,
+      gone: row.value.gone,
+      current: current
+    })
   }
-  start({ code: tile ? 200 : 404, headers: { 'Content-Type': 'application/json', 'Cache-Control': tile ? 'max-age=0, must-revalidate' : 'no-store' } })
+  start({ code: tile ? 200 : 404, headers: {
+    'Content-Type': 'application/json',
+    'Cache-Control': tile ? 'max-age=0, must-revalidate' : 'no-store'
+  } })
   send(JSON.stringify(tile
     ? { layer: tile[0], z: tile[1], x: tile[2], y: tile[3], versions: versions }
     : { error: 'TILE_NOT_FOUND', reason: 'no version of this tile' }) + '\n')

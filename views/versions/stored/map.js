@@ -6,5 +6,7 @@
     return !isNaN(date.getTime()) && date.toISOString().slice(0, 19) + 'Z' === text
   }
 
-  if (doc.type === 'tile' && doc.current && isTime(doc.stored) && !isTime(doc.expires)) emit([doc.layer, doc.stored], null)
+  if (doc.type === 'tile' && doc.current && isTime(doc.stored) && !isTime(doc.expires)) {
+    emit([doc.layer, doc.stored], null)
+  }
 })
