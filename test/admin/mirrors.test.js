@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { end, until } from '../../bench/wait.js'
 import { workId } from '../../core/index.js'
 import { Store } from '../../loader/index.js'
-import { startCommand } from '../support/command.js'
+import { finishCommand, startCommand } from '../support/command.js'
 import { square } from '../support/tiles.js'
 import { onAdmin } from './stage.js'
 
@@ -86,7 +86,7 @@ onAdmin('mirrors', (stage, kind) => {
     await isRead(page)
     const copies = part(page, 'Mirrors on other machines')
     assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')
-    assert.equal(await startCommand(mirror).ended, 0)
+    await finishCommand(mirror)
     const row = copies.locator('tbody tr').filter({ hasText: other.couch.db })
     await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor({ timeout: 20000 })
     assert.match(await row.innerText(), /\bland\b/)

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { end } from '../../bench/wait.js'
 import { workId } from '../../core/index.js'
-import { startCommand } from '../support/command.js'
+import { finishCommand, startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { startUpstream } from '../support/upstream-server.js'
 import { png } from '../support/tiles.js'
@@ -49,7 +49,7 @@ onAdmin('work', stage => {
     await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
     const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
     const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6',
-      '--rate', '2/s', '--time', '2024', '--db', stage.backend.database], { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' })
+      '--rate', '2/s', '--time', '2024', '--upstream-networks', '127.0.0.1', '--db', stage.backend.database])
     try {
       const running = part(page, 'Running now').locator('.run')
       await running.getByText('load town').waitFor()
@@ -114,7 +114,7 @@ onAdmin('work', stage => {
     for (let y = 0; y < 3; y++) await writeFile(path.join(tiles, `${y}.png`), png(y))
     const load = ['load', path.join(folder.dir, 'tiles'), '--layer', 'osm', '--time', '2024']
     for (const { argv, unit } of [{ argv: load, unit: 'tiles' }, { argv: ['check', 'osm'], unit: 'versions' }]) {
-      assert.equal(await startCommand([...argv, '--db', stage.backend.database]).ended, 0)
+      await finishCommand([...argv, '--db', stage.backend.database])
       const row = part(page, 'Ended').locator('tbody tr').filter({ has: page.locator('th', { hasText: argv[0] }) })
       await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE })
       await row.getByText(new RegExp(`^3( of 3)? ${unit}`)).waitFor()

@@ -11,8 +11,8 @@ import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { fill, leaf } from './stage.js'
 import { pattern } from '../support/pattern.js'
+import { bin } from '../support/command.js'
 
-const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 /** Not waited for in place: the embedded store answers in this process. */
 const execute = (command, args) => new Promise(resolve => {
   execFile(command, args, (error, stdout, stderr) => resolve({ code: error ? error.code : 0, stdout, stderr }))
@@ -70,7 +70,7 @@ onEachStore('tilecouch backup and restore', backend => {
   it('go through a pipe', async () => {
     const to = await backend.database()
     const { code, stderr, stdout } = await execute('sh', [
-      '-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --yes --db "$3" --json', process.execPath, BIN, url, to
+      '-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --yes --db "$3" --json', process.execPath, bin, url, to
     ])
     assert.equal(code, 0, stderr)
     const { differences, compared, access } = JSON.parse(stdout)

@@ -1,6 +1,5 @@
 // The figures need a quiet machine; that a wrong answer makes no figure, and that figures are judged as said, does not.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import path from 'node:path'
 import { Agent } from 'undici'
 import { checkAnswers, checkSample, etagsOf } from '../../bench/serve/check.js'
@@ -10,6 +9,7 @@ import { findWrk, parseResult, runWrk, wrkVersion, writeList } from '../../bench
 import { freePort } from '../../bench/wait.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
+import { startServer } from '../support/server.js'
 
 const LENGTH = 10_000
 const none = { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
@@ -17,9 +17,9 @@ const sample =
   { requests: 1000, bytes: 1000 * (LENGTH + 300), seconds: 1, ms: { p50: 1, p90: 2, p99: 3, max: 4 }, errors: none }
 
 /** /N is a body of so many bytes with an ETag; /N/wrong is a 500. */
-async function startServer () {
+async function startBodies () {
   const seen = []
-  const server = createServer((request, response) => {
+  const { url, close } = await startServer((request, response) => {
     const [, number, wrong] = (request.url ?? '').split('/')
     const etag = `"${number}"`
     seen.push({ url: request.url, etag: request.headers['if-none-match'], port: request.socket.remotePort })
@@ -27,17 +27,14 @@ async function startServer () {
     else if (request.headers['if-none-match'] === etag) response.writeHead(304, { 'x-tilecouch-cache': 'hit' }).end()
     else response.writeHead(200, { etag, 'x-tilecouch-cache': 'hit' }).end(Buffer.alloc(LENGTH, number))
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { url: `http://127.0.0.1:${port}`, seen, close: () =>
-    new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+  return { url, seen, close }
 }
 
 describe('the benchmark of servers', () => {
   const folder = useFolder()
   let server
 
-  before(async () => { server = await startServer() })
+  before(async () => { server = await startBodies() })
   beforeEach(() => { server.seen.length = 0 })
   after(() => server.close())
 

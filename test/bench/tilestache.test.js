@@ -1,7 +1,6 @@
 // The figures of ab and what is made of them; that nothing counts when a request failed. What needs TileStache itself
 // is skipped without it.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -18,6 +17,7 @@ import { KEPT, asksForOne, checkAb, keepsConnections, sentOf } from '../../bench
 import { prepareTile } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
+import { startServer } from '../support/server.js'
 
 const LENGTH = 16_915
 const tile = tileOfLength(7, LENGTH)
@@ -45,9 +45,9 @@ Percentage of the requests served within a certain time (ms)
 /** /tile is the tile, /zipped the tile compressed, /other another one; /failing fails each
  * tenth time, /short is short each tenth time; /silent keeps the connection of HTTP/1.0 and does not say so, as
  * CouchDB. */
-async function startServer () {
+async function startFaulty () {
   let asked = 0
-  const server = createServer((request, response) => {
+  return startServer((request, response) => {
     const tenth = ++asked % 10 === 0
     if (request.url === '/silent') request.socket.end(
       `HTTP/1.0 200 OK\r\nContent-Length: ${LENGTH}\r\n\r\n${tile.toString('latin1')}`, 'latin1'
@@ -58,10 +58,6 @@ async function startServer () {
     else response.writeHead(200, { 'content-length': LENGTH })
       .end(request.url === '/other' ? tileOfLength(8, LENGTH) : tile)
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { url: `http://127.0.0.1:${port}`, close: () =>
-    new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
 }
 
 const expected = { requests: 1000, connections: 100, length: LENGTH }
@@ -72,7 +68,7 @@ describe('the benchmark of TileStache', () => {
   const folder = useFolder()
   let server
 
-  before(async () => { server = await startServer() })
+  before(async () => { server = await startFaulty() })
   after(() => server.close())
 
   it('has tiles of exactly as many bytes as that of 2012, which the store takes', async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { buildModules, entries } from '../../client/build.js'
 import { bundle, clientBundles } from '../../loader/couchapp/bundle.js'
 import { openBrowser, openPage } from '../viewer/browser.js'
-import { servePages } from './support/listening.js'
+import { servePages } from '../support/server.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const ofPackage =

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { AFTER, endOf, flipY, isLayer, parseTilePath, startOf } from '../../core/index.js'
 import { errorOf, rewritten } from './helpers.js'
+import { tile as anyTile } from '../core/helpers.js'
 
 const attempt = call => {
   try { return call() } catch { return undefined }
@@ -9,9 +10,6 @@ const attempt = call => {
 
 /** Where CouchDB looks: the target seen from the design document. */
 const target = url => new URL(rewritten(url).path, 'http://h/tiles/_design/tiles/').pathname
-
-/** A place in the pyramid: z, x, y. */
-const anyTile = fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
 
 describe('rewrites', () => {
   it('read the head of a tile from its attachment', () => {

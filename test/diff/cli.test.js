@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { TIMES, openStore, remember } from './helpers.js'
+import { startCommand } from '../support/command.js'
 
 const [T1, T2] = TIMES
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 // 20 tiles of zoom 3 stay, 4 change, 2 go, 1 comes; one of zoom 2 changes
 const steps = [
@@ -111,15 +109,12 @@ onEachStore('tilecouch diff', backend => {
 
   /** Starts a diff, and sends it a signal when it has begun to write. */
   async function interrupted (signal, args) {
-    const child = spawn(process.execPath, [bin, ...args, '--db', db], { stdio: ['ignore', 'ignore', 'pipe'] })
-    let stderr = ''
-    child.stderr.on('data', chunk => { stderr += chunk })
-    const ended = new Promise(resolve => { child.once('close', (code, by) => resolve(by ?? code)) })
+    const { child, ended } = startCommand([...args, '--db', db])
     const lock = file('l.jsonl.part-lock')
     await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) &&
       existsSync(file('l.jsonl.part')), { what: 'the files it works on' })
     child.kill(signal)
-    return { ended: await ended, stderr }
+    return ended
   }
 
   it('stops on Ctrl-C with 130, leaves no incomplete file even when it is killed, and is run again', async function () {
@@ -133,11 +128,11 @@ onEachStore('tilecouch diff', backend => {
     const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson')]
     const whole = () => names.filter(name => existsSync(file(name)))
 
-    assert.equal((await interrupted('SIGKILL', args)).ended, 'SIGKILL')
+    assert.equal((await interrupted('SIGKILL', args)).signal, 'SIGKILL')
     assert.deepEqual(whole(), [])
-    const { ended, stderr } = await interrupted('SIGINT', args)
-    assert.equal(ended, 130, stderr)
-    assert.match(stderr, /\[ABORTED\]/)
+    const stopped = await interrupted('SIGINT', args)
+    assert.equal(stopped.code, 130, stopped.err)
+    assert.match(stopped.err, /\[ABORTED\]/)
     assert.deepEqual(whole(), [])
     assert.deepEqual(readdirSync(folder.dir), [], 'of lists and polygons nothing is left')
 

@@ -6,6 +6,7 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { doctor } from '../../loader/check/doctor/index.js'
 import { square } from '../support/tiles.js'
+import { startServer } from '../support/server.js'
 
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
@@ -68,7 +69,7 @@ export async function startProxy (url) {
     change: () => undefined,
     close: async () => {}
   }
-  const server = http.createServer(async (req, res) => {
+  const { port: ownPort, close } = await startServer(async (req, res) => {
     const chunks = []
     for await (const chunk of req) chunks.push(chunk)
     const { hostname: host, port } = target
@@ -94,15 +95,10 @@ export async function startProxy (url) {
     res.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length })
     res.end(req.method === 'HEAD' ? undefined : answer.body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   const own = new URL(url)
-  own.port = server.address().port
+  own.port = String(ownPort)
   proxy.url = own.href.replace(/\/$/, '')
-  proxy.close = async () => {
-    server.close()
-    server.closeAllConnections()
-  }
+  proxy.close = close
   return proxy
 }
 

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { freePort, until } from '../../bench/wait.js'
 import { isRunning } from '../../loader/formats/system.js'
 import { startEmbedded } from '../../server/embedded/index.js'
-import { serve } from '../gateway/support/serving.js'
+import { serve } from '../support/command.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { fill, useEdges } from './stage.js'
+import { startServer } from '../support/server.js'
 
 const SLOW = 60000 // milliseconds: each test starts processes
 
@@ -41,7 +40,7 @@ onEachStore('tilecouch serve --from', backend => {
     await until(() => edge.log().some(({ msg }) => msg === 'the mirror is up to date'),
       { what: 'a word of it in the log' })
     assert.equal(await edge.stop('SIGINT'), 0)
-    for (const said of [edge.out, edge.err]) assert.doesNotMatch(said, /:test@|"test"/)
+    for (const said of [edge.said.out, edge.said.err]) assert.doesNotMatch(said, /:test@|"test"/)
   }).timeout(SLOW)
 
   it('prints JSON lines with --json, and leaves no process or lock on Ctrl-C', async () => {
@@ -49,7 +48,7 @@ onEachStore('tilecouch serve --from', backend => {
     const edge = start(['--from', from, '--data', data, '--workers', '2', '--json'], { group: true })
     const up = await edge.ready()
     assert.deepEqual([up.event, up.workers, up.embedded, up.from], ['up', 2, true, origin.url])
-    const events = () => edge.out.split('\n').filter(Boolean).map(line => JSON.parse(line))
+    const events = () => edge.said.out.split('\n').filter(Boolean).map(line => JSON.parse(line))
     const following = await until(() => events().find(({ event }) => event === 'following'),
       { timeout: 20000, what: 'to be up to date' })
     assert.deepEqual([following.mirror.state, following.mirror.lag < 60], ['following', true])
@@ -69,13 +68,9 @@ describe('tilecouch serve --from a wrong origin', () => {
 
   /** @param {(req: any, res: any) => void} answer */
   const listen = async answer => {
-    const server = createServer(answer).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    edges.with(async () => {
-      server.closeAllConnections()
-      server.close()
-    })
-    return `http://127.0.0.1:${/** @type {any} */ (server.address()).port}/tiles`
+    const { url, close } = await startServer(answer)
+    edges.with(close)
+    return `${url}/tiles`
   }
   const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
 

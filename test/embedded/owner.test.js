@@ -6,15 +6,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync,
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createProgram } from '../../loader/cli/program.js'
 import { proofOf } from '../../loader/store/embedded.js'
 import { findEmbedded, startEmbedded, up } from '../../server/index.js'
 import { openEmbedded } from '../../server/up.js'
 import { clientFor } from './harness.js'
+import { finishCommand, startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 const modeOf = path => (statSync(path).mode & 0o777).toString(8)
 const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
@@ -149,9 +148,10 @@ describe('the owner of an embedded store', function () {
     for (const [url, hasAdmin] of [[`http://127.0.0.1:${port}`, false], [`http://maps.example.org:${port}`, true],
       [`http://u@127.0.0.1:${port}`, false], [`https://127.0.0.1:${port}`, true]]) {
       writeFileSync(join(data, 'server.json'), JSON.stringify({ url, secret: 's', hasAdmin, pid: 1 }))
-      const env = { ...process.env, COUCHDB_URL: '', COUCHDB_USER: 'admin', COUCHDB_PASSWORD: 'mine' }
-      await assert.rejects(promisify(execFile)(process.execPath, [bin, 'info'], { cwd: dir, env }),
-        /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
+      const env = { COUCHDB_URL: '', COUCHDB_USER: 'admin', COUCHDB_PASSWORD: 'mine' }
+      const { code, err } = await startCommand(['info'], { cwd: dir, env }).ended
+      assert.equal(code, 1)
+      assert.match(err, /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
     }
     assert.deepEqual(heard, [])
   })
@@ -200,8 +200,7 @@ describe('the owner of an embedded store', function () {
     const address = ['--db', running.url.replace('127.0.0.1', 'localhost'), '--data', data]
     assert.equal(await run(['layer', 'town', '--title', 'Town', ...address]), 0, streams.stderr.text)
     // and without any address, where the folder is ./data
-    const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...env } = process.env
-    await promisify(execFile)(process.execPath, [bin, 'layer', 'village', '--title', 'Village'], { cwd: dir, env })
+    await finishCommand(['layer', 'village', '--title', 'Village'], { cwd: dir })
     assert.ok(!/:[^/]*@/.test(stdout.text), stdout.text)
     const nobody = clientOf(running.url)
     for (const [layer, title] of [['town', 'Town'], ['village', 'Village']]) {

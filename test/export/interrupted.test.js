@@ -1,10 +1,8 @@
 // An export that is killed, stopped or has no room, at random moments: nothing stands under the name of its target
 // before it is whole, and run again it is as if nothing had happened. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { noiseTile, random } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { exportLayer } from '../../loader/export/index.js'
@@ -13,13 +11,13 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { assertSame, contentsOf, filesBelow, writeTiles } from './helpers.js'
+import { startCommand } from '../support/command.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 40
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 const TIME = '2021-01-01T00:00:00Z'
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 const wanted = new Map()
 for (let x = 0; x < SIDE; x++) for (let y = 0; y < SIDE; y++) {
@@ -44,15 +42,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
   after(() => store?.destroy())
 
   /** The command line, in a process of its own. */
-  function start (...args) {
-    const child =
-      spawn(process.execPath, [bin, 'export', ...args, '--db', url, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
-    const said = { out: '', err: '' }
-    child.stdout.on('data', text => { said.out += text })
-    child.stderr.on('data', text => { said.err += text })
-    const ended = new Promise(resolve => { child.once('close', code => resolve({ code, ...said })) })
-    return { child, ended }
-  }
+  const start = (...args) => startCommand(['export', ...args, '--db', url, '--json'])
 
   /** Bytes of a target so far. */
   function written (target) {

@@ -3,13 +3,13 @@
 // files only.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import sharp from 'sharp'
 import { useFolder } from '../support/folder.js'
 import { openBrowser, openPage } from '../viewer/browser.js'
 import { tile, write } from './pmtiles-writing.js'
+import { startServer } from '../support/server.js'
 
 const packages = createRequire(import.meta.url)
 const scripts = {
@@ -28,7 +28,7 @@ pmtiles.leafletRasterLayer(new pmtiles.PMTiles('/map.pmtiles')).addTo(map)
 /** A server of files that answers ranges, and remembers which of the archive were asked for. */
 async function serve (archive) {
   const ranges = /** @type {[number, number][]} */ ([])
-  const server = createServer((request, response) => {
+  const { url, close } = await startServer((request, response) => {
     if (request.url === '/') return response.setHeader('content-type', 'text/html').end(PAGE)
     if (request.url !== '/map.pmtiles') {
       response.setHeader('content-type', request.url?.endsWith('.css') ? 'text/css' : 'text/javascript')
@@ -41,10 +41,7 @@ async function serve (archive) {
     response.writeHead(206, { 'content-range': `bytes ${first}-${end}/${bytes.length}` })
       .end(bytes.subarray(first, end + 1))
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { url: `http://127.0.0.1:${port}/`, ranges, close: () =>
-    new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+  return { url: `${url}/`, ranges, close }
 }
 
 describe('a map in a browser', function () {

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { TilecouchError, endOf, flipY, isLayer, quadkey } from '../../core/index.js'
 import { parseRequest } from '../../server/gateway/router.js'
 import { errorOf, rewritten } from '../design/helpers.js'
+import { tile as anyTile } from '../core/helpers.js'
 
 const ask = (target, method = 'GET') => parseRequest(method, target)
 
@@ -19,9 +20,6 @@ function refusal (target, method) {
 }
 
 const TILE = { kind: 'tile', layer: 'osm', time: undefined, z: 10, x: 300, y: 412, ext: 'png' }
-
-/** A place in the pyramid: z, x, y. */
-const anyTile = fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
 
 describe('the router', () => {
   it('knows a tile, now and as of a time', () => {

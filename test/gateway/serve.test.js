@@ -10,7 +10,7 @@ import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { parseMetrics } from './support/prometheus.js'
-import { serve } from './support/serving.js'
+import { serve } from '../support/command.js'
 import { useGateway } from './support/stand.js'
 
 const SLOW = 90000 // milliseconds: each test starts processes, some one after the other
@@ -83,7 +83,7 @@ onEachStore('tilecouch serve', backend => {
       assert.equal((await fetch(new URL('metrics', value.url))).status, 404)
       assert.equal((await fetch(value.metrics)).status, 200)
       assert.equal(await serving.stop(signal), 0)
-      for (const line of serving.err.split('\n').filter(Boolean)) assert.doesNotThrow(() => JSON.parse(line), line)
+      for (const line of serving.said.err.split('\n').filter(Boolean)) assert.doesNotThrow(() => JSON.parse(line), line)
     }
   }).timeout(SLOW)
 
@@ -124,8 +124,9 @@ onEachStore('tilecouch serve', backend => {
     assert.equal(await isPublic(store.couch), false)
     const refused = start(['--db', url, '--host', '0.0.0.0'])
     assert.equal(await refused.ended, 1)
-    assert.match(refused.err, /this gateway is public, but \S+ is private \[WOULD_BE_PUBLIC\][^]*--set public=true/)
-    assert.doesNotMatch(refused.err, /:[^/@\s]+@/)
+    assert.match(refused.said.err,
+      /this gateway is public, but \S+ is private \[WOULD_BE_PUBLIC\][^]*--set public=true/)
+    assert.doesNotMatch(refused.said.err, /:[^/@\s]+@/)
     for (const args of [['--set', 'public=true'], ['--private-layers', '*'], ['--private-layers', 'osm']]) {
       const serving = start(['--db', url, '--json', ...args])
       await serving.ready()
@@ -143,8 +144,8 @@ onEachStore('tilecouch serve', backend => {
         const { tiles } = await serving.ready()
         assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)
         await serving.stop()
-        assert.ok(serving.err.length > 0)
-        for (const text of [serving.out, serving.err]) {
+        assert.ok(serving.said.err.length > 0)
+        for (const text of [serving.said.out, serving.said.err]) {
           for (const secret of [`:${password}@`, btoa(`${username}:${password}`)]) {
             assert.ok(!text.includes(secret), text)
           }
@@ -196,7 +197,7 @@ describe('tilecouch serve', () => {
     assert.match(warnings[0], /chmod 640/)
     assert.match(warnings[1], /TILECOUCH_MEMROY/)
     await serving.stop()
-    assert.doesNotMatch(serving.out + serving.err, /hunter2/)
+    assert.doesNotMatch(serving.said.out + serving.said.err, /hunter2/)
   })
 
   for (const workers of ['1', '2']) {
@@ -205,8 +206,8 @@ describe('tilecouch serve', () => {
       const { port, close } = await startServer(() => {})
       const taken = start(['--data', path.join(folder.dir, 'data'), '--port', String(port), '--workers', workers])
       assert.equal(await taken.ended, 1)
-      assert.match(taken.err, new RegExp(`^tilecouch: port ${port} is taken \\[PORT_IN_USE\\]$`, 'm'))
-      assert.equal(taken.out, '')
+      assert.match(taken.said.err, new RegExp(`^tilecouch: port ${port} is taken \\[PORT_IN_USE\\]$`, 'm'))
+      assert.equal(taken.said.out, '')
       await close()
     })
   }
@@ -214,7 +215,7 @@ describe('tilecouch serve', () => {
   it('ends with 1 on a wrong option, and names it', async () => {
     const bad = start(['--memory', 'much'])
     assert.equal(await bad.ended, 1)
-    assert.match(bad.err, /bad value "much" for --memory: it takes a size such as 256MB/)
+    assert.match(bad.said.err, /bad value "much" for --memory: it takes a size such as 256MB/)
     const unknown = start(['--memroy', '1'])
     assert.equal(await unknown.ended, 2)
   })
@@ -224,6 +225,6 @@ describe('tilecouch serve', () => {
     const { health } = await serving.ready()
     assert.equal((await fetch(health)).status, 503)
     assert.equal(await serving.stop(), 0)
-    assert.doesNotMatch(serving.out + serving.err, /hunter2/)
+    assert.doesNotMatch(serving.said.out + serving.said.err, /hunter2/)
   })
 })

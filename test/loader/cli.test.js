@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../../core/index.js'
 import { meanings } from '../../loader/cli/options.js'
 import { groups } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { bin } from '../support/command.js'
 
 /** Runs the command line; opened: how often it opened the embedded store. */
 async function run (...argv) {
@@ -83,7 +83,7 @@ describe('the command line', () => {
   })
 
   const start = (...argv) => spawn(process.execPath,
-    [fileURLToPath(new URL('../../server/bin.js', import.meta.url)), ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+    [bin, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
 
   it('ends quietly when nobody reads on, and not with 0: it has not done all', async () => {
     const child = start('--help')

@@ -1,8 +1,6 @@
 // Layers in other grids than Web Mercator: loaded from a WMTS, with a past, and through every way out and back in.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
@@ -16,6 +14,7 @@ import { rectangleOf } from '../../loader/load/upstream/image.js'
 import { verifyFile } from '../../loader/check/files/index.js'
 import { Report } from '../../loader/check/files/report.js'
 import { onEachStore } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 
 const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
@@ -66,11 +65,11 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
           (`TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth>` +
             `<MatrixHeight>${rows}</MatrixHeight></TileMatrix>`))
   ).join('')
-  const server = createServer(async (req, res) => {
+  const { url: origin, close } = await startServer(async (req, res) => {
     const url = new URL(req.url ?? '', 'http://here')
     const query = Object.fromEntries([...url.searchParams].map(([key, value]) => [key.toLowerCase(), value]))
     if (url.pathname.endsWith('.xml') || query.request === 'GetCapabilities') {
-      const base = `http://127.0.0.1:${server.address().port}`
+      const base = `http://${req.headers.host}`
       const rest =
         `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/` +
           `{TileMatrix}/{TileRow}/{TileCol}.png"/>`
@@ -95,13 +94,12 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
     if (z === undefined || !grid.has(z, at.column, at.row)) return res.writeHead(404).end()
     res.setHeader('content-type', 'image/png')
     return res.end(await draw(z, at.column, at.row, shownAt(at.column, at.row, edition)))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   return {
-    url: `http://127.0.0.1:${server.address().port}`,
+    url: origin,
     asked,
     show: number => { edition = number },
-    close: () => new Promise(resolve => { server.closeAllConnections(); server.close(resolve) })
+    close
   }
 }
 

@@ -1,5 +1,5 @@
 // What the tests of loader/ share: temporary folders, a server that answers as it is told, streams that remember.
-import { createServer } from 'node:http'
+import { startServer } from '../support/server.js'
 
 export { random as seeded } from '../../bench/tiles.js'
 export { memory } from '../support/cli.js'
@@ -25,7 +25,7 @@ export function useServer () {
   beforeEach(async () => {
     fake.requests = []
     fake.answers = []
-    server = createServer(async (request, response) => {
+    server = await startServer(async (request, response) => {
       let body = ''
       for await (const chunk of request) body += chunk
       fake.requests.push(
@@ -37,12 +37,8 @@ export function useServer () {
       response.writeHead(status, { 'content-type': 'application/json' })
         .end(typeof content === 'string' ? content : JSON.stringify(content))
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
-    fake.url = `http://admin:s3cret@127.0.0.1:${server.address().port}/tiles`
+    fake.url = `http://admin:s3cret@127.0.0.1:${server.port}/tiles`
   })
-  afterEach(async () => {
-    server.closeAllConnections()
-    await new Promise(resolve => { server.close(resolve) })
-  })
+  afterEach(() => server.close())
   return fake
 }

@@ -1,18 +1,15 @@
 // A real MapProxy on the documents of a store, configured as docs/mapproxy.md says: the configuration is taken from
 // there.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { Store, load, openSource, publish } from '../../loader/index.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { skip } from '../support/tools.js'
 import { block, configuration, findMapProxy, fullTile, startMapProxy, startUpstream, upstreamTile } from './mapproxy.js'
+import { finishCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const [T2020, T2021, T2022, FUTURE] =
   ['2020-06-01T00:00:00Z', '2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2100-01-01T00:00:00Z']
 
@@ -324,7 +321,4 @@ onEachStore('MapProxy', backend => {
   })
 })
 
-async function tilecouch (...args) {
-  const { stdout } = await promisify(execFile)(process.execPath, [bin, ...args])
-  return stdout
-}
+const tilecouch = (...args) => finishCommand(args)

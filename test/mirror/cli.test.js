@@ -1,9 +1,7 @@
 // tilecouch mirror, as somebody types it.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { PUBLIC_SECURITY } from '../../loader/index.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore, post, put, request } from '../support/backends.js'
@@ -15,8 +13,8 @@ import { startLink } from './link.js'
 import { edition } from './stage.js'
 import { T2, isThere, notesOf, origin } from './pairs.js'
 import { pattern } from '../support/pattern.js'
+import { startCommand } from '../support/command.js'
 
-const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 onEachStore('tilecouch mirror', backend => {
   const folder = useFolder()
@@ -34,22 +32,17 @@ onEachStore('tilecouch mirror', backend => {
 
   /** In a process of its own, which can be told to end. */
   function start (...argv) {
-    const child =
-      spawn(process.execPath, [BIN, 'mirror', ...argv], { cwd: folder.dir, stdio: ['ignore', 'pipe', 'pipe'] })
-    const ended = new Promise(resolve => { child.once('close', code => resolve(code)) })
+    const { child, said, ended } = startCommand(['mirror', ...argv], { cwd: folder.dir })
     const self = {
-      out: '',
-      err: '',
+      said,
       ended,
-      get lines () { return self.out.split('\n').filter(Boolean).map(line => JSON.parse(line)) },
+      get lines () { return said.out.split('\n').filter(Boolean).map(line => JSON.parse(line)) },
       async end (signal) {
         children.delete(self)
         if (child.exitCode === null) child.kill(signal)
-        return ended
+        return (await ended).code
       }
     }
-    child.stdout.on('data', chunk => { self.out += chunk })
-    child.stderr.on('data', chunk => { self.err += chunk })
     children.add(self)
     return self
   }
@@ -151,8 +144,8 @@ onEachStore('tilecouch mirror', backend => {
       await until(async () => (await json(target).catch(() => ({}))).doc_count > 10,
         { timeout: 30000, what: 'the first documents' })
       assert.equal(await child.end('SIGINT'), 130)
-      assert.match(child.out, /\(stopped\): /)
-      assert.match(child.err, /Run it again: it goes on where it was\.\n.*\[ABORTED\]/s)
+      assert.match(child.said.out, /\(stopped\): /)
+      assert.match(child.said.err, /Run it again: it goes on where it was\.\n.*\[ABORTED\]/s)
       const { doc_count: before } = await json(target)
       assert.ok(before < 324, `${before}`)
     } finally {
@@ -167,7 +160,7 @@ onEachStore('tilecouch mirror', backend => {
 
   it('is made ready by the next run after it was killed', async () => {
     const child = start(url, target)
-    await until(() => child.err.includes('All documents are copied'), { timeout: 20000, what: child.err })
+    await until(() => child.said.err.includes('All documents are copied'), { timeout: 20000, what: child.said.err })
     await child.end('SIGKILL')
     const { code, out } = await run(url, target, '--json')
     const { ready } = JSON.parse(out)
@@ -182,21 +175,22 @@ onEachStore('tilecouch mirror', backend => {
       const [people, program] =
         [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
       const told = (event, at = -1) => until(() => program.lines.at(at)?.event === event,
-        { timeout: 20000, what: `${event}: ${program.out} ${program.err}` })
+        { timeout: 20000, what: `${event}: ${program.said.out} ${program.said.err}` })
       await told('following')
-      await until(() => /up to date, following the changes/.test(people.err), { timeout: 20000, what: people.err })
+      await until(() => /up to date, following the changes/.test(people.said.err),
+        { timeout: 20000, what: people.said.err })
       await link.cut()
       await told('away')
-      await until(() => /Away: cannot reach/.test(people.err), { timeout: 20000 })
+      await until(() => /Away: cannot reach/.test(people.said.err), { timeout: 20000 })
       await store.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(7) }])
       await link.restore()
       await until(() => isThere(`${target}/osm:5:9:9`), { timeout: 20000 })
       await told('following')
-      await until(() => /Back, and up to date again: following the changes/.test(people.err),
-        { timeout: 20000, what: people.err })
+      await until(() => /Back, and up to date again: following the changes/.test(people.said.err),
+        { timeout: 20000, what: people.said.err })
       assert.deepEqual([await people.end('SIGINT'), await program.end('SIGTERM')], [0, 0])
       // whichever of the two was there first
-      assert.match(people.out, /\(stopped\): .*\n.*( missing: |Nothing was missing)/)
+      assert.match(people.said.out, /\(stopped\): .*\n.*( missing: |Nothing was missing)/)
       const { event, time, from, lag, failures } = program.lines.at(-1)
       assert.deepEqual([event, Boolean(Date.parse(time)), from, lag, failures],
         ['stopped', true, link.url.replace(/\/\/.*@/, '//'), 0, []])
@@ -206,11 +200,11 @@ onEachStore('tilecouch mirror', backend => {
   })
 
   it('copies to and from the embedded store by its name', async () => {
-    const child = start(url, 'embedded')
-    assert.equal(await child.ended, 0, child.err)
-    assert.match(child.out, /-> embedded: .*\n {2}24 revisions missing/)
-    const back = start('embedded', target, '--json')
-    assert.equal(await back.ended, 0, back.err)
+    const { code, out, err } = await start(url, 'embedded').ended
+    assert.equal(code, 0, err)
+    assert.match(out, /-> embedded: .*\n {2}24 revisions missing/)
+    const back = await start('embedded', target, '--json').ended
+    assert.equal(back.code, 0, back.err)
     assert.equal(JSON.parse(back.out).from, 'embedded')
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })

@@ -1,7 +1,5 @@
 // How it runs: page by page, twice at once, killed, for ever, and without the right to.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { Store, load, removeEdition } from '../../loader/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { as, backends, json } from '../support/backends.js'
@@ -12,9 +10,9 @@ import { skip } from '../support/tools.js'
 import { end, until } from '../../bench/wait.js'
 import { differences } from '../mirror/compare.js'
 import { Masters, S, T, onEachMixture, useMasters } from './masters.js'
+import { startCommand } from '../support/command.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 /** The same square loaded apart: other times, and for one time other images. */
 const loads = side => [0, 1].flatMap(at => [
@@ -56,8 +54,8 @@ onEachMixture('resolving', mixture => {
   it('loses nothing when it is killed, and another run finishes', async () => {
     await fill(masters, 10)
     for (let round = 0; round < ROUNDS; round++) {
-      const child = spawn(process.execPath,
-        [bin, 'check', '--only', 'conflicts', '--fix', '--db', masters.urls[0], '--json'], { stdio: 'ignore' })
+      const { child } =
+        startCommand(['check', '--only', 'conflicts', '--fix', '--db', masters.urls[0], '--json'])
       const before = (await json(`${masters.urls[0]}`)).doc_count
       // past copies have begun to come, or it was quicker
       await until(async () => child.exitCode !== null || (await json(masters.urls[0])).doc_count > before,

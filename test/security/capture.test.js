@@ -1,7 +1,6 @@
 // A name and password of the environment go to the server that the operator named: not to one that a file of the folder
 // names, nor to where a server sends on.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -11,6 +10,7 @@ import { startGateway } from '../../server/gateway/index.js'
 import { createLog } from '../../server/gateway/log.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 
 const SECRET = 'hunter2-s3cret'
 const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD',
@@ -23,18 +23,16 @@ const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD',
 async function listen (answer = (req, res) => res.writeHead(404, { 'content-type': 'application/json' })
   .end('{"error":"not_found","reason":"Database does not exist."}')) {
   const seen = []
-  const server = createServer((req, res) => {
+  const { url, close } = await startServer((req, res) => {
     seen.push({ url: req.url ?? '', authorization: req.headers.authorization })
     req.resume()
     answer(req, res)
   })
-  await new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(undefined)))
-  const { port } = server.address()
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     seen,
     passwords: () => seen.filter(({ authorization }) => authorization !== undefined),
-    close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() })
+    close
   }
 }
 

@@ -1,6 +1,5 @@
 // A password is asked for, read from a file or given; it is nowhere in what commands say, log or leave behind.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync } from 'node:fs'
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
@@ -18,20 +17,15 @@ import { startEmbedded } from '../../server/embedded/index.js'
 import { withoutSecrets } from '../../server/title.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { startCommand } from '../support/command.js'
 
 const SECRET = 'hunter2-s3cret'
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** @param {string[]} args @param {Record<string, string>} [env] */
 function run (args, env = {}) {
-  const { COUCHDB_USER, COUCHDB_PASSWORD, COUCHDB_URL, ...plain } = process.env
-  const child =
-    spawn(process.execPath, [bin, ...args], { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => { text += chunk })
-  const ended = new Promise(resolve => child.once('close', code => resolve({ code, text })))
-  return { child, ended }
+  const { child, ended } = startCommand(args, { env })
+  return { child, ended: ended.then(({ code, out, err }) => ({ code, text: out + err })) }
 }
 
 describe('passwords', function () {

@@ -1,9 +1,7 @@
 // tilecouch seed as people run it: a process of its own, which is stopped, killed, and run again.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArea } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
@@ -11,8 +9,8 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../loader/helpers.js'
 import { checkInvariants } from '../support/invariants.js'
 import { counts, pyramid, useSeeding } from './helpers.js'
+import { startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const WORLD = ['--bbox', '-180,-85,180,85']
 const WHERE = ['--upstream-networks', '127.0.0.1']
 
@@ -22,15 +20,7 @@ onEachStore('tilecouch seed', backend => {
   const file = name => path.join(folder.dir, name)
   const lines = name => readFileSync(file(name), 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line))
 
-  function start (argv, env = {}) {
-    const child = spawn(process.execPath, [bin, 'seed', 'map', ...argv, ...WHERE, '--db', map.url],
-      { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-    const said = { out: '', err: '' }
-    child.stdout.on('data', text => { said.out += text })
-    child.stderr.on('data', text => { said.err += text })
-    const ended = new Promise(resolve => { child.once('close', code => resolve({ code, ...said })) })
-    return { child, ended, said }
-  }
+  const start = (argv, env) => startCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url], { env })
 
   /** In this process, where no signal is needed. */
   const run = argv => runCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url])

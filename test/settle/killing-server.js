@@ -1,7 +1,7 @@
 // A server before a store, which ends a program at one of its writes: before the store has it, or before the answer
 // comes back.
-import { once } from 'node:events'
-import { createServer, request as ask } from 'node:http'
+import { request as ask } from 'node:http'
+import { startServer } from '../support/server.js'
 
 const isWrite = ({ method, url }) => ['PUT', 'DELETE'].includes(method) ||
   (method === 'POST' && /\/(_bulk_docs|_purge)(\?|$)/.test(url))
@@ -24,7 +24,7 @@ export async function startKilling (target) {
     state.victim = undefined
     state.kills++
   }
-  const server = createServer((request, response) => {
+  const { port: own, close } = await startServer((request, response) => {
     const { victim } = state
     const isLast = victim && isWrite(request) && victim.left-- === 0
     if (isLast && !victim.arrives) return kill()
@@ -43,13 +43,7 @@ export async function startKilling (target) {
     response.on('error', () => {})
     request.pipe(forward)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: own } = /** @type {import('node:net').AddressInfo} */ (server.address())
   state.url = `http://${username ? `${username}:${password}@` : ''}127.0.0.1:${own}`
-  state.close = () => new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
+  state.close = close
   return state
 }

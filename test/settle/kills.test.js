@@ -7,7 +7,7 @@ import path from 'node:path'
 import { Store } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { onEachStore } from '../support/backends.js'
-import { startCommand } from '../support/command.js'
+import { finishCommand, startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
@@ -57,15 +57,15 @@ class Life {
   async twice (...args) {
     const first = startCommand(args)
     this.server.victim = { child: first.child, left: Math.floor(this.next() * LAST), arrives: this.next() < 0.5 }
-    const code = await first.ended
+    const { code, err } = await first.ended
     this.server.victim = undefined
     if (code === null) {
       this.done[args[0]] = (this.done[args[0]] ?? 0) + 1
       // it was ended after its last write
       if (args[0] === 'restore' && await isOpen(this.urls[2])) return
       if (args[0] === 'backup' && existsSync(args[1])) return
-      assert.equal(await startCommand(args).ended, 0, args.join(' '))
-    } else assert.equal(code, 0, args.join(' '))
+      await finishCommand(args)
+    } else assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   }
 
   get model () {

@@ -1,9 +1,7 @@
 // tilecouch load on sources that are no files, as people run it: what it says before, during and after.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArea } from '../../core/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { load, publish } from '../../loader/index.js'
@@ -15,8 +13,8 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useSeeding } from '../seed/helpers.js'
 import { pattern } from '../support/pattern.js'
+import { startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const BOX = ['--bbox', '0,0,44,40', '--zoom', '2-4']
 const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
 
@@ -101,8 +99,7 @@ onEachStore('tilecouch load', backend => {
     this.timeout(60000)
     const argv = [address(), '-l', 'map', '-t', '2023', '--bbox', '-180,-85,180,85', '--zoom', '0-4', '--json']
     map.upstream.behave({ never: () => map.upstream.asked.length > 280, wait: 8 })
-    const child = spawn(process.execPath, [bin, 'load', ...argv, '--db', map.url], { stdio: 'ignore' })
-    const ended = new Promise(resolve => { child.once('close', resolve) })
+    const { child, ended } = startCommand(['load', ...argv, '--db', map.url])
     await until(async () => map.upstream.asked.length > 280 && map.upstream.inFlight === 4 &&
       (await map.tiles()).length > 100, { timeout: 30000, what: 'some tiles' })
     child.kill('SIGKILL')

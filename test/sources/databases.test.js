@@ -1,39 +1,30 @@
 // Databases of others as sources: they get no foreign password, their answers are bounded, they can be stopped, and
 // they lead nowhere else.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { sourceLimits } from '../../loader/formats/reading.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { load } from '../../loader/load/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
+import { startServer } from '../support/server.js'
 
 const kinds = { 'of tilecouch': { from: { layer: 'osm' } }, 'of MapProxy': { idTemplate: '{z}/{x}/{y}' } }
 
 describe('a database of others as a source', () => {
   const { answer } = sourceLimits
   let server, other, url, act, asked
-  const listen = async handler => {
-    const made = createServer(handler)
-    await new Promise(resolve => { made.listen(0, '127.0.0.1', resolve) })
-    return made
-  }
-  const close = async made => {
-    made.closeAllConnections()
-    await new Promise(resolve => { made.close(resolve) })
-  }
   beforeEach(async () => {
     asked = []
-    server = await listen((question, response) => act(question, response))
-    other = await listen(({ headers }, response) => { asked.push(headers.authorization); response.end('{}') })
-    url = `http://anna:secret@127.0.0.1:${server.address().port}/tiles`
+    server = await startServer((question, response) => act(question, response))
+    other = await startServer(({ headers }, response) => { asked.push(headers.authorization); response.end('{}') })
+    url = `http://anna:secret@127.0.0.1:${server.port}/tiles`
     sourceLimits.answer = 1e6
   })
   afterEach(async () => {
     sourceLimits.answer = answer
-    await close(server)
-    await close(other)
+    await server.close()
+    await other.close()
   })
 
   const endless = response => {
@@ -95,7 +86,7 @@ describe('a database of others as a source', () => {
     })
 
     it(`${kind} that sends its readers elsewhere is not followed`, async () => {
-      act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.address().port}/tiles` })
+      act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.port}/tiles` })
         .end()
       await assert.rejects(openSource(url, options))
       assert.deepEqual(asked, [])
@@ -103,7 +94,7 @@ describe('a database of others as a source', () => {
   }
 
   it('that does not answer fails soon', async () => {
-    await close(server)
+    await server.close()
     const started = performance.now()
     await assert.rejects(openSource(url, kinds['of tilecouch']), { code: 'UNREACHABLE' })
     assert.ok(performance.now() - started < 5000)

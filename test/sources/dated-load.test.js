@@ -1,9 +1,7 @@
 // Loading a dated set as people do it: one command, that is stopped, killed, and run again.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { rmSync, utimesSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
@@ -13,8 +11,8 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { writeMbtiles } from './mbtiles-writer.js'
 import { pattern } from '../support/pattern.js'
+import { startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const TIMES = ['2021-01-01T00:00:00Z', '2022-07-01T00:00:00Z', '2023-06-01T12:15:00Z']
 
 /** What the town looks like: column 0 is there at first only, the others change now and then. */
@@ -47,14 +45,7 @@ onEachStore('a load of a dated set', backend => {
 
   const run = (...argv) => runCommand(['load', ...argv, '--layer', 'town', '--db', url])
 
-  function start (...argv) {
-    const child = spawn(process.execPath, [bin, 'load', ...argv, '--layer', 'town', '--db', url],
-      { stdio: ['ignore', 'pipe', 'pipe'] })
-    const said = { out: '', err: '' }
-    child.stdout.on('data', text => { said.out += text })
-    child.stderr.on('data', text => { said.err += text })
-    return { child, said, ended: new Promise(resolve => { child.once('close', code => resolve({ code, ...said })) }) }
-  }
+  const start = (...argv) => startCommand(['load', ...argv, '--layer', 'town', '--db', url])
 
   const editions = async () => (await (await Store.open(url)).editions('town'))
     .map(({ time, title, tiles, gone, finished }) => [time, title, tiles, gone, Boolean(finished)])

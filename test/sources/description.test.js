@@ -1,6 +1,5 @@
 // A TileJSON or a map style as a source: it says where the tiles are, and all that it says is used.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parseArea } from '../../core/index.js'
@@ -14,6 +13,7 @@ import { square } from '../support/tiles.js'
 import { onEachStore } from '../support/backends.js'
 import { QUICK, useSeeding } from '../seed/helpers.js'
 import { pattern } from '../support/pattern.js'
+import { startServer } from '../support/server.js'
 
 const T1 = '2023-01-01T00:00:00Z'
 const BOX = [0, 0, 44, 40]
@@ -33,7 +33,7 @@ onEachStore('a description of tiles', backend => {
   beforeEach(async () => {
     documents = {}
     asked = []
-    server = createServer(async ({ url: target = '', headers }, response) => {
+    server = await startServer(async ({ url: target = '', headers }, response) => {
       asked.push({ url: target, headers })
       const found = documents[target.split('?')[0]]
       if (found) return response.writeHead(found.status ?? 200, found.headers).end(found.body)
@@ -41,13 +41,9 @@ onEachStore('a description of tiles', backend => {
       response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
         .end(Buffer.from(await answer.arrayBuffer()))
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
-    url = `http://127.0.0.1:${server.address().port}`
+    url = server.url
   })
-  afterEach(async () => {
-    server.closeAllConnections()
-    await new Promise(resolve => { server.close(resolve) })
-  })
+  afterEach(() => server.close())
 
   const template = () => `${url}/xyz/{z}/{x}/{y}.png`
   const tileJson = more => (

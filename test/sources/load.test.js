@@ -1,9 +1,7 @@
 // Archives loaded as people load them, on every store.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { load } from '../../loader/load/index.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Store } from '../../loader/store/index.js'
@@ -13,8 +11,8 @@ import { checkLoaded } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 import { writeArchive } from './pmtiles-writer.js'
 import { useRangeServer } from './range-server.js'
+import { startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const first = square({ layer: 'osm', time: T1, z: 4, seed: (x, y) => x * 8 + y })
 const second = square({ layer: 'osm', time: T2, z: 4, seed: (x, y) => x === 7 ? null : y ? x * 8 + y : 100 + x })
@@ -48,11 +46,7 @@ onEachStore('loading archives', backend => {
     }
   }
 
-  const tilecouch = (...args) => new Promise(resolve => {
-    const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...clean } = process.env
-    execFile(process.execPath, [bin, ...args], { cwd: folder.dir, env: { ...clean, TMPDIR: folder.dir } },
-      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }))
-  })
+  const tilecouch = (...args) => startCommand(args, { cwd: folder.dir, env: { TMPDIR: folder.dir } }).ended
 
   it('PMTiles: two editions, the second complete', async () => {
     assert.equal((await loadFrom(write('city.pmtiles', pmtiles(first)), { time: T1 })).created, 64)
@@ -78,12 +72,12 @@ onEachStore('loading archives', backend => {
     write('cut.pmtiles', pmtiles(first).subarray(0, -100))
     const cut = await tilecouch('load', 'cut.pmtiles', '-l', 'osm', '-t', '2021', '--db', db)
     assert.equal(cut.code, 1)
-    assert.match(cut.stderr, /"cut.pmtiles" is damaged or of another format: .*\n.*Download or create it again/)
+    assert.match(cut.err, /"cut.pmtiles" is damaged or of another format: .*\n.*Download or create it again/)
     const [{ x, y, z }] = first
     write('bad.pmtiles', pmtiles([{ x, y, z, bytes: png(1).subarray(0, 200) }, ...first.slice(2)]))
-    const { code, stdout } = await tilecouch('load', 'bad.pmtiles', '-l', 'osm', '-t', T1, '--db', db)
+    const { code, out } = await tilecouch('load', 'bad.pmtiles', '-l', 'osm', '-t', T1, '--db', db)
     assert.equal(code, 1)
-    assert.match(stdout, /osm:4:0:0 .*\[TRUNCATED_IMAGE\]/)
+    assert.match(out, /osm:4:0:0 .*\[TRUNCATED_IMAGE\]/)
     await checkLoaded(db, first.slice(2))
     assert.deepEqual(readdirSync(folder.dir).sort(), ['bad.pmtiles', 'cut.pmtiles'])
   })

@@ -1,5 +1,5 @@
 // A web server with one file, for tests of range requests: it does them right unless it is told otherwise.
-import { createServer } from 'node:http'
+import { startServer } from '../support/server.js'
 
 /**
  * A server for each test. `answer`, when it is set, may take a request over: it answers true then.
@@ -22,20 +22,16 @@ export function useRangeServer () {
   let server
   beforeEach(async () => {
     Object.assign(served, { file: Buffer.alloc(0), etag: '"1"', requests: [], answer: undefined })
-    server = createServer((request, response) => {
+    server = await startServer((request, response) => {
       const [, from, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
       const range = { from: +from, to: +last + 1 }
       served.requests.push({ ...range, headers: request.headers, url: request.url })
       if (served.answer?.(request, response, range)) return
       send(response, range)
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
-    served.url = `http://127.0.0.1:${server.address().port}/maps/city.pmtiles`
+    served.url = `${server.url}/maps/city.pmtiles`
   })
-  afterEach(async () => {
-    server.closeAllConnections()
-    await new Promise(resolve => { server.close(resolve) })
-  })
+  afterEach(() => server.close())
 
   /** The answer that is right. */
   function send (response, { from, to }, headers = {}) {

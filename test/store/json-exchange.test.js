@@ -1,11 +1,10 @@
 // What nano does with bad answers must not reach the library.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { inspect, promisify } from 'node:util'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
+import { startServer } from '../support/server.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const couchFile = new URL('../../loader/store/couch.js', import.meta.url).href
@@ -23,18 +22,14 @@ describe('JSON requests, which nano sends', () => {
   let url
 
   before(async () => {
-    server = createServer((req, res) => {
+    server = await startServer((req, res) => {
       asked.push(req)
       answer(req, res)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    url = `http://me:secret@127.0.0.1:${server.address().port}/db`
+    })
+    url = `http://me:secret@127.0.0.1:${server.port}/db`
   })
   beforeEach(() => { asked = [] })
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  after(() => server.close())
 
   const couchWith = options => new Couch(url, { firstDelay: 1, longestDelay: 1, retries: 2, ...options })
 

@@ -1,41 +1,25 @@
 // Loading as people do it: the command line on folders and MBTiles, on every store, and what it says when things are
 // wrong.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { Store } from '../../loader/store/index.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 import { until } from '../../bench/wait.js'
+import { bin, startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 
 let folder
 before(async () => { folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-load-')) })
 after(() => rm(folder, { recursive: true, force: true }))
 
-function start (args, env = {}) {
-  const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...clean } = process.env
-  const child = spawn(process.execPath, [bin, ...args],
-    { cwd: folder, env: { ...clean, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const out = { stdout: [], stderr: '' }
-  child.stdout.on('data', chunk => out.stdout.push(chunk))
-  child.stderr.on('data', chunk => { out.stderr += chunk })
-  const ended = new Promise(resolve => {
-    child.once('close', code => resolve(
-      { code, bytes: Buffer.concat(out.stdout), stdout: Buffer.concat(out.stdout).toString(), stderr: out.stderr }
-    ))
-  })
-  return { child, ended, out }
-}
-
-const tilecouch = (...args) => start(args).ended
+const start = args => startCommand(args, { cwd: folder })
+const tilecouch = (...args) => startCommand(args, { cwd: folder }).ended
 
 async function writeFolder (name, edition, nameOf = ({ y }) => `${y}.png`) {
   for (const tile of edition) {
@@ -58,26 +42,26 @@ onEachStore('tilecouch load', backend => {
     this.timeout(60000)
     const one = await tilecouch('load', await writeFolder('one', first),
       '-l', 'osm', '-t', '2021', '--title', 'First', '--ttl', '7d', '--db', db)
-    assert.equal(one.code, 0, one.stderr)
-    assert.match(one.stdout, /64 tiles .*\n {2}64 written/)
+    assert.equal(one.code, 0, one.err)
+    assert.match(one.out, /64 tiles .*\n {2}64 written/)
     const two = await tilecouch('load', await writeFolder('two', second),
       '-l', 'osm', '-t', '2022-01-01', '--complete', '--db', db, '--json')
-    assert.equal(two.code, 0, two.stderr)
-    const { advanced, unchanged, gone, failed, time } = JSON.parse(two.stdout)
+    assert.equal(two.code, 0, two.err)
+    const { advanced, unchanged, gone, failed, time } = JSON.parse(two.out)
     assert.deepEqual({ advanced, unchanged, gone, failed, time },
       { advanced: 15, unchanged: 49, gone: 8, failed: 0, time: T2 })
     await checkLoaded(db, [...first, ...second])
 
-    const info = JSON.parse((await tilecouch('info', 'osm', '--db', db, '--json')).stdout)
+    const info = JSON.parse((await tilecouch('info', 'osm', '--db', db, '--json')).out)
     assert.deepEqual([info.stats.tiles, info.stats.versions, info.minzoom, info.maxzoom, info.ttl, info.format],
       [56, 79, 4, 4, 604800, 'png'])
     assert.deepEqual(info.bounds.map(Math.round), [-180, 0, 0, 85])
     assert.deepEqual(info.editions.map(
       ({ time: at, title, complete, finished }) => [at, title, complete, Boolean(finished)]
     ), [[T1, 'First', false, true], [T2, undefined, true, true]])
-    assert.match((await tilecouch('info', '--db', db)).stdout, /osm .* 56 .* 79/)
+    assert.match((await tilecouch('info', '--db', db)).out, /osm .* 56 .* 79/)
     const history = await tilecouch('info', 'osm', '4/7/3', '--db', db)
-    assert.match(history.stdout, /2021-01-01T00:00:00Z.*image\/png.*\n2022-01-01T00:00:00Z.*gone.*current/)
+    assert.match(history.out, /2021-01-01T00:00:00Z.*image\/png.*\n2022-01-01T00:00:00Z.*gone.*current/)
 
     const tile = await tilecouch('get', 'osm@2021', '4/7/3', '-o', '-', '--db', db)
     assert.deepEqual(tile.bytes, png(7 * 8 + 3))
@@ -102,8 +86,8 @@ onEachStore('tilecouch load', backend => {
       sqlite.prepare('INSERT INTO images VALUES (?, ?)').run(`${x}/${y}`, bytes)
     }
     sqlite.close()
-    const { code, stderr } = await tilecouch('load', file, '-l', 'osm', '-t', T1, '--db', db)
-    assert.equal(code, 0, stderr)
+    const { code, err } = await tilecouch('load', file, '-l', 'osm', '-t', T1, '--db', db)
+    assert.equal(code, 0, err)
     await checkLoaded(db, first)
     const layer = await (await Store.open(db)).layer('osm')
     assert.deepEqual([layer.name, layer.attribution], ['Town', 'me'])
@@ -118,11 +102,11 @@ onEachStore('tilecouch load', backend => {
     await writeFile(path.join(bad, '4/99/1.png'), png(1))
     await rm(path.join(bad, '4/0/3.png'))
     await mkdir(path.join(bad, '4/0/3.png')) // unreadable as a file, for root too
-    const { code, stdout } = await tilecouch('load', bad, '-l', 'osm', '-t', T1, '--db', db)
+    const { code, out } = await tilecouch('load', bad, '-l', 'osm', '-t', T1, '--db', db)
     assert.equal(code, 1)
     for (const line of ['osm:4:0:0 .*[TRUNCATED_IMAGE]', 'osm:4:0:1 .*[UNKNOWN_IMAGE]',
       'osm:4:0:2 .*[EMPTY_IMAGE]', 'osm:4:0:3 .*[SOURCE_UNREADABLE]', 'osm:4:99:1 .*[BAD_TILE]']) {
-      assert.match(stdout, new RegExp(line.replace('[', '\\[').replace(']', '\\]')))
+      assert.match(out, new RegExp(line.replace('[', '\\[').replace(']', '\\]')))
     }
     await checkLoaded(db, first.filter(({ x, y }) => x > 0 || y > 3))
   })
@@ -135,15 +119,15 @@ onEachStore('tilecouch load', backend => {
     await until(async () => (await json(db).catch(() => ({}))).doc_count > 100, { what: 'a hundred tiles' })
     load.child.kill('SIGINT')
     const stopped = await load.ended
-    assert.equal(stopped.code, 130, stopped.stderr)
-    assert.match(stopped.stdout, /stopped/)
-    assert.match(stopped.stderr, /\[ABORTED\]/)
+    assert.equal(stopped.code, 130, stopped.err)
+    assert.match(stopped.out, /stopped/)
+    assert.match(stopped.err, /\[ABORTED\]/)
     const [begun] = await (await Store.open(db)).editions('osm')
     assert.equal(begun.finished, undefined)
-    assert.ok(stopped.stderr.includes(`--time ${begun.time}`), 'it says how to go on')
+    assert.ok(stopped.err.includes(`--time ${begun.time}`), 'it says how to go on')
     const resumed = await tilecouch('load', many, '-l', 'osm', '--db', db, '--time', begun.time, '--json')
-    assert.equal(resumed.code, 0, resumed.stderr)
-    const summary = JSON.parse(resumed.stdout)
+    assert.equal(resumed.code, 0, resumed.err)
+    const summary = JSON.parse(resumed.out)
     assert.ok(summary.unchanged >= 100 && summary.created > 0)
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
   })
@@ -152,19 +136,19 @@ onEachStore('tilecouch load', backend => {
     const store = await Store.create(db)
     const [T3, T4] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
     await store.putEdition('osm', T3, { source: await writeFolder('nightly', first), complete: false, started: T4 })
-    const { code, stdout } =
+    const { code, out } =
       await tilecouch('load', await writeFolder('nightly', first), '-l', 'osm', '--db', db, '--json')
     assert.equal(code, 0)
-    assert.ok(JSON.parse(stdout).time > T4, 'it is an edition of its own')
+    assert.ok(JSON.parse(out).time > T4, 'it is an edition of its own')
   })
 
   it('leaves a database of somebody else’s documents alone', async () => {
     await request(db, { method: 'PUT' })
     await request(`${db}/invoice-1`,
       { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"total": 5}' })
-    const { code, stderr } = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '--db', db)
+    const { code, err } = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '--db', db)
     assert.equal(code, 1)
-    assert.match(stderr, /invoice-1.*\[NOT_A_STORE\]/)
+    assert.match(err, /invoice-1.*\[NOT_A_STORE\]/)
     assert.equal((await json(db)).doc_count, 1)
   })
 
@@ -189,9 +173,9 @@ onEachStore('tilecouch load', backend => {
     ]
     await Store.create(db)
     await Promise.all(wrong.map(async ([args, code, target = db]) => {
-      const { code: exit, stderr } = await tilecouch(...args, '--db', target)
+      const { code: exit, err } = await tilecouch(...args, '--db', target)
       assert.equal(exit, 1, args.join(' '))
-      assert.match(stderr, new RegExp(`\\[${code}\\]`), args.join(' '))
+      assert.match(err, new RegExp(`\\[${code}\\]`), args.join(' '))
     }))
   }).timeout(120000)
 })
@@ -201,7 +185,7 @@ describe('tilecouch without a database', () => {
     this.timeout(60000)
     const tiles = await writeFolder('one', first)
     assert.equal((await tilecouch('load', tiles, '-l', 'osm', '-t', T1, '--data', 'store')).code, 0)
-    assert.match((await tilecouch('info', '--data', 'store')).stdout, /osm .* 64/)
+    assert.match((await tilecouch('info', '--data', 'store')).out, /osm .* 64/)
     assert.deepEqual((await tilecouch('get', 'osm', '4/0/5', '-o', '-', '--data', 'store')).bytes, png(5))
   })
 })

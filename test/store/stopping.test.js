@@ -1,10 +1,9 @@
 // A command that reads a file of somebody who means harm ends when it is told to, whatever it is doing, and leaves
 // nothing running.
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { until } from '../../bench/wait.js'
 import { flipY } from '../../core/index.js'
@@ -14,8 +13,8 @@ import { useFolder } from '../support/folder.js'
 import { checkLoaded } from '../support/invariants.js'
 import { childrenOf, isRunning, workOf } from '../support/processes.js'
 import { square } from '../support/tiles.js'
+import { startCommand } from '../support/command.js'
 
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const SOON = 5000 // milliseconds, on a machine that has other things to do
 const WORK = 1 // seconds of work of a processor: starting takes less
 const TIME = '2024-01-01T00:00:00Z'
@@ -23,15 +22,7 @@ const TABLES = `CREATE TABLE own (zoom_level, tile_column, tile_row, tile_data);
   CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]')`
 const YEARS = 'FROM many a, many b, many c, many d, many e' // how long SQLite would take
 
-function start (...args) {
-  const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...env } = process.env
-  const child = spawn(process.execPath, [bin, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const said = { out: '', err: '' }
-  child.stdout.on('data', chunk => { said.out += chunk })
-  child.stderr.on('data', chunk => { said.err += chunk })
-  const ended = new Promise(resolve => { child.once('close', (code, signal) => resolve({ code, signal, ...said })) })
-  return { child, ended, said }
-}
+const start = (...args) => startCommand(args)
 
 onEachStore('a command on a hostile file', backend => {
   const folder = useFolder()

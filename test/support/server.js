@@ -1,4 +1,4 @@
-// An HTTP server for a test.
+// HTTP servers for tests, on free ports of this machine.
 import { createServer } from 'node:http'
 
 /** @param {import('node:http').RequestListener} handler */
@@ -11,4 +11,17 @@ export async function startServer (handler) {
     server.closeAllConnections()
   })
   return { server, port, url: `http://127.0.0.1:${port}`, close }
+}
+
+/**
+ * A server of files that are there already, by name; the empty name is the page itself.
+ * @param {Record<string, [string, string]>} files content type and text
+ * @returns {Promise<{url: string, close: () => Promise<any>}>} url: with a slash at its end
+ */
+export async function servePages (files) {
+  const { url: origin, close } = await startServer(({ url = '' }, response) => {
+    const [type, content] = files[new URL(url, 'http://x').pathname.slice(1)] ?? []
+    response.writeHead(type ? 200 : 404, { 'content-type': `${type}; charset=utf-8` }).end(content)
+  })
+  return { url: `${origin}/`, close }
 }

@@ -1,10 +1,8 @@
 // Whatever is killed when: who follows, or the store. In the end the trees are what the store says, and nobody who read
 // them all the while saw anything but whole versions in their order. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Store, publish } from '../../loader/index.js'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { random } from '../../bench/tiles.js'
@@ -14,11 +12,11 @@ import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
 import { checkTrees, edition } from './helpers.js'
 import { Watcher } from './watcher.js'
+import { startCommand } from '../support/command.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 12
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const time = at => `20${String(10 + at)}-01-01T00:00:00Z`
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
@@ -103,27 +101,23 @@ for (const [kind, start] of Object.entries(kinds)) {
     }
 
     function run (to, url) {
-      const child = spawn(process.execPath, [bin, 'export', 'osm', to, '--tree', '--live', '--json', '--db', url],
-        { stdio: ['ignore', 'pipe', 'pipe'] })
-      let [said, errors] = ['', '']
-      child.stdout.on('data', text => { said += text })
-      child.stderr.on('data', text => { errors += text })
+      const { child, said } = startCommand(['export', 'osm', to, '--tree', '--live', '--json', '--db', url])
       return {
         child,
-        errors: () => errors,
+        errors: () => said.err,
         /** How it goes, as it said last. */
-        state: () => said.slice(0, said.lastIndexOf('\n') + 1).split('\n')
+        state: () => said.out.slice(0, said.out.lastIndexOf('\n') + 1).split('\n')
           .filter(Boolean).map(line => JSON.parse(line).event).findLast(event => !event.startsWith('tree')),
         /** Resolves after so many changes of what is in the folder, or when the process follows. */
         async after (changes) {
           let seen = 0
           let before = ''
           await until(() => {
-            if (child.exitCode !== null) throw new Error(`the follower ended: ${errors}`)
+            if (child.exitCode !== null) throw new Error(`the follower ended: ${said.err}`)
             const now = look(to)
             if (now !== before) seen++
             before = now
-            return seen > changes || (said.includes('following') && seen > 2)
+            return seen > changes || (said.out.includes('following') && seen > 2)
           }, { every: 5, timeout: 60000, what: `${changes} changes` })
         }
       }

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createProgram } from '../../loader/cli/program.js'
 import { onEachStore } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'
@@ -12,8 +9,8 @@ import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { tile, undecodable } from './helpers.js'
 import { pattern } from '../support/pattern.js'
+import { startCommand } from '../support/command.js'
 
-const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 const run = (...argv) => runCommand(['check', ...argv])
 
@@ -130,19 +127,15 @@ describe('tilecouch check of files', () => {
     const bytes = await tile(1)
     for (let x = 0; x < 100; x++) for (let y = 0; y < 100; y++) files[`tiles/7/${x}/${y}.png`] = bytes
     folder.write(files)
-    const child =
-      spawn(process.execPath, [BIN, 'check', 'tiles'], { cwd: folder.dir, env: { ...process.env, TMPDIR: folder.dir } })
-    const said = { out: '', err: '' }
-    child.stdout.on('data', chunk => { said.out += chunk })
-    child.stderr.on('data', chunk => { said.err += chunk })
+    const { child, said, ended } =
+      startCommand(['check', 'tiles'], { cwd: folder.dir, env: { TMPDIR: folder.dir } })
     // it listens from when it has begun; before that the signal just ends it
     while (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGINT')
       await sleep(50)
       if (said.out) break
     }
-    const [code, signal] = child.exitCode === null && child.signalCode === null
-      ? await once(child, 'close') : [child.exitCode, child.signalCode]
+    const { code, signal } = await ended
     if (signal) return // ended before it had begun
     assert.equal(code, 130)
     assert.match(said.out, /tiles \(file, stopped\): [\d,]+ tiles?/)

@@ -5,9 +5,9 @@ import http from 'node:http'
 import { openGateway, openStore } from '../gateway/support/stand.js'
 import { T, hang } from '../client/support/gallery.js'
 import { onEachStore } from '../support/backends.js'
-import { listening } from '../client/support/listening.js'
 import { drawnTiles, openBrowser, openPage, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
+import { startServer } from '../support/server.js'
 
 /** Waits until the page could open without a network. */
 const kept = page => page.waitForFunction(() => navigator.serviceWorker.controller)
@@ -142,7 +142,7 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
 
   it('opens with what was taken along', async function () {
     this.timeout(60000)
-    const proxy = await listening(http.createServer((request, response) => {
+    const proxy = await startServer((request, response) => {
       const { port } = new URL(gateway.url)
       const path = /^\/maps(\/.*)$/.exec(request.url ?? '')?.[1]
       if (!path) return response.writeHead(404).end()
@@ -153,10 +153,10 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
       passed.on('error', () => response.destroy())
       response.once('close', () => passed.destroy())
       request.pipe(passed)
-    }))
+    })
     const { page, close } = await openPage(browser)
     try {
-      await page.goto(`${proxy.url}maps/#steps/3/0/0`)
+      await page.goto(`${proxy.url}/maps/#steps/3/0/0`)
       await drawnTiles(page)
       await kept(page)
       await take(page, { name: 'Steps', layer: 'steps', bbox: [-90, -60, 90, 60], zooms: 3, history: true })
@@ -165,7 +165,7 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
       await page.reload()
       assert.ok(await drawnTiles(page) > 4)
       await toast(page).getByText('You are offline.').waitFor()
-      await page.goto(`${proxy.url}maps/?then#steps@${T(2)}/3/0/0`)
+      await page.goto(`${proxy.url}/maps/?then#steps@${T(2)}/3/0/0`)
       await shownAt(page, '2 Jan 2024')
       assert.ok(await drawnTiles(page) > 4)
       assert.deepEqual(await page.evaluate(

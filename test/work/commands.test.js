@@ -224,7 +224,7 @@ onEachStore('the work of commands', backend => {
       this.timeout(60000)
       const { child, ended } = await startLoad()
       child.kill('SIGINT')
-      assert.equal(await ended, 130)
+      assert.equal((await ended).code, 130)
       const [left] = await worksOf(own.url)
       assert.deepEqual([left.state, left.error, Boolean(left.finished)], ['stopped', undefined, true])
     })

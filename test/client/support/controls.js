@@ -3,13 +3,12 @@
 // it.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import http from 'node:http'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { openBrowser, openPage } from '../../viewer/browser.js'
-import { listening } from './listening.js'
+import { startServer } from '../../support/server.js'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const styles = path.join(here, '../../../client/tilecouch.css')
@@ -47,12 +46,11 @@ export async function serveControls () {
     '/leaflet.css': ['text/css', () => readFile(path.join(leaflet, 'leaflet.css'))],
     '/tilecouch.css': ['text/css', () => readFile(styles)]
   }
-  const server = http.createServer(async ({ url = '' }, response) => {
+  return startServer(async ({ url = '' }, response) => {
     const [type, read] = files[url] ?? []
     if (!read) return response.writeHead(404).end()
     response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(await read())
   })
-  return listening(server)
 }
 
 /**

@@ -1,7 +1,7 @@
 // Pages with a PouchDB, on an origin of their own: what they ask a store for is asked from elsewhere, as most pages do.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { servePages } from './listening.js'
+import { servePages } from '../../support/server.js'
 
 const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mirrors</title><link rel="icon" ' +
   'href="data:,"><script src="/page.js"></script></html>'

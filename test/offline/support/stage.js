@@ -8,12 +8,12 @@ import { Store } from '../../../loader/index.js'
 import { install } from '../../client/support/in-page.js'
 import { furnish } from '../../client/support/designs.js'
 import { startFront } from '../../client/support/front.js'
-import { servePages } from '../../client/support/listening.js'
 import { backends, json } from '../../support/backends.js'
 import { openBrowser } from '../../viewer/browser.js'
 import { installField } from './in-page.js'
 import { fieldFiles } from './pages.js'
 import { hang, load } from './world.js'
+import { servePages } from '../../support/server.js'
 
 const VIEW = { viewport: { width: 700, height: 500 } } // 3 x 2 tiles in the middle, and parts of others around them
 
