@@ -1,6 +1,6 @@
 /* global window -- of the page, in functions that run there */
 // The history layer beside MapLibre's own way, `setTiles` with the addresses of another time. TILECOUCH_FIGURES=1
-// prints what docs/client.md says of both.
+// prints the figures of both.
 import assert from 'node:assert/strict'
 import { figuresOf } from './support/figures.js'
 import { seconds } from './support/front.js'
