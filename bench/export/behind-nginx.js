@@ -45,9 +45,10 @@ export async function behindNginx ({ dir, tree, tiles, seconds, rounds, signal, 
     await writeList(list, places.map(({ z, x, y }) => ({ path: `/${prefix}/${z}/${x}/${y}.png` })))
     if (prefix !== `${LAYER}@${OLD}`) {
       await checkAnswers(name,
-        { url, requests: [...bodies.keys()].map(place => ({ path: `/${prefix}/${place}.png` })), bodies: [
-          ...bodies.values()
-        ], status: 200 })
+        {
+          url, requests: [...bodies.keys()].map(place => ({ path: `/${prefix}/${place}.png` })),
+          bodies: [...bodies.values()], status: 200
+        })
     }
     contenders.push({
       name,

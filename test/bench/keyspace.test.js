@@ -107,9 +107,10 @@ describe('the benchmark of values under keys', () => {
 
   describe('measures', () => {
     const done = fields => (
-      { writes: 0, reads: 4, errors: 0, misses: 0, wrong: 0, writeMs: [], readMs: [
-        1, 2, 3, 4
-      ], begin: 1000, end: 3000, ...fields }
+      {
+        writes: 0, reads: 4, errors: 0, misses: 0, wrong: 0, writeMs: [],
+        readMs: [1, 2, 3, 4], begin: 1000, end: 3000, ...fields
+      }
     )
     const contender = /** @type {any} */ ({ name: 'a', kinds: ['reads'], batch: 1, space: 's' })
     const scale = { keys: 5, levels: [1, 2], rounds: 2, seconds: 1, timeout: 1, counts: {} }

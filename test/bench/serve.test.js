@@ -63,9 +63,10 @@ describe('the benchmark of servers', () => {
     })
 
     it('a byte, a status or a header of a compared answer is wrong', async () => {
-      const asked = { url: server.url, requests: [{ path: '/1' }, { path: '/2' }], bodies: [
-        Buffer.alloc(LENGTH, '1'), Buffer.alloc(LENGTH, '2')
-      ], status: 200 }
+      const asked = {
+        url: server.url, requests: [{ path: '/1' }, { path: '/2' }],
+        bodies: [Buffer.alloc(LENGTH, '1'), Buffer.alloc(LENGTH, '2')], status: 200
+      }
       await checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'hit'] })
       await assert.rejects(checkAnswers('x', { ...asked, bodies: [...asked.bodies].reverse() }),
         /x: \/1: 10000 bytes that are not the 10000 of the source/)

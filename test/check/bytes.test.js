@@ -18,9 +18,7 @@ const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
 async function moved (id, seed) {
   const bytes = await tile(seed)
   const { _attachments, ...doc } = await document(id, {}, tile(seed))
-  const {
-    _rev, _revisions, ...rest
-  } = written(
+  const { _rev, _revisions, ...rest } = written(
     { ...doc, _attachments: {
       tile: { content_type: 'image/png', data: bytes.toString('base64'), digest: digestOf(bytes) }
     } }

@@ -19,9 +19,10 @@ export const damage = {
   'a head older than its past': { docs: id => [
     document(id, { time: T1 }), document(`${id}@${T2}`, {}, tile(2)), document(`${id}@${T3}`, {}, tile(3))
   ], found: ['head-too-old'], after: [T1, T2, T3] },
-  'two images at one time': { docs: id => [document(id), document(`${id}@${T2}`, { stored: T2 }, tile(2))], found: [
-    'two-at-one-time'
-  ], after: [`2022-05-31T23:59:59Z of ${T2}`, T2] },
+  'two images at one time': {
+    docs: id => [document(id), document(`${id}@${T2}`, { stored: T2 }, tile(2))],
+    found: ['two-at-one-time'], after: [`2022-05-31T23:59:59Z of ${T2}`, T2]
+  },
   'a past without a head': {
     docs: id => [document(`${id}@${T1}`), document(`${id}@${T2}`, {}, tile(2))], found: ['no-head'], after: [T1, T2]
   },

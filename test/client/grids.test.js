@@ -203,9 +203,10 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
       const area = await view.offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box, history: true })
       const { tiles, bytes } = await area.estimate()
       const { state, ...status } = await area.download()
-      return { estimate: [tiles, bytes], status: [
-        status.tiles, status.bytes
-      ], state, zooms: area.spec.zooms, grid: area.spec.grid }
+      return {
+        estimate: [tiles, bytes], status: [status.tiles, status.bytes],
+        state, zooms: area.spec.zooms, grid: area.spec.grid
+      }
     }, bbox)
     const area = parseArea({ bbox: /** @type {any} */ (bbox), grid: swiss })
     const missing = area.has(17, 9, 6) ? 1 : 0

@@ -64,9 +64,10 @@ describe('documents of layers that mean harm', () => {
     const T = '2024-03-01T00:00:00Z'
     const run = '20240301T101500123-4f9k'
     for (const doc of [
-      { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 0, maxzoom: 14, bounds: [
-        -180, -85.0511287798066, 180, 85.0511287798066
-      ], center: [5.5, 47.1, 7], format: 'png' },
+      {
+        _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 0, maxzoom: 14,
+        bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [5.5, 47.1, 7], format: 'png'
+      },
       { _id: 'layer:osm', type: 'layer', layer: 'osm', upstream: {
         url: 'https://example.org', why: 'of before there were rules'
       }, retention: { years: 5 } },

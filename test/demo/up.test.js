@@ -113,9 +113,7 @@ describe('tilecouch up', () => {
     const couch = process.env.COUCHDB_URL
     delete process.env.COUCHDB_URL
     try {
-      const {
-        run
-      } = createProgram(
+      const { run } = createProgram(
         { openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addServerCommands, streams: {
           stdout, stderr
         } }

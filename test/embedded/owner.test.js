@@ -178,9 +178,7 @@ describe('the owner of an embedded store', function () {
     writeFileSync(join(dir, 'server.json'),
       JSON.stringify({ url: `http://127.0.0.1:${port}`, secret: 's', hasAdmin: true, pid: 1 }))
     assert.equal(await findEmbedded(dir), null)
-    const {
-      run
-    } = createProgram(
+    const { run } = createProgram(
       { streams: /** @type {any} */ ({ stdout: memory(), stderr: memory() }), openEmbedded: async () => {
         throw new Error('not asked for')
       } }

@@ -67,9 +67,7 @@ describe('the pages of docs/client.md', function () {
     const policy =
       `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; ` +
         `connect-src ${origin}`
-    const {
-      page, errors, close
-    } = await open(
+    const { page, errors, close } = await open(
       `<link rel="stylesheet" href="${store.viewer}viewer.css">${snippets[0].replace(' style="height: 100vh"', '')}`,
       { 'Content-Security-Policy': policy }
     )

@@ -259,9 +259,7 @@ onEachStore('reading many tiles at once', backend => {
   })
 
   it('counts a version once that stands in the past and as the head, as after a load that was killed', async () => {
-    const {
-      rows: [{ doc }]
-    } = await json(
+    const { rows: [{ doc }] } = await json(
       `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&` +
         `attachments=true`
     )

@@ -295,9 +295,10 @@ onEachStore('the OGC API', backend => {
       {
         id: 'Town', crs: 'http://www.opengis.net/def/crs/EPSG/0/25832',
         tileMatrices: [
-          { id: 'a', scaleDenominator: 1e6, cellSize: 280, pointOfOrigin: [
-            0, 6e6
-          ], tileWidth: 256, tileHeight: 256, matrixWidth: width, matrixHeight: 1 }
+          {
+            id: 'a', scaleDenominator: 1e6, cellSize: 280, pointOfOrigin: [0, 6e6],
+            tileWidth: 256, tileHeight: 256, matrixWidth: width, matrixHeight: 1
+          }
         ]
       }
     )

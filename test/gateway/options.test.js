@@ -25,9 +25,8 @@ const onTheLine = serveOptions.filter(({ flags }) => flags)
 describe('the options of the gateway', () => {
   it('are explained by --help, each with its default', async () => {
     const stdout = memory()
-    const {
-      run
-    } = createProgram({ streams: { stdout, stderr: memory() }, extend: addServerCommands, openEmbedded: async () => {
+    const { run } =
+      createProgram({ streams: { stdout, stderr: memory() }, extend: addServerCommands, openEmbedded: async () => {
       throw new Error('never')
     } })
     assert.equal(await run(['serve', '--help']), 0)

@@ -45,9 +45,10 @@ function mapOf (layer) {
   const [, bottom, right] = grid.extent(z, columns - 1, rows - 1)
   const inTile = [[128, 128], [1, 1], [254, 1], [1, 254], [254, 254]]
   return {
-    picture: { crs: grid.crs, extent: [left, bottom, right, top], size: [
-      256 * columns, 256 * rows
-    ], at: tiles.flatMap(([x, y]) => inTile.map(([i, j]) => [256 * x + i, 256 * y + j])) },
+    picture: {
+      crs: grid.crs, extent: [left, bottom, right, top], size: [256 * columns, 256 * rows],
+      at: tiles.flatMap(([x, y]) => inTile.map(([i, j]) => [256 * x + i, 256 * y + j]))
+    },
     in: year => tiles.flatMap(([x, y]) => inTile.map(() => year ? color(z, x, y, year) : [255, 255, 255]))
   }
 }

@@ -106,9 +106,7 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
         if (tile.fills > 8) continue
         const seed = next() < 0.2 ? null : pick(40)
         const end = tile.begin(year, seed)
-        const {
-          failed
-        } = await store.write(
+        const { failed } = await store.write(
           [{
             layer: 'osm', z: 5, x, y: 0, time: timeOf(year), ...(seed === null ? { gone: true } : { bytes: png(seed) })
           }]

@@ -53,9 +53,10 @@ async function others (url) {
       }),
     leaf('none', ['a'], { _attachments: {} }),
     leaf('numbers', ['a'],
-      { big: 9007199254740991, small: 1e-7, nothing: null, list: [
-        1, [2, { three: '3' }]
-      ], text: 'a "quoted" \u2028 line\r\n--' })
+      {
+        big: 9007199254740991, small: 1e-7, nothing: null, list: [1, [2, { three: '3' }]],
+        text: 'a "quoted" \u2028 line\r\n--'
+      })
   ]
   assert.deepEqual(await post(`${url}/_bulk_docs`, { new_edits: false, docs }), [])
   for (let n = 0, _rev; n < REVS; n++) ({ rev: _rev } = await put(`${url}/often`, { _rev, n }))

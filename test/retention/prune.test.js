@@ -143,9 +143,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) {
       await store.write([{ layer, ...tile, time: day(number), bytes: png(image) }], { stored: NOW })
     }
-    const {
-      store: pruning
-    } = await interruptedStore(url, asked => docsOf(asked).some(({
+    const { store: pruning } = await interruptedStore(url, asked => docsOf(asked).some(({
       _id, _deleted
     }) => _deleted && _id.includes('@')), async () => {
       await store.putEdition(layer, day(5), { started: NOW })

@@ -41,9 +41,10 @@ const activity = (x, user) => (
   }
 )
 const token = (x, user) => (
-  { _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32), layers: [
-    'osm'
-  ], created: T1, ...(user && { user }) }
+  {
+    _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32),
+    layers: ['osm'], created: T1, ...(user && { user })
+  }
 )
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 

@@ -33,9 +33,10 @@ const nameOf = time => `@${T(time)}`
 
 describe('a stored document', () => {
   it('is a version whatever others wrote into it', () => {
-    const doc = { _id: ID, time: T(2020), run: run(1), seen: [
-      [T(2021), run(2)]
-    ], stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } } }
+    const doc = {
+      _id: ID, time: T(2020), run: run(1), seen: [[T(2021), run(2)]],
+      stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } }
+    }
     assert.deepEqual([versionIn(doc).run, versionIn(doc).seen, versionIn(doc).contested], [run(1), doc.seen, T(2019)])
     for (const odd of [null, 5, true, {}, [], [[]], [null], [[null, 5]], 'x']) {
       const { run: by, seen, contested } = versionIn(

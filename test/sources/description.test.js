@@ -47,9 +47,10 @@ onEachStore('a description of tiles', backend => {
 
   const template = () => `${url}/xyz/{z}/{x}/{y}.png`
   const tileJson = more => (
-    { tilejson: '3.0.0', tiles: [
-      template()
-    ], minzoom: 2, maxzoom: 4, bounds: BOX, name: 'Map', attribution: '© Map', ...more }
+    {
+      tilejson: '3.0.0', tiles: [template()], minzoom: 2, maxzoom: 4,
+      bounds: BOX, name: 'Map', attribution: '© Map', ...more
+    }
   )
   const serve = (at, body, more) => {
     documents[at] = { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), ...more }

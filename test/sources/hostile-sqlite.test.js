@@ -132,9 +132,7 @@ describe('a hostile MBTiles file', function () {
 
   it('has many tiles that are just small enough: few of them are in memory at once', async () => {
     const before = peakOf('self')
-    const {
-      found, peak
-    } = await readAll(
+    const { found, peak } = await readAll(
       make(
         "CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7]'); CREATE VIEW " +
           "tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM " +

@@ -98,9 +98,10 @@ describe('a PMTiles file', () => {
   })
 
   it('becomes the fields of a layer: the map by its header, the rest by its metadata', async () => {
-    const metadata = { name: 'City', description: 'd', attribution: '©', version: '2', type: 'overlay', vector_layers: [
-      { id: 'water', fields: {} }
-    ], bounds: '1,2,3,4', 'tilecouch:time': '2024-03-01T00:00:00Z' }
+    const metadata = {
+      name: 'City', description: 'd', attribution: '©', version: '2', type: 'overlay',
+      vector_layers: [{ id: 'water', fields: {} }], bounds: '1,2,3,4', 'tilecouch:time': '2024-03-01T00:00:00Z'
+    }
     const header = { bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, type: 1 }
     await using('pmtiles', make({ metadata, header }), {}, source => {
       assert.deepEqual(source.fields, {

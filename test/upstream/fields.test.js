@@ -29,9 +29,10 @@ describe('what a layer says of its upstream', () => {
 
   it('may be checked again, with the same result', () => {
     const all = [
-      { url: XYZ, headers: { Referer: 'https://example.org/' }, minzoom: 2, maxzoom: 14, bounds: [
-        170, -10, -170, 10
-      ], expires: 3600, rate: 0.5, seed: false, time: 'fetched' },
+      {
+        url: XYZ, headers: { Referer: 'https://example.org/' }, minzoom: 2,
+        maxzoom: 14, bounds: [170, -10, -170, 10], expires: 3600, rate: 0.5, seed: false, time: 'fetched'
+      },
       { url: 'https://{s}.example.org/{quadkey}.png', subdomains: ['a', 'b'] },
       { type: 'tms', url: XYZ },
       { type: 'wmts', url: 'https://h/{Layer}/{Style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}', layers: 'a' },

@@ -28,9 +28,7 @@ describe('tilecouch check of files', () => {
   })
 
   it('prints the findings with counts, an example and advice, faults first, and ends with 1', async () => {
-    const {
-      code, out
-    } = await run(
+    const { code, out } = await run(
       await made(
         {
           'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2),

@@ -161,9 +161,10 @@ onEachStore('verify of a layer', backend => {
     await write(document('osm:3:1:0'))
     const doc = await store.couch.get('layer:osm')
     await store.couch.put(
-      { ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000), bounds: [
-        0, 80, 10, 20
-      ], upstream: { url: 'here' } }
+      {
+        ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000),
+        bounds: [0, 80, 10, 20], upstream: { url: 'here' }
+      }
     )
     const { found } = await check()
     assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]).sort(),

@@ -31,12 +31,11 @@ const onGlobalLeaflet = {
 
 /** @returns {Promise<{url: string, close: () => Promise<void>}>} */
 export async function serveControls () {
-  const {
-    outputFiles
-  } = await build(
-    { entryPoints: [path.join(here, 'page.js')], bundle: true, write: false, format: 'iife', plugins: [
-      onGlobalLeaflet
-    ], logLevel: 'silent' }
+  const { outputFiles } = await build(
+    {
+      entryPoints: [path.join(here, 'page.js')], bundle: true, write: false,
+      format: 'iife', plugins: [onGlobalLeaflet], logLevel: 'silent'
+    }
   )
   /** @type {Record<string, [string, () => any]>} */
   const files = {

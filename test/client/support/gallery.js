@@ -88,9 +88,10 @@ export const layers = {
   // 3/3/3 goes and comes back, 3/4/3 begins later, 3/3/4 was never there; nothing above to fill holes with
   holes: {
     fields: { minzoom: 3, maxzoom: 3 },
-    steps: { 1: tilesOf(3, (x, y) => !(x === 4 && y === 3) && !(x === 3 && y === 4)), 2: [
-      [3, 3, 3, true]
-    ], 3: [[3, 3, 3], [3, 4, 3]] }
+    steps: {
+      1: tilesOf(3, (x, y) => !(x === 4 && y === 3) && !(x === 3 && y === 4)),
+      2: [[3, 3, 3, true]], 3: [[3, 3, 3], [3, 4, 3]]
+    }
   },
   // two zooms, in which every step changes everything
   depths: { fields: { minzoom: 3, maxzoom: 4 }, steps: { 1: [...ONE, ...tilesOf(4)], 2: [...ONE, ...tilesOf(4)] } },

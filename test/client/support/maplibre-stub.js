@@ -11,9 +11,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
  * @param {string} contents instead of them
  */
 export async function loadBeside (entry, filter, contents) {
-  const {
-    outputFiles: [{ text }]
-  } = await build({
+  const { outputFiles: [{ text }] } = await build({
     entryPoints: [path.join(root, entry)],
     bundle: true,
     write: false,
