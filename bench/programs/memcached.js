@@ -13,9 +13,7 @@ const memcachedVersion = async bin => /memcached (\S+)/.exec(await outputOf(bin,
 export async function startMemcached (bin, { memory = 4096, root = process.getuid?.() === 0 } = {}) {
   const port = await freePort()
   const limits = ['-m', memory, '-M'] // rather an error than a value thrown out in silence
-  const {
-    pid, close
-  } =
+  const { pid, close } =
     await startProgram('memcached', bin,
       ['-l', '127.0.0.1', '-p', port, '-U', 0, ...limits, ...(root ? ['-u', 'root'] : [])], {
     ready: async () => {

@@ -17,9 +17,7 @@ export async function startRedis (bin, { dir, memory = 4096 }) {
   await mkdir(dir, { recursive: true })
   const port = await freePort()
   const limits = `--maxmemory ${memory}mb --maxmemory-policy noeviction`
-  const {
-    pid, close
-  } =
+  const { pid, close } =
     await startProgram('Redis', bin,
       ['--bind', '127.0.0.1', '--port', port, '--dir', dir, '--save', '', ...`${PERSISTENCE} ${limits}`.split(' ')], {
     ready: async () => {

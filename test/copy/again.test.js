@@ -36,14 +36,17 @@ onEachStore('a copy of what was edited and put back', backend => {
   /** What the map shows at the end of each year; null: nothing. */
   const shown = async (store, layer = 'osm') => {
     const years = [2019, 2020, 2021, 2022, 2023, 2024, 2025]
-    const found =
-      await Promise.all(years.map(year => store.at(layer, 4, 1, 1, `${year}`).then(({
-        bytes
-      }) => [A, B, C].find(seed => png(seed).equals(bytes)), error => {
-      if (error.code === 'TILE_NOT_FOUND') return null
-      throw error
-    })))
-    return Object.fromEntries(years.map((year, at) => [year, found[at]]))
+    const seedAt = async year => {
+      try {
+        const { bytes } = await store.at(layer, 4, 1, 1, `${year}`)
+        return [A, B, C].find(seed => png(seed).equals(bytes))
+      } catch (error) {
+        if (error.code === 'TILE_NOT_FOUND') return null
+        throw error
+      }
+    }
+    const seeds = await Promise.all(years.map(seedAt))
+    return Object.fromEntries(years.map((year, index) => [year, seeds[index]]))
   }
   const same = async (layer = 'osm') => {
     assert.deepEqual(await shown(target, layer), await shown(source))

@@ -51,9 +51,9 @@ describe('pushing design documents', function () {
     const before = await revOf('_design/versions')
     const changed = docs.map(doc => doc._id === '_design/tiles' ? { ...doc, rewrites: [], lists: undefined } : doc)
     const pushed = await push(couch(), JSON.parse(JSON.stringify(changed)))
-    assert.deepEqual(pushed.filter(({ action }) => action !== 'unchanged').map(({
-      id, action, fields
-    }) => ({ id, action, fields: fields.sort() })),
+    assert.deepEqual(pushed.filter(({ action }) => action !== 'unchanged').map(({ id, action, fields }) => ({
+      id, action, fields: fields.sort()
+    })),
       [{ id: '_design/tiles', action: 'changed', fields: ['lists', 'rewrites'] }])
     assert.equal(await revOf('_design/versions'), before)
     assert.equal((await request(`${database.url}/_design/tiles`)).lists, undefined)

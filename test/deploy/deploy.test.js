@@ -73,9 +73,9 @@ describe('deploy/compose.yaml', () => {
   })
 
   it('waits for what each needs', () => {
-    assert.deepEqual([prepare, user, gateway, nginx].map(({
-      depends_on: on
-    }) => Object.entries(on).map(([name, { condition }]) => [name, condition])),
+    const conditionsOf = ({ depends_on: others }) =>
+      Object.entries(others).map(([name, { condition }]) => [name, condition])
+    assert.deepEqual([prepare, user, gateway, nginx].map(conditionsOf),
       [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']],
         [['user', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
     assert.ok(couchdb.healthcheck && gateway.healthcheck)

@@ -159,9 +159,7 @@ onEachStore('QGIS', backend => {
             2024, 2023, 2022
           ].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }
         ])
-      assert.deepEqual(layers.map(({
-        source, ...rest
-      }) => rest),
+      assert.deepEqual(layers.map(({ source, ...rest }) => rest),
       [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
         ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
         name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857',
@@ -211,9 +209,7 @@ onEachStore('QGIS', backend => {
       const { loaded, layers, drawn } = await drawnFrom(gateway(), `${layer}.qlr`, draw)
       assert.equal(loaded, true)
       const name = (GRIDS[layer].name ?? layer).replace('\u0000', '\ufffd')
-      assert.deepEqual(layers.map(({
-        source, ...rest
-      }) => rest),
+      assert.deepEqual(layers.map(({ source, ...rest }) => rest),
       [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
         ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
         name: `${name}, ${period[0].slice(0, 10)}`, valid: true, crs: SYSTEMS[layer], abstract: '', rights: [], period

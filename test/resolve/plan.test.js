@@ -44,9 +44,7 @@ function settled (...texts) {
       else pasts = list
     }
   }
-  const name = ({
-    time, content, contested
-  }) =>
+  const name = ({ time, content, contested }) =>
     `${time.slice(-3, -1).replace(/^0/, '')} ` +
       `${letters.get(content) ?? 'gone'}${contested ? ` of ${contested[18]}` : ''}`
   return [...pasts.sort((a, b) => a.time < b.time ? -1 : 1).map(name), ...heads.map(one => `head ${name(one)}`)]

@@ -143,9 +143,8 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) {
       await store.write([{ layer, ...tile, time: day(number), bytes: png(image) }], { stored: NOW })
     }
-    const { store: pruning } = await interruptedStore(url, asked => docsOf(asked).some(({
-      _id, _deleted
-    }) => _deleted && _id.includes('@')), async () => {
+    const deletesPast = asked => docsOf(asked).some(({ _id, _deleted }) => _deleted && _id.includes('@'))
+    const { store: pruning } = await interruptedStore(url, deletesPast, async () => {
       await store.putEdition(layer, day(5), { started: NOW })
       const source = {
         name: 'memory', fields: {}, async * tiles () { yield { ...tile, read: async () => png(1) } }, async close () {}
@@ -225,9 +224,9 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       signal: stop.signal,
       onRound (round) { if (rounds.push(round) === 2) stop.abort() }
     })
-    assert.deepEqual(rounds.map(({
-      layers: done, failed
-    }) => [done.map(({ layer }) => layer), failed.map(({ layer, error }) => [layer, error])]),
+    const resultOf = ({ layers: pruned, failed }) =>
+      [pruned.map(({ layer }) => layer), failed.map(({ layer, error }) => [layer, error])]
+    assert.deepEqual(rounds.map(resultOf),
       [1, 2].map(() => [[first, third], [[second, 'BAD_RETENTION']]]))
     assert.ok(rounds[0].layers[0].versions > 0)
     assert.deepEqual([rounds[1].layers[0].versions, seen], [0, rounds[1]])

@@ -100,9 +100,9 @@ onEachStore('a store against its editions', backend => {
     const other = await Store.create(await backend.database())
     await load(other, memorySource({ '3/1/1': 2 }), { layer: 'osm', time: T2 })
     for (const prefix of [`edition:osm@${T2}`, 'block:osm:', `manifest:osm@${T2}`]) {
-      for (const {
-        id
-      } of (await other.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows) {
+      for (const { id } of (
+        await other.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
+      ).rows) {
         const [{ doc: { _rev, ...doc } }] = await other.couch.docs([id], { attachments: true })
         const { digests } = doc._attachments ?? {}
         if (digests) {
