@@ -13,8 +13,10 @@ export function Dialog ({ label, onCancel, children, ...others }) {
     event.preventDefault()
     onCancel?.()
   }
-  // the browser may close it without asking: Escape, twice
-  return html`<dialog ref=${dialog} aria-label=${label} onCancel=${cancel} onClose=${() => onCancel?.()} ...${others}>
+  // The browser may close it without asking: Escape, twice. A dialog that is gone already answers no more: its late
+  // event would close the next one.
+  const closed = event => { if (event.target.isConnected) onCancel?.() }
+  return html`<dialog ref=${dialog} aria-label=${label} onCancel=${cancel} onClose=${closed} ...${others}>
     ${children}
   </dialog>`
 }
