@@ -10,6 +10,7 @@ import { ancestors, isInColumns, resolve } from './resolve.js'
 import { Scene } from './scene.js'
 import { StoreLink } from './store-link.js'
 import { VersionIndex } from './version-index.js'
+import { afterFree } from '../source/wait.js'
 
 const FEED_TIME = 200 // milliseconds that the first look at the history waits for the feed of changes to begin
 
@@ -117,7 +118,7 @@ export class HistoryEngine extends Emitter {
   #lacksTiles = false
   /** none for Web Mercator @type {import('./store-link.js').Grid | undefined} */
   #grid
-  /** until the feed of changes has begun, or takes too long @type {ReturnType<typeof setTimeout> | undefined} */
+  /** ends the wait for the feed of changes, until that has begun or takes too long @type {(() => void) | undefined} */
   #awaitsFeed
 
   /** @param {any} db address of the database, or a source @param {EngineOptions} options @param {Surface} surface */
@@ -199,8 +200,7 @@ export class HistoryEngine extends Emitter {
     this.isOnMap = true
     this.#time = this.getTime()
     this.clock.on('timechange', this.#onTime)
-    const { live, offline } = this.options
-    if (live && !offline) this.#awaitsFeed = setTimeout(() => this.#stopAwaiting(), FEED_TIME)
+    if (this.options.live && !this.options.offline) this.#awaitsFeed = afterFree(FEED_TIME, () => this.#stopAwaiting())
     this.#link.start()
     this.#readExtent()
     this.fire('add')
@@ -210,7 +210,7 @@ export class HistoryEngine extends Emitter {
   stop () {
     this.isOnMap = false
     this.clock.off('timechange', this.#onTime)
-    this.#awaitsFeed = void clearTimeout(this.#awaitsFeed)
+    this.#awaitsFeed = void this.#awaitsFeed?.()
     this.#link.end()
     this.#loader.stop()
     this.#preloader.drop()
@@ -365,7 +365,7 @@ export class HistoryEngine extends Emitter {
   }
 
   #stopAwaiting () {
-    this.#awaitsFeed = void clearTimeout(this.#awaitsFeed)
+    this.#awaitsFeed = void this.#awaitsFeed?.()
     this.#want()
   }
 

@@ -18,6 +18,23 @@ export function wait (milliseconds, signal) {
   })
 }
 
+const TURN = 20 // milliseconds
+
+/**
+ * Calls back after so many milliseconds in which the page was free: it waits in turns, and a busy page handles answers
+ * between two of them.
+ * @returns {() => void} ends the wait
+ */
+export function afterFree (milliseconds, callback) {
+  let left = Math.ceil(milliseconds / TURN)
+  const timer = setInterval(() => {
+    if (--left > 0) return
+    clearInterval(timer)
+    callback()
+  }, TURN)
+  return () => clearInterval(timer)
+}
+
 /**
  * Milliseconds before the next attempt: doubling, with some randomness, so that a hundred clients that lost
  * their server do not all come back in the same moment.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { StoreHealth, followLayer } from '../../client/source/follow.js'
-import { backoff, retry, wait } from '../../client/source/wait.js'
+import { afterFree, backoff, retry, wait } from '../../client/source/wait.js'
 import { leafletOptions, corners } from '../../client/leaflet/layer-options.js'
 
 const failure = code => Object.assign(new Error(code), { code })
@@ -13,6 +13,20 @@ describe('waiting', () => {
     stop.abort(new Error('enough'))
     await assert.rejects(waiting, /enough/)
     await assert.rejects(wait(60000, stop.signal), /enough/)
+  })
+
+  it('gives a busy page the time to read an answer before it takes that for late', async () => {
+    const order = []
+    const late = new Promise(resolve => afterFree(60, () => resolve(order.push('late'))))
+    const end = performance.now() + 100
+    while (performance.now() < end); // busy
+    setImmediate(() => order.push('answer'))
+    await late
+    assert.deepEqual(order, ['answer', 'late'])
+    const stop = afterFree(1, () => order.push('never'))
+    stop()
+    await wait(60)
+    assert.equal(order.length, 2)
   })
 
   it('doubles up to a limit, with some chance in it', () => {
