@@ -51,6 +51,9 @@ export const zoneName = text => zone.label(Date.parse(text))
 /** `1 Mar 2024` */
 export const date = text => isNaN(Date.parse(text)) ? text : formats.date(zone.civil(Date.parse(text)))
 
+/** `1 Mar 2024`, whatever the zone: of a day that somebody entered. @param {string} text ISO 8601 */
+export const day = text => isNaN(Date.parse(text)) ? text : formats.date(Date.parse(text))
+
 export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`
 
 const percents = lazy(() => new Intl.NumberFormat(locale, { style: 'percent' }))

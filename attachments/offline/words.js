@@ -1,5 +1,5 @@
 // What the panel of areas says, for users who know nothing of databases: how the texts of a language are joined.
-import { size } from '../format.js'
+import { day, size } from '../format.js'
 import { offlineWords as texts, words } from '../words.js'
 
 const MINUTE = 60000 // milliseconds
@@ -36,7 +36,7 @@ export function freshness ({ updated, live }, at = Date.now()) {
 /** What an area holds of the past. @param {boolean | string} history false: only the newest; true: all; a time */
 export function pastWords (history) {
   if (history === true) return texts.allPast
-  return history ? texts.pastSince(history.slice(0, 10)) : ''
+  return history ? texts.pastSince(day(history)) : ''
 }
 
 /** @param {{tiles: number, bytes: number}} what */

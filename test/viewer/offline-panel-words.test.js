@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { boxOf, cornersOf, outlinesOf, polygonOf } from '../../attachments/offline/geometry.js'
 import { Estimator } from '../../attachments/offline/estimate.js'
 import { actionOf, figuresOf, shareOf, stateWords } from '../../attachments/offline/area-item.js'
-import { freeName, freshness, isStopped, problem } from '../../attachments/offline/words.js'
+import { freeName, freshness, isStopped, pastWords, problem } from '../../attachments/offline/words.js'
 import { until } from '../../bench/wait.js'
 import { TilecouchError } from '../../core/index.js'
 
@@ -19,6 +19,14 @@ describe('words of the panel of areas', () => {
     assert.equal(freshness({ updated: before(MINUTE), live: true }, NOW), 'Kept up to date')
     assert.equal(freshness({ updated: before(2 * DAY), live: true }, NOW), '2 days old, follows the store when it can')
     assert.equal(freshness({ updated: before(-MINUTE) }, NOW), 'Up to date just now', 'a clock that was put back')
+  })
+
+  it('say how much of the past an area has, from a day as dates are written', () => {
+    assert.equal(pastWords(false), '')
+    assert.equal(pastWords(true), 'with all its past')
+    for (const since of ['2023-11-29', '2023-11-29T00:00:00Z']) {
+      assert.match(pastWords(since), /^with its past since (29 Nov|Nov 29,) 2023$/)
+    }
   })
 
   it('say what there is to do in each state', () => {
