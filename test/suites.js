@@ -32,7 +32,7 @@ export const deepGroups = {
     'client/openlayers-grids', 'client/openlayers-places', 'client/openlayers-steps', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-fits', 'viewer/offline-panel',
-    'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
+    'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-fits', 'viewer/take-timelapse', 'viewer/trouble'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [

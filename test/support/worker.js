@@ -5,6 +5,7 @@ import './file-fetch.js'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
 import { backends } from './backends.js'
+import { closeBrowser } from './one-browser.js'
 
 const { timeout, slow, 'forbid-only': forbidOnly } =
   JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
@@ -38,11 +39,12 @@ async function run (file) {
 }
 
 /**
- * Closes the stores, and leaves it to Node to end the process: a server or a browser that a test forgot would keep it
- * for ever.
+ * Closes the stores and the browser, and leaves it to Node to end the process: a server that a test forgot would keep
+ * it for ever.
  */
 async function end () {
   for (const backend of backends) await backend.close()
+  await closeBrowser()
   process.disconnect()
   const name = () => {
     console.error(`Still open after the last test: ${process.getActiveResourcesInfo().join(', ')}`)

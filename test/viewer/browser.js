@@ -1,6 +1,7 @@
 /* global document -- of the page, in functions that run there */
 // A Chromium for the tests, and pages that remember what went wrong on them.
 import { chromium } from 'playwright-core'
+import { oneBrowser } from '../support/one-browser.js'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
 // the last ones: pages are told of the room there is, not always of 10 GiB; WebGL without a graphics card
@@ -17,13 +18,38 @@ export function chromiumFor (context) {
   return /** @type {string} */ (executablePath)
 }
 
-/** Starts a browser, or skips the suite where there is none. */
+/** The browser of this process for one suite, which is skipped where there is none. */
 export async function openBrowser (context) {
-  return chromium.launch({
-    executablePath: chromiumFor(context),
-    args: flags,
-    handleSIGINT: false // tests interrupt commands in this process; Playwright would end all of it
-  })
+  const executablePath = chromiumFor(context)
+  // tests interrupt commands in this process; Playwright would end all of it
+  return new SuiteBrowser(await oneBrowser(() => chromium.launch({ executablePath, args: flags, handleSIGINT: false })))
+}
+
+/** What a suite opens in the browser, and closes with itself. */
+class SuiteBrowser {
+  /** @type {Set<import('playwright-core').BrowserContext>} */
+  #contexts = new Set()
+
+  /** @param {import('playwright-core').Browser} browser */
+  constructor (browser) {
+    this.browser = browser
+  }
+
+  /** @param {import('playwright-core').BrowserContextOptions} [options] */
+  async newContext (options) {
+    const context = await this.browser.newContext(options)
+    this.#contexts.add(context)
+    context.once('close', () => this.#contexts.delete(context))
+    return context
+  }
+
+  contexts () {
+    return [...this.#contexts]
+  }
+
+  async close () {
+    await Promise.all(this.contexts().map(context => context.close()))
+  }
 }
 
 export const screens = {

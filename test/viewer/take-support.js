@@ -97,7 +97,8 @@ export const texts = page => page.evaluate(() => [...new Set(/** @type {any} */ 
  * @param {{time: number, x: number, y: number}[]} places
  */
 export async function decodeVideo (browser, bytes, type, places) {
-  const page = await browser.newPage()
+  const ofVideo = await browser.newContext()
+  const page = await ofVideo.newPage()
   try {
     return await page.evaluate(async ([source, wanted]) => {
       const video = document.createElement('video')
@@ -128,6 +129,6 @@ export async function decodeVideo (browser, bytes, type, places) {
       return { width, height, duration, colours }
     }, [`data:${type};base64,${bytes.toString('base64')}`, places])
   } finally {
-    await page.close()
+    await ofVideo.close()
   }
 }
