@@ -4,9 +4,14 @@ import { chromium } from 'playwright-core'
 import { oneBrowser } from '../support/one-browser.js'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
-// the last ones: pages are told of the room there is, not always of 10 GiB; WebGL without a graphics card
-export const flags = ['--no-sandbox', '--disable-dev-shm-usage',
-  '--disable-features=StaticStorageQuota', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+// Each window of a Chromium loads pages of its own for the popups of its address bar, which take more time than most
+// pages of the tests.
+const disabledFeatures = ['StaticStorageQuota', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup']
+
+// without the first feature, pages are told of the room there is, not always of 10 GiB; the last two: WebGL without a
+// graphics card
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage', `--disable-features=${disabledFeatures}`,
+  '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
 /** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
 export function chromiumFor (context) {
