@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { loadDesign } from '../design/helpers.js'
+import { loadDesign } from '../support/design-functions.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
 const T = '2024-03-01T00:00:00Z'

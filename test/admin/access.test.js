@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { accessOf, setAccess } from '../../loader/store/access.js'
 import { activityOf, hashOf, parseToken } from '../../core/index.js'
 import { screens } from '../viewer/browser.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const isRead = page => page.waitForFunction(
   () => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { STORE_ID, activityId } from '../../core/index.js'
 import { screens } from '../viewer/browser.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const DAY = 86_400_000 // milliseconds
 const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'

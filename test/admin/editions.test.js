@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { editionId } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { memorySource } from '../support/memory-source.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const [T1, T2, T3] = ['2023-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2024-06-01T00:00:00Z']
 

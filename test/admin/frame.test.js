@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { setAccess } from '../../loader/store/access.js'
-import { gate } from '../client/support/front.js'
-import { onAdmin } from './stage.js'
+import { gate } from '../support/client/front.js'
+import { onAdmin } from '../support/control-room.js'
 
 onAdmin('signing in', stage => {
   beforeEach(() => setAccess(stage.store, { public: true }))

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { layerId } from '../../core/index.js'
 import { png } from '../support/tiles.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const input = (page, name) => page.locator(`[data-field="${name}"]`)
 const saved = page => page.getByText('Everything is saved.').waitFor()

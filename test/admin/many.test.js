@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { activityId, editionId, layerId, workId } from '../../core/index.js'
 import { texts } from '../../attachments/admin/words.js'
 import { screens } from '../viewer/browser.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const LAYERS = 200
 const EDITIONS = 300 // of the first layer; 3 of the others

@@ -6,7 +6,7 @@ import { workId } from '../../core/index.js'
 import { Store } from '../../loader/index.js'
 import { finishCommand, startCommand } from '../support/command.js'
 import { square } from '../support/tiles.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
 const runOf =

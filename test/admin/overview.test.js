@@ -7,7 +7,7 @@ import { Store } from '../../loader/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { png, square } from '../support/tiles.js'
 import { size } from '../../attachments/format.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const DAY = 86_400_000 // milliseconds
 const MANY = 200 // layers

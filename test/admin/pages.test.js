@@ -7,7 +7,7 @@ import { workId } from '../../core/index.js'
 import { setAccess } from '../../loader/store/access.js'
 import { findBarriers } from '../support/axe.js'
 import { screens } from '../viewer/browser.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const SECTIONS = Object.keys(texts.sections)
 const LAYER = ['layers/land', 'editions/land'] // places within sections

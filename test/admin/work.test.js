@@ -9,7 +9,7 @@ import { finishCommand, startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { startUpstream } from '../support/upstream-server.js'
 import { png } from '../support/tiles.js'
-import { onAdmin } from './stage.js'
+import { onAdmin } from '../support/control-room.js'
 
 const LIVE = 2000 // milliseconds until a change shows
 const RUNS = 2000

@@ -10,7 +10,7 @@ import { json, onEachStore, post, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
-import { T3, fails, fill } from './stage.js'
+import { T3, fails, fill } from '../support/backups.js'
 
 const CLOSED = { admins: { names: [], roles: ['_admin'] }, members: { names: ['anna'], roles: ['surveyors'] } }
 const GIVE = { rights: /** @type {const} */ ('give') }

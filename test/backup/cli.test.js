@@ -9,7 +9,7 @@ import { json, onEachStore, post, request } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { fill, leaf } from './stage.js'
+import { fill, leaf } from '../support/backups.js'
 import { pattern } from '../support/pattern.js'
 import { bin } from '../support/command.js'
 

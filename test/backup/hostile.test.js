@@ -14,7 +14,7 @@ import { json, onEachStore, post, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { fullHeader, rewrite, withImage } from './forge.js'
-import { fails, fill, leaf } from './stage.js'
+import { fails, fill, leaf } from '../support/backups.js'
 
 const FLIPS = process.env.TILECOUCH_LONG ? 2000 : 60
 

@@ -9,7 +9,7 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, T, Z, storeOf } from '../remove/stage.js'
+import { HISTORY, T, Z, storeOf } from '../support/removals.js'
 
 const UNSETTLED = new Set(['head-too-old', 'no-head', 'version-twice'])
 

@@ -9,7 +9,7 @@ import { json, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
 import { rewrite } from './forge.js'
-import { fails, fill } from './stage.js'
+import { fails, fill } from '../support/backups.js'
 
 onEachStore('a backup whose files were replaced', backend => {
   const folder = useFolder()

@@ -11,7 +11,7 @@ import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
-import { T1 } from './stage.js'
+import { T1 } from '../support/backups.js'
 
 const ROUNDS = process.env.TILECOUCH_LONG ? 30 : 2
 const SIDE = 7 // of the square of tiles that is loaded edition by edition

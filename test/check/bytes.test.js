@@ -9,7 +9,7 @@ import { digestOf } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
-import { document, flipped, tile } from '../verify/helpers.js'
+import { document, flipped, tile } from '../support/sample-tiles.js'
 import { plant } from './damage.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']

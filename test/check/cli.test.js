@@ -7,7 +7,7 @@ import { backends } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
-import { document, tile } from '../verify/helpers.js'
+import { document, tile } from '../support/sample-tiles.js'
 import { plant } from './damage.js'
 import { pattern } from '../support/pattern.js'
 

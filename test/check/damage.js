@@ -1,5 +1,5 @@
 // Damage that is made on purpose, to one tile: documents as other programs, scripts and replicas write them.
-import { document, image, tile } from '../verify/helpers.js'
+import { document, image, tile } from '../support/sample-tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 

@@ -8,7 +8,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
-import { tile } from '../verify/helpers.js'
+import { tile } from '../support/sample-tiles.js'
 import { damage, imagesOf, plant } from './damage.js'
 
 onEachStore('a repair', backend => {

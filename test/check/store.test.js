@@ -8,7 +8,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useStore } from '../support/store.js'
-import { document, tile } from '../verify/helpers.js'
+import { document, tile } from '../support/sample-tiles.js'
 import { plant } from './damage.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']

@@ -13,7 +13,7 @@ import { Store } from '../../loader/store/index.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
-import { tile } from '../verify/helpers.js'
+import { tile } from '../support/sample-tiles.js'
 import { broken, damage, imagesOf, plant } from './damage.js'
 
 /** Versions as they stand, oldest first, with their images. */

@@ -7,7 +7,7 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { BY_TILE } from '../../loader/store/reader.js'
 import { Store } from '../../loader/store/index.js'
 import { json, onEachStore, request } from '../support/backends.js'
-import { document, tile } from '../verify/helpers.js'
+import { document, tile } from '../support/sample-tiles.js'
 
 describe('the steps from schema to schema', () => {
   it('lead from the first to this program\'s, one after the other', () => {

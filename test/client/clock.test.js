@@ -1,6 +1,6 @@
 /* global tilecouch -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { onControls } from './support/controls.js'
+import { onControls } from '../support/client/controls.js'
 
 describe('the clock', function () {
   this.timeout(60000)

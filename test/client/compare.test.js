@@ -2,7 +2,7 @@
 /* global map, left, right, control, tilecouch, said -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { onControls } from './support/controls.js'
+import { onControls } from '../support/client/controls.js'
 
 /** Which part of the window shows a layer, as shares of its width; null when it is not clipped. */
 const shown = page => page.evaluate(() => [left, right].map(layer => {

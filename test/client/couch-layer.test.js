@@ -1,8 +1,8 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { stepAt } from './support/gallery.js'
-import { call, expected, onStage } from './support/stage.js'
+import { stepAt } from '../support/client/gallery.js'
+import { call, expected, onStage } from '../support/client/suite.js'
 
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 const newest = { steps: 5, large: 2, bounded: 1, pacific: 2 }

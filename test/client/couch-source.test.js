@@ -6,7 +6,7 @@ import { isPassing } from '../../client/source/failure.js'
 import { Store } from '../../loader/index.js'
 import { onEachStore, as } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { furnish } from './support/designs.js'
+import { furnish } from '../support/client/designs.js'
 
 const T = step => `2024-01-0${step}T00:00:00Z`
 const version = (x, y, step) => ({ layer: 'osm', z: 3, x, y, time: T(step), bytes: png(x * 100 + y * 10 + step) })

@@ -2,12 +2,12 @@
 // Layers in other grids than Web Mercator, on Leaflet.
 import assert from 'node:assert/strict'
 import { gridOf, parseArea } from '../../core/index.js'
-import { openGateway } from '../gateway/support/stand.js'
-import { gridFiles } from './support/client-page.js'
-import { T, layers as gallery, stepAt } from './support/gallery.js'
-import { install } from './support/in-page.js'
-import { draw } from './support/maps.js'
-import { UNHURRIED, call, expected, onStage } from './support/stage.js'
+import { openGateway } from '../support/gateway/stand.js'
+import { gridFiles } from '../support/client/client-page.js'
+import { T, layers as gallery, stepAt } from '../support/client/gallery.js'
+import { install } from '../support/client/in-page.js'
+import { draw } from '../support/client/maps.js'
+import { UNHURRIED, call, expected, onStage } from '../support/client/suite.js'
 
 const leaflet = { files: gridFiles, install, draw }
 const swiss = gridOf(gallery.swiss.fields)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { CouchSource } from '../../client/source/couch-source.js'
-import { gate, seconds } from './support/front.js'
-import { T, layers, picture as imageOf, stepAt } from './support/gallery.js'
-import { draw } from './support/maps.js'
-import { call, expected, onStage } from './support/stage.js'
+import { gate, seconds } from '../support/client/front.js'
+import { T, layers, picture as imageOf, stepAt } from '../support/client/gallery.js'
+import { draw } from '../support/client/maps.js'
+import { call, expected, onStage } from '../support/client/suite.js'
 
 const shows =
   (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
@@ -17,7 +17,7 @@ const WRONG = Buffer.from(await imageOf(9, 3, 1, 1))
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
 onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'] }, stage => {
-  /** Spoils one tile from a step on. @param {(entry: import('./support/front.js').Entry) => any} answer */
+  /** Spoils one tile from a step on. @param {(entry: import('../support/client/front.js').Entry) => any} answer */
   const spoil = (answer, tile = '3/3/3') =>
     stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
 

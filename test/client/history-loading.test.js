@@ -1,9 +1,9 @@
 /* global window, L, document -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate, seconds } from './support/front.js'
-import { LENGTH, T, stepAt } from './support/gallery.js'
-import { call, expected, onStage } from './support/stage.js'
+import { gate, seconds } from '../support/client/front.js'
+import { LENGTH, T, stepAt } from '../support/client/gallery.js'
+import { call, expected, onStage } from '../support/client/suite.js'
 
 const shows =
   (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))

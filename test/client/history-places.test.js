@@ -1,7 +1,7 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { T, stepAt } from './support/gallery.js'
-import { call, expected, onStage } from './support/stage.js'
+import { T, stepAt } from '../support/client/gallery.js'
+import { call, expected, onStage } from '../support/client/suite.js'
 
 const keysOf = picture => Object.keys(picture).sort()
 

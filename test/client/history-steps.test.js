@@ -1,9 +1,9 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate, seconds } from './support/front.js'
-import { LENGTH, T, stepAt } from './support/gallery.js'
-import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
+import { gate, seconds } from '../support/client/front.js'
+import { LENGTH, T, stepAt } from '../support/client/gallery.js'
+import { UNHURRIED, call, expected, frames, onStage } from '../support/client/suite.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture,

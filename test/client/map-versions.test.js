@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadBeside, loadBesideMapLibre } from './support/maplibre-stub.js'
+import { loadBeside, loadBesideMapLibre } from '../support/client/maplibre-stub.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = name => readFileSync(path.join(root, name), 'utf8')

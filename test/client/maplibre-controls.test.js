@@ -1,8 +1,8 @@
 /* global window, document, requestAnimationFrame -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { T } from './support/gallery.js'
-import { maplibre } from './support/maplibre-page.js'
-import { call, onStage } from './support/stage.js'
+import { T } from '../support/client/gallery.js'
+import { maplibre } from '../support/client/maplibre-page.js'
+import { call, onStage } from '../support/client/suite.js'
 
 onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   const box = (page, selector) => page.locator(selector).boundingBox()

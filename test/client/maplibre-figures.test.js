@@ -2,11 +2,11 @@
 // The history layer beside MapLibre's own way, `setTiles` with the addresses of another time. TILECOUCH_FIGURES=1
 // prints the figures of both.
 import assert from 'node:assert/strict'
-import { figuresOf } from './support/figures.js'
-import { seconds } from './support/front.js'
-import { T } from './support/gallery.js'
-import { maplibre } from './support/maplibre-page.js'
-import { UNHURRIED, onStage } from './support/stage.js'
+import { figuresOf } from '../support/client/figures.js'
+import { seconds } from '../support/client/front.js'
+import { T } from '../support/client/gallery.js'
+import { maplibre } from '../support/client/maplibre-page.js'
+import { UNHURRIED, onStage } from '../support/client/suite.js'
 
 const FORTH = [2, 3, 4, 5]
 const BACK = [4, 3, 2, 1]

@@ -1,9 +1,9 @@
 /* global window, ImageBitmap, WebGL2RenderingContext -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { T, stepAt } from './support/gallery.js'
-import { maplibre } from './support/maplibre-page.js'
-import { call, expected, onStage } from './support/stage.js'
+import { T, stepAt } from '../support/client/gallery.js'
+import { maplibre } from '../support/client/maplibre-page.js'
+import { call, expected, onStage } from '../support/client/suite.js'
 
 const shows = (picture, layer, step) => assert.deepEqual(picture,
   expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)

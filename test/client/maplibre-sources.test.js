@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { loadBesideMapLibre } from './support/maplibre-stub.js'
+import { loadBesideMapLibre } from '../support/client/maplibre-stub.js'
 
 describe('a source of MapLibre', () => {
   it('loads a tile at the next request whose first one failed', async () => {

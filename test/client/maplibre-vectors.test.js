@@ -1,9 +1,9 @@
 /* global window -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { seconds } from './support/front.js'
-import { T, stepAt, tilesOf } from './support/gallery.js'
-import { maplibre } from './support/maplibre-page.js'
-import { UNHURRIED, call, expected, onStage } from './support/stage.js'
+import { seconds } from '../support/client/front.js'
+import { T, stepAt, tilesOf } from '../support/client/gallery.js'
+import { maplibre } from '../support/client/maplibre-page.js'
+import { UNHURRIED, call, expected, onStage } from '../support/client/suite.js'
 
 const layers = [
   { type: 'fill', 'source-layer': 'squares', paint: {

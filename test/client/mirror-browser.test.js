@@ -5,14 +5,14 @@ import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
 import { publish } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
-import { openGateway } from '../gateway/support/stand.js'
+import { openGateway } from '../support/gateway/stand.js'
 import { startLink } from '../mirror/link.js'
 import { as, json, startThrowAwayEmbedded } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { openBrowser } from '../viewer/browser.js'
-import { serveMirrorPage } from './support/mirrors.js'
-import { everything } from './support/pouches.js'
+import { serveMirrorPage } from '../support/client/mirrors.js'
+import { everything } from '../support/client/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 13 // tiles; two versions of each make 338

@@ -10,7 +10,7 @@ import { Store } from '../../loader/index.js'
 import { startLink } from '../mirror/link.js'
 import { backends, json, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { PouchDB, everything, takeImages, usePouches } from './support/pouches.js'
+import { PouchDB, everything, takeImages, usePouches } from '../support/client/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 10

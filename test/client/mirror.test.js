@@ -5,7 +5,7 @@ import { Store } from '../../loader/index.js'
 import { differences } from '../mirror/compare.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
-import { PouchDB, everything, usePouches } from './support/pouches.js'
+import { PouchDB, everything, usePouches } from '../support/client/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 6

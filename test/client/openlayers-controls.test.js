@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundle, clientBundles } from '../../loader/couchapp/bundle.js'
-import { T } from './support/gallery.js'
-import { READING, openlayers } from './support/openlayers-page.js'
-import { call, onStage } from './support/stage.js'
+import { T } from '../support/client/gallery.js'
+import { READING, openlayers } from '../support/client/openlayers-page.js'
+import { call, onStage } from '../support/client/suite.js'
 
 onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }, stage => {
   beforeEach(() => stage.allow(READING))

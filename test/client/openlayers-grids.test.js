@@ -2,9 +2,9 @@
 // Layers in other grids than Web Mercator, on OpenLayers.
 import assert from 'node:assert/strict'
 import { gridOf } from '../../core/index.js'
-import { T, layers as gallery, stepAt } from './support/gallery.js'
-import { READING, openlayers } from './support/openlayers-page.js'
-import { call, expected, frames, onStage } from './support/stage.js'
+import { T, layers as gallery, stepAt } from '../support/client/gallery.js'
+import { READING, openlayers } from '../support/client/openlayers-page.js'
+import { call, expected, frames, onStage } from '../support/client/suite.js'
 
 const layers = ['swiss', 'degrees', 'europe', 'arctic']
 const views = { swiss: ['LV95', [8.2, 46.8], 17], degrees: [

@@ -2,10 +2,10 @@
 // History in OpenLayers: where tiles are, which are missing, which fail; layers that come, go and share.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from './support/front.js'
-import { T, stepAt, tilesOf } from './support/gallery.js'
-import { READING, move, openlayers } from './support/openlayers-page.js'
-import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
+import { gate } from '../support/client/front.js'
+import { T, stepAt, tilesOf } from '../support/client/gallery.js'
+import { READING, move, openlayers } from '../support/client/openlayers-page.js'
+import { UNHURRIED, call, expected, frames, onStage } from '../support/client/suite.js'
 
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())

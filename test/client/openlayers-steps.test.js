@@ -1,10 +1,10 @@
 // History in OpenLayers: what a step of the clock asks for, and what every frame of it shows, on canvas and WebGL.
 /* global window -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { gate, seconds } from './support/front.js'
-import { T, stepAt } from './support/gallery.js'
-import { READING, move, openlayers } from './support/openlayers-page.js'
-import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
+import { gate, seconds } from '../support/client/front.js'
+import { T, stepAt } from '../support/client/gallery.js'
+import { READING, move, openlayers } from '../support/client/openlayers-page.js'
+import { UNHURRIED, call, expected, frames, onStage } from '../support/client/suite.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture,

@@ -3,8 +3,8 @@
 import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
-import { layers } from './support/gallery.js'
-import { onStage } from './support/stage.js'
+import { layers } from '../support/client/gallery.js'
+import { onStage } from '../support/client/suite.js'
 
 onStage('a store that is killed and started again', { layers: [] }, stage => {
   it('is followed on, by both kinds of layers', async () => {

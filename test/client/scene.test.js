@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
-import { TOGETHER, shownStand, stand } from './support/scene-stand.js'
+import { TOGETHER, shownStand, stand } from '../support/client/scene-stand.js'
 
 describe('a scene', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }))

@@ -2,7 +2,7 @@
 /* global map, clock, layer, control, said, tilecouch -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { at, onControls, settled, spot } from './support/controls.js'
+import { at, onControls, settled, spot } from '../support/client/controls.js'
 
 const hour = number => `2024-06-20T${String(number).padStart(2, '0')}:00:00Z`
 /** @type {Array<[string, number]>} */

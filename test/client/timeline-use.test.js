@@ -1,7 +1,7 @@
 /* global document, innerWidth, KeyboardEvent, map, clock, layer, control, said -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { at, onControls, settled, spot } from './support/controls.js'
+import { at, onControls, settled, spot } from '../support/client/controls.js'
 
 const day = number => new Date(Date.UTC(2020, 0, number)).toISOString().slice(0, 19) + 'Z'
 /** @type {Array<[string, number]>} */

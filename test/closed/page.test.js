@@ -4,8 +4,8 @@ import { asksForPage, linkPage, signInPage } from '../../server/closed/page.js'
 import { languageFor, languages } from '../../server/closed/words.js'
 import { answered, targets } from '../embedded/harness.js'
 import { onEachStore } from '../support/backends.js'
-import { KEYS, OPTIONS, expired, fill, token } from '../gateway/support/private.js'
-import { useGateway } from '../gateway/support/stand.js'
+import { KEYS, OPTIONS, expired, fill, token } from '../support/gateway/private.js'
+import { useGateway } from '../support/gateway/stand.js'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }

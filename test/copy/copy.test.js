@@ -11,7 +11,7 @@ import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
-import { S, T, fill, pastOfNowhere, tilesOf } from './helpers.js'
+import { S, T, fill, pastOfNowhere, tilesOf } from '../support/copies.js'
 
 onEachStore('copying a layer', backend => {
   let store, url

@@ -1,14 +1,14 @@
 // Another name for a layer: nothing is lost on the way, whoever loads meanwhile and whenever it is killed.
 import assert from 'node:assert/strict'
 import { moveLayer } from '../../loader/maintain/copy/move.js'
-import { openService } from '../gateway/support/service.js'
+import { openService } from '../support/gateway/service.js'
 import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { startCommand } from '../support/command.js'
 import { checkInvariants } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
-import { S, T, fill, tilesOf } from './helpers.js'
+import { S, T, fill, tilesOf } from '../support/copies.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { activityKinds, examine, faultIn, soundOf, tokenKinds, workKinds } from '../../core/index.js'
 import { faultInRecord, styleKinds } from '../../core/store/records.js'
-import { loadDesign } from '../design/helpers.js'
+import { loadDesign } from '../support/design-functions.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')

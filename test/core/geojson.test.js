@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { feature as feature110 } from 'topojson-client'
 import { parseArea, tileAt } from '../../core/index.js'
-import { codeOf } from './helpers.js'
+import { codeOf } from '../support/samples.js'
 
 const square = (w, s, e, n) => [[w, s], [e, s], [e, n], [w, n], [w, s]]
 const polygon = (...rings) => ({ type: 'Polygon', coordinates: rings })

@@ -4,7 +4,7 @@ import {
   MAX_LATITUDE, checkTile, countTiles, flipY, parseBbox, parseQuadkey,
   parseZooms, quadkey, selector, tileAt, tileBounds, tileRanges
 } from '../../core/index.js'
-import { refusesAll, tile } from './helpers.js'
+import { refusesAll, tile } from '../support/samples.js'
 
 // in millionths of a degree: nobody means an edge to the last bit of a double
 const longitude = fc.integer({ min: -180e6, max: 180e6 }).map(value => value / 1e6)

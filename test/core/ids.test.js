@@ -8,7 +8,7 @@ import {
   parseTileId, parseTilePath, pastRange, removedId, styleId, tileId, versionId, workId
 } from '../../core/index.js'
 import { catalogue } from '../../core/errors.js'
-import { codeOf, layer, refusesAll, tile, time } from './helpers.js'
+import { codeOf, layer, refusesAll, tile, time } from '../support/samples.js'
 
 const sign = Math.sign
 const T = '2024-03-01T00:00:00Z'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
 import { imageSize, tileSizeOf } from '../../core/images.js'
-import { samples } from './helpers.js'
+import { samples } from '../support/samples.js'
 
 const image = (width, height, channels = /** @type {3 | 4} */ (3)) =>
   sharp({ create: { width, height, channels, background: channels === 4 ? '#0808' : '#080' } })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { formats, inspectTile } from '../../core/index.js'
-import { codeOf, refusesAll, samples } from './helpers.js'
+import { codeOf, refusesAll, samples } from '../support/samples.js'
 
 const tools = { gunzip: bytes => gunzipSync(bytes) }
 const inspect = bytes => inspectTile(bytes, tools)

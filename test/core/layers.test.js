@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { layerDocument, plainNameOf, tileJson } from '../../core/index.js'
 import { layerRules } from '../../core/rules.js'
-import { codeOf } from './helpers.js'
+import { codeOf } from '../support/samples.js'
 
 const full = {
   name: 'Streets', description: 'All of them', attribution: '© people', legend: 'blue is water', version: '1.0.0',

@@ -4,7 +4,7 @@ import { parseArea, tileId, versionId } from '../../core/index.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { Selection, visiblePastDefaults, visiblePastOf } from '../../core/mirror/index.js'
 import { belonging } from '../mirror/naive.js'
-import { codeOf } from './helpers.js'
+import { codeOf } from '../support/samples.js'
 
 const times = ['2019', '2020', '2021', '2022', '2023'].map(year => `${year}-01-01T00:00:00Z`)
 const EUROPE = [-11.3, 35.2, 30.7, 60.1]

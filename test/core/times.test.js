@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import {
   AFTER, addSeconds, endOf, expiryOf, fromSeconds, isExactTime, now, parseDuration, parsePeriod, startOf, toSeconds
 } from '../../core/index.js'
-import { iso, refusesAll, seconds, time } from './helpers.js'
+import { iso, refusesAll, seconds, time } from '../support/samples.js'
 
 /** written -> [start, end] */
 const periods = {

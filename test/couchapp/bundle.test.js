@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { adminBundles, besides, bundle, clientBundles, layersBundles,
   viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/couch-database.js'
 
 const entry = { 'main.js': { entry: 'main.js', format: 'iife', leaflet: 'global' } }
 

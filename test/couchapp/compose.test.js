@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { compose, root } from '../../loader/couchapp/compose.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/couch-database.js'
 
 const md5 = bytes => createHash('md5').update(bytes).digest('hex')
 const MAP = '(function (doc) {\n  emit(doc._id, null)\n})'

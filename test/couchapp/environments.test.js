@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { findDatabase, resolveDatabase } from '../../loader/couchapp/environments.js'
 import { startEmbedded } from '../../server/embedded/index.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/couch-database.js'
 
 describe('environments', () => {
   const folder = useFolder()

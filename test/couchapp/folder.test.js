@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { compose, composeFolder } from '../../loader/couchapp/compose.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/couch-database.js'
 
 describe('couchapp folders', () => {
   const folder = useFolder()

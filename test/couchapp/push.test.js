@@ -4,7 +4,7 @@ import couchdbPush from 'couchdb-push'
 import { compose, composeFolder } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Couch } from '../../loader/store/couch.js'
-import { request, useDatabase, useFolder } from './helpers.js'
+import { request, useDatabase, useFolder } from '../support/couch-database.js'
 
 const view = body => `(function (doc) { ${body} })`
 const design = (map, more = {}) => (

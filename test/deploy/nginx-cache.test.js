@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { until } from '../../bench/wait.js'
-import { ask } from '../gateway/support/wire.js'
+import { ask } from '../support/gateway/wire.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { T1, T2, mvt, useStage } from './stage.js'
+import { T1, T2, mvt, useStage } from '../support/nginx.js'
 
 onEachStore('nginx with a cache of its own', backend => {
   const stage = useStage(backend)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { T1, mvt, useStage } from './stage.js'
+import { T1, mvt, useStage } from '../support/nginx.js'
 
 const GATEWAY = /^(miss|hit)$/
 

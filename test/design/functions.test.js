@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { Linter } from 'eslint'
-import { root, source } from './helpers.js'
+import { root, source } from '../support/design-functions.js'
 
 const files = ['_design', 'views']
   .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true })

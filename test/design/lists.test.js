@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { styleAt } from '../../core/index.js'
-import { runList } from './helpers.js'
+import { runList } from '../support/design-functions.js'
 
 const T1 = '2024-01-01T00:00:00Z'
 const T2 = '2024-02-01T00:00:00Z'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { AFTER, endOf, flipY, isLayer, parseTilePath, startOf } from '../../core/index.js'
-import { errorOf, rewritten } from './helpers.js'
-import { tile as anyTile } from '../core/helpers.js'
+import { errorOf, rewritten } from '../support/design-functions.js'
+import { tile as anyTile } from '../support/samples.js'
 
 const attempt = call => {
   try { return call() } catch { return undefined }

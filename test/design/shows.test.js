@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { layerDocument, tileJson } from '../../core/index.js'
-import { loadDesign } from './helpers.js'
+import { loadDesign } from '../support/design-functions.js'
 
 const show = loadDesign('_design/tiles/shows/tilejson.js')
 const json = (doc, reference) => JSON.parse(show(doc, { query: reference === undefined ? {} : { reference } }).body)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { countTiles, tileBounds, tileRanges } from '../../core/index.js'
-import { errorOf, rewritten, runList } from './helpers.js'
+import { errorOf, rewritten, runList } from '../support/design-functions.js'
 
 const degrees = limit => fc.integer({ min: -limit * 1e6, max: limit * 1e6 }).map(value => value / 1e6)
 const anywhere = fc.tuple(degrees(180), degrees(90), degrees(180), degrees(90))

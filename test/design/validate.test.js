@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { RESERVED, isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
 import { isValue, layerRules } from '../../core/rules.js'
 import { isSetting, settingNames, settingsOf } from '../../core/settings.js'
-import { loadDesign } from './helpers.js'
+import { loadDesign } from '../support/design-functions.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
 const WRITER = { name: 'w', roles: ['tilecouch-writer'] }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { emitted } from './helpers.js'
+import { emitted } from '../support/design-functions.js'
 
 const T = '2024-03-01T00:00:00Z'
 const head = {

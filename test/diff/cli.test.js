@@ -6,7 +6,7 @@ import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { TIMES, openStore, remember } from './helpers.js'
+import { TIMES, openStore, remember } from '../support/diff-model.js'
 import { startCommand } from '../support/command.js'
 
 const [T1, T2] = TIMES

@@ -5,7 +5,7 @@ import { diff } from '../../loader/export/diff/index.js'
 import { compareDefaults } from '../../loader/export/diff/changes.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { TIMES, histories, lineOf, modelDiff, openStore, remember, shownAt } from './helpers.js'
+import { TIMES, histories, lineOf, modelDiff, openStore, remember, shownAt } from '../support/diff-model.js'
 
 const [T1, T2, T3, T4] = TIMES
 const sum = counts => counts.added + counts.removed + counts.changed

@@ -11,7 +11,7 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { encodeTile, packTile } from '../support/vector-tile.js'
-import { TIMES, openStore } from './helpers.js'
+import { TIMES, openStore } from '../support/diff-model.js'
 import { pattern } from '../support/pattern.js'
 
 const [T1, T2] = TIMES

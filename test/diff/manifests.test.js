@@ -8,7 +8,7 @@ import { removeEdition, removeTiles } from '../../loader/maintain/remove/index.j
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
-import { TIMES, openStore } from './helpers.js'
+import { TIMES, openStore } from '../support/diff-model.js'
 
 const PLACES =
   ['0/0/0', '4/1/9', '4/10/2', '4/10/10', '4/2/1', '10/1/1', '10/100/12', '10/100/2', '10/63/63', '10/64/63']

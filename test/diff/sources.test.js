@@ -9,7 +9,7 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { TIMES, openStore, remember, shownAt } from './helpers.js'
+import { TIMES, openStore, remember, shownAt } from '../support/diff-model.js'
 
 // as martin's `mbtiles diff` makes them, by kind of file
 const FLAT = 'CREATE TABLE tiles (zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT ' +

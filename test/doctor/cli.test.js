@@ -4,10 +4,10 @@ import path from 'node:path'
 import { describe as linesOf } from '../../loader/cli/doctor.js'
 import { doctorMetricTable, metricsOf } from '../../loader/check/doctor/metrics.js'
 import { startEmbedded } from '../../server/embedded/index.js'
-import { parseMetrics } from '../gateway/support/prometheus.js'
+import { parseMetrics } from '../support/gateway/prometheus.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { fill, look } from './stage.js'
+import { fill, look } from '../support/doctor.js'
 
 const report = (findings, more) => ({
   url: 'http://a/tiles', server: 'CouchDB 3.5.2', time: '2026-01-01T00:00:00Z', state: 'bad', seconds: 0.4,

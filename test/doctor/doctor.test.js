@@ -3,7 +3,7 @@ import { now } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { T2, finding, look, useFilled } from './stage.js'
+import { T2, finding, look, useFilled } from '../support/doctor.js'
 
 
 onEachStore('the doctor', backend => {

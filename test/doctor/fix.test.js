@@ -8,7 +8,7 @@ import { Store } from '../../loader/store/index.js'
 import { as, backends, json, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
-import { finding } from './stage.js'
+import { finding } from '../support/doctor.js'
 
 const SETTINGS = ['chttpd/enable_cors', 'cors/origins', 'csp/attachments_header_value']
 const ORIGIN = 'https://maps.example.org'

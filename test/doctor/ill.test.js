@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { startThrowAwayEmbedded } from '../support/backends.js'
-import { finding, look, useFilled } from './stage.js'
+import { finding, look, useFilled } from '../support/doctor.js'
 
 const GB = 1e9
 

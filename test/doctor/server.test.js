@@ -9,7 +9,7 @@ import { settings } from '../../loader/check/doctor/settings.js'
 import { tunerDefaults } from '../../loader/store/tuner.js'
 import { as, json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
-import { finding, look, startProxy, useFilled } from './stage.js'
+import { finding, look, startProxy, useFilled } from '../support/doctor.js'
 
 /** Section/name of what is ill -> its value and the state. */
 const ILL = {

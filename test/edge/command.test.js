@@ -7,7 +7,7 @@ import { startEmbedded } from '../../server/embedded/index.js'
 import { serve } from '../support/command.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { fill, useEdges } from './stage.js'
+import { fill, useEdges } from '../support/edges.js'
 import { startServer } from '../support/server.js'
 
 const SLOW = 60000 // milliseconds: each test starts processes

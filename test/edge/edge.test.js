@@ -4,12 +4,12 @@ import { until } from '../../bench/wait.js'
 import { serve } from '../../server/serve.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
-import { parseMetrics } from '../gateway/support/prometheus.js'
+import { parseMetrics } from '../support/gateway/prometheus.js'
 import { json, onEachStore, put } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { startLink } from '../mirror/link.js'
-import { T1, T3, fill, useEdges } from './stage.js'
+import { T1, T3, fill, useEdges } from '../support/edges.js'
 
 const WITHIN = 3000 // milliseconds until what changes at the origin is shown by the edge
 

@@ -5,7 +5,7 @@ import { until } from '../../bench/wait.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { T3, fill, useEdges } from './stage.js'
+import { T3, fill, useEdges } from '../support/edges.js'
 
 const SLOW = 90000 // milliseconds: servers are killed and started again
 

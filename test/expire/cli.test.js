@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
-import { at, useExpiry } from './helpers.js'
+import { at, useExpiry } from '../support/expiry.js'
 import { pattern } from '../support/pattern.js'
 
 describe('expired tiles on the command line', () => {

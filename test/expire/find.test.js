@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { expire } from '../../loader/maintain/expired/index.js'
 import { entryOf } from '../../server/gateway/tiles/entry.js'
 import { request, onEachStore } from '../support/backends.js'
-import { HOUR, T, at, useExpiry } from './helpers.js'
+import { HOUR, T, at, useExpiry } from '../support/expiry.js'
 
 const upstream = { covers: () => true }
 

@@ -10,7 +10,7 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
-import { HOUR, T, at, useExpiry } from './helpers.js'
+import { HOUR, T, at, useExpiry } from '../support/expiry.js'
 
 onEachStore('removing what has expired', backend => {
   const map = useExpiry(backend)

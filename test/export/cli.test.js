@@ -4,7 +4,7 @@ import path from 'node:path'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { assertSame, contentsOf, expected, useLayer } from './helpers.js'
+import { assertSame, contentsOf, expected, useLayer } from '../support/exports.js'
 import { pattern } from '../support/pattern.js'
 
 onEachStore('tilecouch export', backend => {

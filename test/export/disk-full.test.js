@@ -9,7 +9,7 @@ import { exportLayer } from '../../loader/export/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { skip } from '../support/tools.js'
-import { assertSame, contentsOf, filesBelow, writeTiles } from './helpers.js'
+import { assertSame, contentsOf, filesBelow, writeTiles } from '../support/exports.js'
 import { collectGarbage } from '../support/garbage.js'
 
 const SIZE = 32 // MB of the file system

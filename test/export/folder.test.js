@@ -8,7 +8,9 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer, withStore } from './helpers.js'
+import {
+  EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer, withStore
+} from '../support/exports.js'
 
 onEachStore('an export into a folder', backend => {
   const folder = useFolder()

@@ -10,7 +10,7 @@ import { exportHistory } from '../../loader/export/history.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { assertSame, contentsOf, filesBelow, writeTiles } from './helpers.js'
+import { assertSame, contentsOf, filesBelow, writeTiles } from '../support/exports.js'
 import { startCommand } from '../support/command.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)

@@ -6,7 +6,7 @@ import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
-import { assertSame, contentsOf } from './helpers.js'
+import { assertSame, contentsOf } from '../support/exports.js'
 
 const SIDE = 30
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']

@@ -12,7 +12,7 @@ import { noiseTile } from '../../bench/tiles.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { gdal, skip } from '../support/tools.js'
-import { contentsOf, query } from './helpers.js'
+import { contentsOf, query } from '../support/exports.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z']
 const doc =

@@ -13,7 +13,7 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, skip, tilesPython } from '../support/tools.js'
-import { expected, useLayer } from './helpers.js'
+import { expected, useLayer } from '../support/exports.js'
 import { pyramid, tile, write } from './pmtiles-writing.js'
 
 const run = promisify(execFile)

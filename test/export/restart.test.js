@@ -7,7 +7,7 @@ import { exportLayer } from '../../loader/export/index.js'
 import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { useFolder } from '../support/folder.js'
-import { assertSame, contentsOf, writeTiles } from './helpers.js'
+import { assertSame, contentsOf, writeTiles } from '../support/exports.js'
 
 const TIME = '2021-01-01T00:00:00Z'
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }

@@ -8,7 +8,9 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { EDITIONS, MOMENTS, assertSame, contentsOf, expected, query, shownAt, useLayer, withStore } from './helpers.js'
+import {
+  EDITIONS, MOMENTS, assertSame, contentsOf, expected, query, shownAt, useLayer, withStore
+} from '../support/exports.js'
 import { checkArchive } from './pmtiles-archive.js'
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']

@@ -8,7 +8,7 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { EDITIONS, assertSame, contentsOf, expected, useLayer, withStore } from './helpers.js'
+import { EDITIONS, assertSame, contentsOf, expected, useLayer, withStore } from '../support/exports.js'
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 

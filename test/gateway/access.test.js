@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
 import { KEYS, OPTIONS, PRIVATE, T1, T2, addresses, expired,
-  fill, forged, image, isGood, questions, secrets, token, ways } from './support/private.js'
-import { useGateway } from './support/stand.js'
-import { ask, post } from './support/wire.js'
+  fill, forged, image, isGood, questions, secrets, token, ways } from '../support/gateway/private.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask, post } from '../support/gateway/wire.js'
 
 onEachStore('private layers', backend => {
   const own = useGateway(backend, { fill, options: OPTIONS })

@@ -5,7 +5,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
 import { AnonymousFirst, StoreReader } from '../../server/gateway/tiles/reader.js'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { startServer } from '../support/server.js'
 
 const refused = code => new TilecouchError(code,

@@ -10,8 +10,8 @@ import { until } from '../../bench/wait.js'
 import { CachePolicy, tile } from '../../server/gateway/routes/tile.js'
 import { matchesEtag, sendCompressed } from '../../server/http/answers.js'
 import { png } from '../support/tiles.js'
-import { entryOf, openFront } from './support/front.js'
-import { ask, closeConnections } from './support/wire.js'
+import { entryOf, openFront } from '../support/gateway/front.js'
+import { ask, closeConnections } from '../support/gateway/wire.js'
 
 /** The clock stands. */
 const stopClock = () => mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-24T04:30:00Z') })

@@ -7,7 +7,7 @@ import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
 import { StoreReader } from '../../server/gateway/tiles/reader.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
-import { gate, startFront } from '../client/support/front.js'
+import { gate, startFront } from '../support/client/front.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 

@@ -11,8 +11,8 @@ import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { png, square } from '../support/tiles.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
-import { openGateway, openStore } from './support/stand.js'
-import { ask, closeConnections } from './support/wire.js'
+import { openGateway, openStore } from '../support/gateway/stand.js'
+import { ask, closeConnections } from '../support/gateway/wire.js'
 
 const T1 = '2021-06-01T00:00:00Z'
 const later = step => `2022-01-01T00:00:${String(step).padStart(2, '0')}Z`

@@ -6,7 +6,7 @@ import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
 import { parseDbRequest } from '../../server/gateway/db/request.js'
 import { db } from '../../server/gateway/db/index.js'
 import { startServer } from '../support/server.js'
-import { ask, closeConnections, post, speak } from './support/wire.js'
+import { ask, closeConnections, post, speak } from '../support/gateway/wire.js'
 
 describe('what passes between /db and the store', () => {
   let store, gate, base, ctx, couch, answer, seen

@@ -7,9 +7,9 @@ import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { SECRET, secretDatabase } from './support/private.js'
-import { useGateway } from './support/stand.js'
-import { ask, post, speak } from './support/wire.js'
+import { SECRET, secretDatabase } from '../support/gateway/private.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask, post, speak } from '../support/gateway/wire.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
 

@@ -5,7 +5,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Follower } from '../../loader/store/follow.js'
 import { until } from '../../bench/wait.js'
-import { startFront } from '../client/support/front.js'
+import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
@@ -197,7 +197,8 @@ describe('a feed that misbehaves', () => {
   afterEach(async () => { for (const close of closing) await close() })
 
   /** A CouchDB of which only the feed matters. */
-  async function serve (feed, info = { update_seq: '5-x', instance_start_time: '1' }) {
+  async function serve (feed, { silence = 200 } = {}) {
+    const info = { update_seq: '5-x', instance_start_time: '1' }
     const asked = []
     const server = await startServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
@@ -207,7 +208,7 @@ describe('a feed that misbehaves', () => {
       asked.push(Object.fromEntries(searchParams))
       feed(response, asked.length)
     })
-    const { follower, told } = follow(new Couch(`${server.url}/db`), { silence: 200 })
+    const { follower, told } = follow(new Couch(`${server.url}/db`), { silence })
     closing.push(async () => {
       await follower.close()
       await server.close()
@@ -235,7 +236,7 @@ describe('a feed that misbehaves', () => {
       const next = () => at < text.length ? response.write(text.subarray(at, ++at), () => setImmediate(next))
         : response.write('\n')
       next()
-    })
+    }, { silence: 30000 })
     await stand.follower.start()
     await until(() => stand.told.ids.length === 2)
     assert.deepEqual(stand.told.ids, ['größe:日本', 'osm:0:0:7'])

@@ -8,11 +8,11 @@ import { until } from '../../bench/wait.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { png, square } from '../support/tiles.js'
-import { FORWARDED, hostile, onTheWire } from './support/hostile.js'
-import { UPSTREAM_SECRET, startHostileUpstreams } from './support/hostile-upstreams.js'
-import { SECRET, secretDatabase } from './support/private.js'
-import { openGateway, useGateway } from './support/stand.js'
-import { ask, closeConnections, speak, statuses } from './support/wire.js'
+import { FORWARDED, hostile, onTheWire } from '../support/gateway/hostile.js'
+import { UPSTREAM_SECRET, startHostileUpstreams } from '../support/gateway/hostile-upstreams.js'
+import { SECRET, secretDatabase } from '../support/gateway/private.js'
+import { openGateway, useGateway } from '../support/gateway/stand.js'
+import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 4)
 const REQUESTS = 10000

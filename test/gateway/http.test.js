@@ -6,10 +6,10 @@ import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { Cors } from '../../server/gateway/cors.js'
 import { Listener } from '../../server/http/listener.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { png } from '../support/tiles.js'
-import { entryOf, openFront } from './support/front.js'
-import { ask, closeConnections, speak, statuses } from './support/wire.js'
+import { entryOf, openFront } from '../support/gateway/front.js'
+import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.js'
 
 /** @type {Awaited<ReturnType<typeof openFront>>} */
 let front

@@ -6,9 +6,9 @@ import { findBarriers } from '../support/axe.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { openBrowser, screens } from '../viewer/browser.js'
-import { OPTIONS, token } from './support/private.js'
-import { useGateway } from './support/stand.js'
-import { ask } from './support/wire.js'
+import { OPTIONS, token } from '../support/gateway/private.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2] = ['2022-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
 const HOSTILE = '<img src=x onerror="window.hit=1">&amp;'

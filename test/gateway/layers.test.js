@@ -4,7 +4,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Layers } from '../../server/gateway/layers.js'
 import { until } from '../../bench/wait.js'
-import { gate, startFront } from '../client/support/front.js'
+import { gate, startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
 import { ThrottledLog, createLog, logAccess, secretsOf, sentenceOf } from '../../server/gateway/log.js'
-import { memory } from '../loader/helpers.js'
+import { memory } from '../support/answering-server.js'
 
 describe('the log of the gateway', () => {
   const open = options => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { AggregatorRegistry } from 'prom-client'
 import { Metrics, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
-import { parseMetrics } from './support/prometheus.js'
+import { parseMetrics } from '../support/gateway/prometheus.js'
 
 const request =
   more => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...more })

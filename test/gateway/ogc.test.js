@@ -7,9 +7,9 @@ import { png } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
 import { apiFaults, collectionFaults, collectionsFaults, conformanceFaults,
   landingFaults, linkOf, matrixSetFaults, tilesetFaults, tilesetsFaults } from './ogc/rules.js'
-import { OPTIONS, token } from './support/private.js'
-import { useGateway } from './support/stand.js'
-import { ask } from './support/wire.js'
+import { OPTIONS, token } from '../support/gateway/private.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2] = ['2022-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
 const QUAD = 'WebMercatorQuad'

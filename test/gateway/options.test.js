@@ -7,7 +7,7 @@ import { addServerCommands } from '../../server/commands.js'
 import { loadOptions, resolveOptions } from '../../server/gateway/config.js'
 import { serveOptions } from '../../server/edge/options.js'
 import { defaults, longFlag, options } from '../../server/gateway/options.js'
-import { memory, useFolder } from '../loader/helpers.js'
+import { memory, useFolder } from '../support/answering-server.js'
 
 const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
 

@@ -4,12 +4,12 @@ import { load } from '../../loader/load/index.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { startFront } from '../client/support/front.js'
+import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { useStore } from '../support/store.js'
-import { openGateway } from './support/stand.js'
-import { ask } from './support/wire.js'
+import { openGateway } from '../support/gateway/stand.js'
+import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const VIEW = { bbox: [-180, -85, 180, 85], z: 3 }

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { useGateway } from './support/stand.js'
+import { useGateway } from '../support/gateway/stand.js'
 import { pattern } from '../support/pattern.js'
 
 const TIME = '2023-06-01T00:00:00Z'

@@ -6,7 +6,7 @@ import { exportLayer, load } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { useGateway } from './support/stand.js'
+import { useGateway } from '../support/gateway/stand.js'
 import { all, parseXml } from './wmts/xml.js'
 
 const WORLD = [-180, -85, 180, 85]

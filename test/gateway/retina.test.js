@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { OPTIONS, token } from './support/private.js'
-import { useGateway } from './support/stand.js'
-import { ask } from './support/wire.js'
+import { OPTIONS, token } from '../support/gateway/private.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const SEEDS = { plain: 1, twin: 2, large: 3, lost: 4, small: 5, paired: 6 }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError, endOf, flipY, isLayer, quadkey } from '../../core/index.js'
 import { parseRequest } from '../../server/gateway/router.js'
-import { errorOf, rewritten } from '../design/helpers.js'
-import { tile as anyTile } from '../core/helpers.js'
+import { errorOf, rewritten } from '../support/design-functions.js'
+import { tile as anyTile } from '../support/samples.js'
 
 const ask = (target, method = 'GET') => parseRequest(method, target)
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { useGateway } from './support/stand.js'
-import { ask, post, speak } from './support/wire.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask, post, speak } from '../support/gateway/wire.js'
 
 const PAGE = '<script>document.title = "here I am"</script>'
 const TYPES = ['text/html', 'image/svg+xml', 'application/xhtml+xml',

@@ -9,9 +9,9 @@ import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
-import { parseMetrics } from './support/prometheus.js'
+import { parseMetrics } from '../support/gateway/prometheus.js'
 import { serve } from '../support/command.js'
-import { useGateway } from './support/stand.js'
+import { useGateway } from '../support/gateway/stand.js'
 
 const SLOW = 90000 // milliseconds: each test starts processes, some one after the other
 

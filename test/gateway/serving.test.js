@@ -5,8 +5,8 @@ import { flipY, quadkey } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { json as fetchJson, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { useGateway } from './support/stand.js'
-import { ask } from './support/wire.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2, T3, T4] =
   ['2022-05-01T00:00:00Z', '2023-06-15T12:00:00Z', '2024-03-01T00:00:00Z', '2024-03-01T18:30:00Z']

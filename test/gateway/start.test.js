@@ -8,14 +8,14 @@ import { freePort, until } from '../../bench/wait.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { Listener } from '../../server/http/listener.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
-import { entryOf, openFront } from './support/front.js'
-import { openGateway, openStore, useGateway } from './support/stand.js'
-import { ask, closeConnections } from './support/wire.js'
+import { entryOf, openFront } from '../support/gateway/front.js'
+import { openGateway, openStore, useGateway } from '../support/gateway/stand.js'
+import { ask, closeConnections } from '../support/gateway/wire.js'
 
 onEachStore('a gateway', backend => {
   const own = useGateway(backend, { fill: made => made.defineLayer('osm', {}), options: null })

@@ -7,8 +7,8 @@ import { setAccess } from '../../loader/store/access.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
-import { fill } from './support/private.js'
-import { openStore, useGateway } from './support/stand.js'
+import { fill } from '../support/gateway/private.js'
+import { openStore, useGateway } from '../support/gateway/stand.js'
 
 const QUICK = 2000 // milliseconds in which a gateway hears of a token
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'

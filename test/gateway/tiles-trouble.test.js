@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { heard, openService } from './support/service.js'
+import { heard, openService } from '../support/gateway/service.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
 const LATER = '2023-06-01T00:00:00Z'

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { heard, openService } from './support/service.js'
+import { heard, openService } from '../support/gateway/service.js'
 
 const OLD = '2021-06-01T00:00:00Z'
 

@@ -4,10 +4,10 @@ import { mock } from 'node:test'
 import { Area } from '../../core/area.js'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { heard, openService } from './support/service.js'
+import { heard, openService } from '../support/gateway/service.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 

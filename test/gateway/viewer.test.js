@@ -5,13 +5,13 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { compose } from '../../loader/couchapp/compose.js'
 import { until as eventually } from '../../bench/wait.js'
 import { VIEWER_CSP, viewerPolicy } from '../../loader/couchapp/policy.js'
-import { hang, history, layers, stepAt, T } from '../client/support/gallery.js'
-import { install } from '../client/support/in-page.js'
+import { hang, history, layers, stepAt, T } from '../support/client/gallery.js'
+import { install } from '../support/client/in-page.js'
 import { serveExamples } from '../examples/server.js'
 import { onEachStore } from '../support/backends.js'
 import { drawnTiles, openBrowser, openPage, shownAt } from '../viewer/browser.js'
-import { useGateway } from './support/stand.js'
-import { ask } from './support/wire.js'
+import { useGateway } from '../support/gateway/stand.js'
+import { ask } from '../support/gateway/wire.js'
 
 onEachStore('the viewer of the gateway', backend => {
   const own = useGateway(backend, { fill: made => hang(made, ['steps', 'holes']) })

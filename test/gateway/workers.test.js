@@ -10,9 +10,9 @@ import { runWorkers } from '../../server/gateway/workers/index.js'
 import { memory } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
-import { parseMetrics } from './support/prometheus.js'
+import { parseMetrics } from '../support/gateway/prometheus.js'
 
-const entry = fileURLToPath(new URL('./support/worker.js', import.meta.url))
+const entry = fileURLToPath(new URL('../support/gateway/worker.js', import.meta.url))
 const quick = { first: 10, longest: 40, attempts: 3, kill: 300 }
 
 const isAlive = pid => {

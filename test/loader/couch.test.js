@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { Couch } from '../../loader/store/couch.js'
-import { useServer } from './helpers.js'
+import { useServer } from '../support/answering-server.js'
 
 const fast = { firstDelay: 1, longestDelay: 4, retries: 4 }
 const OK = [200, { ok: true }]

@@ -3,7 +3,7 @@ import { rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { openSource } from '../../loader/load/sources/index.js'
-import { tilesOf, useFolder } from './helpers.js'
+import { tilesOf, useFolder } from '../support/answering-server.js'
 
 const files = (tiles, ext = 'png') => Object.fromEntries(tiles.map(tile => [`${tile}.${ext}`, tile]))
 const sorted =

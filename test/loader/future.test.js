@@ -6,7 +6,7 @@ import { runCommand } from '../support/cli.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/answering-server.js'
 
 const [NOW, FAR] = ['2024-01-01T00:00:00Z', '2204-01-01T00:00:00Z']
 const sourceOf =

@@ -12,8 +12,8 @@ import { runCommand } from '../support/cli.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { rawVectorTile } from '../verify/helpers.js'
-import { useFolder } from './helpers.js'
+import { rawVectorTile } from '../support/sample-tiles.js'
+import { useFolder } from '../support/answering-server.js'
 import { pattern } from '../support/pattern.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']

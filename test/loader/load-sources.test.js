@@ -7,7 +7,7 @@ import { checkInvariants } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/answering-server.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 

@@ -5,7 +5,7 @@ import Database from 'libsql'
 import { compareIds, flipY, tileId } from '../../core/index.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { childrenOf, filesOf } from '../support/processes.js'
-import { tilesOf, useFolder } from './helpers.js'
+import { tilesOf, useFolder } from '../support/answering-server.js'
 
 const PLAIN = 'CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)'
 const DEDUPLICATED = `

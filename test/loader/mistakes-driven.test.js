@@ -18,7 +18,7 @@ import { memory, runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { vectorTile } from '../verify/helpers.js'
+import { vectorTile } from '../support/sample-tiles.js'
 import { pattern } from '../support/pattern.js'
 
 const BERN = [7.3, 46.9, 7.5, 47]

@@ -195,8 +195,9 @@ describe('a mistake on the command line', function () {
   })
 
   describe('about a source', () => {
+    // a command that takes long on a busy machine leaves a document that says how it ended
     const left = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
-      .filter(id => !id.startsWith('_design/'))
+      .filter(id => !id.startsWith('_design/') && !id.startsWith('work:'))
 
     it('leaves no layer when not one tile could be stored, and opens no store', async () => {
       const { code, out } = await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')

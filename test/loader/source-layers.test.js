@@ -8,7 +8,7 @@ import { onEachStore } from '../support/backends.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { encodeTile, packTile } from '../support/vector-tile.js'
-import { useFolder } from './helpers.js'
+import { useFolder } from '../support/answering-server.js'
 
 const feature = properties => ({ type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties })
 const tileOf =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Tuner, tunerDefaults } from '../../loader/store/tuner.js'
-import { seeded } from './helpers.js'
+import { seeded } from '../support/answering-server.js'
 
 /**
  * A server in numbers: documents a second at a setting. Below its best batch the cost of a request weighs, above it

@@ -9,7 +9,7 @@ import { until } from '../../bench/wait.js'
 import { json, request } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
 import { differences } from './compare.js'
-import { edition, follow, hasty, replication } from './stage.js'
+import { edition, follow, hasty, replication } from '../support/bad-lines.js'
 
 const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
 const SYSTEM = ['_users', '_replicator']

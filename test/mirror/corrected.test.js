@@ -6,10 +6,10 @@ import { mirror, publish, removeEdition, removeTiles } from '../../loader/index.
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { square } from '../support/tiles.js'
-import { PouchDB } from '../client/support/pouches.js'
+import { PouchDB } from '../support/client/pouches.js'
 import { until } from '../../bench/wait.js'
 import { differences, theirs } from './compare.js'
-import { follow } from './stage.js'
+import { follow } from '../support/bad-lines.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 

@@ -6,11 +6,11 @@ import { startCouchDb, findCouchDb } from '../../bench/couchdb.js'
 import { backends, json, post, put, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
-import { openGateway } from '../gateway/support/stand.js'
-import { leaf } from '../backup/stage.js'
+import { openGateway } from '../support/gateway/stand.js'
+import { leaf } from '../support/backups.js'
 import { differences, theirs } from './compare.js'
 import { startLink } from './link.js'
-import { replication } from './stage.js'
+import { replication } from '../support/bad-lines.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
 const REVS = 30 // of the document that was changed most

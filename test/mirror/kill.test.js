@@ -11,7 +11,7 @@ import { startCommand } from '../support/command.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { fill } from './stage.js'
+import { fill } from '../support/bad-lines.js'
 
 const KILLS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const TILES = +(process.env.TILECOUCH_KILL_TILES ?? 3000)

@@ -8,7 +8,7 @@ import { random } from '../../bench/tiles.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { T2, edition, fill, follow, hasty, limits, replication, write } from './stage.js'
+import { T2, edition, fill, follow, hasty, limits, replication, write } from '../support/bad-lines.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const COUNT = 300

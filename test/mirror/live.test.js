@@ -6,7 +6,7 @@ import { json, onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { T1, T2, follow, limits } from './stage.js'
+import { T1, T2, follow, limits } from '../support/bad-lines.js'
 
 const tile = (x, time, seed = x) => ({ layer: 'osm', z: 8, x, y: 1, time, bytes: png(seed) })
 const quick = { limits: { ...limits, checkpoint: 100, heartbeat: 200 } }

@@ -7,7 +7,7 @@ import { until } from '../../bench/wait.js'
 import { request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
 import { differences } from './compare.js'
-import { edition, fill, follow, hasty, replication, T2, write } from './stage.js'
+import { edition, fill, follow, hasty, replication, T2, write } from '../support/bad-lines.js'
 
 const sh =
   (...command) => execFileSync(command[0], command.slice(1), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })

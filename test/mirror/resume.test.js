@@ -7,7 +7,7 @@ import { startEmbedded } from '../../server/embedded/index.js'
 import { backends, json, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { differences } from './compare.js'
-import { T2, edition, fill, replication, write } from './stage.js'
+import { T2, edition, fill, replication, write } from '../support/bad-lines.js'
 
 const COUNT = 300
 const small = { page: 20, pages: 2, batch: 5, smallBytes: 1, concurrency: 2, checkpoint: 0 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { onEachStore, request } from '../support/backends.js'
-import { SIDE, box, isCarried, outcome, useShelf } from './support/shelf.js'
+import { SIDE, box, isCarried, outcome, useShelf } from '../support/offline/shelf.js'
 
 const HALF = { name: 'Half', layer: 'osm', bbox: box([0, 5], [0, 9]), zooms: 6 }
 const OTHER = { name: 'Other', layer: 'osm', bbox: box([4, 9], [0, 9]), zooms: 6 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { coverageOf } from '../../client/offline/coverage.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
-import { field, onField, take } from './support/stage.js'
+import { field, onField, take } from '../support/offline/suite.js'
 
 /** An OfflineStore of which everything is known: areas, and rows that are there. */
 function storeOf (areas, { held = () => true } = {}) {

@@ -1,8 +1,8 @@
 // Downloads that are stopped, spoilt, refused and crowded out.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
-import { field, isBulk, onField, take } from './support/stage.js'
+import { gate } from '../support/client/front.js'
+import { field, isBulk, onField, take } from '../support/offline/suite.js'
 
 const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }

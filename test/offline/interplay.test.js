@@ -2,10 +2,10 @@
 // Areas of every shape, tiles of every kind, stores with a life of their own, and devices whose clock is wrong.
 import assert from 'node:assert/strict'
 import { json } from '../support/backends.js'
-import { draw } from '../client/support/maps.js'
-import { field, isTransfer, onField, take } from './support/stage.js'
-import { tour } from './support/tour.js'
-import { T, tilesOf } from './support/world.js'
+import { draw } from '../support/client/maps.js'
+import { field, isTransfer, onField, take } from '../support/offline/suite.js'
+import { tour } from '../support/offline/tour.js'
+import { T, tilesOf } from '../support/offline/world.js'
 
 const WORLD = [-180, -85, 180, 85]
 const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north], [west, south]]

@@ -2,9 +2,9 @@
 // Maps that read from the device: in Chromium, on IndexedDB, with the server really stopped, or with one that says
 // nothing.
 import assert from 'node:assert/strict'
-import { at, draw, rest } from '../client/support/maps.js'
-import { field, onField, take } from './support/stage.js'
-import { T, tilesOf } from './support/world.js'
+import { at, draw, rest } from '../support/client/maps.js'
+import { field, onField, take } from '../support/offline/suite.js'
+import { T, tilesOf } from '../support/offline/world.js'
 
 const WEST = { name: 'West', layer: 'small', bbox: [-179.9, -84, -0.1, 84], zooms: '0-3' }
 const PAST = { ...WEST, name: 'Past', history: true }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { SIDE, T, box, useShelf } from './support/shelf.js'
-import { isBulk } from './support/stage.js'
+import { SIDE, T, box, useShelf } from '../support/offline/shelf.js'
+import { isBulk } from '../support/offline/suite.js'
 
 onEachStore('live areas', backend => {
   describe('', function () {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../client/offline/index.js'
 import { onEachStore } from '../support/backends.js'
-import { box, useShelf } from './support/shelf.js'
+import { box, useShelf } from '../support/offline/shelf.js'
 
 const OSM = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
 

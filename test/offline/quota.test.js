@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
 import { checkFits, storageRoom, storageSize } from '../../client/offline/storage.js'
-import { field, onField, take } from './support/stage.js'
+import { field, onField, take } from '../support/offline/suite.js'
 
 const ALL = { name: 'All', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5', history: true }
 const LOTS = { limits: { batch: 50, smallBytes: 1, batchMost: 50 } }

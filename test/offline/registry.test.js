@@ -5,9 +5,9 @@ import { rm } from 'node:fs/promises'
 import { OfflineStore } from '../../client/offline/index.js'
 import { TransferRate } from '../../client/offline/area-transfer.js'
 import { readSpec } from '../../client/offline/area-spec.js'
-import { PouchDB } from '../client/support/pouches.js'
+import { PouchDB } from '../support/client/pouches.js'
 import { backends } from '../support/backends.js'
-import { T, box, outcome, useShelf } from './support/shelf.js'
+import { T, box, outcome, useShelf } from '../support/offline/shelf.js'
 
 describe('the registry of areas', function () {
   this.timeout(20000)

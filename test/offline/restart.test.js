@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../client/support/designs.js'
+import { furnish } from '../support/client/designs.js'
 import { json } from '../support/backends.js'
-import { startProfile } from './support/chrome.js'
-import { mortals } from './support/servers.js'
-import { field, isBulk, onField, take } from './support/stage.js'
-import { tour } from './support/tour.js'
-import { T, hang, tilesOf } from './support/world.js'
+import { startProfile } from '../support/offline/chrome.js'
+import { mortals } from '../support/offline/servers.js'
+import { field, isBulk, onField, take } from '../support/offline/suite.js'
+import { tour } from '../support/offline/tour.js'
+import { T, hang, tilesOf } from '../support/offline/world.js'
 
 const ROUNDS = +(process.env.TILECOUCH_OFFLINE_ROUNDS ?? 2) // kills of each kind
 

@@ -1,9 +1,9 @@
 /* global window -- of the page, in functions that run there */
 // One area of thousands of tiles from its estimate to its removal, with the net really off in between.
 import assert from 'node:assert/strict'
-import { field, isBulk, isTransfer, onField, take } from './support/stage.js'
-import { tour } from './support/tour.js'
-import { T, downTo } from './support/world.js'
+import { field, isBulk, isTransfer, onField, take } from '../support/offline/suite.js'
+import { tour } from '../support/offline/tour.js'
+import { T, downTo } from '../support/offline/world.js'
 
 const WORLD = { name: 'World', layer: 'world', bbox: [-180, -85, 180, 85], zooms: '0-6', history: true }
 const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [

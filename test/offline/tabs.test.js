@@ -2,10 +2,10 @@
 // Several tabs of one device: one transfers, all know, and what one leaves another takes up.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
-import { T } from './support/world.js'
-import { isCarried } from './support/shelf.js'
-import { field, onField, take } from './support/stage.js'
+import { gate } from '../support/client/front.js'
+import { T } from '../support/offline/world.js'
+import { isCarried } from '../support/offline/shelf.js'
+import { field, onField, take } from '../support/offline/suite.js'
 
 const AREA = { name: 'Field', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
 const TILES = 1365

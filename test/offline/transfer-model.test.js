@@ -8,11 +8,11 @@ import { estimate } from '../../client/offline/estimate.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../client/support/designs.js'
-import { usePouches } from '../client/support/pouches.js'
+import { furnish } from '../support/client/designs.js'
+import { usePouches } from '../support/client/pouches.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { assertSame } from './support/naive-area.js'
+import { assertSame } from '../support/offline/naive-area.js'
 
 const RUNS = +(process.env.TILECOUCH_AREAS ?? 12)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)

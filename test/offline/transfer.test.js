@@ -5,12 +5,12 @@ import { HttpCouch } from '../../client/mirror/http.js'
 import { StoreReset, Transfer, readState } from '../../client/offline/transfer.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../client/support/designs.js'
-import { startFront } from '../client/support/front.js'
-import { usePouches } from '../client/support/pouches.js'
+import { furnish } from '../support/client/designs.js'
+import { startFront } from '../support/client/front.js'
+import { usePouches } from '../support/client/pouches.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
-import { assertSame } from './support/naive-area.js'
+import { assertSame } from '../support/offline/naive-area.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 10

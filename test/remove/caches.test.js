@@ -6,12 +6,12 @@ import { OfflineStore } from '../../client/offline/index.js'
 import { removeEdition, removeTiles } from '../../loader/maintain/remove/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
-import { furnish } from '../client/support/designs.js'
-import { startFront } from '../client/support/front.js'
-import { replication } from '../mirror/stage.js'
+import { furnish } from '../support/client/designs.js'
+import { startFront } from '../support/client/front.js'
+import { replication } from '../support/bad-lines.js'
 import { as, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { HISTORY, T, historyOf, useStage, without } from './stage.js'
+import { HISTORY, T, historyOf, useStage, without } from '../support/removals.js'
 
 const limits = { grace: 0 }
 const remains = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')

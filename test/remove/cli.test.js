@@ -4,7 +4,7 @@ import { Store } from '../../loader/store/index.js'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { HISTORY, historyOf, useStage, without } from './stage.js'
+import { HISTORY, historyOf, useStage, without } from '../support/removals.js'
 import { pattern } from '../support/pattern.js'
 
 describe('tilecouch remove', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
-import { HISTORY, STEP, T, dyingStore, historyOf, useStage, without } from './stage.js'
+import { HISTORY, STEP, T, dyingStore, historyOf, useStage, without } from '../support/removals.js'
 
 const limits = { ...(process.env.TILECOUCH_LONG && { batch: 6 }) }
 

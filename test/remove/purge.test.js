@@ -8,7 +8,7 @@ import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { backends, json, onEachStore } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
-import { HISTORY, T, historyOf, storeOf, useStage, versionsOf, without } from './stage.js'
+import { HISTORY, T, historyOf, storeOf, useStage, versionsOf, without } from '../support/removals.js'
 
 const limits = { grace: 0, heard: 0 }
 const couchDb = backends.find(({ name }) => name === 'CouchDB')

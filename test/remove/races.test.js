@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { removeEdition, removeTiles } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from './stage.js'
+import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from '../support/removals.js'
 
 const limits = {}
 const LATER = '2021-06-01T00:00:00Z'

@@ -5,7 +5,7 @@ import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/r
 import { Remover } from '../../loader/maintain/remove/remover.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, T, Z, historyOf, useStage, without } from './stage.js'
+import { HISTORY, T, Z, historyOf, useStage, without } from '../support/removals.js'
 
 const limits = {}
 const nothing = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }

@@ -7,8 +7,8 @@ import { spansLost } from '../../loader/maintain/prune/last.js'
 import { prune } from '../../loader/maintain/prune/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { dyingStore } from '../remove/stage.js'
-import { assertShows, contentOf, openStore, plain, prunedOf } from './stage.js'
+import { dyingStore } from '../support/removals.js'
+import { assertShows, contentOf, openStore, plain, prunedOf } from '../support/prunes.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const LIVES = process.env.TILECOUCH_LONG ? 60 : 2

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
-import { fill, openStore } from './stage.js'
+import { fill, openStore } from '../support/prunes.js'
 import { pattern } from '../support/pattern.js'
 
 describe('tilecouch prune', () => {

@@ -5,8 +5,8 @@ import { prune, pruneAll } from '../../loader/maintain/prune/index.js'
 import { check } from '../../loader/check/index.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { docsOf, dyingStore, interruptedStore } from '../remove/stage.js'
-import { NOW, assertShows, clone, contentOf, fill, historyOf, openStore, plain, prunedOf } from './stage.js'
+import { docsOf, dyingStore, interruptedStore } from '../support/removals.js'
+import { NOW, assertShows, clone, contentOf, fill, historyOf, openStore, plain, prunedOf } from '../support/prunes.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const EACH = process.env.TILECOUCH_LONG ? 1 : 4 // which of its writes a prune is killed at

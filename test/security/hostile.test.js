@@ -12,7 +12,7 @@ import { mirrorOptions } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { serve } from '../../server/serve.js'
 import { until } from '../../bench/wait.js'
-import { usePouches } from '../client/support/pouches.js'
+import { usePouches } from '../support/client/pouches.js'
 import { backends, json, onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 

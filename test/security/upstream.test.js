@@ -7,8 +7,8 @@ import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 import { createLog } from '../../server/gateway/log.js'
-import { openGateway, openStore } from '../gateway/support/stand.js'
-import { ask, closeConnections } from '../gateway/support/wire.js'
+import { openGateway, openStore } from '../support/gateway/stand.js'
+import { ask, closeConnections } from '../support/gateway/wire.js'
 
 const SECRET = 'the-secret-of-an-inner-service'
 

@@ -6,9 +6,9 @@ import { parseArea } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
-import { useFolder } from '../loader/helpers.js'
+import { useFolder } from '../support/answering-server.js'
 import { checkInvariants } from '../support/invariants.js'
-import { counts, pyramid, useSeeding } from './helpers.js'
+import { counts, pyramid, useSeeding } from '../support/seeding.js'
 import { startCommand } from '../support/command.js'
 
 const WORLD = ['--bbox', '-180,-85,180,85']

@@ -5,7 +5,7 @@ import { parseArea } from '../../core/index.js'
 import { seed } from '../../loader/load/seed/index.js'
 import { measureHeap } from '../support/heap.js'
 import { png } from '../support/tiles.js'
-import { counts } from './helpers.js'
+import { counts } from '../support/seeding.js'
 
 const fakeUpstream = answer => () => ({
   covers: () => true,

@@ -7,7 +7,7 @@ import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { checkInvariants } from '../support/invariants.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
-import { QUICK, TILE, counts, pyramid } from './helpers.js'
+import { QUICK, TILE, counts, pyramid } from '../support/seeding.js'
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 

@@ -5,7 +5,7 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { json, onEachStore } from '../support/backends.js'
 import { pixelsOf, tilePixels } from '../support/drawing.js'
 import { checkInvariants } from '../support/invariants.js'
-import { TILE, adds, counts, pyramid, useSeeding } from './helpers.js'
+import { TILE, adds, counts, pyramid, useSeeding } from '../support/seeding.js'
 
 const HOUR = 3600
 

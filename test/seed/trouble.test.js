@@ -6,7 +6,7 @@ import { Store } from '../../loader/store/index.js'
 import { as, onEachStore } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 import { LOOPBACK } from '../support/upstream-server.js'
-import { adds, counts, pyramid, QUICK, useSeeding } from './helpers.js'
+import { adds, counts, pyramid, QUICK, useSeeding } from '../support/seeding.js'
 
 const listOf = ids => ({
   count: new Map([[3, ids.length]]),

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { Store } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
-import { furnish } from '../client/support/designs.js'
+import { furnish } from '../support/client/designs.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { PLACES } from './readers.js'

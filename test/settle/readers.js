@@ -8,7 +8,7 @@ import { VersionIndex } from '../../client/engine/version-index.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { flipY } from '../../core/index.js'
 import { Store, backup, exportLayer, exportTree, restore } from '../../loader/index.js'
-import { contentsOf } from '../export/helpers.js'
+import { contentsOf } from '../support/exports.js'
 import { request } from '../support/backends.js'
 
 /** @typedef {{z: number, x: number, y: number, name: string}} Place */

@@ -11,7 +11,7 @@ import { checkInvariants } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { useSeeding } from '../seed/helpers.js'
+import { useSeeding } from '../support/seeding.js'
 import { pattern } from '../support/pattern.js'
 import { startCommand } from '../support/command.js'
 

@@ -11,7 +11,7 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
 import { onEachStore } from '../support/backends.js'
-import { QUICK, useSeeding } from '../seed/helpers.js'
+import { QUICK, useSeeding } from '../support/seeding.js'
 import { pattern } from '../support/pattern.js'
 import { startServer } from '../support/server.js'
 

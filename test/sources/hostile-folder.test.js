@@ -8,7 +8,7 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { sourceLimits } from '../../loader/formats/reading.js'
 import { openSet } from '../../loader/load/set.js'
 import { check } from '../../loader/check/index.js'
-import { tilesOf, useFolder } from '../loader/helpers.js'
+import { tilesOf, useFolder } from '../support/answering-server.js'
 import { png } from '../support/tiles.js'
 
 describe('a hostile folder', () => {

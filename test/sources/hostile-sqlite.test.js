@@ -8,7 +8,7 @@ import { until } from '../../bench/wait.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { sourceLimits } from '../../loader/formats/reading.js'
 import { check } from '../../loader/check/index.js'
-import { tilesOf, useFolder } from '../loader/helpers.js'
+import { tilesOf, useFolder } from '../support/answering-server.js'
 import { childrenOf, isRunning, peakOf, workOf } from '../support/processes.js'
 import { png } from '../support/tiles.js'
 

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
 import { pmtilesDefaults } from '../../loader/load/sources/pmtiles.js'
 import { parseDirectory } from '../../loader/formats/pmtiles/directory.js'
-import { useArchive } from './helpers.js'
+import { useArchive } from '../support/archives.js'
 import { directory, varint, writeArchive } from './pmtiles-writer.js'
 
 const tiles =

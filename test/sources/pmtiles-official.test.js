@@ -6,7 +6,7 @@ import path from 'node:path'
 import { PMTiles } from 'pmtiles'
 import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
-import { contents, inOrder, using } from './helpers.js'
+import { contents, inOrder, using } from '../support/archives.js'
 import { writeArchive } from './pmtiles-writer.js'
 
 // z/x/y and what the tile holds, a line each; the tiles come in the order of the lines, which need not be that of their

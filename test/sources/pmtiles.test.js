@@ -7,8 +7,8 @@ import { parseArea, selectorOf } from '../../core/index.js'
 import { recogniseBytes } from '../../loader/formats/recognise.js'
 import { recognisesUrl } from '../../loader/load/sources/pmtiles.js'
 import { png } from '../support/tiles.js'
-import { tilesOf } from '../loader/helpers.js'
-import { contents, inOrder, openAs, refuses, useArchive, using } from './helpers.js'
+import { tilesOf } from '../support/answering-server.js'
+import { contents, inOrder, openAs, refuses, useArchive, using } from '../support/archives.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
 
 const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1',

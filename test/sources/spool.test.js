@@ -5,9 +5,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statfsSync, utimesSync }
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { Spool, spoolDefaults } from '../../loader/formats/spool.js'
-import { seeded, useFolder } from '../loader/helpers.js'
+import { seeded, useFolder } from '../support/answering-server.js'
 import { skip } from '../support/tools.js'
-import { runMeasured } from './helpers.js'
+import { runMeasured } from '../support/archives.js'
 
 const module = new URL('../../loader/formats/spool.js', import.meta.url).href
 const YEAR = 365 * 86400

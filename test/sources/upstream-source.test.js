@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { load, openSource } from '../../loader/index.js'
-import { QUICK, TILE, useSeeding } from '../seed/helpers.js'
+import { QUICK, TILE, useSeeding } from '../support/seeding.js'
 import { codeOf } from '../upstream/support.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { tilesOf } from '../loader/helpers.js'
+import { tilesOf } from '../support/answering-server.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const part = { area: parseArea({ bbox: [0, 0, 44, 40] }), zooms: { min: 2, max: 4 } }

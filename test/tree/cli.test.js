@@ -7,7 +7,7 @@ import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'
 import { square } from '../support/tiles.js'
-import { checkTrees, edition, isThere, tile, useTrees } from './helpers.js'
+import { checkTrees, edition, isThere, tile, useTrees } from '../support/trees.js'
 import { pattern } from '../support/pattern.js'
 
 const [T1, T2] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z']

@@ -5,10 +5,10 @@ import { TilecouchError } from '../../core/index.js'
 import { Store, publish } from '../../loader/index.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
-import { startFront } from '../client/support/front.js'
+import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn, useTrees } from './helpers.js'
+import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn, useTrees } from '../support/trees.js'
 import { Watcher } from './watcher.js'
 
 const [T1, T2, T3, T4] =

@@ -10,7 +10,7 @@ import { end, until } from '../../bench/wait.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
-import { checkTrees, edition } from './helpers.js'
+import { checkTrees, edition } from '../support/trees.js'
 import { Watcher } from './watcher.js'
 import { startCommand } from '../support/command.js'
 

@@ -8,7 +8,7 @@ import { Store, publish } from '../../loader/index.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { checkTidy, checkTrees, edition, tile, treesIn } from './helpers.js'
+import { checkTidy, checkTrees, edition, tile, treesIn } from '../support/trees.js'
 
 const RUNS = +(process.env.TILECOUCH_FUZZ_RUNS ?? 4)
 const SEED = +(process.env.TILECOUCH_SEED ?? 5)

@@ -10,12 +10,12 @@ import { exportTree, nginxConfig } from '../../loader/export/tree/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { findNginx, startNginx } from '../deploy/nginx.js'
-import { mvt } from '../deploy/stage.js'
+import { mvt } from '../support/nginx.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
-import { edition, tile } from './helpers.js'
+import { edition, tile } from '../support/trees.js'
 
 const sharp = createRequire(import.meta.url)('sharp')
 const [T1, T2] = ['2022-03-01T00:00:00Z', '2023-06-30T12:34:56Z']

@@ -6,7 +6,7 @@ import { Follower } from '../../loader/store/follow.js'
 import { readChanges } from '../../loader/export/tree/changes.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { tile } from './helpers.js'
+import { tile } from '../support/trees.js'
 
 const T = '2022-03-01T00:00:00Z'
 

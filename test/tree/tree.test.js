@@ -8,7 +8,9 @@ import { exportTree } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { checkTidy, checkTrees, edition, filesIn, isThere, linkOf, tile, treeOf, treesIn, useTrees } from './helpers.js'
+import {
+  checkTidy, checkTrees, edition, filesIn, isThere, linkOf, tile, treeOf, treesIn, useTrees
+} from '../support/trees.js'
 import { noiseTile } from '../../bench/tiles.js'
 
 const [T1, T2, T3] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z']

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createProgram } from '../../loader/cli/program.js'
 import { Store } from '../../loader/store/index.js'
 import { isPublished } from '../../loader/couchapp/publish.js'
-import { memory, useFolder } from '../loader/helpers.js'
+import { memory, useFolder } from '../support/answering-server.js'
 import { onEachStore } from '../support/backends.js'
 import { pattern } from '../support/pattern.js'
 

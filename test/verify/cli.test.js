@@ -7,7 +7,7 @@ import { onEachStore } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
-import { tile, undecodable } from './helpers.js'
+import { tile, undecodable } from '../support/sample-tiles.js'
 import { pattern } from '../support/pattern.js'
 import { startCommand } from '../support/command.js'
 

@@ -3,7 +3,7 @@ import { crc32, gzipSync } from 'node:zlib'
 import { unpack } from '../../loader/formats/unpack.js'
 import { examine } from '../../loader/check/files/decode.js'
 import { collectGarbage } from '../support/garbage.js'
-import { field, flipped, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
+import { field, flipped, image, rawVectorTile, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
 
 const codes = ({ problems }) => problems.map(([code]) => code)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { useFolder } from '../support/folder.js'
-import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
+import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
 
 /** @typedef {[name: string, bytes: Buffer, options?: object]} File */
 

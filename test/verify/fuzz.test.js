@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { TilecouchError, inspectTile, isTileId, tileId } from '../../core/index.js'
 import { pmtilesDefaults } from '../../loader/load/sources/pmtiles.js'
-import { seeded } from '../loader/helpers.js'
-import { openAs } from '../sources/helpers.js'
+import { seeded } from '../support/answering-server.js'
+import { openAs } from '../support/archives.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { writeArchive } from '../sources/pmtiles-writer.js'
 import { useFolder } from '../support/folder.js'
-import { findings, tile } from './helpers.js'
+import { findings, tile } from '../support/sample-tiles.js'
 
 const TIMES = Number(process.env.FUZZ_ROUNDS) || 1
 const SEED = Number(process.env.TILECOUCH_SEED) || 0

@@ -4,7 +4,7 @@ import path from 'node:path'
 import Database from 'libsql'
 import { flipY, parseArea } from '../../core/index.js'
 import { useFolder } from '../support/folder.js'
-import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
+import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
 
 const METADATA = { name: 'City', format: 'png', minzoom: '3', maxzoom: '3', bounds: '-180,-85,180,85', center: '0,0,3' }
 const PLAIN = 'CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)'

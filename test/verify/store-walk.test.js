@@ -5,9 +5,9 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { walkDefaults } from '../../loader/check/walk.js'
 import { Timelines } from '../../loader/check/tile.js'
-import { seeded } from '../loader/helpers.js'
+import { seeded } from '../support/answering-server.js'
 import { onEachStore } from '../support/backends.js'
-import { flipped, findings, tile } from './helpers.js'
+import { flipped, findings, tile } from '../support/sample-tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 

@@ -4,7 +4,7 @@ import { Store } from '../../loader/store/index.js'
 import { load } from '../../loader/load/index.js'
 import { loadDemo } from '../../server/demo/index.js'
 import { onEachStore } from '../support/backends.js'
-import { document, findings, image, tile, undecodable, vectorTile } from './helpers.js'
+import { document, findings, image, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 const LAYER = { minzoom: 3, maxzoom: 8, bounds: [-180, -85, 180, 85], format: 'png' }

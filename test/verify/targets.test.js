@@ -8,7 +8,7 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
-import { findings, image, tile, vectorTile } from './helpers.js'
+import { findings, image, tile, vectorTile } from '../support/sample-tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2022-07-01T00:00:00Z']
 

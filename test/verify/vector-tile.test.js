@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { checkVectorTile, readSourceLayers } from '../../loader/check/files/vector-tile.js'
-import { seeded } from '../loader/helpers.js'
+import { seeded } from '../support/answering-server.js'
 import { varint } from '../sources/pmtiles-writer.js'
 import { encodeTile } from '../support/vector-tile.js'
-import { field, packed, rawVectorTile, varintField } from './helpers.js'
+import { field, packed, rawVectorTile, varintField } from '../support/sample-tiles.js'
 
 /** A tile of one layer: its head, then what is given. */
 const layer = (...parts) => field(3, Buffer.concat([varintField(15, 2), field(1, 'water'), ...parts]))

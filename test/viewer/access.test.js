@@ -1,11 +1,11 @@
 // Every state of the page is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its
 // best practice included, on a desk and on a phone, in the light and in the dark.
 import assert from 'node:assert/strict'
-import { T } from '../client/support/gallery.js'
+import { T } from '../support/client/gallery.js'
 import { findBarriers } from '../support/axe.js'
 import { begin, take } from './areas.js'
 import { drawnTiles, screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const BETWEEN = `#steps@${T(2)}..${T(4)}/3/0/0`
 const BEFORE_ALL = '2023-01-01T00:00:00Z'

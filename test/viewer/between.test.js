@@ -1,9 +1,9 @@
 /* global document, history, location -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { T } from '../client/support/gallery.js'
+import { T } from '../support/client/gallery.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 import { pattern } from '../support/pattern.js'
 
 const card = page => page.getByRole('region', { name: 'What changed here' })

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
-import { tilesOf } from '../client/support/gallery.js'
+import { tilesOf } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const entries = page => page.locator('.editions li button .name').allTextContents()
 

@@ -2,7 +2,7 @@
 // The sign-in of a closed store, in a browser, and what it leads to. CouchDB has none: it shows no page of such a
 // store.
 import assert from 'node:assert/strict'
-import { onAdmin } from '../admin/stage.js'
+import { onAdmin } from '../support/control-room.js'
 import { findBarriers } from '../support/axe.js'
 import { openPage, screens } from './browser.js'
 

@@ -2,10 +2,10 @@
 // Comparing anything: another layer, another time of it, side by side on two maps that move together, faded.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { T } from '../client/support/gallery.js'
+import { T } from '../support/client/gallery.js'
 import { drawnTiles, screens } from './browser.js'
 import { checkFits } from './fits.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const card = page => page.getByRole('region', { name: 'What changed here' })
 const labels = page => page.locator('.tilecouch-compare-label').allTextContents()

@@ -6,7 +6,7 @@ import { peerOf } from '../../loader/store/peer.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
 import { drawnTiles, openPage, screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const SHOTS = process.env.TILECOUCH_SHOTS // a folder for pictures, for people
 

@@ -2,7 +2,7 @@
 // Finding a place: coordinates, layers, places and a gazetteer; where I am; how far it is.
 import assert from 'node:assert/strict'
 import { drawnTiles, screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const field = page => page.getByRole('searchbox', { name: 'Find a place' })
 const results = page => page.locator('#find li button')

@@ -2,7 +2,7 @@
 // Keys, while the map has the focus or nothing has: those of docs/viewer.md, each.
 import assert from 'node:assert/strict'
 import { drawnTiles, shownAt } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 onViewer('keys', { layers: ['steps', 'late'], demo: false }, stage => {
   const focused = page => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName)

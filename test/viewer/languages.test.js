@@ -2,7 +2,7 @@
 // The page in the languages that it speaks.
 import assert from 'node:assert/strict'
 import { drawnTiles, screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 onViewer('in other languages', {}, stage => {
   for (const [locale, { lang, compare, newest, summary, date }] of Object.entries({

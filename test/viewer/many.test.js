@@ -1,9 +1,9 @@
 // A store of many layers: they are found, they stand in groups, and the first visit is small.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { history, tilesOf } from '../client/support/gallery.js'
+import { history, tilesOf } from '../support/client/gallery.js'
 import { drawnTiles, screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const LAYERS = 40
 const FIRST_LOAD = 400000 // bytes

@@ -1,9 +1,9 @@
 // No text of the card of offline maps is cut off or covered, in any language, at any width and in any state.
 import assert from 'node:assert/strict'
-import { gate } from '../client/support/front.js'
-import { hang } from '../offline/support/world.js'
+import { gate } from '../support/client/front.js'
+import { hang } from '../support/offline/world.js'
 import { checkFits } from './fits.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 
 const SCREENS = [
   { viewport: { width: 1280, height: 800 } },

@@ -2,11 +2,11 @@
 // The viewer without a network: what was taken along is there, in time as well, and what comes back goes on by itself.
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { openGateway, openStore } from '../gateway/support/stand.js'
-import { T, hang } from '../client/support/gallery.js'
+import { openGateway, openStore } from '../support/gateway/stand.js'
+import { T, hang } from '../support/client/gallery.js'
 import { onEachStore } from '../support/backends.js'
 import { drawnTiles, openBrowser, openPage, screens, shownAt } from './browser.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 import { startServer } from '../support/server.js'
 
 /** Waits until the page could open without a network. */

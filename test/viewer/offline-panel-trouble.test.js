@@ -3,9 +3,9 @@
 // the map goes on.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
+import { gate } from '../support/client/front.js'
 import { area, begin, estimate, openAreas, state, take } from './areas.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 
 const isBatch = ({ path }) => /_bulk_get/.test(path)
 const ROOM = 40000000 // bytes, far more than the tiles take

@@ -2,9 +2,9 @@
 // Areas taken along in the viewer, from the first press to the last: what people see and press, and nothing else.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
-import { hang, load, tilesOf } from '../offline/support/world.js'
-import { AWAY, onViewer } from './stage.js'
+import { gate } from '../support/client/front.js'
+import { hang, load, tilesOf } from '../support/offline/world.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 import { area, begin, corner, dragTouch, draw, estimate, openAreas, phone, state, take } from './areas.js'
 
 const isBatch = ({ path }) => /_bulk_get/.test(path)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { drawnTiles } from './browser.js'
 import { deploy } from './deploy.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 
 /** Files in the browser's caches: address of a cache -> names. */
 const kept = page => page.evaluate(async () => {

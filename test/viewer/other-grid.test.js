@@ -3,7 +3,7 @@
 // could.
 import assert from 'node:assert/strict'
 import { drawnTiles, screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 onViewer('a layer in another grid', { demo: false, layers: ['steps', 'swiss'] }, stage => {
   const card = page => page.locator('.elsewhere')

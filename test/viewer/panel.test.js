@@ -2,11 +2,11 @@
 // What a reader sees of the panel and the header: nothing is cut off, nothing jumps, and the chosen layer is in view.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
-import { tilesOf } from '../client/support/gallery.js'
+import { tilesOf } from '../support/client/gallery.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens } from './browser.js'
 import { checkFits } from './fits.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const WIDTHS =
   { desk: screens.desk, tablet: { viewport: { width: 820, height: 1100 }, hasTouch: true }, phone: screens.phone }

@@ -2,7 +2,7 @@
 // Layers over each other and a map under them; the name, colour and first layer of the operator.
 import assert from 'node:assert/strict'
 import { drawnTiles } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo: false }, stage => {
   const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))

@@ -3,11 +3,11 @@
 // that the page gives away, made under the policy of a gateway.
 import assert from 'node:assert/strict'
 import { embeddedStore } from './stores.js'
-import { T, hang } from '../client/support/gallery.js'
+import { T, hang } from '../support/client/gallery.js'
 import { Store } from '../../loader/index.js'
 import { VIEWER_CSP, viewerPolicy } from '../../loader/couchapp/policy.js'
 import { serveExamples } from '../examples/server.js'
-import { openGateway } from '../gateway/support/stand.js'
+import { openGateway } from '../support/gateway/stand.js'
 import { drawnTiles, openBrowser, openPage, shownAt } from './browser.js'
 import { choose, decode, make, openTake, ownSize, watch } from './take-support.js'
 

@@ -1,8 +1,8 @@
 // No text of the dialog "Save or share the map" is cut off or covered, in any language and at any width.
 import assert from 'node:assert/strict'
-import { T } from '../client/support/gallery.js'
+import { T } from '../support/client/gallery.js'
 import { checkFits } from './fits.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const SCREENS = [
   { viewport: { width: 1280, height: 800 } },

@@ -2,7 +2,7 @@
 // What tests of "Save or share the map" press, and how they read the files that come of it.
 import { readFile } from 'node:fs/promises'
 import sharp from 'sharp'
-import { layers, stepAt } from '../client/support/gallery.js'
+import { layers, stepAt } from '../support/client/gallery.js'
 import { drawnTiles } from './browser.js'
 
 /** Opens the card, once the map is drawn. @param {'Image' | 'Time-lapse' | 'Link'} [tab] */

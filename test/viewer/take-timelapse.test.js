@@ -2,10 +2,10 @@
 // Time-lapses of the map: each frame of a file is decoded and compared with the past of the layer.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../client/support/front.js'
-import { T } from '../client/support/gallery.js'
+import { gate } from '../support/client/front.js'
+import { T } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 import { MIDDLE, STEPS, choose, colourOf, decode, decodeVideo,
   distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
 

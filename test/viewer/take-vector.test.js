@@ -2,8 +2,8 @@
 // Images and time-lapses of vector layers, and of layers that cannot be drawn: files are decoded and compared with the
 // past of the layer.
 import assert from 'node:assert/strict'
-import { T, stepAt } from '../client/support/gallery.js'
-import { onViewer } from './stage.js'
+import { T, stepAt } from '../support/client/gallery.js'
+import { onViewer } from '../support/viewer.js'
 import { MIDDLE, STEPS, choose, decode, distance, make, ownSize, placeOf, texts, watch } from './take-support.js'
 
 const GROUND = [219, 228, 233] // of the page, in light colours

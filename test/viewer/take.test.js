@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { load } from '../../loader/load/index.js'
-import { T, stepAt, tilesOf } from '../client/support/gallery.js'
+import { T, stepAt, tilesOf } from '../support/client/gallery.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 import { MIDDLE, choose, colourOf, decode, distance, make, openTake,
   ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
 

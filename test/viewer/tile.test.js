@@ -1,10 +1,10 @@
 /* global document -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { T } from '../client/support/gallery.js'
+import { T } from '../support/client/gallery.js'
 import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const card = page => page.getByRole('region', { name: 'This place' })
 const TILE_333 = { x: 600, y: 300 } // left of and above the middle of a desk's map at 0, 0

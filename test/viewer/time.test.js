@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
-import { T, layers, tilesOf } from '../client/support/gallery.js'
+import { T, layers, tilesOf } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const DAY = '2024-06-20T'
 const thumb = page => page.getByRole('slider', { name: 'Time' })

@@ -1,9 +1,9 @@
 /* global document, location -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { T } from '../client/support/gallery.js'
+import { T } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 
 onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
   const remove = async id => {

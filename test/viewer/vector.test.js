@@ -8,7 +8,7 @@ import { demoEditions, layers } from '../../server/demo/index.js'
 import { INTERVAL, TOWN_BOUNDS, townIn } from '../../server/demo/town.js'
 import { findBarriers } from '../support/axe.js'
 import { screens } from './browser.js'
-import { onViewer } from './stage.js'
+import { onViewer } from '../support/viewer.js'
 
 const [FIRST, LAST] = [1990, 2020]
 const PLACE = '13/45/-30'

@@ -1,9 +1,9 @@
 /* global document, innerWidth, location, window -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { up } from '../../server/index.js'
-import { history } from '../client/support/gallery.js'
+import { history } from '../support/client/gallery.js'
 import { drawnTiles, openPage, screens, shownAt } from './browser.js'
-import { AWAY, onViewer } from './stage.js'
+import { AWAY, onViewer } from '../support/viewer.js'
 
 const FIRST_LOAD = 350_000 // bytes, as they are sent
 

@@ -11,7 +11,7 @@ import { json, onEachStore, put } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { square } from '../support/tiles.js'
-import { openGateway } from '../gateway/support/stand.js'
+import { openGateway } from '../support/gateway/stand.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const RUN = '20240301T101500123-4f9k'

@@ -1,0 +1,99 @@
+// What tests of mirrors over bad lines begin with: a store with a past, and a replication that is told of trouble soon.
+import { Replication } from '../../core/mirror/index.js'
+import { Store } from '../../loader/index.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { Couch } from '../../loader/store/couch.js'
+import { noiseTile } from '../../bench/tiles.js'
+import { json } from './backends.js'
+
+export const T1 = '2021-01-01T00:00:00Z'
+export const T2 = '2022-01-01T00:00:00Z'
+
+/** Tiles of one time, each of its own bytes. */
+export const edition = ({ count, time = T1, size = 3000, seed = 1, layer = 'osm', z = 10 }) =>
+  Array.from({ length: count },
+    (_, at) => ({ layer, z, x: Math.floor(at / 64), y: at % 64, time, bytes: noiseTile(seed * 1e6 + at, size) }))
+
+/** @param {any[]} tiles all of one layer and time */
+export async function write (store, tiles) {
+  const [{ layer, time }] = tiles
+  await store.putEdition(layer, time, { started: time, finished: undefined })
+  const { failed } = await store.write(tiles)
+  if (failed) throw new Error(`${failed} tiles were not written`)
+  await store.putEdition(layer, time, { finished: time })
+}
+
+/**
+ * A store of so many tiles: a quarter of them have a past, and a few are deleted documents.
+ * @param {string} url of a database that is not there yet
+ * @param {{count: number, size?: number}} options
+ */
+export async function fill (url, { count, size }) {
+  const store = await Store.create(url)
+  await store.defineLayer('osm', { format: 'png' })
+  await write(store, edition({ count, size }))
+  await write(store, edition({ count: count >> 2, size, time: T2, seed: 2 }))
+  const { rows } = await json(`${url}/_all_docs?startkey="osm:10:0:0@"&limit=5`)
+  const docs = rows.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
+  await json(`${url}/_bulk_docs`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+  return store
+}
+
+/** Small pages and batches, so that there is a middle; and no long waits. */
+export const limits =
+  { page: 100, batchBytes: 64 * 1024, checkpoint: 200, poll: 500, firstDelay: 20, longestDelay: 200 }
+
+export const hasty = { retries: 2, firstDelay: 10, longestDelay: 50 }
+
+/** Waits for answers a fraction of what it is told to. */
+class HastyCouch extends Couch {
+  constructor (url, { haste = 1, ...options } = {}) {
+    super(url, options)
+    this.haste = haste
+  }
+
+  request ({ timeout, ...request }) {
+    const wait = request.qs?.timeout ?? 0 // of a long poll
+    const upload = (request.body?.length ?? 0) / 16 // milliseconds that the client adds
+    const shorter = timeout && wait - upload + (timeout + upload - wait) / this.haste
+    return super.request({ ...request, ...(timeout && { timeout: shorter }) })
+  }
+}
+
+/**
+ * @param {string} from @param {string} to
+ * @param {Partial<ConstructorParameters<typeof Replication>[0]> & {couch?: ConstructorParameters<typeof Couch>[1] &
+ *   {haste?: number}}} [options]
+ */
+export const replication = (from, to, { couch = hasty, ...options } = {}) =>
+  new Replication(
+    { source: peerOf(new HastyCouch(from, couch)), target: peerOf(new HastyCouch(to, couch)), limits, ...options }
+  )
+
+/** A live replication that a test may look at, and that has to be stopped. @param {string} from @param {string} to */
+export function follow (from, to, options = {}) {
+  const stop = new AbortController()
+  const states = /** @type {{state: string, at: number, error?: string}[]} */ ([])
+  const running = replication(from, to, {
+    live: true, signal: stop.signal,
+    onState: ({ state, error }) => states.push({ state, error, at: performance.now() }), ...options
+  })
+  let failure
+  const ended = running.run().catch(error => { if (error.code !== 'ABORTED') failure = error })
+  return {
+    states,
+    status () {
+      if (failure) throw failure
+      return running.status()
+    },
+    is (state) {
+      return this.status().state === state
+    },
+    async stop () {
+      stop.abort()
+      await ended
+      if (failure) throw failure
+    }
+  }
+}

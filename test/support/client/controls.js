@@ -1,0 +1,102 @@
+/* global clock, control, document, requestAnimationFrame -- of the page, in functions that run there */
+// A page with the controls on it, served on a free port from what esbuild makes of the sources, and a browser to drive
+// it.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { openBrowser, openPage } from '../../viewer/browser.js'
+import { startServer } from '../server.js'
+
+const here = path.dirname(fileURLToPath(import.meta.url))
+const styles = path.join(here, '../../../client/tilecouch.css')
+const leaflet = path.join(path.dirname(createRequire(import.meta.url).resolve('leaflet/package.json')), 'dist')
+
+const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Controls</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<link rel="stylesheet" href="/leaflet.css"><link rel="stylesheet" href="/tilecouch.css">
+<style>html, body { height: 100%; margin: 0; background: #b8cbd2 } #map { height: 100%; background: #b8cbd2 }</style>
+<div id="map"></div><script src="/leaflet.js"></script><script src="/page.js"></script></html>`
+
+/** The page's own Leaflet, as for everybody who links it. */
+const onGlobalLeaflet = {
+  name: 'global-leaflet',
+  setup (bundler) {
+    bundler.onResolve({ filter: /^leaflet$/ }, () => ({ path: 'leaflet', namespace: 'global' }))
+    bundler.onLoad({ filter: /.*/, namespace: 'global' }, () => ({ contents: 'module.exports = window.L' }))
+  }
+}
+
+/** @returns {Promise<{url: string, close: () => Promise<void>}>} */
+export async function serveControls () {
+  const { outputFiles } = await build(
+    {
+      entryPoints: [path.join(here, 'page.js')], bundle: true, write: false,
+      format: 'iife', plugins: [onGlobalLeaflet], logLevel: 'silent'
+    }
+  )
+  /** @type {Record<string, [string, () => any]>} */
+  const files = {
+    '/': ['text/html', () => HTML],
+    '/page.js': ['text/javascript', () => outputFiles[0].text],
+    '/leaflet.js': ['text/javascript', () => readFile(path.join(leaflet, 'leaflet.js'))],
+    '/leaflet.css': ['text/css', () => readFile(path.join(leaflet, 'leaflet.css'))],
+    '/tilecouch.css': ['text/css', () => readFile(styles)]
+  }
+  return startServer(async ({ url = '' }, response) => {
+    const [type, read] = files[url] ?? []
+    if (!read) return response.writeHead(404).end()
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(await read())
+  })
+}
+
+/**
+ * Hooks of a suite: `visit()` opens the page afresh; whatever is said on its console fails the test.
+ * @returns {{visit: (scene?: object | null, options?: object) => Promise<import('playwright-core').Page>}}
+ */
+export function onControls () {
+  let browser
+  let server
+  let view
+
+  before(async function () {
+    browser = await openBrowser(this)
+    server = await serveControls()
+  })
+
+  after(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  afterEach(async function () {
+    await view?.close()
+    if (this.currentTest?.isPassed()) assert.deepEqual(view?.errors ?? [], [], 'nothing on the console')
+    view = undefined
+  })
+
+  return {
+    async visit (scene = null, options = undefined) {
+      view = await openPage(browser, options)
+      await view.page.goto(server.url)
+      if (scene) await view.page.evaluate(each => /** @type {any} */ (globalThis).tilecouch.scene(each), scene)
+      return view.page
+    }
+  }
+}
+
+/** The time of the clock. */
+export const at = page => page.evaluate(() => clock.getTime())
+/** Two frames later everything is drawn. */
+export const settled =
+  page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+/** Where a time is on the page. */
+export const spot = (page, time) => page.evaluate(each => {
+  const { axis } = control.state
+  const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
+  return {
+    x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right
+  }
+}, time)

@@ -1,0 +1,158 @@
+// Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which
+// quarter it is.
+import { gridOf } from '../../../core/index.js'
+import { squareTile } from './vector-tile.js'
+import { drawPixels } from '../tiles.js'
+
+const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in the middle of a quarter
+
+/** The time of step 1, 2, 3, … */
+export const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
+
+/**
+ * @param {number} step up to 31
+ * @param {number} z of which 8 are told apart
+ * @param {number} x up to 255
+ * @param {number} y up to 255
+ */
+export function picture (step, z, x, y) {
+  const palette =
+    Uint8Array.from([[0, 1, 2, 3].map(quarter => [step * 8 + z % 8, x * 8, y * 8 + quarter]), [x, y, step]].flat(2))
+  const pixels =
+    Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
+  // the last pixel, which nobody looks at, tells it from the tile 32 further on
+  if (x > 31 || y > 31) pixels[pixels.length - 1] = 4
+  return drawPixels(pixels, SIZE, palette, { compressionLevel: 0 })
+}
+
+/** Bytes of each picture. They are not compressed, so all have as many. */
+export const { length: LENGTH } = await picture(1, 3, 0, 0)
+
+/** The same as a vector tile: one square. */
+const square = (step, z, x, y) => squareTile(`rgb(${step * 8 + z}, ${x * 8}, ${y * 8})`)
+
+/**
+ * All versions of a layer.
+ * @param {string} layer
+ * @param {Record<number, number[]>} steps what is written at which step: tiles as [z, x, y], gone where a fourth member
+ *   says so
+ */
+export async function history (layer, steps) {
+  const versions = []
+  for (const [step, tiles] of Object.entries(steps)) {
+    for (const [z, x, y, gone] of /** @type {any} */ (tiles)) {
+      versions.push(
+        { layer, z, x, y, time: T(step), ...(gone ? { gone: true }
+          : { bytes: await (layers[layer]?.draw ?? picture)(+step, z, x, y) }) }
+      )
+    }
+  }
+  return versions
+}
+
+/**
+ * Tiles of a zoom: all of them, or those that are wanted.
+ * @param {number} z @param {(x: number, y: number) => boolean} [wanted]
+ */
+export function tilesOf (z, wanted = () => true) {
+  const tiles = []
+  for (let x = 0; x < 2 ** z; x++) for (let y = 0; y < 2 ** z; y++) if (wanted(x, y)) tiles.push([z, x, y])
+  return tiles
+}
+
+const ONE = tilesOf(3)
+
+/** Tiles of a zoom of another grid: all of them, or those that are wanted. */
+function tilesIn (grid, z, wanted = () => true) {
+  const { columns, rows } = gridOf({ grid }).matrix(z)
+  return Array.from({ length: columns * rows }, (_, at) => [z, Math.floor(at / rows), at % rows])
+    .filter(([, x, y]) => wanted(x, y))
+}
+
+/**
+ * The history of a layer in another grid: step 2 changes a half of all zooms, step 3 one tile in the middle of the
+ * last.
+ */
+const gridSteps = (grid, zooms, middle) => ({
+  1: zooms.flatMap(z => tilesIn(grid, z)), 2: zooms.flatMap(z => tilesIn(grid, z, (x, y) => (x + y) % 2 === 0)),
+  3: [middle]
+})
+
+/** The layers of the suites. Fields of the document, and what is written when. */
+export const layers = {
+  // every step changes other tiles of the same zoom
+  steps: {
+    fields: { name: 'Steps', minzoom: 3, maxzoom: 3 },
+    steps: { 1: ONE, 2: tilesOf(3, (x, y) => (x + y) % 2 === 0), 3: tilesOf(3, x => x < 4), 4: [[3, 3, 3]], 5: ONE }
+  },
+  // 3/3/3 goes and comes back, 3/4/3 begins later, 3/3/4 was never there; nothing above to fill holes with
+  holes: {
+    fields: { minzoom: 3, maxzoom: 3 },
+    steps: {
+      1: tilesOf(3, (x, y) => !(x === 4 && y === 3) && !(x === 3 && y === 4)),
+      2: [[3, 3, 3, true]], 3: [[3, 3, 3], [3, 4, 3]]
+    }
+  },
+  // two zooms, in which every step changes everything
+  depths: { fields: { minzoom: 3, maxzoom: 4 }, steps: { 1: [...ONE, ...tilesOf(4)], 2: [...ONE, ...tilesOf(4)] } },
+  // the whole world at zoom 1, a half of it at 2, one tile at 3
+  deep: {
+    fields: { minzoom: 1, maxzoom: 3 },
+    steps: { 1: [...tilesOf(1), ...tilesOf(2, x => x < 2)], 2: [[3, 3, 3]], 3: tilesOf(1) }
+  },
+  // every step changes two zooms wholly
+  zooms: { fields: { minzoom: 2, maxzoom: 3 }, steps: {
+    1: [...tilesOf(2), ...ONE], 2: [...tilesOf(2), ...ONE], 3: [...tilesOf(2), ...ONE]
+  } },
+  late: { fields: { minzoom: 3, maxzoom: 3 }, steps: { 4: ONE, 5: tilesOf(3, x => x === 3) } },
+  large: { fields: { minzoom: 2, maxzoom: 2, tileSize: 512 }, steps: { 1: tilesOf(2), 2: [[2, 1, 1]] } },
+  // Europe or so: columns 4 and rows 2 and 3 of zoom 3
+  bounded: { fields: { minzoom: 3, maxzoom: 3, bounds: [1, 1, 44, 65] }, steps: { 1: ONE } },
+  // columns 7 and 0 of zoom 3
+  pacific: {
+    fields: { minzoom: 3, maxzoom: 3, bounds: [140, -40, -140, 40] }, steps: { 1: ONE, 2: [[3, 7, 3], [3, 0, 3]] }
+  },
+  squares: {
+    fields: { name: 'Squares', minzoom: 3, maxzoom: 3, format: 'pbf', vector_layers: [
+      { id: 'squares', fields: { colour: 'String' } }
+    ] }, draw: square,
+    steps: {
+      1: ONE, 2: tilesOf(3, (x, y) => (x + y) % 2 === 0), 3: tilesOf(3, x => x < 4), 4: [[3, 3, 3, true]], 5: ONE
+    }
+  },
+  // other grids; LV95 lacks 17/9/6, and its zooms do not halve
+  swiss: {
+    fields: { grid: 'LV95', minzoom: 16, maxzoom: 17, bounds: [5.9, 45.8, 10.5, 47.9] },
+    steps: Object.fromEntries(Object.entries(gridSteps('LV95', [16, 17], [17, 10, 6]))
+      .map(([step, tiles]) => [step, tiles.filter(([z, x, y]) => !(z === 17 && x === 9 && y === 6))]))
+  },
+  degrees: {
+    fields: { grid: 'WorldCRS84Quad', minzoom: 2, maxzoom: 3 }, steps: gridSteps('WorldCRS84Quad', [2, 3], [3, 4, 1])
+  },
+  europe: { fields: { grid: 'EuropeanETRS89_LAEAQuad', minzoom: 2, maxzoom: 3 }, steps: gridSteps(
+    'EuropeanETRS89_LAEAQuad', [2, 3], [3, 3, 4]
+  ) },
+  arctic: { fields: {
+    grid: 'UPSArcticWGS84Quad', minzoom: 2, maxzoom: 3, bounds: [-180, 30, 180, 90]
+  }, steps: gridSteps('UPSArcticWGS84Quad', [2, 3], [3, 3, 4]) },
+  vector: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: { 1: ONE, 2: [[3, 3, 3]] } }
+}
+
+/** The step that a tile of a layer shows as of a step, `-` for none. */
+export const stepAt = (layer, step, z, x, y) => stepOf(layers[layer].steps, step, z, x, y)
+
+/** The same, by what was written when. @param {Record<number, any[]>} steps */
+export function stepOf (steps, step, z, x, y) {
+  const written = Object.entries(steps)
+    .filter(([when, tiles]) => +when <= step && tiles.some(tile => tile[0] === z && tile[1] === x && tile[2] === y))
+  const last = written.at(-1)
+  return !last || last[1].some(tile => tile[0] === z && tile[1] === x && tile[2] === y && tile[3]) ? '-' : last[0]
+}
+
+/** @param {import('../../../loader/index.js').Store} store @param {string[]} names */
+export async function hang (store, names) {
+  for (const name of names) {
+    await store.defineLayer(name, layers[name].fields)
+    await store.write(await history(name, layers[name].steps))
+  }
+}

@@ -1,0 +1,97 @@
+// Edges for tests: in this process, with a folder or a CouchDB of their own.
+import { until } from '../../bench/wait.js'
+import { Store, publish } from '../../loader/index.js'
+import { mirrorOptions } from '../../server/edge/options.js'
+import { resolveOptions } from '../../server/gateway/config.js'
+import { serve } from '../../server/serve.js'
+import { square } from './tiles.js'
+
+export const [T1, T2, T3] = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+
+/**
+ * A published store of squares of tiles at zoom 5: `osm` with a past, and other layers without one.
+ * @param {string} url @param {{side?: number, layers?: string[]}} [options]
+ */
+export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
+  const store = await Store.create(url, { public: false })
+  for (const [at, layer] of layers.entries()) {
+    await store.defineLayer(layer, { name: layer.toUpperCase(), format: 'png' })
+    await store.write(square({ layer, time: T1, side, seed: (x, y) => 100 * at + 10 * x + y }))
+    await store.putEdition(layer, T1, { title: 'First' })
+  }
+  await store.write(
+    square({ layer: 'osm', time: T2, side, seed: (x, y) => (x + y) % 2 ? 1000 + 10 * x + y : undefined })
+  )
+  await publish(store)
+  return store
+}
+
+/** Edges of a suite, all of them closed after each test. */
+export function useEdges () {
+  const open = new Set()
+  afterEach(async () => {
+    for (const close of [...open].reverse()) await close()
+    open.clear()
+  })
+  return {
+    /**
+     * @param {string} from @param {Record<string, any>} flags as mirrorOptions has them
+     */
+    async start (from, flags) {
+      const turns = /** @type {any[]} */ ([])
+      const options = resolveOptions(
+        { table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', opsPort: 0, ...flags } }
+      )
+      const running = /** @type {import('../../server/serve.js').Edge} */ (
+        await serve(options, { onStateChange: turn => turns.push(turn) })
+      )
+      const close = () => (open.delete(close), running.close())
+      open.add(close)
+      return new TestEdge(running, turns, close)
+    },
+    /** @param {() => Promise<any>} close of what an edge needs */
+    with: close => open.add(close)
+  }
+}
+
+export class TestEdge {
+  /**
+   * @param {import('../../server/serve.js').Edge} running
+   * @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns
+   * @param {() => Promise<void>} close
+   */
+  constructor (running, turns, close) {
+    this.running = running
+    this.turns = turns
+    this.close = close
+  }
+
+  get url () {
+    return this.running.url
+  }
+
+  get report () {
+    return this.running.mirror()
+  }
+
+  /** @param {string} address below that of the gateway */
+  async get (address) {
+    const answer = await fetch(address === 'health' ? this.running.health : this.url + address)
+    return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) }
+  }
+
+  async json (address) {
+    const { body } = await this.get(address)
+    return JSON.parse(body.toString())
+  }
+
+  async metrics () {
+    return (await fetch(/** @type {string} */ (this.running.metrics))).text()
+  }
+
+  /** @param {string} [state] @param {number} [timeout] */
+  until (state = 'following', timeout = 30000) {
+    return until(() => this.report.state === state,
+      { timeout, what: `the mirror to be ${state}: it is ${JSON.stringify(this.report)}` })
+  }
+}

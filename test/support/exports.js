@@ -1,0 +1,174 @@
+// What the tests of exports share: a store with a past that is known tile by tile, and readers of what was written that
+// are not the project's own.
+import { readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import Database from 'libsql'
+import { PMTiles } from 'pmtiles'
+import { flipY } from '../../core/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { png } from './tiles.js'
+
+/** Editions of the layer `osm`, and moments before, between and after them. */
+export const EDITIONS = ['2021-05-01T00:00:00Z', '2022-06-01T12:30:00Z', '2023-07-01T00:00:00Z']
+export const MOMENTS = ['2021-05-01T00:00:00Z', '2022-01-01', '2022', '2023-07-01T00:00:00Z', undefined]
+
+const ZOOMS = [0, 1, 2, 3, 5]
+
+/** What a tile shows from an edition on: a number for an image, null for none, nothing where it stays as it was. */
+function change (edition, z, x, y) {
+  if (edition === 0) return x % 4 === 3 ? undefined : z * 10000 + (y % 3 ? x * 100 + y : 7) // some are equal
+  if (edition === 1) {
+    return (x + y) % 5 === 0 ? null : (x * y) % 3 === 1 ? 50000 + z * 1000 + x : x % 4 === 3 ? 60000 + y : undefined
+  }
+  return (x + y) % 5 === 0 && y % 2 ? 70000 + x : x === 2 ? z * 10000 + x * 100 + y : undefined
+}
+
+function * places () {
+  for (const z of ZOOMS) {
+    const side = Math.min(2 ** z, 12)
+    for (let x = 0; x < side; x++) for (let y = 0; y < side; y++) yield { z, x, y }
+  }
+}
+
+/** The versions of a place, as the rules of the timeline make them. @returns {{time: string, seed: number | null}[]} */
+function versionsOf ({ z, x, y }) {
+  const versions = []
+  for (const [edition, time] of EDITIONS.entries()) {
+    const seed = change(edition, z, x, y)
+    if (seed !== undefined && seed !== (versions.at(-1)?.seed ?? null)) versions.push({ time, seed })
+  }
+  return versions
+}
+
+/**
+ * What the layer shows as of a time: z/x/y -> time and bytes.
+ * @param {string} [until] partial or not
+ */
+export function shownAt (until = '9999') {
+  return new Map([...places()].flatMap(place => {
+    const version = versionsOf(place).findLast(({ time }) => time <= until || time.startsWith(until))
+    return version && version.seed !== null
+      ? [[`${place.z}/${place.x}/${place.y}`, { time: version.time, bytes: png(version.seed) }]] : []
+  }))
+}
+
+/** @param {string} [until] @returns {Map<string, Buffer>} */
+export const expected = until => new Map([...shownAt(until)].map(([name, { bytes }]) => [name, bytes]))
+
+/** A store of its own with the layer `osm`, for a whole suite. */
+export function useLayer (backend) {
+  const context = { store: /** @type {Store} */ (/** @type {any} */ (undefined)), url: '' }
+  before(async function () {
+    this.timeout(60000)
+    context.url = await backend.database()
+    context.store = await Store.create(context.url)
+    await fillLayer(context.store)
+  })
+  after(() => context.store?.destroy())
+  return context
+}
+
+/** A store of its own for one test. @param {(store: Store) => Promise<any>} use */
+export async function withStore (backend, use) {
+  const store = await Store.create(await backend.database())
+  try {
+    return await use(store)
+  } finally {
+    await store.destroy()
+  }
+}
+
+/** Defines `osm` with tiles of one time. @param {Map<string, Buffer>} tiles z/x/y -> bytes */
+export async function writeTiles (store, tiles, time) {
+  await store.defineLayer('osm', { format: 'png' })
+  await store.write([...tiles].map(([name, bytes]) => {
+    const [z, x, y] = name.split('/').map(Number)
+    return { layer: 'osm', z, x, y, time, bytes }
+  }))
+  await publish(store)
+}
+
+export async function fillLayer (store, layer = 'osm') {
+  await store.defineLayer(layer,
+    { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512, encoding: 'terrarium' })
+  for (const [edition, time] of EDITIONS.entries()) {
+    const versions = [...places()].map(({ z, x, y }) => ({ layer, z, x, y, time, seed: change(edition, z, x, y) }))
+      .filter(({ seed }) => seed !== undefined)
+      .map(({ seed, ...version }) => ({ ...version, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }))
+    await store.write(versions)
+    await store.putEdition(layer, time, { finished: time })
+  }
+  await publish(store, {})
+}
+
+/** Every file below a folder, as paths with slashes. @returns {string[]} */
+export const filesBelow = folder => readdirSync(folder, { recursive: true, withFileTypes: true })
+  .filter(entry => entry.isFile())
+    .map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort()
+
+/**
+ * What is in a target: z/x/y -> bytes.
+ * @param {string} target
+ * @param {{tms?: boolean, asked?: Iterable<string>}} [options] asked: places that PMTiles is asked for; all of `osm`
+ *   unless given
+ * @returns {Promise<Map<string, Buffer>>}
+ */
+export async function contentsOf (target, { tms = false, asked } = {}) {
+  if (target.endsWith('.mbtiles')) return inMbtiles(target)
+  if (target.endsWith('.pmtiles')) {
+    return inPmtiles(target, asked ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
+  }
+  const files = new Map(filesBelow(target).map(name => [name, readFileSync(path.join(target, name))]))
+  return new Map([...files].flatMap(([name, bytes]) => {
+    const match = /^(\d+)\/(\d+)\/(\d+)\.\w+$/.exec(name)
+    return match ? [[`${match[1]}/${match[2]}/${tms ? flipY(+match[1], +match[3]) : match[3]}`, bytes]] : []
+  }))
+}
+
+export function query (file, sql) {
+  const db = new Database(file)
+  try {
+    return db.prepare(sql).all()
+  } finally {
+    db.close()
+  }
+}
+
+const inMbtiles = file => new Map(query(file, 'SELECT * FROM tiles').map(row => (
+  [`${row.zoom_level}/${row.tile_column}/${flipY(row.zoom_level, row.tile_row)}`,
+    row.tile_data && Buffer.from(row.tile_data)])))
+
+/** By the official reader, asked for every place. */
+async function inPmtiles (file, names) {
+  const bytes = readFileSync(file)
+  const archive = new PMTiles(/** @type {any} */ ({
+    getKey: () => file,
+    getBytes: async (offset, length) => (
+      { data: bytes.buffer.slice(bytes.byteOffset + offset, bytes.byteOffset + offset + length) }
+    )
+  }))
+  const found = new Map()
+  for (const name of names) {
+    const [z, x, y] = name.split('/').map(Number)
+    const tile = await archive.getZxy(z, x, y)
+    if (tile) found.set(name, Buffer.from(tile.data))
+  }
+  return found
+}
+
+/** The same tiles with the same bytes. */
+export function assertSame (found, wanted, message = '') {
+  const names = map => [...map.keys()].sort()
+  if (JSON.stringify(names(found)) !== JSON.stringify(names(wanted))) {
+    const [more, fewer] =
+      [names(found).filter(name => !wanted.has(name)), names(wanted).filter(name => !found.has(name))]
+    throw new Error(
+      `${message} has ${found.size} tiles instead of ${wanted.size}; too many: ${more.slice(0, 5)}; lacking: ` +
+        `${fewer.slice(0, 5)}`
+    )
+  }
+  for (const [name, bytes] of wanted) if (!bytes.equals(found.get(name))) {
+    throw new Error(`${message} ${name} has other bytes`)
+  }
+}
