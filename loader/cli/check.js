@@ -41,10 +41,10 @@ The exit code is 0 if there is no fault, or none left; warnings do not count. do
 async function runCheck (context, options, names) {
   const { only, fix = false, live, decode, scheme } = options
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
-  const { file, layers = [], time } = await targetOf(names)
+  const whole = fix ? '--fix' : only && '--only'
+  const { file, layers = [], time } = await targetOf(names, { isOfStore: Boolean(whole) })
   const part = { ...await partOf(options), scheme, grid: options.grid }
   const isPart = Boolean(part.area || part.zooms || time || file)
-  const whole = fix ? '--fix' : only && '--only'
   if (whole && isPart) refuse(whole, only ?? true, 'it takes whole layers, as they are now')
   if (only === 'upgrade' && layers.length) refuse('--only', only, 'upgrade concerns the whole store: name no layers')
   if (isPart && !file && layers.length !== 1) refuse('--zoom', options.zoom ?? true, 'name one layer, file or folder')
@@ -61,14 +61,21 @@ async function runCheck (context, options, names) {
   })
 }
 
-/** @returns {Promise<{file?: string, layers?: string[], time?: string}>} */
-async function targetOf (names) {
+// no layer has such a name: it must be a file
+const isNameOfFile = text => /[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))
+
+/**
+ * @param {string[]} names
+ * @param {{isOfStore: boolean}} options of a store only: a layer comes before a file or folder with its name
+ * @returns {Promise<{file?: string, layers?: string[], time?: string}>}
+ */
+async function targetOf (names, { isOfStore }) {
   const [name] = names
   if (!names.length) return {}
-  if (names.length === 1 && await stat(name).then(() => true, () => false)) return { file: name }
+  const mayBeFile = names.length === 1 && !(isOfStore && !isNameOfFile(name))
+  if (mayBeFile && await stat(name).then(() => true, () => false)) return { file: name }
   const references = names.map(text => {
-    // no layer has such a name: it must be a file
-    if (/[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))) throw new TilecouchError('SOURCE_NOT_FOUND', { value: text })
+    if (isNameOfFile(text)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: text })
     return parseReference(text)
   })
   const timed = references.find(({ time }) => time !== undefined)

@@ -1,6 +1,6 @@
 // tilecouch check, as it is typed.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { publish } from '../../loader/couchapp/publish.js'
 import { backends } from '../support/backends.js'
@@ -53,6 +53,21 @@ describe('tilecouch check', () => {
     assert.deepEqual([third.code, what, kind, faults, kinds, repair],
       [1, 'osm', 'layer', 1, { 'unknown-format': 1 }, undefined])
     assert.ok(seconds >= 0)
+  })
+
+  it('repairs a layer in a folder that has a file with its name, and refuses to repair a file', async () => {
+    const before = process.cwd()
+    mkdirSync(path.join(folder.dir, 'osm'))
+    process.chdir(folder.dir)
+    try {
+      const { code, out, err } = await run('check', 'osm', '--fix', '--db', url)
+      assert.equal(code, 1, err)
+      assert.match(out, /\nNothing was repaired\.\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: /)
+      assert.match((await run('check', 'osm', '--db', url)).out, /^osm \(folder\)/)
+      assert.match((await run('check', './osm', '--fix', '--db', url)).err, /\[BAD_OPTION\]/)
+    } finally {
+      process.chdir(before)
+    }
   })
 
   it('refuses options that do not go together', async () => {
