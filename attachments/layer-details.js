@@ -14,7 +14,7 @@ export function LayerDetails ({ page, layer, stats, ...editionState }) {
   const hasEditions = editionState.editions.length > 0
   useEffect(() => scrollToTop(node.current?.parentElement), [hasEditions])
   return html`<div ref=${node} class="details">
-    <${EditionList} page=${page} hasPictures=${layer.format !== 'pbf'} ...${editionState} />
+    <${EditionList} page=${page} hasPictures=${page.stage.draws(layer)} ...${editionState} />
     <${Button} data-does="compare" onClick=${page.onCompare}>${words.panel.compare}<//>
     <div class="facts">
       ${layer.description && html`<p>${layer.description}</p>`}

@@ -1,5 +1,6 @@
 // Small pictures of the view at other times. Each is drawn from the images that are loaded; missing images are fetched
 // for one picture after the other.
+import { VectorPictures } from './vector-pictures.js'
 
 /** @typedef {{canvas: HTMLCanvasElement, time: string}} Picture */
 
@@ -9,6 +10,8 @@ export class Thumbnails {
   #waiting = []
   #stop = new AbortController()
   #isBusy = false
+  /** @type {VectorPictures | null} of this view */
+  #vectors = null
 
   /** @param {import('./stage.js').Stage} stage */
   constructor (stage) {
@@ -24,6 +27,7 @@ export class Thumbnails {
   /** Forgets the pictures that are not drawn yet: the view has changed. */
   drop () {
     this.#waiting = []
+    this.#vectors = null
     this.#stop.abort()
     this.#stop = new AbortController()
   }
@@ -41,6 +45,10 @@ export class Thumbnails {
     const { signal } = this.#stop
     const { layer } = this.#stage
     if (!layer) return
+    if (layer.gl) {
+      this.#vectors ??= new VectorPictures(this.#stage, signal)
+      return this.#vectors.draw(canvas, time, signal)
+    }
     await paint(canvas, layer, time)
     if (layer.pictures(time).every(({ image }) => image) || signal.aborted) return
     await layer.preload([time], signal)

@@ -126,7 +126,7 @@ class VectorCopy extends HistoryCopy {
   }
 
   isSettled () {
-    return this.#isDrawn() && super.isSettled()
+    return this.copy.isDrawn()
   }
 
   async load (time, signal) {
@@ -140,17 +140,6 @@ class VectorCopy extends HistoryCopy {
     if (gl.getPixelRatio() !== scale) gl.setPixelRatio(scale)
     gl.redraw() // the browser empties the canvas after this task
     context.drawImage(gl.getCanvas(), Math.round(left), Math.round(top))
-  }
-
-  /** Draws now, also in a tab in the background. */
-  #isDrawn () {
-    const { gl } = this.copy
-    let isIdle = false
-    const onIdle = () => { isIdle = true }
-    gl.on('idle', onIdle)
-    gl.redraw()
-    gl.off('idle', onIdle)
-    return isIdle
   }
 }
 

@@ -7,10 +7,9 @@
 //   await snapshot.ready()
 //   await snapshot.load(time, { signal })
 //   snapshot.paint(context)
-import L from 'leaflet'
 import { raceAbort } from '../../core/promises.js'
-import { element } from '../../client/timeline/dom.js'
 import { uniteChanges } from '../../client/timeline/steps.js'
+import { closeHiddenMap, openHiddenMap } from '../hidden-map.js'
 import { writeCaption } from './caption.js'
 import { TakeError } from './errors.js'
 import { copyOf } from './layers.js'
@@ -19,7 +18,7 @@ import { copyOf } from './layers.js'
  * @typedef {{width: number, height: number, scale: number}} Size pixels, and how many of them one of the page is
  * @typedef {{dates: {left: number, top: number, time: string | null, names: string[]}[], attribution: string}} Caption
  *   left, top: of the part that a date belongs to, shares of the picture
- * @typedef {{map: L.Map, box: import('./layers.js').Box, copies: any[]}} HiddenMap
+ * @typedef {{map: import('leaflet').Map, box: import('./layers.js').Box, copies: any[]}} HiddenMap
  */
 
 const WHOLE = { left: 0, top: 0, right: 1, bottom: 1 }
@@ -129,20 +128,11 @@ export class Snapshot {
   /** @returns {HiddenMap} */
   #copy ({ map, box, center }) {
     const { stage } = this.#page
-    const node = element('div', { class: 'take-map', inert: true, 'aria-hidden': 'true' })
-    node.style.width = `${Math.ceil((box.right - box.left) * this.#size.width)}px`
-    node.style.height = `${Math.ceil((box.bottom - box.top) * this.#size.height)}px`
-    document.body.append(node)
-    const hidden = L.map(node, {
-      crs: map.options.crs,
-      zoomSnap: 0,
-      zoomControl: false,
-      attributionControl: false,
-      keyboard: false,
-      trackResize: false,
-      zoomAnimation: false,
-      fadeAnimation: false
-    }).setView(center, map.getZoom())
+    const hidden = openHiddenMap(map, {
+      center,
+      width: Math.ceil((box.right - box.left) * this.#size.width),
+      height: Math.ceil((box.bottom - box.top) * this.#size.height)
+    })
     const copies = this.#layersOf(map).map(layer => copyOf(layer, stage, this.#boxOf(layer, box)))
       .filter(copy => copy.box.right > copy.box.left)
     for (const { copy } of copies) copy.addTo(hidden)
@@ -203,10 +193,7 @@ export class Snapshot {
 
   #close () {
     for (const copy of this.#copies) copy.close()
-    for (const { map } of this.#maps.splice(0)) {
-      map.getContainer().remove()
-      map.remove()
-    }
+    for (const { map } of this.#maps.splice(0)) closeHiddenMap(map)
   }
 }
 

@@ -77,9 +77,14 @@ export class VectorLayer extends GlLayer {
     return !this.gl?.queryRenderedFeatures({ layers: this.#ownLayers }).length
   }
 
-  /** Small pictures of other times: they would have to be drawn by a map of their own. */
-  pictures () {
-    return []
+  /** Whether all of the present time is drawn. It is drawn now, also in a tab in the background. */
+  isDrawn () {
+    let isIdle = false
+    const onIdle = () => { isIdle = true }
+    this.gl.on('idle', onIdle)
+    this.gl.redraw()
+    this.gl.off('idle', onIdle)
+    return isIdle && this.history.changes() !== null && this.history.isShown()
   }
 
   /** The tile under a place, with its versions. */

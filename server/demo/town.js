@@ -24,7 +24,11 @@ export const TOWN_BOUNDS = square(FRAME)
 /** All of the island. */
 export const ISLAND_BOUNDS = square(SHORE * 1.25)
 
-const NAMES = ['Main', 'Harbour', 'Mill', 'Chapel', 'Orchard', 'Quarry', 'Station', 'Beacon', 'Hazel', 'Rowan', 'Lime']
+/** Of streets, by their blocks from the middle; and of parks. */
+const NAMES = [
+  'Main', 'Harbour', 'Mill', 'Chapel', 'Orchard', 'Quarry', 'Station', 'Beacon', 'Hazel', 'Rowan', 'Lime', 'Linden',
+  'Meadow', 'Shore'
+]
 const USES = ['homes', 'homes', 'homes', 'homes', 'homes', 'homes', 'homes', 'shops', 'shops', 'offices', 'school']
 
 const PLACES = [

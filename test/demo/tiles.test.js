@@ -5,6 +5,7 @@ import { addSeconds, compareIds, tileAt, tileBounds, tileId } from '../../core/i
 import { colours, worldPixels } from '../../server/demo/basemap.js'
 import { DAY, Light, NIGHT } from '../../server/demo/daylight.js'
 import { daylightSource, landSource, pyramid } from '../../server/demo/tiles.js'
+import { townIn } from '../../server/demo/town.js'
 
 const hour = number => addSeconds(DAY, number * 3600)
 const SMALL = { min: 0, max: 2 }
@@ -17,6 +18,13 @@ async function collect (source, wanted = () => true) {
 }
 
 describe('the tiles of the demo', () => {
+  it('show a town whose features have complete names, however large it grows', () => {
+    const features = Object.values(townIn(2030)).flat()
+    const names = new Set(features.map(({ properties }) => properties.name).filter(Boolean))
+    assert.ok(names.size > 30, `${names.size} names`)
+    assert.deepEqual([...names].filter(name => /undefined/.test(name)), [])
+  })
+
   it('come in the order of their ids', () => {
     for (const zooms of [SMALL, ALL, { min: 3, max: 11 }]) {
       let last = ''

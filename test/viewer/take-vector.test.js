@@ -69,11 +69,11 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
           `frame ${frame}, tile ${tile}: ${colour} instead of ${expected}`)
       }
     }
-    assert.equal(await page.locator('.take-map').count(), 1, 'one hidden map')
+    assert.equal(await page.locator('.hidden-map').count(), 1, 'one hidden map')
     await page.keyboard.press('Escape')
     await card.waitFor({ state: 'detached' })
     // Preact cleans up after the next frame
-    await page.locator('.take-map').waitFor({ state: 'detached' })
+    await page.locator('.hidden-map').waitFor({ state: 'detached' })
   })
 
   it('both times of a comparison are drawn, at any number of pixels of the screen', async () => {

@@ -63,9 +63,9 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
       map.eachLayer(layer => { if (layer.clock) layer.setOpacity(0.5) })
       L.tileLayer(base, { zIndex: 0 }).addTo(map)
       map.fire('moveend') // the page tells of its own layers
-      document.querySelector('.take-map')?.setAttribute('data-is-old', '')
+      document.querySelector('.hidden-map')?.setAttribute('data-is-old', '')
     }, `${stage.address}steps@${T(1)}/{z}/{x}/{y}.png`)
-    await page.locator('.take-map:not([data-is-old])').waitFor({ state: 'attached' })
+    await page.locator('.hidden-map:not([data-is-old])').waitFor({ state: 'attached' })
     const mixed = await decode((await make(card, 'Make the image')).bytes)
     for (const [index, tile] of MIDDLE.entries()) {
       const [above, below] = [colourOf(tile, stepsAt(4)[index]), colourOf(tile, 1)]

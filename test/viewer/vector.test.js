@@ -98,6 +98,30 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     assert.deepEqual(stage.front.requests('tile'), [], 'on the way back nothing is asked for')
   })
 
+  it('has a picture of each time at which something changed here, and none is left of another view', async () => {
+    const page = await stage.visit(`#tilby/${PLACE}`, screens.desk)
+    await drawn(page)
+    await page.getByLabel('Only what changed here').check()
+    const pictures = page.locator('.of-view canvas')
+    await pictures.nth(1).waitFor()
+    /** Shares of the picture that are drawn in each colour. */
+    const colours = at => pictures.nth(at).evaluate(canvas => {
+      const { width, height } = /** @type {HTMLCanvasElement} */ (canvas)
+      const copy = /** @type {any} */ (new OffscreenCanvas(width, height).getContext('2d'))
+      copy.drawImage(canvas, 0, 0)
+      const { data } = copy.getImageData(0, 0, width, height)
+      return Array.from({ length: width * height }, (_, pixel) => data.slice(4 * pixel, 4 * pixel + 4).join()).join(' ')
+    })
+    const isDrawn = text => new Set(text.split(' ')).size > 4
+    const count = await pictures.count()
+    await until(async () => isDrawn(await colours(0)) && isDrawn(await colours(count - 1)), { what: 'the pictures' })
+    assert.notEqual(await colours(0), await colours(count - 1), 'the town of then and of now')
+    assert.equal(await page.locator('.hidden-map').count(), 1)
+    await page.getByLabel('Only what changed here').uncheck()
+    await page.evaluate(() => { location.hash = '#tilby/14/44.99/-30' })
+    await page.locator('.hidden-map').waitFor({ state: 'detached' })
+  })
+
   it('tells what lies at a place, with all attributes', async () => {
     const page = await stage.visit('#tilby/16/45/-30', SMALL)
     await drawn(page)

@@ -1,0 +1,30 @@
+// A second map that is not shown. Pictures are drawn from it, so that the map of the page and its clock stay as they
+// are.
+import L from 'leaflet'
+import { element } from '../client/timeline/dom.js'
+
+/**
+ * @param {L.Map} map whose place it shows @param {{width: number, height: number, center?: L.LatLng}} view pixels
+ * @returns {L.Map}
+ */
+export function openHiddenMap (map, { width, height, center = map.getCenter() }) {
+  const node = element('div', { class: 'hidden-map', inert: true, 'aria-hidden': 'true' })
+  Object.assign(node.style, { width: `${width}px`, height: `${height}px` })
+  document.body.append(node)
+  return L.map(node, {
+    crs: map.options.crs,
+    zoomSnap: 0,
+    zoomControl: false,
+    attributionControl: false,
+    keyboard: false,
+    trackResize: false,
+    zoomAnimation: false,
+    fadeAnimation: false
+  }).setView(center, map.getZoom())
+}
+
+/** @param {L.Map} map */
+export function closeHiddenMap (map) {
+  map.getContainer().remove()
+  map.remove()
+}
