@@ -16,7 +16,7 @@ import { as, onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 
-const child = fileURLToPath(new URL('support/node-device.js', import.meta.url))
+const child = fileURLToPath(new URL('../support/offline/node-device.js', import.meta.url))
 const SIDE = 10
 const T = year => `${year}-01-01T00:00:00Z`
 const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 ||
