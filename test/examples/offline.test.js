@@ -150,7 +150,7 @@ for (const { name, open } of openKinds) {
       await page.waitForFunction(() => document.querySelectorAll('#areas label').length === 1)
       assert.equal(await readable(), ALL)
       // it is live, and may be reading the last change
-      await until(async () => /^Everythingcomplete, /.test((await areas())[0]), { what: 'the other area to be complete' })
+      await until(async () => /^Everythingcomplete, /.test((await areas())[0]), { what: 'the other area' })
     })
 
     it('9: what is on the device is marked', async () => {
