@@ -8,10 +8,10 @@ import { chromium as findChromium, skip } from '../support/tools.js'
 // pages of the tests.
 const disabledFeatures = ['StaticStorageQuota', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup']
 
-// Without the first feature, pages are told of the room there is, not always of 10 GiB. The last ones: WebGL without a
-// graphics card, and everything else drawn without WebGL, which takes less time.
+// without the first feature, pages are told of the room there is, not always of 10 GiB; the last two: WebGL without a
+// graphics card
 export const flags = ['--no-sandbox', '--disable-dev-shm-usage', `--disable-features=${disabledFeatures}`,
-  '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-gpu-compositing']
+  '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
 /** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
 export function chromiumFor (context) {
@@ -63,9 +63,6 @@ export const screens = {
   phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 }
 
-/** What the driver of WebGL says of its speed: without a graphics card, every frame is read back. */
-const isOfDriver = text => /GL Driver Message \(OpenGL, Performance,/.test(text)
-
 /** @param {import('playwright-core').BrowserContextOptions} [options] */
 export async function openPage (browser, options = screens.desk) {
   // dates are written in the reader's form: 20 Jun 2024, 14:00
@@ -74,9 +71,7 @@ export async function openPage (browser, options = screens.desk) {
   page.setDefaultTimeout(30000) // a machine that does other work as well draws slowly
   /** @type {string[]} */
   const errors = []
-  page.on('console', message => {
-    if (['error', 'warning'].includes(message.type()) && !isOfDriver(message.text())) errors.push(message.text())
-  })
+  page.on('console', message => { if (['error', 'warning'].includes(message.type())) errors.push(message.text()) })
   page.on('pageerror', error => errors.push(String(error)))
   return { page, errors, close: () => context.close() }
 }
