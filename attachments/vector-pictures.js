@@ -30,10 +30,10 @@ export class VectorPictures {
     clock.setTime(time)
     while (!this.#copy.isDrawn()) await wait(POLL, signal)
     gl.redraw() // the browser empties the canvas after this task
-    const drawn = gl.getCanvas()
+    const glCanvas = gl.getCanvas()
     const context = canvas.getContext('2d')
     context?.clearRect(0, 0, canvas.width, canvas.height)
-    context?.drawImage(drawn, (canvas.width - drawn.width) / 2, (canvas.height - drawn.height) / 2)
+    context?.drawImage(glCanvas, (canvas.width - glCanvas.width) / 2, (canvas.height - glCanvas.height) / 2)
   }
 
   #close () {
