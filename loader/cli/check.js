@@ -72,7 +72,7 @@ const isNameOfFile = text => /[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))
 async function targetOf (names, { isOfStore }) {
   const [name] = names
   if (!names.length) return {}
-  const mayBeFile = names.length === 1 && !(isOfStore && !isNameOfFile(name))
+  const mayBeFile = names.length === 1 && (!isOfStore || isNameOfFile(name))
   if (mayBeFile && await stat(name).then(() => true, () => false)) return { file: name }
   const references = names.map(text => {
     if (isNameOfFile(text)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: text })

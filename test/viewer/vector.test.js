@@ -104,8 +104,8 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     await page.getByLabel('Only what changed here').check()
     const pictures = page.locator('.of-view canvas')
     await pictures.nth(1).waitFor()
-    /** Shares of the picture that are drawn in each colour. */
-    const colours = at => pictures.nth(at).evaluate(canvas => {
+    /** The colour of each pixel of a picture. */
+    const pixelsOf = at => pictures.nth(at).evaluate(canvas => {
       const { width, height } = /** @type {HTMLCanvasElement} */ (canvas)
       const copy = /** @type {any} */ (new OffscreenCanvas(width, height).getContext('2d'))
       copy.drawImage(canvas, 0, 0)
@@ -114,8 +114,8 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     })
     const isDrawn = text => new Set(text.split(' ')).size > 4
     const count = await pictures.count()
-    await until(async () => isDrawn(await colours(0)) && isDrawn(await colours(count - 1)), { what: 'the pictures' })
-    assert.notEqual(await colours(0), await colours(count - 1), 'the town of then and of now')
+    await until(async () => isDrawn(await pixelsOf(0)) && isDrawn(await pixelsOf(count - 1)), { what: 'the pictures' })
+    assert.notEqual(await pixelsOf(0), await pixelsOf(count - 1), 'the town of then and of now')
     assert.equal(await page.locator('.hidden-map').count(), 1)
     await page.getByLabel('Only what changed here').uncheck()
     await page.evaluate(() => { location.hash = '#tilby/14/44.99/-30' })
