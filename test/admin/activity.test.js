@@ -102,7 +102,7 @@ onAdmin('activity', stage => {
     const page = await enter()
     await page.getByText('Live', { exact: true }).waitFor()
     await put([noted(0, { layer: 'fresh', what: 'layer', done: 'removed', via: 'tilecouch remove' })])
-    await page.locator('.activity li', { hasText: 'fresh' }).waitFor({ timeout: 5000 })
+    await page.locator('.activity li', { hasText: 'fresh' }).waitFor()
     assert.match(await entries(page).first().textContent(), /^removed Layer fresh/)
   })
 

@@ -45,7 +45,7 @@ onAdmin('mirrors', (stage, kind) => {
     const { child } = startCommand(['mirror', urlOf(other), stage.backend.database, '--live', '--layer', 'osm'])
     const running = part(page, 'Running now').locator('.run').filter({ hasText: other.couch.db })
     try {
-      await running.getByText(/^up to date · .* documents/).waitFor({ timeout: 30000 })
+      await running.getByText(/^up to date · .* documents/).waitFor()
       await running.getByText(`/${other.couch.db} → `).waitFor()
     } finally {
       await end(child, 'SIGKILL')
@@ -53,7 +53,7 @@ onAdmin('mirrors', (stage, kind) => {
     const doc = await until(async () => (await works()).find(({ command }) => command === 'mirror'), { timeout: 10000 })
     await stage.store.couch.update(doc._id, before => ({ ...before, seen: timeOf(Date.now() - 600_000) }))
     const interrupted = part(page, 'Interrupted').locator('.run').filter({ hasText: other.couch.db })
-    await interrupted.getByText('To go on:').waitFor({ timeout: 10000 })
+    await interrupted.getByText('To go on:').waitFor()
     assert.doesNotMatch(await interrupted.innerText(), /:\/\/[^/]*@/)
   })
 
@@ -88,11 +88,11 @@ onAdmin('mirrors', (stage, kind) => {
     assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')
     await finishCommand(mirror)
     const row = copies.locator('tbody tr').filter({ hasText: other.couch.db })
-    await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor({ timeout: 20000 })
+    await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor()
     assert.match(await row.innerText(), /\bland\b/)
     assert.match(await row.locator('td').last().innerText(), /^\d{1,2} \w+ 20\d\d/)
     await stage.store.write(square({ layer: 'land', time: '2021-01-01T00:00:00Z', side: 3, seed: () => 1 }))
-    await row.getByText(/^\d+ changes behind$/).waitFor({ timeout: 20000 })
+    await row.getByText(/^\d+ changes behind$/).waitFor()
     assert.equal(await row.count(), 1)
   })
 

@@ -78,7 +78,7 @@ onAdmin('work', stage => {
     const times = { started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) }
     await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], ...times })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
-    await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor({ timeout: 15000 })
+    await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor()
     assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed( --db http:\S+)? osm$/)
   })
 

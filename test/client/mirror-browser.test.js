@@ -2,7 +2,7 @@
 // Stores taken into the PouchDB of a page: a browser, IndexedDB, another origin.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { publish } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
 import { openGateway } from '../support/gateway/stand.js'
@@ -97,7 +97,7 @@ for (const [name, start] of Object.entries(sources)) {
 
     async function visit () {
       const page = await context.newPage()
-      page.setDefaultTimeout(30000)
+      page.setDefaultTimeout(30000 * TIME_FACTOR)
       page.on('console',
         message => { if (['error', 'warning'].includes(message.type()) && !UNANSWERED.test(message.text())) {
           errors.push(message.text())

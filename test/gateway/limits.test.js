@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
 import { checkLimits, parseDbRequest } from '../../server/gateway/db/request.js'
@@ -164,7 +164,7 @@ describe('a connection', () => {
     try {
       const started = Date.now()
       assert.equal(await speak(front.url, 'GET /osm/1/1/1.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 5000 }), '')
-      assert.ok(Date.now() - started < 4000)
+      assert.ok(Date.now() - started < 4000 * TIME_FACTOR)
     } finally {
       await front.close(0)
     }

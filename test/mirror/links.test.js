@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { random } from '../../bench/tiles.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { differences } from './compare.js'
@@ -133,7 +133,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
         link.freeze()
         const frozen = performance.now()
         await until(() => following.is('away'), { timeout: 30000, what: 'it to be away' })
-        assert.ok(performance.now() - frozen < Math.max(POLL, DEAD) + 8000,
+        assert.ok(performance.now() - frozen < Math.max(POLL, DEAD) + 8000 * TIME_FACTOR,
           `found after ${performance.now() - frozen} ms`)
         link.thaw()
         await until(() => following.is('following'), { timeout: 20000, what: 'it to follow' })
@@ -156,7 +156,8 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
         const { _rev: rev } = await json(last)
         await until(async () => (await json(last.replace(from, to)))._rev === rev,
           { timeout: 20000, every: 100, what: 'the change to arrive' })
-        assert.ok(performance.now() - changed < POLL + 5000, `there after ${performance.now() - changed} ms`)
+        const lag = performance.now() - changed
+        assert.ok(lag < POLL + 5000 * TIME_FACTOR, `there after ${lag} ms`)
         await until(async () => following.is('following') && !(await differences(from, to)).length,
           { what: 'the others' })
       } finally {

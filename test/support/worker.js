@@ -4,6 +4,7 @@ import './seed.js'
 import './file-fetch.js'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
+import { TIME_FACTOR } from '../../bench/wait.js'
 import { backends } from './backends.js'
 import { closeBrowser } from './one-browser.js'
 
@@ -24,6 +25,7 @@ async function run (file) {
     process.send?.({ failed: 1, fault: `cannot be loaded: ${error.stack}` })
     return
   }
+  if (TIME_FACTOR > 1) extendLimits(mocha.suite)
   const reasons = new Set()
   const runner = mocha.run(() => {
     const { passes: passed, failures: failed, pending: skipped } = runner.stats
@@ -36,6 +38,16 @@ async function run (file) {
     // one line for a suite that was skipped as a whole, one for each test otherwise
     reasons.add(owner ? `${owner.fullTitle()}: ${owner.skipReason}` : test.fullTitle())
   })
+}
+
+/**
+ * Gives all tests of a suite, and what is done before and after them, more time.
+ * @param {Mocha.Suite & {getHooks?: (name: string) => Mocha.Runnable[]}} suite
+ */
+function extendLimits (suite) {
+  const hooks = ['beforeAll', 'beforeEach', 'afterEach', 'afterAll'].flatMap(name => suite.getHooks?.(name) ?? [])
+  for (const runnable of [...hooks, ...suite.tests]) runnable.timeout(runnable.timeout() * TIME_FACTOR)
+  for (const inner of suite.suites) extendLimits(inner)
 }
 
 /**

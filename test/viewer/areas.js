@@ -31,7 +31,7 @@ export const area = (page, name) => page.locator('.area',
 
 /** Waits until an area stands so. @param {string | RegExp} words */
 export const state = (page, name, words) => area(page, name)
-  .locator('.state').filter({ hasText: words }).waitFor({ timeout: 30000 })
+  .locator('.state').filter({ hasText: words }).waitFor()
 
 /** Takes what the map shows along. @param {string} name that it will have */
 export async function take (page, name) {

@@ -1,6 +1,7 @@
 /* global document -- of the page, in functions that run there */
 // A Chromium for the tests, and pages that remember what went wrong on them.
 import { chromium } from 'playwright-core'
+import { TIME_FACTOR } from '../../bench/wait.js'
 import { oneBrowser } from '../support/one-browser.js'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
@@ -68,7 +69,7 @@ export async function openPage (browser, options = screens.desk) {
   // dates are written in the reader's form: 20 Jun 2024, 14:00
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(30000) // a machine that does other work as well draws slowly
+  page.setDefaultTimeout(30000 * TIME_FACTOR) // a machine that does other work as well draws slowly
   /** @type {string[]} */
   const errors = []
   page.on('console', message => { if (['error', 'warning'].includes(message.type())) errors.push(message.text()) })

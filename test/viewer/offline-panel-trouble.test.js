@@ -146,7 +146,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
       await page.reload()
       await openAreas(page)
       await state(page, 'Steps', 'Up to date')
-      await page.getByText('No connection').waitFor({ timeout: 30000 })
+      await page.getByText('No connection').waitFor()
       await area(page, 'Steps').locator('.head').click()
       await area(page, 'Steps').getByRole('button', { name: 'Refresh' }).click()
       await problem(page, 'Steps').filter({ hasText: 'The store does not answer.' }).waitFor({ timeout: 40000 })

@@ -30,7 +30,7 @@ export async function ownSize (card, width, height) {
 /** Waits until a file is ready, and saves it. */
 export async function save (card) {
   const link = card.locator('a.save')
-  await link.waitFor({ timeout: 30000 })
+  await link.waitFor()
   const [download] = await Promise.all([card.page().waitForEvent('download'), link.click()])
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) }
 }

@@ -145,7 +145,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     await card.getByText(/^5 frames/).waitFor()
     const heal = stage.front.rule(entry => isFirst(entry) ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     await card.getByRole('button', { name: 'Make the time-lapse' }).click()
-    await card.getByRole('alert').getByText(/^Not every tile of 1 Jan 2024 could be loaded/).waitFor({ timeout: 30000 })
+    await card.getByRole('alert').getByText(/^Not every tile of 1 Jan 2024 could be loaded/).waitFor()
     heal()
     await card.getByRole('button', { name: 'Try again' }).click()
     assert.equal((await decode((await save(card)).bytes)).pages, 5)

@@ -150,7 +150,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const card = await openTake(page)
     await ownSize(card, 2048, 512)
     await card.getByRole('button', { name: 'Make the image' }).click()
-    await card.getByRole('alert').getByText(/^Not every tile of 5 Jan 2024 could be loaded/).waitFor({ timeout: 30000 })
+    await card.getByRole('alert').getByText(/^Not every tile of 5 Jan 2024 could be loaded/).waitFor()
     assert.equal(await card.locator('a.save').count(), 0)
     await card.getByRole('button', { name: 'Leave out what does not load' }).click()
     const { at } = await decode((await save(card)).bytes)

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { Selection } from '../../../core/mirror/index.js'
 import { isTileId, parseArea, parseZooms } from '../../../core/index.js'
+import { TIME_FACTOR } from '../../../bench/wait.js'
 import { Store } from '../../../loader/index.js'
 import { install } from '../client/in-page.js'
 import { furnish } from '../client/designs.js'
@@ -186,7 +187,7 @@ export class Device {
     this.address = at === 'own' ? own.url : `${new URL(stage.front.url).origin}/__page/`
     this.ready = context.addInitScript(install, true).then(() => context.addInitScript(installField))
     context.on('page', page => {
-      page.setDefaultTimeout(30000)
+      page.setDefaultTimeout(30000 * TIME_FACTOR)
       page.on('console',
         message => { if (['error', 'warning'].includes(message.type())) this.#errors.push(message.text()) })
       page.on('pageerror', error => this.#errors.push(String(error)))

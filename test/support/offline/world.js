@@ -23,6 +23,9 @@ export const layers = {
   small: { fields: { name: 'Small', minzoom: 0, maxzoom: 4 }, steps: { 1: downTo(4), 2: downTo(4) } },
   // 1,365 tiles without a past
   plain: { fields: { name: 'Plain', minzoom: 0, maxzoom: 5 }, steps: { 1: downTo(5) } },
+  // 341 tiles of some 5 kB: they fill a device without many documents
+  heavy: { fields: { minzoom: 0, maxzoom: 4 }, steps: { 1: downTo(4) }, bytes: (step, [z, x, y]) =>
+    image('png', z * 1000 + x * 16 + y, 48) },
   // other kinds of images, 64 each, a quarter of them twice
   photos: { fields: { minzoom: 3, maxzoom: 3 }, steps: TWICE, bytes: (step, [, x, y]) =>
     image(x % 2 ? 'jpeg' : 'webp', step * 64 + x * 8 + y, 16) },
