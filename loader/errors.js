@@ -129,6 +129,9 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
     `Mercator only, and the layer ${show(d.layer)} has another grid`,
     'For images, use the layer file of a gateway, which has WMTS: http://GATEWAY/LAYER.qlr, or `tilecouch layer ' +
       'LAYER --qgis FILE --gateway URL`.'),
+  // of _design/tiles/lists/qgis.js
+  ADDRESS_UNKNOWN: entry(501, () => 'QGIS needs whole addresses, and a proxy hides that of this database',
+    'Let the proxy send X-Forwarded-Prefix, or use a gateway.'),
   STYLE_UNKNOWN: entry(404, d => `no style is stored for the layer ${show(d.layer)}, and it does not say what its ` +
     'vector tiles hold',
     'Load its tiles again: a load lists what they hold. Or store a style: `tilecouch layer LAYER --style FILE`.'),
