@@ -5,6 +5,7 @@ import {
 } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { HttpError, notFound } from '../../http/errors.js'
+import { filterFeed, questionsIn } from '../db/request.js'
 
 const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and access is checked again
 
@@ -25,7 +26,7 @@ const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and
 export async function restrict (visitor, request, body, res, list) {
   // checkpoints of mirrors, notes of writers: PouchDB needs none
   if (request.names[0] === '_local' && !visitor.mayAll) throw notFound()
-  const scope = scopeOf(request, request.query, body)
+  const scope = scopeOf(request, body)
   if (scope && 'layers' in scope) {
     for (const layer of scope.layers) visitor.requireAccess(res, layer)
     return { request, body }
@@ -63,14 +64,7 @@ function restrictFeed (visitor, request, body, res, names) {
   // by id and not by field: a deleted document has no fields left
   const store = { _id: STORE_ID } // everybody may read it
   const ours = allowed.length ? { $or: [store, { _id: { $regex: idsOfLayers(allowed) } }] } : store
-  const query = new URLSearchParams(request.query)
-  query.set('filter', '_selector')
-  const theirs = body?.selector
-  return {
-    request: { ...request, method: 'POST', search: `?${query}` },
-    body: { ...body, selector: theirs === undefined ? ours : { $and: [ours, theirs] } },
-    seconds
-  }
+  return { request, body: filterFeed(request, body, ours), seconds }
 }
 
 /**
@@ -111,14 +105,8 @@ const VIEWS = new Set([
 /** The document of the store itself, and the couchapp, which is no secret. */
 const PUBLIC_IDS = new Set([STORE_ID, ...['tiles', 'versions'].map(name => `_design/${name}`)])
 
-const RANGE = ['key', 'startkey', 'endkey', 'keys']
-
-/** Other parameters of rows: none of them shows other rows. */
-const HARMLESS = new Set([
-  ...RANGE, 'descending', 'inclusive_end', 'limit', 'skip', 'reduce', 'group', 'group_level', 'conflicts', 'update_seq',
-  'update', 'stale'
-])
-const WITH_DOCS = new Set([...HARMLESS, 'include_docs', 'attachments'])
+/** Fields of a view, of those in fields.js, that show more than its keys and values, or rows outside of the range. */
+const REVEALING = ['include_docs', 'attachments', 'startkey_docid']
 
 /**
  * - `layers`: only these, or none
@@ -129,26 +117,18 @@ const WITH_DOCS = new Set([...HARMLESS, 'include_docs', 'attachments'])
  * @typedef {Layers | {layerOf: (row: any) => string | undefined} | {feed: true} | null} Scope
  */
 
-/**
- * @param {{names: string[], endpoint: string}} request names: segments of the path, decoded
- * @param {any} body of a POST, parsed
- * @returns {Scope}
- */
-function scopeOf ({ names, endpoint }, query, body) {
+/** @param {DbRequest} request @param {any} body of a POST, parsed @returns {Scope} */
+function scopeOf (request, body) {
+  const { names, endpoint } = request
   switch (endpoint) {
     case 'info': return { layers: new Set() }
     case 'document': case 'attachment': return layersOfIds([names[0] === '_design' ? `_design/${names[1]}` : names[0]])
-    case '_all_docs': return scopeOfRows(primaryIndex, query, body)
-    case '_view': return VIEWS.has(viewOf(names)) ? scopeOfRows(viewIndex, query, body) : null
-    case 'queries': return scopeOfQueries(names, query, body)
+    case '_all_docs': case '_view': case 'queries': return scopeOfRows(request, body)
     case '_bulk_get': return layersOfIds(body.docs.map(({ id }) => id))
     case '_changes': return { feed: true }
     default: return null
   }
 }
-
-/** @param {string[]} names */
-const viewOf = ([, design, , name]) => `${design}/${name}`
 
 /** The layer whose tile, edition or document this is. */
 function layerOf (id) {
@@ -177,7 +157,6 @@ function layersOfIds (ids) {
 
 /**
  * @typedef {object} Index
- * @property {Set<string>} parameters that are understood
  * @property {(keys: any[]) => Scope} keys
  * @property {(start: any, end: any) => Scope} range
  * @property {(args: Record<string, any>) => Scope} all without keys or a range
@@ -185,7 +164,6 @@ function layersOfIds (ids) {
 
 /** Ids in the order of their bytes. @type {Index} */
 const primaryIndex = {
-  parameters: WITH_DOCS,
   keys: layersOfIds,
   range (start, end) {
     if (typeof start !== 'string' || typeof end !== 'string') return null
@@ -205,7 +183,6 @@ const primaryIndex = {
 
 /** A view with the layer first in its keys. @type {Index} */
 const viewIndex = {
-  parameters: HARMLESS,
   keys: keys => keys.every(isKey) ? { layers: new Set(keys.map(([layer]) => layer)) } : null,
   range: (start, end) => isKey(start) && isKey(end) && start[0] === end[0] ? { layers: new Set([start[0]]) } : null,
   all ({ reduce, group, group_level: level }) {
@@ -217,48 +194,34 @@ const viewIndex = {
 
 const isKey = key => Array.isArray(key) && isLayer(key[0])
 
-/** @param {Index} index @returns {Scope} */
-function scopeOfRows (index, query, body) {
-  const inAddress = argumentsOf(query)
-  const inBody = body ?? {}
-  // which of two counts is not known
-  if (!inAddress || Object.keys(inBody).some(name => has(inAddress, name))) return null
-  return scopeOfRange(index, { ...inAddress, ...inBody })
-}
-
-/** @param {Index} index @param {Record<string, any>} args @returns {Scope} */
-function scopeOfRange (index, args) {
-  if (Object.keys(args).some(name => !index.parameters.has(name))) return null
-  const bounds = RANGE.filter(name => has(args, name))
-  const { key, keys, startkey, endkey } = args
-  if (bounds.length === 0) return index.all(args)
-  if (has(args, 'keys')) return bounds.length === 1 && Array.isArray(keys) ? index.keys(keys) : null
-  if (has(args, 'key')) return bounds.length === 1 ? index.keys([key]) : null
-  return bounds.length === 2 ? index.range(startkey, endkey) : null
-}
-
-const has = (args, name) => Object.hasOwn(args, name)
-
-/** Several ranges at once: about all layers that any of them is about. @returns {Scope} */
-function scopeOfQueries (names, query, body) {
-  const viewsIndex = VIEWS.has(viewOf(names)) ? viewIndex : null
-  const index = names[0] === '_all_docs' ? primaryIndex : viewsIndex
-  if (!index || query.size > 0 || Object.keys(body).join() !== 'queries') return null
+/**
+ * Which layers rows are about: with several ranges, the layers of all of them.
+ * @param {DbRequest} request @param {any} body @returns {Scope}
+ */
+function scopeOfRows (request, body) {
+  const questions = questionsIn(request, body)
+  const index = indexOf(request.names, questions)
+  if (!index) return null
+  if (request.endpoint !== 'queries') return scopeOfRange(index, questions[0])
   const layers = new Set()
-  for (const args of body.queries) {
-    const scope = scopeOfRange(index, args)
+  for (const question of questions) {
+    const scope = scopeOfRange(index, question)
     if (!scope || !('layers' in scope)) return null
     for (const layer of scope.layers) layers.add(layer)
   }
   return { layers }
 }
 
-/** Values of a query as a body would have them. @returns {Record<string, any> | null} */
-function argumentsOf (query) {
-  const isJson = name => name !== 'stale' && name !== 'update'
-  try {
-    return Object.fromEntries([...query].map(([name, value]) => [name, isJson(name) ? JSON.parse(value) : value]))
-  } catch {
-    return null
-  }
+/** @param {string[]} names @param {Record<string, any>[]} questions @returns {Index | undefined} */
+function indexOf ([first, design, , view], questions) {
+  if (first === '_all_docs') return primaryIndex
+  const isRevealing = questions.some(question => REVEALING.some(name => Object.hasOwn(question, name)))
+  return VIEWS.has(`${design}/${view}`) && !isRevealing ? viewIndex : undefined
+}
+
+/** Fields that exclude each other were refused before (fields.js). @param {Index} index @returns {Scope} */
+function scopeOfRange (index, question) {
+  const { key, keys = key === undefined ? undefined : [key], startkey, endkey } = question
+  if (keys) return index.keys(keys)
+  return startkey === undefined && endkey === undefined ? index.all(question) : index.range(startkey, endkey)
 }

@@ -2,7 +2,7 @@
 // name them: a feed that leaves out some of its rows would have to read every document. Replicators that ask for them
 // get none, and go on.
 import { ADMINISTRATIVE_IDS, ADMINISTRATIVE_KINDS, isAdministrative } from '../../../core/index.js'
-import { questionsIn } from './request.js'
+import { filterFeed, questionsIn } from './request.js'
 
 const SHOWN = { $not: { _id: { $regex: ADMINISTRATIVE_IDS } } }
 const NONE = '1-00000000000000000000000000000000' // a revision that no document has
@@ -42,12 +42,9 @@ function askForNone (request) {
 }
 
 /** @param {import('./request.js').DbRequest} request @param {Record<string, any>} asked @param {any} body */
-function hideChanges (request, { doc_ids: ids, selector }, body) {
+function hideChanges (request, { doc_ids: ids }, body) {
   if (ids) return { ...body, doc_ids: ids.filter(id => !isAdministrative(id)) }
-  const { query } = request
-  query.set('filter', '_selector')
-  Object.assign(request, { method: 'POST', search: `?${query}` })
-  return { ...body, selector: selector ? { $and: [selector, SHOWN] } : SHOWN }
+  return filterFeed(request, body, SHOWN)
 }
 
 /** Whether an answer may have such a document. @param {string[]} names @param {Record<string, any>} asked */

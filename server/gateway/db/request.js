@@ -180,6 +180,18 @@ export const questionsIn = ({ endpoint, args }, body = {}) =>
   endpoint === 'queries' ? body.queries : [{ ...args, ...body }]
 
 /**
+ * Makes a request for changes one with a selector: every document has to match this one too.
+ * @param {DbRequest} request is changed @param {any} body @param {Record<string, any>} selector
+ * @returns {Record<string, any>} the body to send
+ */
+export function filterFeed (request, body, selector) {
+  const { query } = request
+  query.set('filter', '_selector')
+  Object.assign(request, { method: 'POST', search: `?${query}` })
+  return { ...body, selector: body?.selector ? { $and: [body.selector, selector] } : selector }
+}
+
+/**
  * Checks the limits of what the store will be asked.
  * @param {DbRequest} request @param {Record<string, any>} [body]
  * @returns {boolean} whether images are wanted, and so a large answer
