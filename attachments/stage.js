@@ -198,6 +198,11 @@ export class Stage extends L.Evented {
     return new HistoryLayer(this.db, own)
   }
 
+  /** Draws small pictures of the layer, which has vector tiles. @param {AbortSignal} signal closes it */
+  openPictures (signal) {
+    return new this.#vectors.VectorPictures(this, signal)
+  }
+
   /**
    * Where a layer reads from: the network first, since what the store knows now is what the page tells. Images that are
    * on the device do not come again.

@@ -1,7 +1,5 @@
 // Small pictures of the view at other times. Each is drawn from the images that are loaded; missing images are fetched
 // for one picture after the other.
-import { VectorPictures } from './vector-pictures.js'
-
 /** @typedef {{canvas: HTMLCanvasElement, time: string}} Picture */
 
 export class Thumbnails {
@@ -10,7 +8,7 @@ export class Thumbnails {
   #waiting = []
   #stop = new AbortController()
   #isBusy = false
-  /** @type {VectorPictures | null} of this view */
+  /** @type {import('./vector/pictures.js').VectorPictures | null} of this view */
   #vectors = null
 
   /** @param {import('./stage.js').Stage} stage */
@@ -46,7 +44,7 @@ export class Thumbnails {
     const { layer } = this.#stage
     if (!layer) return
     if (layer.gl) {
-      this.#vectors ??= new VectorPictures(this.#stage, signal)
+      this.#vectors ??= this.#stage.openPictures(signal)
       return this.#vectors.draw(canvas, time, signal)
     }
     await paint(canvas, layer, time)

@@ -135,11 +135,8 @@ class VectorCopy extends HistoryCopy {
     return [...this.#failed].filter(tile => tile.failed && this.copy.history.isInView(tile)).length
   }
 
-  paint (context, { left, top, scale }) {
-    const { gl } = this.copy
-    if (gl.getPixelRatio() !== scale) gl.setPixelRatio(scale)
-    gl.redraw() // the browser empties the canvas after this task
-    context.drawImage(gl.getCanvas(), Math.round(left), Math.round(top))
+  paint (context, place) {
+    this.copy.paint(context, place)
   }
 }
 

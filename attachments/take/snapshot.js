@@ -9,7 +9,7 @@
 //   snapshot.paint(context)
 import { raceAbort } from '../../core/promises.js'
 import { uniteChanges } from '../../client/timeline/steps.js'
-import { closeHiddenMap, openHiddenMap } from '../hidden-map.js'
+import { closeHiddenMap, openHiddenMap } from '../vector/hidden-map.js'
 import { writeCaption } from './caption.js'
 import { TakeError } from './errors.js'
 import { copyOf } from './layers.js'

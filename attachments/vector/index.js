@@ -3,6 +3,7 @@
 import { setWorkerUrl } from 'maplibre-gl'
 import worker from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker'
 
+export { VectorPictures } from './pictures.js'
 export { VectorLayer, readStyle } from './vector-layer.js'
 
 setWorkerUrl(URL.createObjectURL(new Blob([worker], { type: 'text/javascript' })))

@@ -87,6 +87,18 @@ export class VectorLayer extends GlLayer {
     return isIdle && this.history.changes() !== null && this.history.isShown()
   }
 
+  /**
+   * Draws the view of the layer on another canvas.
+   * @param {CanvasRenderingContext2D} context
+   * @param {{left: number, top: number, scale: number}} place pixels of the canvas where the view begins, and how many
+   *   of them one pixel of the map takes
+   */
+  paint (context, { left, top, scale }) {
+    if (this.gl.getPixelRatio() !== scale) this.gl.setPixelRatio(scale)
+    this.gl.redraw() // the browser empties the canvas after this task
+    context.drawImage(this.gl.getCanvas(), Math.round(left), Math.round(top))
+  }
+
   /** The tile under a place, with its versions. */
   tileAt (place) {
     if (!this.gl) return null

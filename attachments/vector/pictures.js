@@ -1,6 +1,6 @@
 // Small pictures of a vector layer at other times, drawn by a copy of it on a hidden map.
-import { Clock } from '../client/engine/clock.js'
-import { wait } from '../client/source/wait.js'
+import { Clock } from '../../client/engine/clock.js'
+import { wait } from '../../client/source/wait.js'
 import { closeHiddenMap, openHiddenMap } from './hidden-map.js'
 
 const POLL = 20 // milliseconds between two looks at the copy while it is being drawn
@@ -10,7 +10,7 @@ export class VectorPictures {
   #map
   #copy
 
-  /** @param {import('./stage.js').Stage} stage with the layer on its map @param {AbortSignal} signal closes it */
+  /** @param {import('../stage.js').Stage} stage with the layer on its map @param {AbortSignal} signal closes it */
   constructor (stage, signal) {
     const { layer, doc } = stage
     const { x: width, y: height } = layer._map.getSize()
@@ -23,17 +23,14 @@ export class VectorPictures {
 
   /** Draws the view so large that it fills the canvas. @param {HTMLCanvasElement} canvas @param {string} time */
   async draw (canvas, time, signal) {
-    const { width, height } = this.#size
-    const { gl, clock } = this.#copy
-    const scale = Math.max(canvas.width / width, canvas.height / height)
-    if (gl.getPixelRatio() !== scale) gl.setPixelRatio(scale)
-    clock.setTime(time)
+    this.#copy.clock.setTime(time)
     while (!this.#copy.isDrawn()) await wait(POLL, signal)
-    gl.redraw() // the browser empties the canvas after this task
-    const glCanvas = gl.getCanvas()
+    const { width, height } = this.#size
+    const scale = Math.max(canvas.width / width, canvas.height / height)
+    const [left, top] = [(canvas.width - width * scale) / 2, (canvas.height - height * scale) / 2]
     const context = canvas.getContext('2d')
     context?.clearRect(0, 0, canvas.width, canvas.height)
-    context?.drawImage(glCanvas, (canvas.width - glCanvas.width) / 2, (canvas.height - glCanvas.height) / 2)
+    this.#copy.paint(context, { left, top, scale })
   }
 
   #close () {

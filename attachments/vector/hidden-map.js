@@ -1,7 +1,9 @@
 // A second map that is not shown. Pictures are drawn from it, so that the map of the page and its clock stay as they
 // are.
 import L from 'leaflet'
-import { element } from '../client/timeline/dom.js'
+import { element } from '../../client/timeline/dom.js'
+
+const HIDDEN = 'position: fixed; top: 0; left: 0; z-index: -1; visibility: hidden; contain: strict'
 
 /**
  * @param {L.Map} map whose place it shows @param {{width: number, height: number, center?: L.LatLng}} view pixels
@@ -9,7 +11,7 @@ import { element } from '../client/timeline/dom.js'
  */
 export function openHiddenMap (map, { width, height, center = map.getCenter() }) {
   const node = element('div', { class: 'hidden-map', inert: true, 'aria-hidden': 'true' })
-  Object.assign(node.style, { width: `${width}px`, height: `${height}px` })
+  node.style.cssText = `${HIDDEN}; width: ${width}px; height: ${height}px`
   document.body.append(node)
   return L.map(node, {
     crs: map.options.crs,
