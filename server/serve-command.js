@@ -51,10 +51,10 @@ function flagsOf (table) {
 }
 
 /** The options that were given on the command line. */
-function givenOptions ({ set = [], ...given }) {
-  const named = set.map(text => {
+function givenOptions ({ set = [], ...values }) {
+  const setOptions = set.map(text => {
     const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
-    const option = serveOptions.find(one => one.name === name)
+    const option = serveOptions.find(({ name: optionName }) => optionName === name)
     if (!name) refuse('--set', text.split('=')[0], 'it takes name=value')
     if (option?.secret) {
       const why = `everybody on this machine can see the command line: use ${option.env} or the file of --config`
@@ -62,13 +62,13 @@ function givenOptions ({ set = [], ...given }) {
     }
     return [name, value]
   })
-  const flags = serveOptions.filter(({ name }) => given[name] !== undefined).map(({ name }) => [name, given[name]])
-  return Object.fromEntries([...named, ...flags])
+  const flags = serveOptions.filter(({ name }) => values[name] !== undefined).map(({ name }) => [name, values[name]])
+  return Object.fromEntries([...setOptions, ...flags])
 }
 
-async function serveCommand (context, given) {
+async function serveCommand (context, values) {
   const { output, signal } = context
-  const flags = givenOptions(given)
+  const flags = givenOptions(values)
   const { options, warnings } = await loadOptions({ flags, table: serveOptions })
   if (options.from) return serveMirror(context, flags)
   const { serve } = await import('./serve.js') // only this command needs the gateway

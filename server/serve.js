@@ -70,9 +70,10 @@ export async function serve (options, environment = {}) {
   }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
   // the environment "default" is not served by accident: without a name it is the embedded store
-  const named = options.db && options.db !== EMBEDDED ? String(await resolveDatabase(options.db, { env })) : undefined
-  const embedded = named ? undefined : await (await import('./up.js')).openEmbedded(options.data) // loads PouchDB
-  const db = named ?? databaseAt(/** @type {string} */ (embedded?.url))
+  const isNamed = options.db && options.db !== EMBEDDED
+  const databaseUrl = isNamed ? String(await resolveDatabase(options.db, { env })) : undefined
+  const embedded = databaseUrl ? undefined : await (await import('./up.js')).openEmbedded(options.data) // loads PouchDB
+  const db = databaseUrl ?? databaseAt(/** @type {string} */ (embedded?.url))
   /** @type {import('./edge/mirror-supervisor.js').MirrorSupervisor | undefined} */
   let supervisor
   /** @type {Awaited<ReturnType<typeof openGateway>> | undefined} */
@@ -98,7 +99,7 @@ export async function serve (options, environment = {}) {
     const origin = supervisor?.isOn ? supervisor.origin : undefined
     gateway = await openGateway(gatewayPart(options), db, { log, mirror: supervisor, origin, layers: wanted?.layers })
     throwIfAborted(signal)
-    const serving = { ...gateway, embedded: !named, close: () => close() }
+    const serving = { ...gateway, embedded: !databaseUrl, close: () => close() }
     if (!supervisor || !wanted) return serving
     return { ...serving, from: supervisor.origin.url, store: supervisor.store.url, wanted, mirror: supervisor.report }
   } catch (error) {

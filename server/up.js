@@ -119,7 +119,8 @@ async function occupantOf (port) {
 /** Addresses of a layer that exists. */
 async function templates (store, viewer) {
   const layers = await store.layers()
-  const { layer, format = 'png' } = layers.find(found => found.layer === 'daylight') ?? layers[0] ?? { layer: 'LAYER' }
+  const daylight = layers.find(({ layer: name }) => name === 'daylight')
+  const { layer, format = 'png' } = daylight ?? layers[0] ?? { layer: 'LAYER' }
   const editions = layers.length ? await store.editions(layer) : []
   const { time = 'TIME' } = editions[editions.length >> 1] ?? {}
   const template = reference => `${viewer}${reference}/{z}/{x}/{y}.${format}`

@@ -28,7 +28,7 @@ export const clientDefaults = {
  * @property {(piece: Uint8Array) => void} [onPiece] takes the answer piece by piece, instead of the result
  * @property {number} [most] bytes of the answer; a larger one is an error
  * @property {boolean} [server] the path is the server's, not the database's
- * @property {boolean} [nobody] without the name and password
+ * @property {boolean} [anonymous] without the name and password
  * @property {number} [retries]
  * @property {number} [timeout] milliseconds without a byte of the answer
  * @property {boolean} [isDivisible] the caller can ask for less: an answer that breaks off in the middle is not
@@ -111,7 +111,7 @@ export class Requester {
     const answerTime = timeout ?? this.options.silence
     const silence = answerTime && answerTime + (body?.length ?? 0) / SLOWEST_UPLOAD
     const waiting = silence ? timeoutSignal(silence, signal) : undefined
-    const { type = 'application/json', nobody, onPiece, onBytes } = rest
+    const { type = 'application/json', anonymous, onPiece, onBytes } = rest
     const { accept = raw && !parse ? '*/*' : 'application/json' } = rest
     const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
@@ -119,7 +119,7 @@ export class Requester {
       const { status, reason, skew, bytes, json } = await this.#exchange({
         method,
         url,
-        headers: { accept, 'content-type': type, ...(!nobody && this.#headers()) },
+        headers: { accept, 'content-type': type, ...(!anonymous && this.#headers()) },
         body: isReady ? body : JSON.stringify(body),
         most,
         isJson: !raw && !onPiece,

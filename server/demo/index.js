@@ -82,8 +82,8 @@ export async function isDemoWanted (store) {
   const [marker, stored] = await Promise.all([store.couch.get(STORE_ID), store.layers()])
   if (marker?.demo) return false
   const isOurs = doc => Object.hasOwn(layers, doc.layer) && doc.description === layers[doc.layer].description
-  const named = stored.filter(({ layer }) => Object.hasOwn(layers, layer))
-  return named.length ? named.every(isOurs) : stored.length === 0
+  const demoLayers = stored.filter(({ layer }) => Object.hasOwn(layers, layer))
+  return demoLayers.length ? demoLayers.every(isOurs) : stored.length === 0
 }
 
 /**

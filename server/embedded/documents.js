@@ -22,8 +22,8 @@ const missing = error => {
  * @returns {Promise<{rev: string, deleted: boolean, revs: Set<string>}[]>}
  */
 export async function leavesOf (database, id) {
-  const tree = await new Promise((resolve, reject) => database.pouch._getRevisionTree(id, (error, found) => {
-    if (!error) resolve(found)
+  const tree = await new Promise((resolve, reject) => database.pouch._getRevisionTree(id, (error, revisions) => {
+    if (!error) resolve(revisions)
     else if (error.status === 404) resolve([])
     else reject(error)
   }))

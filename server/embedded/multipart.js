@@ -31,10 +31,10 @@ export function parseMultipart (bytes, type) {
   const doc = parseJson(first.body)
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')
   const expected = Object.entries(doc._attachments ?? {}).filter(([, attachment]) => attachment?.follows)
-  const named = new Map(files.map(file => /** @type {const} */ ([file.name, file])).reverse()) // of two the first
+  const filesByName = new Map(files.map(file => /** @type {const} */ ([file.name, file])).reverse()) // of two the first
   let room = MAX_BODY
   for (const [i, [name, { content_type: contentType, encoding }]] of expected.entries()) {
-    const file = named.get(name) ?? files[i]
+    const file = filesByName.get(name) ?? files[i]
     if (!file) throw badRequest(`attachment ${name} does not follow`)
     const body = encoding === 'gzip' ? unpack(file.body, name, room) : file.body
     room -= body.length
@@ -54,13 +54,13 @@ function unpack (bytes, name, room) {
 
 /**
  * Documents one after the other, with attachments inline, and the missing ones.
- * @param {any[]} found {ok} or {missing}
+ * @param {any[]} revisions {ok} or {missing}
  * @returns {{type: string, body: string}}
  */
-export function toMultipart (found) {
+export function toMultipart (revisions) {
   const boundary = randomUUID()
   const typeOf = ok => `application/json${ok ? '' : '; error="true"'}`
-  const parts = found.map(({ ok, missing }) =>
+  const parts = revisions.map(({ ok, missing }) =>
     `\r\n--${boundary}\r\nContent-Type: ${typeOf(ok)}\r\n\r\n${JSON.stringify(ok ?? { missing })}`)
   // the first boundary has no line end before it
   return { type: `multipart/mixed; boundary="${boundary}"`, body: `${parts.join('').slice(2)}\r\n--${boundary}--` }

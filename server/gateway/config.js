@@ -161,11 +161,11 @@ export function resolveOptions (
   const values = Object.fromEntries(table.map(option => {
     // an empty variable counts as not set: compose files and units pass on empty ones
     const variable = [option.env, option.fallback].find(name => name && env[name])
-    if (given(flags[option.name])) {
+    if (isSet(flags[option.name])) {
       return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
     }
     if (variable) return [option.name, parse(option, env[variable], variable)]
-    if (given(file[option.name])) {
+    if (isSet(file[option.name])) {
       return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
     }
     return [option.name, option.default]
@@ -177,7 +177,7 @@ export function resolveOptions (
   return values
 }
 
-const given = value => value !== undefined && value !== null
+const isSet = value => value !== undefined && value !== null
 
 function parse (option, value, where) {
   try {

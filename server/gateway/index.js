@@ -56,15 +56,15 @@ const publicRoutes = ({ opsPort }) => ({ ...CLIENT_ROUTES, ...(opsPort === null 
  */
 
 /**
- * @param {Record<string, any>} given options by their names in options.js; `db` names the store
- * @param {object} [own]
- * @param {import('pino').Logger} [own.log]
- * @param {Metrics} [own.metrics] of a worker
- * @param {import('./mirror-metrics.js').Mirroring} [own.mirror] of an edge
+ * @param {Record<string, any>} values options by their names in options.js; `db` names the store
+ * @param {object} [environment]
+ * @param {import('pino').Logger} [environment.log]
+ * @param {Metrics} [environment.metrics] of a worker
+ * @param {import('./mirror-metrics.js').Mirroring} [environment.mirror] of an edge
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, mirror, metrics = metricsWith(mirror) } = {}) {
-  const options = /** @type {any} */ (resolveOptions({ flags: given }))
+export async function startGateway (values, { log: ownLog, mirror, metrics = metricsWith(mirror) } = {}) {
+  const options = /** @type {any} */ (resolveOptions({ flags: values }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
     throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })

@@ -14,7 +14,7 @@ import { copyError, ignoreRejection, readOnce, waitFor } from './shared-work.js'
 
 const layerDefaults = {
   page: 50, // layer documents a request: without validation they may be long
-  named: 20, // invalid documents whose ids are logged
+  logged: 20, // invalid documents whose ids are logged
   times: 1000, // of the newest editions of a layer, or of the newest changes of one without
   timesBetween: 100000, // the same, of a range of times
   timesAge: 10000, // milliseconds before these, and where tiles are, are read again when tiles have changed
@@ -295,11 +295,11 @@ export class Layers {
   #logFaults (faults) {
     const news = faults.filter(({ id, rev }) => !this.#logged.has(`${id} ${rev}`))
     this.#logged = new Set(faults.map(({ id, rev }) => `${id} ${rev}`))
-    const { named } = this.limits
-    for (const { id, why } of news.slice(0, named)) {
+    const { logged } = this.limits
+    for (const { id, why } of news.slice(0, logged)) {
       this.log?.warn?.({ document: id, reason: why }, 'the document of a layer is not valid: it is left out')
     }
-    const more = news.length - named
+    const more = news.length - logged
     if (more > 0) {
       this.log?.warn?.({ count: more }, 'more documents of layers are not valid: `tilecouch doctor` names them')
     }

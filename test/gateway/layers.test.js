@@ -66,7 +66,7 @@ onEachStore('the book of layers', backend => {
   it('reads many in pages, leaves out those that are not valid, and names each once', async () => {
     const told = []
     book.log = { warn: (fields, words) => told.push([fields, words]) }
-    Object.assign(book.limits, { page: 2, named: 2 })
+    Object.assign(book.limits, { page: 2, logged: 2 })
     const bad = ['a', 'b', 'c', 'zz'].map(layer => ({ _id: `layer:${layer}`, type: 'layer', layer, maxzoom: 4e9 }))
     await store.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs: bad } })
     for (let round = 0; round < 2; round++) {

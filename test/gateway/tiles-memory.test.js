@@ -42,41 +42,41 @@ class Model {
 describe('the memory of a gateway', () => {
   it('holds what was used last, within its bytes', () => {
     const memory = new Memory(30, plain)
-    for (const key of ['a', 'b', 'c']) memory.set(key, key.toUpperCase(), 9)
+    for (const key of ['a', 'b', 'c']) memory.keep(key, key.toUpperCase(), 9)
     assert.equal(memory.get('a'), 'A')
-    memory.set('d', 'D', 9)
+    memory.keep('d', 'D', 9)
     assert.deepEqual(['a', 'b', 'c', 'd'].map(key => memory.get(key)), ['A', undefined, 'C', 'D'])
-    assert.deepEqual([memory.bytes, memory.size, memory.evicted], [30, 3, 1])
+    assert.deepEqual([memory.bytes, memory.size, memory.counts.evicted], [30, 3, 1])
   })
 
   it('looks at an entry without using it', () => {
     const memory = new Memory(20, plain)
-    memory.set('a', 1, 9)
-    memory.set('b', 2, 9)
+    memory.keep('a', 1, 9)
+    memory.keep('b', 2, 9)
     assert.equal(memory.peek('a'), 1)
-    memory.set('c', 3, 9)
+    memory.keep('c', 3, 9)
     assert.equal(memory.peek('a'), undefined, 'it was the oldest still')
     assert.equal(memory.peek('b'), 2)
   })
 
   it('does not keep what would push out too much, nor what it had of it before', () => {
     const memory = new Memory(1000, { overhead: 100, largestPart: 1 / 4 })
-    assert.equal(memory.set('a', 'small', 149), true)
-    assert.equal(memory.set('a', 'large', 150), false)
+    assert.equal(memory.keep('a', 'small', 149), true)
+    assert.equal(memory.keep('a', 'large', 150), false)
     assert.equal(memory.get('a'), undefined)
     assert.deepEqual([memory.bytes, memory.size], [0, 0])
   })
 
   it('counts names and what an entry costs besides its bytes, so that many small ones are bounded, too', () => {
     const memory = new Memory(1e6)
-    for (let i = 0; i < 10000; i++) memory.set(`osm:14:${i}:${i}`, i, 0)
+    for (let i = 0; i < 10000; i++) memory.keep(`osm:14:${i}:${i}`, i, 0)
     assert.ok(memory.size < 1000, `${memory.size} entries`)
     assert.ok(memory.bytes <= 1e6)
   })
 
   it('of no bytes keeps nothing', () => {
     const memory = new Memory(0)
-    assert.equal(memory.set('a', 1, 0), false)
+    assert.equal(memory.keep('a', 1, 0), false)
     assert.equal(memory.get('a'), undefined)
   })
 
@@ -94,7 +94,7 @@ describe('the memory of a gateway', () => {
       const model = new Model(limit, 5, 0.5)
       steps.forEach(([what, name, bytes], index) => {
         if (what === 'set') {
-          memory.set(name, index, bytes)
+          memory.keep(name, index, bytes)
           model.set(name, index, bytes)
         } else if (what === 'get') assert.equal(memory.get(name), model.get(name))
         else {

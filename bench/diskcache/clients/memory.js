@@ -6,7 +6,7 @@ export const MEGABYTES = 256 // as much as a gateway takes unless told otherwise
 export function openMemory () {
   const memory = /** @type {Memory<Buffer>} */ (new Memory(MEGABYTES * 1e6))
   return {
-    set: (key, bytes) => memory.set(key, bytes, bytes.length),
+    set: (key, bytes) => memory.keep(key, bytes, bytes.length),
     get: key => memory.get(key) ?? null,
     delete: key => memory.delete(key),
     close () {}

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { chunks } from '../../../core/lists.js'
 import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
+import { sharePromise } from '../../../core/promises.js'
 import {
   attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
@@ -116,7 +117,7 @@ const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's defa
 const VECTOR = formats.mvt.type
 const MOST_PACKED = 32 // texts that are kept packed: the viewer and the client library have fewer
 
-/** @type {LRUCache<string, Buffer>} digest -> packed bytes */
+/** @type {LRUCache<string, Promise<Buffer>>} digest -> packed bytes */
 const packed = new LRUCache({ max: MOST_PACKED })
 
 async function readAttachment (ex, id, name) {
@@ -153,11 +154,7 @@ const takesGzip = ({ headers }) => acceptsCoding(headers['accept-encoding'], 'gz
 async function sendBytes (ex, bytes, digest, headers) {
   const isText = TEXT.test(headers['Content-Type']) && bytes.length > SMALL
   if (!isText || !takesGzip(ex)) return ex.send(200, bytes, headers)
-  let body = packed.get(digest)
-  if (!body) {
-    body = await promisify(gzip)(bytes)
-    packed.set(digest, body)
-  }
+  const body = await sharePromise(packed, digest, () => promisify(gzip)(bytes))
   ex.res.appendHeader('Vary', 'Accept-Encoding')
   ex.send(200, body, { ...headers, 'Content-Encoding': 'gzip' })
 }
@@ -196,11 +193,11 @@ export async function bulkDocs (ex) {
 
 const failure = (id, rev, error, reason) => ({ id, docs: [{ error: { id, rev: rev ?? 'undefined', error, reason } }] })
 
-async function getOne (database, wanted, options) {
-  if (!isObject(wanted) || typeof wanted.id !== 'string') {
+async function getOne (database, reference, options) {
+  if (!isObject(reference) || typeof reference.id !== 'string') {
     return { id: null, docs: [{ error: { id: null, rev: null, error: 'bad_request', reason: 'document id missed' } }] }
   }
-  const { id, rev, atts_since: attsSince } = wanted
+  const { id, rev, atts_since: attsSince } = reference
   if (rev !== undefined && !isRev(rev)) return failure(id, String(rev), 'bad_request', 'Invalid rev format')
   if (attsSince !== undefined && !(Array.isArray(attsSince) && attsSince.every(isRev))) {
     return failure(id, rev, 'bad_request', 'att_since value must be array of revs.')

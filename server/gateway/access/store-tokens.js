@@ -74,14 +74,14 @@ export class StoreTokens {
     }
   }
 
-  /** @param {Map<string, any>} found documents by id */
-  #take (found) {
+  /** @param {Map<string, any>} documents by id */
+  #take (documents) {
     for (const [id, { fields, ending }] of this.#tokens) {
-      if (JSON.stringify(found.get(id)) === fields) continue
+      if (JSON.stringify(documents.get(id)) === fields) continue
       ending.abort() // its feeds are asked for again, by who may
       this.#tokens.delete(id)
     }
-    for (const [id, doc] of found) {
+    for (const [id, doc] of documents) {
       if (this.#tokens.has(id)) continue
       const fault = faultIn(doc, tokenKinds)
       if (fault) this.#log?.warn({ id: doc._id, fault }, 'a token of the store is not valid, and lets nobody in')

@@ -8,10 +8,10 @@ export class Visitor {
   #problem
 
   /**
-   * @param {import('./index.js').Access} access @param {object} found in the request
-   * @param {import('../../../loader/store/token.js').Claim[]} found.claims
-   * @param {TilecouchError} [found.problem]
-   * @param {string} [found.link] the token of the address, when it is valid
+   * @param {import('./index.js').Access} access @param {object} credentials of the request
+   * @param {import('../../../loader/store/token.js').Claim[]} credentials.claims
+   * @param {TilecouchError} [credentials.problem]
+   * @param {string} [credentials.link] the token of the address, when it is valid
    */
   constructor (access, { claims, problem, link }) {
     this.access = access
@@ -112,8 +112,8 @@ function pairsOf (headers = []) {
   return Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at], headers[2 * at + 1]])
 }
 
-function privateCacheControl (given, seconds) {
-  const text = String(given ?? 'no-store')
+function privateCacheControl (cacheControl, seconds) {
+  const text = String(cacheControl ?? 'no-store')
   if (/no-store/.test(text)) return 'no-store'
   if (/max-age=0|no-cache|must-revalidate/.test(text)) return 'private, max-age=0, must-revalidate'
   const [, age = '0'] = /max-age=(\d+)/.exec(text) ?? []

@@ -80,9 +80,15 @@ const reference = { id: words, rev: words, atts_since: revisions }
 function isSelector (value) {
   if (!isObject(value)) return false
   const conditions = Object.entries(value)
-  return conditions.length <= MAX_CONDITIONS && conditions.every(([name, wanted]) => name === '_id' && isObject(wanted)
-    ? Object.keys(wanted).join() === '$regex' && isText(wanted.$regex) && isHarmlessPattern(wanted.$regex)
-    : /^[^$]{1,100}$/.test(name) && ['string', 'number', 'boolean'].includes(typeof wanted))
+  return conditions.length <= MAX_CONDITIONS && conditions.every(isCondition)
+}
+
+/** @param {[string, any]} condition the name of a field, and what it has to be */
+function isCondition ([name, value]) {
+  if (name !== '_id' || !isObject(value)) {
+    return /^[^$]{1,100}$/.test(name) && ['string', 'number', 'boolean'].includes(typeof value)
+  }
+  return Object.keys(value).join() === '$regex' && isText(value.$regex) && isHarmlessPattern(value.$regex)
 }
 
 /** In the address. @type {Record<string, Record<string, Kind>>} */
@@ -138,32 +144,32 @@ export function fieldsOfAddress (search, form) {
   const kinds = inAddress[form] ?? {}
   const valueOf = (name, text) => Object.hasOwn(kinds, name) ? kinds[name].read(text) : text
   const values = Array.from(parameters, ([name, text]) => /** @type {[string, any]} */ ([name, valueOf(name, text)]))
-  return { query: parameters, args: known(kinds, values) }
+  return { query: parameters, args: checkedFields(kinds, values) }
 }
 
 /**
  * Fields with their values, each checked.
- * @param {Record<string, Kind>} kinds @param {[string, any][]} given
+ * @param {Record<string, Kind>} kinds @param {[string, any][]} fields
  * @returns {Record<string, any>}
  */
-function known (kinds, given) {
-  for (const [name, value] of given) {
+function checkedFields (kinds, fields) {
+  for (const [name, value] of fields) {
     if (!Object.hasOwn(kinds, name)) throw badRequest(`\`${name}\` is not taken here`)
     if (!kinds[name].fits(value)) throw badRequest(`\`${name}\` is missing or invalid`)
   }
-  return Object.fromEntries(given)
+  return Object.fromEntries(fields)
 }
 
 /**
- * @param {Record<string, any>} given @param {Record<string, any>} [args] of the address: defaults of queries
+ * @param {Record<string, any>} question @param {Record<string, any>} [args] of the address: defaults of queries
  * @returns {Record<string, any>} the body that the store is asked with
  */
-export function fieldsOfBody (form, given, args = {}) {
-  const body = known(inBody[form] ?? {}, Object.entries(given))
+export function fieldsOfBody (form, question, args = {}) {
+  const body = checkedFields(inBody[form] ?? {}, Object.entries(question))
   const needed = NEEDED[form]
   if (needed && body[needed] === undefined) throw badRequest(`\`${needed}\` is missing or invalid`)
   if (body.docs) body.docs = body.docs.map(referenceOf)
-  const queryOf = one => ({ ...args, ...known(inAddress[form], Object.entries(one)) })
+  const queryOf = query => ({ ...args, ...checkedFields(inAddress[form], Object.entries(query)) })
   if (body.queries) body.queries = body.queries.map(queryOf)
   else {
     const twice = Object.keys(body).find(name => Object.hasOwn(args, name))
@@ -183,8 +189,8 @@ export function checkTogether (fields) {
   }
 }
 
-function referenceOf (given) {
-  const fields = known(reference, Object.entries(given))
+function referenceOf (question) {
+  const fields = checkedFields(reference, Object.entries(question))
   if (fields.id === undefined) throw badRequest('`docs` is missing or invalid')
   return fields
 }

@@ -32,8 +32,8 @@ export async function db (ctx, asked, req, res) {
 }
 
 /** The answer if there are private layers. */
-async function answerVisitor (ctx, visitor, asked, { body: given, change: hide }, req, res) {
-  const { request, body, filter, seconds } = await restrict(visitor, asked, given, res, () => ctx.layers.list())
+async function answerVisitor (ctx, visitor, asked, { body: question, change: hide }, req, res) {
+  const { request, body, filter, seconds } = await restrict(visitor, asked, question, res, () => ctx.layers.list())
   if (await sendImage(ctx, request, req, res)) return
   const change = filter
     ? answer => filterRows(visitor, hide ? hide(answer) : answer, filter, res)

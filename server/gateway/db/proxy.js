@@ -164,13 +164,13 @@ export class DatabaseProxy {
   }
 
   /** Asks, and once more when the store had closed the connection in the meantime: all of this only reads. */
-  async #ask ({ request: { method, endpoint, path: below, search }, body, pool, signal }, given) {
+  async #ask ({ request: { method, endpoint, path: below, search }, body, pool, signal }, clientHeaders) {
     const { path, headers } = this.#access
     const timeout = /document|attachment|info/.test(endpoint) ? this.options.timeout : this.options.longTimeout
     const request = {
       method,
       path: path + below + search,
-      headers: { ...given, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: { ...clientHeaders, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
       headersTimeout: timeout,

@@ -43,8 +43,8 @@ export function parseDbRequest (method, path, search) {
   const names = segments.map(decode)
   const { endpoint, methods, form = endpoint } = endpointOf(names)
   if (!methods.includes(method)) throw notAllowed(methods.length ? methods : GET)
-  const { query: given, args } = fieldsOfAddress(search, form)
-  const query = endpoint === 'queries' ? new URLSearchParams() : given // they go into each of the queries
+  const { query: addressQuery, args } = fieldsOfAddress(search, form)
+  const query = endpoint === 'queries' ? new URLSearchParams() : addressQuery // they go into each of the queries
   const isFeed = endpoint === '_changes' && checkFeed(query)
   const text = query.toString()
   return {
@@ -200,10 +200,10 @@ export function checkLimits (request, body) {
   const { endpoint, form } = request
   const asked = questionsIn(request, body)
   asked.forEach(checkTogether)
-  const named = asked.reduce((sum, { keys, docs, doc_ids: ids, open_revs: revs }) =>
+  const namedItems = asked.reduce((sum, { keys, docs, doc_ids: ids, open_revs: revs }) =>
     sum + lengthOf(keys) + lengthOf(docs) + lengthOf(ids) + lengthOf(revs), 0)
   const isWhole = ['document', '_bulk_get'].includes(endpoint) || asked.some(one => one.include_docs || one.attachments)
-  checkNumber(named, isWhole ? MAX_DOCS : MAX_KEYS)
+  checkNumber(namedItems, isWhole ? MAX_DOCS : MAX_KEYS)
   checkNumber(asked.length, MAX_QUERIES)
   const withImages = asked.filter(one => one.attachments || one.atts_since)
   if (!withImages.length) return false

@@ -6,7 +6,7 @@ const STORE_TIMEOUT = 2000 // milliseconds
 const KEPT = 1000 // milliseconds for which an answer of the store is used again
 
 /** @type {WeakMap<object, {asked: number, answer: Promise<any>}>} */
-const known = new WeakMap()
+const recentAnswers = new WeakMap()
 
 /**
  * Whether this gateway can do its work: only when the store answers. An edge serves what it has for as long as that
@@ -31,10 +31,10 @@ const brief = ({ from, state, lag, pending, upToDate, refused, error }) =>
   ({ from, state, lag, pending, upToDate, refused, ...(error && { error }) })
 
 function stateOf (store) {
-  const last = known.get(store)
+  const last = recentAnswers.get(store)
   if (last && performance.now() - last.asked < KEPT) return last.answer
   const answer = ask(store.couch)
-  known.set(store, { asked: performance.now(), answer })
+  recentAnswers.set(store, { asked: performance.now(), answer })
   return answer
 }
 

@@ -51,8 +51,8 @@ async function waitForTile (ctx, asked, req, res) {
   const wait = timeoutSignal(ctx.tileTimeout, left.signal)
   res.once('close', leave)
   try {
-    const found = await ctx.tiles.get(layer, z, x, y, time, { signal: wait.signal })
-    if (!res.destroyed) await sendTile(ctx, asked, req, res, found)
+    const answer = await ctx.tiles.get(layer, z, x, y, time, { signal: wait.signal })
+    if (!res.destroyed) await sendTile(ctx, asked, req, res, answer)
   } catch (error) {
     const why = `no tile within ${ctx.tileTimeout / 1000} seconds`
     if (wait.isOver) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
@@ -80,7 +80,7 @@ export class CachePolicy {
   /**
    * No address with a time has the same bytes for ever: a version may be removed, filled in or resolved.
    * Addresses that do are below /db, with a revision.
-   * @param {AskedTile} asked @param {Found} found
+   * @param {AskedTile} asked @param {Found} answer
    */
   of ({ time }, { entry, outcome }) {
     const isFresh = entry.expiresAt === Infinity && outcome !== 'stale'
@@ -93,15 +93,15 @@ export class CachePolicy {
 /** Whether the map as of a time is the present one. @param {string} time as written */
 const isInFuture = time => Date.parse(endOf(time)) >= Date.now()
 
-/** @param {AskedTile} asked @param {Found} found @returns {void | Promise<void>} */
-function sendTile (ctx, asked, req, res, found) {
-  const { type, bytes, etag } = found.entry
+/** @param {AskedTile} asked @param {Found} answer @returns {void | Promise<void>} */
+function sendTile (ctx, asked, req, res, answer) {
+  const { type, bytes, etag } = answer.entry
   if (type === UNKNOWN) throw new TilecouchError('UNKNOWN_IMAGE', { value: bytes.subarray(0, 8).toString('hex') })
   if (type !== MVT || bytes[0] !== 0x1f || bytes[1] !== 0x8b) {
-    return send(ctx, asked, req, res, found, etag, bytes, PLAIN)
+    return send(ctx, asked, req, res, answer, etag, bytes, PLAIN)
   }
-  if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, found, etag, bytes, GZIPPED)
-  return sendUnpacked(ctx, asked, req, res, found)
+  if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, answer, etag, bytes, GZIPPED)
+  return sendUnpacked(ctx, asked, req, res, answer)
 }
 
 /** Headers of a content coding: of an answer, and of a 304. */
@@ -110,21 +110,21 @@ const UNPACKED = { full: ['Vary', 'Accept-Encoding'], unchanged: ['Vary', 'Accep
 const GZIPPED = { full: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'], unchanged: UNPACKED.unchanged }
 
 /** A vector tile for the few clients without gzip. Other bytes need another ETag. */
-async function sendUnpacked (ctx, asked, req, res, found) {
+async function sendUnpacked (ctx, asked, req, res, answer) {
   if (res.destroyed) return // its 'close' has been: nothing would give the copy back
-  const { entry } = found
+  const { entry } = answer
   const etag = `${entry.etag.slice(0, -1)}-plain"`
   const body = matchesEtag(req.headers['if-none-match'], etag) ? entry.bytes : await unpacked.take(entry, res)
-  if (!res.destroyed) send(ctx, asked, req, res, found, etag, body, UNPACKED)
+  if (!res.destroyed) send(ctx, asked, req, res, answer, etag, body, UNPACKED)
 }
 
-function send (ctx, asked, req, res, found, etag, body, coding) {
-  const { entry, outcome } = found
+function send (ctx, asked, req, res, answer, etag, body, coding) {
+  const { entry, outcome } = answer
   const { headers, method } = req
   const common = [
     'ETag', etag,
     'Last-Modified', entry.lastModified,
-    'Cache-Control', ctx.policy.of(asked, found),
+    'Cache-Control', ctx.policy.of(asked, answer),
     'X-Tilecouch-Time', entry.time,
     'X-Tilecouch-Cache', outcome,
     POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF,

@@ -99,5 +99,5 @@ export class AsOf {
   }
 }
 
-/** @param {import('./entry.js').Entry} entry @param {any} known it was in memory */
-const foundOf = (entry, known) => known ? entry.hit : { entry, outcome: 'miss' }
+/** @param {import('./entry.js').Entry} entry @param {any} cached it was in memory */
+const foundOf = (entry, cached) => cached ? entry.hit : { entry, outcome: 'miss' }

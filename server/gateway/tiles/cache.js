@@ -54,7 +54,7 @@ export class TileCache {
     const readAhead = this.ahead.peek(key)
     if (readAhead === undefined) return undefined
     this.ahead.delete(key)
-    this.memory.set(key, readAhead.value, readAhead.bytes)
+    this.memory.keep(key, readAhead.value, readAhead.bytes)
     this.onUse(readAhead.block, key)
     return readAhead.value
   }
@@ -95,7 +95,7 @@ export class TileCache {
 
   /** @param {number} [until] milliseconds since 1970 */
   setMissing (key, until = this.clock.now() + this.limits.missing) {
-    if (this.follower.isAnchored) this.missing.set(key, until, 0)
+    if (this.follower.isAnchored) this.missing.keep(key, until, 0)
   }
 
   /**
@@ -150,8 +150,8 @@ export class TileCache {
 
   #keep (key, value, bytes, block) {
     this.ahead.delete(key)
-    if (block === undefined) this.memory.set(key, value, bytes)
-    else this.ahead.set(key, { value, bytes, block }, bytes)
+    if (block === undefined) this.memory.keep(key, value, bytes)
+    else this.ahead.keep(key, { value, bytes, block }, bytes)
   }
 
   #isCovered (id) {

@@ -104,7 +104,7 @@ export class TileService {
   /** Counts since the start. */
   get counts () {
     const { memory, missing } = this.#cache
-    return { ...this.#refresher.counts, ...this.#ahead.counts, evicted: memory.evicted, missing: missing.size }
+    return { ...this.#refresher.counts, ...this.#ahead.counts, evicted: memory.counts.evicted, missing: missing.size }
   }
 
   /**
@@ -154,14 +154,14 @@ export class TileService {
   /**
    * Whether the store keeps a tile as of a time. A head is right at any time from its own on, and an upstream has tiles
    * that the store has not.
-   * @param {Found | undefined} found
+   * @param {Found | undefined} answer
    */
-  #isKept (found, layer, z, x, y, time) {
+  #isKept (answer, layer, z, x, y, time) {
     const limits = this.layers.limitsOf(layer)
     if (!limits) return true
-    const isHead = found && !found.entry.id.includes('@')
+    const isHead = answer && !answer.entry.id.includes('@')
     const end = time === undefined || isHead ? undefined : this.#asOf.endOf(time).end
-    if (limits.isKept(z, x, y, end, found?.entry)) return true
+    if (limits.isKept(z, x, y, end, answer?.entry)) return true
     return Boolean(isHead && this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y))
   }
 

@@ -33,13 +33,9 @@ const readerDefaults = {
 /**
  * @typedef {import('../../../loader/store/couch.js').Couch} Couch
  * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
- * @typedef {{signal?: AbortSignal, retries?: number, nobody?: boolean}} How nobody: without the name and password
- * @typedef {object} Cache takes what was read, and makes the answer of it
- * @property {import('./recent-changes.js').RecentChanges} changes
- * @property {(id: string, doc: any, isCurrent: boolean, block?: Block) => any} takeDocument
- * @property {(id: string, moments: Moment[], isCurrent: boolean, block?: Block) => any} takeTimeline
- * @property {(block: Block, id: string) => void} [onUse]
- *
+ * @typedef {{signal?: AbortSignal, retries?: number, anonymous?: boolean}} How anonymous: without the name and password
+ * @typedef {Pick<import('./cache.js').TileCache, 'changes' | 'takeDocument' | 'takeTimeline'> &
+ *   Partial<Pick<import('./cache.js').TileCache, 'onUse'>>} Cache takes what was read, and makes the answer of it
  * @typedef {import('./ahead.js').Block} Block for which something is read ahead
  */
 
@@ -104,12 +100,12 @@ export class StoreReader {
     return this.#documents.isIdle && this.#timelines.isIdle
   }
 
-  /** A document that nobody waits for. @param {string} id @param {Block} block @returns {Promise<any>} */
+  /** Read-ahead of a document. @param {string} id @param {Block} block @returns {Promise<any>} */
   documentAhead (id, block) {
     return this.#documents.getAhead(id, block)
   }
 
-  /** A timeline that nobody waits for. @param {string} id of the head @param {Block} block @returns {Promise<any>} */
+  /** Read-ahead of a timeline. @param {string} id of the head @param {Block} block @returns {Promise<any>} */
   timelineAhead (id, block) {
     return this.#timelines.getAhead(id, block)
   }
@@ -123,7 +119,7 @@ export class StoreReader {
     const query = { reduce: false, descending: true, startkey: [layer, end, {}], endkey: [layer], limit: 1 }
     const wait = timeoutSignal(this.limits.indexTimeout)
     try {
-      const ask = nobody => this.couch.queries(BY_TIME, [query], wait.signal, { nobody, retries: 0 })
+      const ask = anonymous => this.couch.queries(BY_TIME, [query], wait.signal, { anonymous, retries: 0 })
       const [[row]] = await this.#credentials.read(ask)
       return row?.key[1]
     } finally {
@@ -141,7 +137,7 @@ export class StoreReader {
     const start = performance.now()
     let failed = true
     try {
-      const send = nobody => read(this.couch, ids, { ...how, nobody, signal: wait.signal, retries })
+      const send = anonymous => read(this.couch, ids, { ...how, anonymous, signal: wait.signal, retries })
       const values = await this.#credentials.read(send)
       failed = false
       return values
@@ -177,7 +173,7 @@ export class StoreReader {
  * @property {(error: unknown) => void} reject
  * @property {number} waiting clients that wait for it
  * @property {number} attempts
- * @property {Block} [block] nobody has asked for it: it is read ahead
+ * @property {Block} [block] read-ahead: no client is waiting for it
  */
 
 /** Reads of single things that share requests. */
@@ -357,7 +353,7 @@ export class AnonymousFirst {
     this.clock = clock
   }
 
-  /** @template T @param {(nobody: boolean) => Promise<T>} read @returns {Promise<T>} */
+  /** @template T @param {(anonymous: boolean) => Promise<T>} read @returns {Promise<T>} */
   async read (read) {
     if (this.clock.now() < this.#until) return read(false)
     try {

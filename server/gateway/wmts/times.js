@@ -59,13 +59,13 @@ export function withSeries (times) {
 
 /** The longest series that begins at a place of the list. */
 function seriesAt (times, at) {
-  const found = KINDS.map(({ between, write }) => {
+  const [months, seconds] = KINDS.map(({ between, write }) => {
     const size = at + 1 < times.length ? between(times[at], times[at + 1]) : 0
     let last = at
     if (size > 0) while (last + 1 < times.length && between(times[last], times[last + 1]) === size) last++
     return { count: last - at + 1, step: write(size) }
   })
-  return found[1].count > found[0].count ? found[1] : found[0]
+  return seconds.count > months.count ? seconds : months
 }
 
 const UNITS = /** @type {const} */ ([[86400, 'P', 'D'], [3600, 'PT', 'H'], [60, 'PT', 'M'], [1, 'PT', 'S']])

@@ -12,11 +12,11 @@ export class WorkerMetrics {
   #asked = 0
 
   /**
-   * @param {() => {ready: number, restarts: number}} own of the parent
+   * @param {() => {ready: number, restarts: number}} counts of the parent
    * @param {() => any} [mirror] of an edge: its report
    */
-  constructor (own, mirror) {
-    this.own = own
+  constructor (counts, mirror) {
+    this.counts = counts
     this.mirror = mirror
   }
 
@@ -48,7 +48,7 @@ export class WorkerMetrics {
     const answers = await Promise.all(workers.map(worker => this.#ask(worker)))
     // of a worker that ended meanwhile, `remove` has kept the last numbers
     workers.forEach((worker, at) => { if (answers[at] && this.#last.has(worker)) this.#last.set(worker, answers[at]) })
-    return aggregate([...this.#last.values(), this.#ended, this.#own()]).metrics()
+    return aggregate([...this.#last.values(), this.#ended, this.#ofParent()]).metrics()
   }
 
   #ask (worker) {
@@ -69,8 +69,8 @@ export class WorkerMetrics {
     })
   }
 
-  #own () {
-    const values = this.own()
+  #ofParent () {
+    const values = this.counts()
     return [
       ...Object.entries(workerMetricTable).map(([key, metric]) =>
         ({ ...metric, values: [{ labels: {}, value: values[key] }] })),
