@@ -410,11 +410,11 @@ export class HistoryEngine extends Emitter {
     await this.#loader.readDevice()
     this.#scene.retry()
     const extent = await offline.device.extent(layer)
-    const known = this.#extent
-    if (extent && !(known && known.first <= extent.first && known.last >= extent.last)) this.#readExtent()
+    const before = this.#extent
+    if (extent && !(before && before.first <= extent.first && before.last >= extent.last)) this.#readExtent()
     const items = [...this.#scene.items].filter(({ picture, shown }) => picture && shown)
-    const held = await this.source.holds(layer, items.map(({ picture }) => /** @type {Picture} */ (picture).version))
-    items.forEach((item, at) => item.view.note(held[at]))
+    const areHeld = await this.source.holds(layer, items.map(({ picture }) => /** @type {Picture} */ (picture).version))
+    items.forEach((item, index) => item.view.note(areHeld[index]))
   }
 
   async #readExtent () {

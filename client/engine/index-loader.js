@@ -20,7 +20,7 @@ export class IndexLoader {
   #index
   #listeners
   /** @type {Column[]} */
-  #wanted = []
+  #columnsInView = []
   /** @type {Set<IndexJob>} */
   #running = new Set()
   #failed = false
@@ -41,7 +41,7 @@ export class IndexLoader {
 
   /** From now on this is wanted, and nothing else. @param {Column[]} columns */
   want (columns) {
-    this.#wanted = columns
+    this.#columnsInView = columns
     for (const job of this.#running) {
       if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
     }
@@ -69,13 +69,13 @@ export class IndexLoader {
 
   /** What the device has may have become another: looks there for what is wanted. */
   async readDevice () {
-    if (!this.#source.local || !this.#wanted.length) return
-    const columns = this.#index.blocks(this.#wanted)
+    if (!this.#source.local || !this.#columnsInView.length) return
+    const columns = this.#index.blocks(this.#columnsInView)
     const local = await this.#source.local(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
     const { generation } = this.#index
     this.#addLocal(columns, local)
     if (this.#index.generation !== generation) this.#listeners.onKnown()
-    this.want(this.#wanted)
+    this.want(this.#columnsInView)
   }
 
   get isBusy () {
@@ -85,11 +85,11 @@ export class IndexLoader {
   /** Asks now instead of waiting for the next attempt. */
   retry () {
     for (const job of this.#running) if (job.failed) this.#abort(job)
-    this.want(this.#wanted)
+    this.want(this.#columnsInView)
   }
 
   stop () {
-    this.#wanted = []
+    this.#columnsInView = []
     for (const job of this.#running) this.#abort(job)
   }
 
@@ -119,14 +119,14 @@ export class IndexLoader {
       })
       columns.forEach((column, at) => { if (!job.local?.has(column)) this.#index.add(column, answers[at]) })
       for (const tile of job.outdated) this.#index.expire(...tile)
-      this.#index.trim(this.#wanted)
+      this.#index.trim(this.#columnsInView)
     } catch {
       return // the map has moved on
     } finally {
       this.#running.delete(job)
     }
     this.#listeners.onKnown()
-    if (job.outdated.length) this.want(this.#wanted)
+    if (job.outdated.length) this.want(this.#columnsInView)
   }
 
   /** Shows what the device has before the network has answered. */
@@ -138,9 +138,9 @@ export class IndexLoader {
   }
 
   #addLocal (columns, local) {
-    for (const [at, { versions, isWhole }] of local.entries()) {
-      if (!isWhole) this.#index.addPart(columns[at], versions)
-      else if (!this.#index.equals(columns[at], versions)) this.#index.add(columns[at], versions)
+    for (const [index, { versions, isWhole }] of local.entries()) {
+      if (!isWhole) this.#index.addPart(columns[index], versions)
+      else if (!this.#index.equals(columns[index], versions)) this.#index.add(columns[index], versions)
     }
   }
 }

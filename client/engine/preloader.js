@@ -9,7 +9,7 @@ export class Preloader {
   #options
   #user = {}
   /** @type {import('./version-index.js').Version[]} */
-  #wanted = []
+  #startedVersions = []
 
   /**
    * @param {import('./image-cache.js').ImageCache} images
@@ -29,7 +29,7 @@ export class Preloader {
     let bytes = 0
     for (const version of this.#neededAt(neighbours(changes, time, this.#options.preload, this.forward))) {
       if ((bytes += version.bytes) > this.#options.preloadSize) break
-      this.#wanted.push(version)
+      this.#startedVersions.push(version)
       // asked for again when it is wanted
       this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {})
     }
@@ -48,6 +48,6 @@ export class Preloader {
 
   /** What has not begun need not begin. */
   drop () {
-    for (const version of this.#wanted.splice(0)) this.#images.release(version, this.#user)
+    for (const version of this.#startedVersions.splice(0)) this.#images.release(version, this.#user)
   }
 }

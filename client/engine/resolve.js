@@ -37,19 +37,19 @@ export function resolve (index, { z, x, y }, time, { overzoom, minzoom }) {
  */
 export function ancestors (columns, { overzoom, minzoom }) {
   /** @type {Map<string, Column>} */
-  const found = new Map()
+  const ancestorsByName = new Map()
   for (const { z, x, y0, y1 } of columns) {
     for (let up = 1; up <= overzoom && z - up >= minzoom; up++) {
       const column = {
         z: z - up, x: Math.floor(x / 2 ** up), y0: Math.floor(y0 / 2 ** up), y1: Math.floor(y1 / 2 ** up)
       }
       const name = `${column.z}/${column.x}`
-      const other = found.get(name)
+      const other = ancestorsByName.get(name)
       if (other) Object.assign(other, { y0: Math.min(other.y0, column.y0), y1: Math.max(other.y1, column.y1) })
-      else found.set(name, column)
+      else ancestorsByName.set(name, column)
     }
   }
-  return [...found.values()]
+  return [...ancestorsByName.values()]
 }
 
 /**
@@ -60,12 +60,12 @@ export function ancestors (columns, { overzoom, minzoom }) {
  * @returns {string[]}
  */
 export function neighbours (changes, time, count, forward = true) {
-  let at = changes.length - 1 // the change that is shown
-  while (at >= 0 && time !== null && changes[at].time > time) at--
+  let shownIndex = changes.length - 1 // the change that is shown
+  while (shownIndex >= 0 && time !== null && changes[shownIndex].time > time) shownIndex--
   const times = []
   for (let step = 1; step <= count; step++) {
     for (const direction of forward ? [1, -1] : [-1, 1]) {
-      const change = changes[at + direction * step]
+      const change = changes[shownIndex + direction * step]
       if (change) times.push(change.time)
     }
   }

@@ -136,10 +136,10 @@ export class StoreLink {
   /**
    * Asks the store until it answers; undefined when the layer was taken from the map before.
    * @template T
-   * @param {string} part @param {(signal: AbortSignal) => Promise<T>} task @param {AbortSignal} [own]
+   * @param {string} part @param {(signal: AbortSignal) => Promise<T>} task @param {AbortSignal} [taskSignal]
    */
-  async ask (part, task, own) {
-    const signal = own ?? this.stop.signal
+  async ask (part, task, taskSignal) {
+    const signal = taskSignal ?? this.stop.signal
     const { onError, onBack } = this.reports(part)
     try {
       return await retry(() => task(signal), { signal, onError, onDone: onBack })

@@ -10,8 +10,8 @@ export const BLOCK = 4 // rows that are known together: views that overlap ask f
  * @typedef {{time: string, tiles: number, bytes: number}} Change
  * @typedef {{z: number, x: number, y: number, before: Version | null, after: Version | null, bytes: number}}
  *   ChangedTile
- * @typedef {{known: Map<number, boolean>, tiles: Map<number, Version[]>, versions: number, used: number}} Entry
- *   known: block of rows -> whether it is up to date
+ * @typedef {{blocks: Map<number, boolean>, tiles: Map<number, Version[]>, versions: number, used: number}} Entry
+ *   blocks: block of rows -> whether it is up to date
  */
 
 export class VersionIndex {
@@ -35,17 +35,17 @@ export class VersionIndex {
    * @returns {Column[]}
    */
   missing (columns, isAsked = () => false) {
-    const wanted = []
+    const missingColumns = []
     for (const { z, x, y0, y1 } of columns) {
-      const known = this.#columns.get(key(z, x))?.known
+      const knownBlocks = this.#columns.get(key(z, x))?.blocks
       let open
       for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
-        if (known?.get(block) || isAsked(z, x, block * BLOCK)) open = undefined
+        if (knownBlocks?.get(block) || isAsked(z, x, block * BLOCK)) open = undefined
         else if (open) open.y1 = lastRow(z, block)
-        else wanted.push(open = { z, x, y0: block * BLOCK, y1: lastRow(z, block) })
+        else missingColumns.push(open = { z, x, y0: block * BLOCK, y1: lastRow(z, block) })
       }
     }
-    return wanted
+    return missingColumns
   }
 
   /**
@@ -54,10 +54,10 @@ export class VersionIndex {
    */
   add ({ z, x, y0, y1 }, versions) {
     const name = key(z, x)
-    const entry = this.#columns.get(name) ?? { known: new Map(), tiles: new Map(), versions: 0, used: 0 }
+    const entry = this.#columns.get(name) ?? { blocks: new Map(), tiles: new Map(), versions: 0, used: 0 }
     this.#columns.set(name, entry)
     entry.used = ++this.#clock
-    for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) entry.known.set(block, true)
+    for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) entry.blocks.set(block, true)
     /** @type {Map<number, Version[]>} */
     const old = new Map()
     for (const [y, list] of entry.tiles) {
@@ -66,10 +66,10 @@ export class VersionIndex {
       entry.tiles.delete(y)
       this.#count(entry, -list.length)
     }
-    for (let at = 0, end; at < versions.length; at = end) {
-      const { y } = versions[at]
-      for (end = at + 1; end < versions.length && versions[end].y === y;) end++
-      const list = timeline(versions.slice(at, end))
+    for (let start = 0, end; start < versions.length; start = end) {
+      const { y } = versions[start]
+      for (end = start + 1; end < versions.length && versions[end].y === y;) end++
+      const list = timeline(versions.slice(start, end))
       for (const version of list) keepContent(version, old.get(y) ?? [])
       entry.tiles.set(y, list)
       this.#count(entry, list.length)
@@ -86,22 +86,22 @@ export class VersionIndex {
     for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
       const rows = { z, x, y0: block * BLOCK, y1: lastRow(z, block) }
       const part = versions.filter(({ y }) => y >= rows.y0 && y <= rows.y1)
-      const known = this.#columns.get(key(z, x))?.known
+      const knownBlocks = this.#columns.get(key(z, x))?.blocks
       const isNew = part.some(version => !this.versions(z, x, version.y).some(other => isSame(other, version)))
-      if (known?.has(block) && !isNew) continue
-      if (!known?.get(block)) {
+      if (knownBlocks?.has(block) && !isNew) continue
+      if (!knownBlocks?.get(block)) {
         const others =
           this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
         this.add(rows, [...part, ...others].sort((a, b) => a.y - b.y))
       }
-      this.#columns.get(key(z, x))?.known.set(block, false)
+      this.#columns.get(key(z, x))?.blocks.set(block, false)
     }
   }
 
   /** Whether exactly this is known of a range of blocks. @param {Version[]} versions */
   equals (column, versions) {
-    const known = this.#rows(column)
-    return this.missing([column]).length === 0 && known.length === versions.length &&
+    const knownVersions = this.#rows(column)
+    return this.missing([column]).length === 0 && knownVersions.length === versions.length &&
       versions.every(version => this.versions(version.z, version.x, version.y).some(other => isSame(other, version)))
   }
 
@@ -120,7 +120,7 @@ export class VersionIndex {
 
   /** Whether anything is known about a tile, be it that it has no versions. */
   isKnown (z, x, y) {
-    return this.#columns.get(key(z, x))?.known.has(Math.floor(y / BLOCK)) ?? false
+    return this.#columns.get(key(z, x))?.blocks.has(Math.floor(y / BLOCK)) ?? false
   }
 
   /** Whether all of a view is known. @param {Column[]} columns */
@@ -130,7 +130,7 @@ export class VersionIndex {
       if (!entry) return false
       entry.used = ++this.#clock
       for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
-        if (!entry.known.has(block)) return false
+        if (!entry.blocks.has(block)) return false
       }
       return true
     })
@@ -202,12 +202,12 @@ export class VersionIndex {
   expire (z, x, y) {
     const entry = this.#columns.get(key(z, x))
     const block = Math.floor(y / BLOCK)
-    if (entry?.known.has(block)) entry.known.set(block, false)
+    if (entry?.blocks.has(block)) entry.blocks.set(block, false)
   }
 
   /** The same for everything. */
   expireAll () {
-    for (const { known } of this.#columns.values()) for (const block of known.keys()) known.set(block, false)
+    for (const { blocks: known } of this.#columns.values()) for (const block of known.keys()) known.set(block, false)
   }
 
   /**

@@ -141,11 +141,11 @@ export class CouchLayer extends Base {
     const isStale = fresh && !/\?rev=/.test(url)
     if (isStale) await fetch(url, { ...this.options.fetchOptions, cache: 'reload' }).catch(() => {})
     image.src = url
-    const found = await image.decode().then(() => true, () => false)
+    const isDecoded = await image.decode().then(() => true, () => false)
     if (!el.isConnected || this._turns.get(el) !== turn) return
     this._renewed.add(el)
-    if (!found) el.classList.remove('leaflet-tile-loaded')
-    el.src = found ? url : L.Util.emptyImageUrl
+    if (!isDecoded) el.classList.remove('leaflet-tile-loaded')
+    el.src = isDecoded ? url : L.Util.emptyImageUrl
   }
 
   // a new source is no new tile, which Leaflet would fade in

@@ -9,40 +9,40 @@ import { gridOf } from '../../core/grids/index.js'
  * @returns {L.CRS}
  */
 export function crs (grid) {
-  const found = gridOf(typeof grid === 'string' ? { grid } : grid)
-  if (found.isWebMercator) return L.CRS.EPSG3857
-  const { firstZoom, lastZoom, matrices, box: [left, bottom, right, top] } = found
+  const layerGrid = gridOf(typeof grid === 'string' ? { grid } : grid)
+  if (layerGrid.isWebMercator) return L.CRS.EPSG3857
+  const { firstZoom, lastZoom, matrices, box: [left, bottom, right, top] } = layerGrid
   const { origin } = matrices[0]
   const { R, distance } = /** @type {any} */ (L.CRS.Earth)
-  found.toLonLat(origin) // now rather than later, where there is no proj4js
-  const at = zoom => {
+  layerGrid.toLonLat(origin) // now rather than later, where there is no proj4js
+  const scaleAt = zoom => {
     const inside = Math.min(Math.max(zoom, firstZoom), lastZoom)
-    return 2 ** (zoom - inside) / found.matrix(inside).cellSize
+    return 2 ** (zoom - inside) / layerGrid.matrix(inside).cellSize
   }
   const part = (from, to, value) => Math.log(value / from) / Math.log(to / from)
   return /** @type {any} */ ({
     ...L.CRS,
-    code: found.crs,
+    code: layerGrid.crs,
     R,
     distance,
     projection: {
-      project: ({ lat, lng }) => L.point(found.toCrs([lng, lat])),
+      project: ({ lat, lng }) => L.point(layerGrid.toCrs([lng, lat])),
       unproject ({ x, y }) {
-        const [lng, lat] = found.toLonLat([x, y])
+        const [lng, lat] = layerGrid.toLonLat([x, y])
         return L.latLng(lat, lng)
       },
       bounds: L.bounds([left, bottom], [right, top])
     },
     transformation: L.transformation(1, -origin[0], -1, origin[1]),
-    ...(found.inDegrees && right - left >= 360 && { wrapLng: [-180, 180] }),
+    ...(layerGrid.inDegrees && right - left >= 360 && { wrapLng: [-180, 180] }),
     scale (zoom) {
       const whole = Math.floor(zoom)
-      return at(whole) * (at(whole + 1) / at(whole)) ** (zoom - whole)
+      return scaleAt(whole) * (scaleAt(whole + 1) / scaleAt(whole)) ** (zoom - whole)
     },
     zoom (scale) {
       let whole = firstZoom
-      while (whole < lastZoom && at(whole + 1) <= scale) whole++
-      return whole + part(at(whole), at(whole + 1), scale)
+      while (whole < lastZoom && scaleAt(whole + 1) <= scale) whole++
+      return whole + part(scaleAt(whole), scaleAt(whole + 1), scale)
     }
   })
 }

@@ -71,10 +71,13 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
     this._ranges = []
     this.title = doc?.name ?? options.layer
     const attribution = options.attribution
-    const own = doc ? leafletOptions(doc, options.overzoom, grid && { grid, shift }) : {}
+    const layerOptions = doc ? leafletOptions(doc, options.overzoom, grid && { grid, shift }) : {}
     // a map has no zooms beyond those that its system has resolutions for
-    while (own.maxZoom > own.maxNativeZoom && !map.options.crs.scale(own.maxZoom)) own.maxZoom--
-    for (const [option, value] of Object.entries(own)) {
+    const hasResolution = zoom => Boolean(map.options.crs.scale(zoom))
+    while (layerOptions.maxZoom > layerOptions.maxNativeZoom && !hasResolution(layerOptions.maxZoom)) {
+      layerOptions.maxZoom--
+    }
+    for (const [option, value] of Object.entries(layerOptions)) {
       if (!this._given.has(option)) options[option] = value
     }
     if (options.attribution !== attribution) {
@@ -93,19 +96,19 @@ const boxOf = bounds => [bounds.getWest(), bounds.getSouth(), bounds.getEast(), 
  * @param {any} map @param {import('../engine/store-link.js').LayerDocument} doc
  * @param {import('../engine/store-link.js').Grid} [grid] none for Web Mercator
  */
-export function zoomShift ({ options: { crs: own } }, doc, grid) {
+export function zoomShift ({ options: { crs: mapCrs } }, doc, grid) {
   const { layer, tileSize = 256, minzoom = grid?.firstZoom ?? 0, maxzoom = grid?.lastZoom } = doc
   const { id, crs } = grid ?? { id: 'WebMercatorQuad', crs: 'EPSG:3857' }
   const fail = why => { throw new TilecouchError('MAP_GRID', { layer, grid: id, crs, why }) }
   if (!grid) {
-    if (own.code && !['EPSG:3857', 'EPSG:900913'].includes(own.code)) fail(`is in ${own.code}`)
+    if (mapCrs.code && !['EPSG:3857', 'EPSG:900913'].includes(mapCrs.code)) fail(`is in ${mapCrs.code}`)
     return Math.log2(tileSize / 256) // a tile of 512 pixels covers four of Leaflet's next zoom
   }
-  const isSameSystem = own.code === grid.crs || (grid.inDegrees && own.code === 'EPSG:4326')
-  if (!isSameSystem) fail(`is in ${own.code ?? 'a system without a code'}`)
+  const isSameSystem = mapCrs.code === grid.crs || (grid.inDegrees && mapCrs.code === 'EPSG:4326')
+  if (!isSameSystem) fail(`is in ${mapCrs.code ?? 'a system without a code'}`)
   const fits = (zoom, z) => {
     const { origin: [left, top], span: [width, height], columns, rows } = grid.matrix(z)
-    const place = (x, y) => own.transformation.transform(L.point(x, y), own.scale(zoom))
+    const place = (x, y) => mapCrs.transformation.transform(L.point(x, y), mapCrs.scale(zoom))
     const [first, last] = [place(left, top), place(left + columns * width, top - rows * height)]
     return [first.x, first.y, last.x - columns * tileSize, last.y - rows * tileSize].every(off => Math.abs(off) < 1)
   }
@@ -115,11 +118,11 @@ export function zoomShift ({ options: { crs: own } }, doc, grid) {
   if (fault !== undefined) fail(`has other resolutions or another origin at zoom ${fault}`)
   grid.useProjection({
     forward ([lng, lat]) {
-      const { x, y } = own.projection.project(L.latLng(lat, lng))
+      const { x, y } = mapCrs.projection.project(L.latLng(lat, lng))
       return [x, y]
     },
     inverse ([x, y]) {
-      const { lng, lat } = own.projection.unproject(L.point(x, y))
+      const { lng, lat } = mapCrs.projection.unproject(L.point(x, y))
       return [lng, lat]
     }
   })

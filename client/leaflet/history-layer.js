@@ -58,15 +58,15 @@ export class HistoryLayer extends Base {
     const scale = map.getZoomScale(map.getZoom(), zoom)
     const origin = /** @type {L.Point} */ (map.getPixelBounds().min)
     const { x: size } = this.getTileSize()
-    const found = []
+    const pictures = []
     for (const { el, coords, current } of Object.values(this._tiles)) {
       const picture = current && coords.z === zoom ? this.history.pictureAt(this._items.get(el), time) : null
       if (!picture) continue
       const { version, up, dx, dy } = picture
       const [left, top] = [coords.x * size * scale - origin.x, coords.y * size * scale - origin.y]
-      found.push({ left, top, size: size * scale, image: this.history.images.peek(version), up, dx, dy })
+      pictures.push({ left, top, size: size * scale, image: this.history.images.peek(version), up, dx, dy })
     }
-    return found
+    return pictures
   }
 
   /**

@@ -87,8 +87,8 @@ export class CompareControl extends Held {
 
   /** That of the map, without the layers that come from a store. */
   #style () {
-    const given = /** @type {MapLibreMap} */ (this.#map).getStyle()
-    const { sources, layers, terrain, ...style } = given ?? { version: 8, sources: {}, layers: [] }
+    const mapStyle = /** @type {MapLibreMap} */ (this.#map).getStyle()
+    const { sources, layers, terrain, ...style } = mapStyle ?? { version: 8, sources: {}, layers: [] }
     const kept = Object.fromEntries(Object.entries(sources).filter(([, source]) => !isOurs(source)))
     return { ...style, sources: kept, layers: layers.filter(layer => !('source' in layer) || layer.source in kept) }
   }

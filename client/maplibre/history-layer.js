@@ -62,7 +62,7 @@ export class HistoryLayer extends Base {
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, this.options, {
       drawsVectors: true,
-      decode: (...given) => this.#source.decode(...given),
+      decode: (...parameters) => this.#source.decode(...parameters),
       setLayer (doc, _, grid) {
         if (!grid) return
         const { id, crs } = grid
@@ -144,10 +144,12 @@ export class HistoryLayer extends Base {
     map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector)))
     this.#isPutting = false
     const image = { type: 'raster', paint: { 'raster-fade-duration': 0, ...paint } }
-    const own = isVector ? layers ?? this.#defaults?.layers ?? [] : [image]
-    this.layerIds = own.map(({ id }, at) => id ?? (at ? `${this.sourceId}-${at}` : this.sourceId))
+    const styleLayers = isVector ? layers ?? this.#defaults?.layers ?? [] : [image]
+    this.layerIds = styleLayers.map(({ id }, index) => id ?? (index ? `${this.sourceId}-${index}` : this.sourceId))
     const below = before && map.getLayer(before) ? before : undefined
-    own.forEach((layer, at) => map.addLayer({ ...layer, id: this.layerIds[at], source: this.sourceId }, below))
+    styleLayers.forEach((layer, index) => {
+      map.addLayer({ ...layer, id: this.layerIds[index], source: this.sourceId }, below)
+    })
   }
 
   /** Pages that bring a style do not load this. */

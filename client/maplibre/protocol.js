@@ -24,9 +24,9 @@ export function couchProtocol (db, { fetchOptions, offline } = {}) {
     const name = url.slice(`${SCHEME}://`.length)
     const isTileJson = !name.includes('/')
     const local = offline && await onDevice(offline, decodeURI(name), signal)
-    const found = local ?? await read(`${served}${name}${isTileJson ? '.json' : ''}`, { ...fetchOptions, signal })
-    if (type !== 'json') return { data: await inflate(found) }
-    const json = JSON.parse(await found.text())
+    const content = local ?? await read(`${served}${name}${isTileJson ? '.json' : ''}`, { ...fetchOptions, signal })
+    if (type !== 'json') return { data: await inflate(content) }
+    const json = JSON.parse(await content.text())
     if (!isTileJson) return { data: json }
     const ending = /\.\w+$/.exec(json.tiles?.[0] ?? '')?.[0] ?? `.${json.format ?? 'png'}`
     return { data: { ...json, tiles: [`${url}/{z}/{x}/{y}${ending}`] } }

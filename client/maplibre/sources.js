@@ -296,7 +296,7 @@ class VectorSource extends withHistory(VectorTileSource) {
     const { tile, look } = entry
     const { tiles, withdraw } = publish(() => bytes)
     let data
-    tile.loadVectorData = (...given) => { data = given }
+    tile.loadVectorData = (...loaded) => { data = loaded }
     tile.actor = undefined // else the worker would parse again what it has
     try {
       await VectorTileSource.prototype.loadTile.call(Object.create(this, {

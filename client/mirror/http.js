@@ -96,10 +96,10 @@ async function readAll (response, most, onPiece) {
   }
   if (chunks.length === 1) return chunks[0]
   const bytes = new Uint8Array(length)
-  let at = 0
+  let offset = 0
   for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
+    bytes.set(chunk, offset)
+    offset += chunk.length
   }
   return bytes
 }

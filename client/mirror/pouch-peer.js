@@ -72,15 +72,15 @@ export class PouchPeer {
     const docs = asked.map(({ id, rev }) => ({ id, rev }))
     const options = { docs, revs: true, attachments: true, binary: true, latest: true }
     const { results } = await this.#ask(() => this.db.bulkGet(options), signal)
-    const found = []
+    const fetchedDocs = []
     const failed = []
     for (const { id, docs: [{ ok, missing: rev, error }] } of results) {
-      if (ok) found.push(ok)
+      if (ok) fetchedDocs.push(ok)
       else failed.push({ id, rev, error: error?.name ?? 'not_found', reason: error?.reason ?? 'missing' })
     }
     let bytes = 0
     const whole = []
-    for (const doc of found) {
+    for (const doc of fetchedDocs) {
       const attachments = /** @type {any[]} */ (Object.values(doc._attachments ?? {}))
       for (const attachment of attachments) {
         attachment.data = await toBytes(attachment.data)
@@ -101,18 +101,18 @@ export class PouchPeer {
    * @type {Peer['revsDiff']}
    */
   async revsDiff (revs, signal) {
-    const known = this.db.adapter === 'idb' ? await this.#winners(Object.keys(revs), signal) : undefined
+    const winnersOnDevice = this.db.adapter === 'idb' ? await this.#winners(Object.keys(revs), signal) : undefined
     const missing = /** @type {Record<string, {missing: string[], possible_ancestors?: string[]}>} */ ({})
     const compared = {}
     for (const [id, asked] of Object.entries(revs)) {
-      if (known && !known.has(id)) missing[id] = { missing: asked }
+      if (winnersOnDevice && !winnersOnDevice.has(id)) missing[id] = { missing: asked }
       else compared[id] = asked
     }
     if (Object.keys(compared).length) Object.assign(missing, await this.#ask(() => this.db.revsDiff(compared), signal))
     // attachments that an earlier revision has need not be sent again
     const isLater = id => id in compared && missing[id].missing.some(rev => generation(rev) > 1)
     const later = Object.keys(missing).filter(isLater)
-    const winners = known ?? (later.length ? await this.#winners(later, signal) : new Map())
+    const winners = winnersOnDevice ?? (later.length ? await this.#winners(later, signal) : new Map())
     for (const id of later) {
       const { rev, deleted = true } = winners.get(id) ?? {}
       const isOlder = !deleted && missing[id].missing.some(other => generation(other) > generation(rev))

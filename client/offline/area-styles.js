@@ -58,9 +58,9 @@ export function neededFiles ({ layer, style, files }, letters) {
 
 /** Whether no labels come from vector tiles of another layer: those were not looked at. */
 function drawsOnly ({ sources }, layer) {
-  const own = new RegExp(`^couch://${layer}([@/]|$)`)
+  const pattern = new RegExp(`^couch://${layer}([@/]|$)`)
   const tiled = Object.values(sources).filter(source => source?.type === 'vector')
-  return tiled.every(({ url, tiles = [] }) => [url, ...tiles].every(text => text === undefined || own.test(text)))
+  return tiled.every(({ url, tiles = [] }) => [url, ...tiles].every(text => text === undefined || pattern.test(text)))
 }
 
 /**
@@ -129,27 +129,28 @@ export class AreaStyles {
    * @returns {Promise<number>} bytes on the device
    */
   async update (rows, letters) {
-    const { styles: own, files } = await this.#there()
-    const isKept = ({ id, rev }) => own.get(id)?.rev === rev
-    const wanted = rows.filter(row => !isKept(row))
-    const { styles: fetched, bytes, failed } = await fetchStyles(this.couch, wanted, this.signal)
+    const { styles: stylesOnDevice, files } = await this.#readKept()
+    const isKept = ({ id, rev }) => stylesOnDevice.get(id)?.rev === rev
+    const missingStyles = rows.filter(row => !isKept(row))
+    const { styles: fetched, bytes, failed } = await fetchStyles(this.couch, missingStyles, this.signal)
     this.received += bytes
     for (const one of failed) this.onFailed(one)
-    const styles = [...rows.filter(isKept).map(({ id }) => /** @type {KeptStyle} */ (own.get(id))), ...fetched]
+    const keptStyles = rows.filter(isKept).map(({ id }) => /** @type {KeptStyle} */ (stylesOnDevice.get(id)))
+    const styles = [...keptStyles, ...fetched]
     /** @type {Map<string, {kept: KeptStyle, name: string}>} */
     const needed = new Map(styles.flatMap(kept =>
       neededFiles(kept, letters).map(name => [fileId(kept.files[name]), { kept, name }])))
     const missing = [...needed].filter(([id]) => !files.has(id))
     await Promise.all(missing.map(([id, { kept, name }]) => this.semaphore.run(() => this.#fetchFile(id, kept, name))))
     // a style is on the device when its files are
-    await this.#write(fetched.map(kept => ({ ...kept, _rev: own.get(kept._id)?._rev })))
+    await this.#write(fetched.map(kept => ({ ...kept, _rev: stylesOnDevice.get(kept._id)?._rev })))
     const keeps = new Set([...styles.map(({ _id: id }) => id), ...needed.keys()])
-    await this.#write([...own.values(), ...files.values()].filter(({ _id: id }) => !keeps.has(id))
+    await this.#write([...stylesOnDevice.values(), ...files.values()].filter(({ _id: id }) => !keeps.has(id))
       .map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
     return bytesOfStyles(styles, letters)
   }
 
-  async #there () {
+  async #readKept () {
     const [styles, files] = await Promise.all([styleRange(this.layer), { startkey: FILE, endkey: `${FILE}~` }]
       .map((range, index) => this.target.allDocs({ ...range, include_docs: index === 0 })))
     return {
@@ -175,8 +176,9 @@ export class AreaStyles {
   /** What another area has. @returns {Promise<Uint8Array | undefined>} */
   async #fromOthers (id) {
     for (const db of this.others) {
-      const found = await DatabaseReader.of(db).attachment(id, ATTACHMENT).catch(() => undefined) // it may be closed
-      if (found) return new Uint8Array(await found.arrayBuffer())
+      // the database may be closed
+      const attachment = await DatabaseReader.of(db).attachment(id, ATTACHMENT).catch(() => undefined)
+      if (attachment) return new Uint8Array(await attachment.arrayBuffer())
     }
   }
 

@@ -234,11 +234,11 @@ export class TransferRun {
     }
   }
 
-  /** @template {Record<string, any>} T @param {T} known the status before @returns {T} */
-  status (known) {
-    if (!this.figures) return known
+  /** @template {Record<string, any>} T @param {T} before the status before @returns {T} */
+  status (before) {
+    if (!this.figures) return before
     const { tiles, versions, bytes } = this.figures
-    return { ...known, tiles, versions, bytes, failed: this.failed, ...this.rate.forecast(known.total, bytes) }
+    return { ...before, tiles, versions, bytes, failed: this.failed, ...this.rate.forecast(before.total, bytes) }
   }
 }
 

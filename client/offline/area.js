@@ -96,10 +96,11 @@ export class Area {
   /** Its status in plain values. @returns {AreaStatus} */
   status () {
     const { tiles, versions, bytes, styles = 0, total, failed, updated, live, error, reason } = this.#doc
-    const known = {
+    const figures = {
       tiles, versions, bytes, styles, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress
     }
-    return { state: this.state, ...this.#run?.status(known) ?? known, updated, live, ...(error && { error, reason }) }
+    const present = this.#run?.status(figures) ?? figures
+    return { state: this.state, ...present, updated, live, ...(error && { error, reason }) }
   }
 
   /** Whether a place lies in it. @param {number} z @param {number} x @param {number} y */

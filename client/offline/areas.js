@@ -42,8 +42,8 @@ export class Areas {
   }
 
   /** @param {AreaRequest & {name: string}} request @returns {Promise<Area>} */
-  async add ({ name: given, ...request }) {
-    const name = readName(given)
+  async add ({ name: requestedName, ...request }) {
+    const name = readName(requestedName)
     const { spec, permission } = await this.#readRequest(request)
     return this.#withName(name, () => this.#enqueue(async () => {
       const store = this.#store
@@ -136,9 +136,9 @@ export class Areas {
   read () {
     return this.#enqueue(async () => {
       const docs = await this.#store.registry.list()
-      const there = new Set(docs.map(AreaRegistry.idOf))
+      const registeredIds = new Set(docs.map(AreaRegistry.idOf))
       // not waited for: it may wait for this
-      for (const area of this.list()) if (!there.has(area.id)) this.#forget(area).catch(() => {})
+      for (const area of this.list()) if (!registeredIds.has(area.id)) this.#forget(area).catch(() => {})
       for (const doc of docs) {
         const id = AreaRegistry.idOf(doc)
         const area = this.#areas.get(id)

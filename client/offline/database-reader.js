@@ -70,12 +70,12 @@ export class DatabaseReader {
     const ranges = seriesTo(y1).map(
       ({ first, last }) => ({ first: Math.max(first, y0), last })
     ).filter(({ first, last }) => first <= last)
-    const found = await Promise.all(ranges.map(async ({ first, last }) => {
+    const versionsByRange = await Promise.all(ranges.map(async ({ first, last }) => {
       const range = { startkey: tileId(layer, z, x, first), endkey: `${tileId(layer, z, x, last)}@~` }
       const { rows } = await this.#ask(db => db.allDocs({ ...range, include_docs: true }))
       return rows.map(({ doc }) => versionOf(doc)).filter(version => version && version.y >= first && version.y <= last)
     }))
-    return found.flat()
+    return versionsByRange.flat()
   }
 
   /** Every version of a layer, in pages. @returns {AsyncGenerator<HeldVersion[]>} */

@@ -216,7 +216,7 @@ export class OfflineStore extends Emitter {
     const open = [...this.#databases].filter(([, other]) => other === suffix).map(([db]) => db)
     const [db = this.open(suffix)] = open
     await destroyPouch(db)
-    for (const one of [db, ...open]) this.#databases.delete(one)
+    for (const database of [db, ...open]) this.#databases.delete(database)
   }
 
   check () {

@@ -61,7 +61,7 @@ export class StorageReserve {
     request.onupgradeneeded = () => {
       const store = request.result.createObjectStore(STORE, { autoIncrement: true })
       // zeros would be packed
-      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) {
+      for (let offset = 0; offset < RESERVE_BYTES; offset += CHUNK_BYTES) {
         store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES)))
       }
     }

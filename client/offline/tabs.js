@@ -23,10 +23,10 @@ export class Locks {
   async hold (name, task, { signal, onWait } = {}) {
     const full = `${this.prefix}:${name}`
     if (onWait) {
-      const held = await this.#locks.request(
+      const attempt = await this.#locks.request(
         full, { ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
       )
-      if (held) return held.result
+      if (attempt) return attempt.result
       onWait()
     }
     let isHeld = false

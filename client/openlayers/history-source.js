@@ -73,13 +73,13 @@ export class HistorySource extends Base {
   #repaints = 0
   /** reprojected tiles show what was */
   #isOutdated = false
-  #given
+  #options
 
   /** @param {string} db address of the database @param {HistorySourceOptions} options */
   constructor (db, options) {
     const { attributions, interpolate = true, wrapX = true } = options
     super({ attributions, interpolate, wrapX, transition: 0, state: 'loading', tileGrid: createXYZ() })
-    this.#given = options
+    this.#options = options
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, options, {
       // renderers with WebGL multiply the colours with their opacity themselves
@@ -133,8 +133,10 @@ export class HistorySource extends Base {
   }
 
   getTile (z, x, y, pixelRatio, projection, tileCache) {
-    const own = /** @type {import('ol/proj/Projection.js').default} */ (this.getProjection())
-    if (projection && !equivalent(own, projection)) return this.getReprojTile_(z, x, y, projection, own, tileCache)
+    const sourceProjection = /** @type {import('ol/proj/Projection.js').default} */ (this.getProjection())
+    if (projection && !equivalent(sourceProjection, projection)) {
+      return this.getReprojTile_(z, x, y, projection, sourceProjection, tileCache)
+    }
     const coord = /** @type {[number, number, number] | null} */ (this.getTileCoordForTileUrlFunction([z, x, y]))
     if (!coord || !this.#isWithin(coord)) return null
     const tile = new HistoryTile(this.#place(coord), { tileCoord: [z, x, y], interpolate: this.getInterpolate() })
@@ -145,7 +147,7 @@ export class HistorySource extends Base {
 
   /** The parts of a zoom that have tiles. @returns {import('../../core/grid.js').TileRange[] | undefined} */
   _ranges (z) {
-    const bounds = this.#given.bounds ?? this.history.doc?.bounds
+    const bounds = this.#options.bounds ?? this.history.doc?.bounds
     if (!this.#grid) return bounds && tileRanges(bounds, z)
     return bounds ? this.#grid.ranges(bounds, z) : [this.#grid.whole(z)]
   }
@@ -275,17 +277,17 @@ export class HistorySource extends Base {
   }
 
   #setLayer (doc, grid) {
-    const given = this.#given
-    const tileSize = given.tileSize ?? doc?.tileSize ?? 256
-    const minZoom = given.minzoom ?? doc?.minzoom ?? grid?.firstZoom ?? 0
-    const maxZoom = given.maxzoom ?? doc?.maxzoom ?? grid?.lastZoom ?? 18
+    const options = this.#options
+    const tileSize = options.tileSize ?? doc?.tileSize ?? 256
+    const minZoom = options.minzoom ?? doc?.minzoom ?? grid?.firstZoom ?? 0
+    const maxZoom = options.maxzoom ?? doc?.maxzoom ?? grid?.lastZoom ?? 18
     const key = gridKey(doc)
     if (key !== this.#gridKey) this.#drop([...this.#places.values()]) // they are in the wrong places
     this.#gridKey = key
     this.projection = grid ? projectionOf(grid) : get('EPSG:3857')
     this.#grid = grid
     this.tileGrid = grid ? tileGridOf(grid, minZoom, maxZoom) : createXYZ({ minZoom, maxZoom, tileSize })
-    if (!given.attributions) this.setAttributions(doc?.attribution && attributionHtml(doc.attribution))
+    if (!options.attributions) this.setAttributions(doc?.attribution && attributionHtml(doc.attribution))
     for (const view of this.#views.values()) view.limit()
   }
 }

@@ -56,11 +56,11 @@ export class LayerView {
     const state = frame?.layerStatesArray.find(({ layer }) => layer === this.#layer)
     if (!frame || !state || !inView(state, frame.viewState)) return []
     const { extent, nextExtent, viewState: { resolution, nextResolution, projection } } = frame
-    const found = this.#columnsOf(extent, resolution, projection)
-    if (nextExtent) found.push(...this.#columnsOf(nextExtent, nextResolution ?? resolution, projection))
-    if (this.#source._isCovered(found)) this.#covered = found
-    else if (isStepping) found.push(...this.#covered.filter(({ z }) => !found.some(column => column.z === z)))
-    return found
+    const columns = this.#columnsOf(extent, resolution, projection)
+    if (nextExtent) columns.push(...this.#columnsOf(nextExtent, nextResolution ?? resolution, projection))
+    if (this.#source._isCovered(columns)) this.#covered = columns
+    else if (isStepping) columns.push(...this.#covered.filter(({ z }) => !columns.some(column => column.z === z)))
+    return columns
   }
 
   /** Repaints in the next frame. @param {Set<import('./history-tile.js').Place>} changed */
@@ -77,10 +77,10 @@ export class LayerView {
     const renderer = this.#layer.getRenderer()
     const cache = renderer?.tileRepresentationCache ?? renderer?.getTileCache()
     if (!cache) return
-    const found = []
-    cache.forEach((kept, key) => { if ((kept.tile ?? kept).place?.isClosed) found.push(key) })
-    if (found.length === cache.getCount()) return cache.clear() // its `remove` leaves the last one
-    for (const key of found) cache.remove(key).dispose()
+    const closedKeys = []
+    cache.forEach((kept, key) => { if ((kept.tile ?? kept).place?.isClosed) closedKeys.push(key) })
+    if (closedKeys.length === cache.getCount()) return cache.clear() // its `remove` leaves the last one
+    for (const key of closedKeys) cache.remove(key).dispose()
   }
 
   #findMap () {
@@ -112,16 +112,16 @@ export class LayerView {
     }
     // OpenLayers makes whole tiles of the other projection, and decides for each which zoom it needs: what it asked
     // for, in the zooms of middle and corners
-    const own = /** @type {import('ol/proj/Projection.js').default} */ (this.#source.getProjection())
+    const sourceProjection = /** @type {import('ol/proj/Projection.js').default} */ (this.#source.getProjection())
     const other = this.#source.getTileGridForProjection(projection)
-    const at = other.getZForResolution(resolution, zDirection)
-    const { minX, minY, maxX, maxY } = other.getTileRangeForExtentAndZ(extent, at)
-    const ends = [other.getTileCoordExtent([at, minX, minY]), other.getTileCoordExtent([at, maxX, maxY])]
+    const mapZoom = other.getZForResolution(resolution, zDirection)
+    const { minX, minY, maxX, maxY } = other.getTileRangeForExtentAndZ(extent, mapZoom)
+    const ends = [other.getTileCoordExtent([mapZoom, minX, minY]), other.getTileCoordExtent([mapZoom, maxX, maxY])]
     const whole = boundingExtent(ends.flatMap(tile => [getBottomLeft(tile), getTopRight(tile)]))
     const zooms = [getCenter, getBottomLeft, getBottomRight, getTopLeft, getTopRight]
-      .map(of => calculateSourceResolution(own, projection, of(whole), resolution))
-      .filter(isFinite).map(found => grid.getZForResolution(found, zDirection))
-    const box = transformExtent(whole, projection, own)
+      .map(placeOf => calculateSourceResolution(sourceProjection, projection, placeOf(whole), resolution))
+      .filter(isFinite).map(tileResolution => grid.getZForResolution(tileResolution, zDirection))
+    const box = transformExtent(whole, projection, sourceProjection)
     const columns = [...new Set(zooms)].flatMap(z => rangeOf(box, z))
     return [...this.#source._places].filter(({ z, x, y }) => isInColumns(columns, z, x, y))
       .map(({ z, x, y }) => ({ z, x, y0: y, y1: y }))

@@ -16,15 +16,15 @@ export function projectionOf (grid) {
     proj4.defs(crs, definition)
     register(proj4)
   }
-  const found = /** @type {import('ol/proj/Projection.js').default} */ (get(code))
+  const projection = /** @type {import('ol/proj/Projection.js').default} */ (get(code))
   if (!isWebMercator && !inDegrees) {
-    if (!found.getExtent()) found.setExtent(box)
+    if (!projection.getExtent()) projection.setExtent(box)
     grid.useProjection({
-      forward: place => /** @type {[number, number]} */ (fromLonLat(place, found)),
-      inverse: place => /** @type {[number, number]} */ (toLonLat(place, found))
+      forward: place => /** @type {[number, number]} */ (fromLonLat(place, projection)),
+      inverse: place => /** @type {[number, number]} */ (toLonLat(place, projection))
     })
   }
-  return found
+  return projection
 }
 
 /**
@@ -32,13 +32,13 @@ export function projectionOf (grid) {
  * @param {import('../../core/grids/grid.js').Grid} grid
  */
 export function tileGridOf (grid, minZoom, maxZoom) {
-  const at = z => grid.matrix(Math.max(z, grid.firstZoom))
+  const matrixAt = z => grid.matrix(Math.max(z, grid.firstZoom))
   const zooms = Array.from({ length: maxZoom + 1 }, (_, z) => z)
   return new TileGrid({
     minZoom,
-    resolutions: zooms.map(z => at(z).cellSize * 2 ** Math.max(0, grid.firstZoom - z)),
-    origins: zooms.map(z => at(z).origin),
-    sizes: zooms.map(z => [at(z).columns, at(z).rows]),
+    resolutions: zooms.map(z => matrixAt(z).cellSize * 2 ** Math.max(0, grid.firstZoom - z)),
+    origins: zooms.map(z => matrixAt(z).origin),
+    sizes: zooms.map(z => [matrixAt(z).columns, matrixAt(z).rows]),
     tileSize: grid.tileSize
   })
 }

@@ -27,11 +27,11 @@ const Base = /** @type {new (options: any) => Control & Timeline} */ (/** @type 
 export class TimelineControl extends Base {
   /** @param {HistoryTarget | HistoryTarget[]} layers several share a clock @param {TimelineControlOptions} [options] */
   constructor (layers, options) {
-    const given = { ...timelineControlDefaults, ...options }
-    const inner = new Timeline(sourcesOf(layers), given)
-    super({ element: inner.element, target: given.target })
+    const timelineOptions = { ...timelineControlDefaults, ...options }
+    const inner = new Timeline(sourcesOf(layers), timelineOptions)
+    super({ element: inner.element, target: timelineOptions.target })
     this._timeline = inner
-    this._edge = given.edge
+    this._edge = timelineOptions.edge
     inner.on('rangechange zonechange', (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
   }
 

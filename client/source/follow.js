@@ -70,9 +70,9 @@ export class StoreHealth {
   }
 
   fail (part, error) {
-    const known = [...this.#failing.values()].some(({ code }) => code === error.code)
+    const isReported = [...this.#failing.values()].some(({ code }) => code === error.code)
     this.#failing.set(part, error)
-    if (!known) this.#listeners.onError(error)
+    if (!isReported) this.#listeners.onError(error)
   }
 
   ok (part) {

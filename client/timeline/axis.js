@@ -58,13 +58,13 @@ export function makeAxis (control) {
     if (drawn.time === time) return
     drawn.time = time
     const index = indexAsOf(drawn.times, time)
-    const at = { past: '', current: '', later: '' }
+    const pathsByState = { past: '', current: '', later: '' }
     for (const bin of drawn.bins) {
       if (bin.x < -9 || bin.x > axis.width + 9) continue
       const is = bin.index > index ? 'later' : bin.index + bin.changes > index ? 'current' : 'past'
-      at[is] += barOf(bin)
+      pathsByState[is] += barOf(bin)
     }
-    for (const [name, d] of Object.entries(at)) write(paths[name], { d })
+    for (const [name, d] of Object.entries(pathsByState)) write(paths[name], { d })
   }
 
   function drawTicks ({ axis, zone }) {
@@ -113,10 +113,10 @@ export function makeAxis (control) {
     if (!hover) return
     const several = bin && bin.changes > 1 && !hover.dragging
     const time = several || !bin || hover.dragging ? hover.time : changes[bin.index].time
-    const at = index => timeText(changes[index].time, changes, zone, words)
+    const textOf = index => timeText(changes[index].time, changes, zone, words)
     const timed = time === null ? words.newest : timeText(time, changes, zone, words)
     write(tip.firstChild, { text: several ? words.changes(bin.changes) : timed })
-    const period = several ? `${at(bin.index)} – ${at(bin.index + bin.changes - 1)} · ` : ''
+    const period = several ? `${textOf(bin.index)} – ${textOf(bin.index + bin.changes - 1)} · ` : ''
     const size = bin?.bytes ? `, ${words.size(bin.bytes)}` : ''
     let text = bin ? `${period}${words.tilesChanged(bin.tiles)}${size}` : ''
     if (!bin && complete) text = changeText(time, changes, zone, words)
@@ -171,13 +171,13 @@ export function binChanges (changes, axis) {
   let bin
   const near = MIN_DISTANCE * axis.msPerPx
   for (const [index, { time, tiles, bytes }] of changes.entries()) {
-    const at = Date.parse(time)
-    if (bin && at - bin.from < near) {
-      bin.to = at
+    const ms = Date.parse(time)
+    if (bin && ms - bin.from < near) {
+      bin.to = ms
       bin.changes++
       bin.tiles += tiles
       bin.bytes += bytes
-    } else bins.push(bin = { x: axis.x(at), from: at, to: at, index, changes: 1, tiles, bytes })
+    } else bins.push(bin = { x: axis.x(ms), from: ms, to: ms, index, changes: 1, tiles, bytes })
   }
   return bins
 }

@@ -134,9 +134,9 @@ export class CompareHandle extends Emitter {
     for (const mode of MODES) this.element.classList.toggle(`tilecouch-compare-${mode}`, mode === this._mode)
     this.element.classList.toggle('tilecouch-compare-stacked', isStacked)
     const { from, length } = this._way()
-    const at = isSide ? (isStacked ? 0 : middle.x) : from + this._split * length
+    const dividerX = isSide ? (isStacked ? 0 : middle.x) : from + this._split * length
     this._track.style.width = `${length}px`
-    this._divider.style.transform = `translateX(${Math.round(at)}px)`
+    this._divider.style.transform = `translateX(${Math.round(dividerX)}px)`
     const [left, right] = this._texts ?? []
     const share = Math.round(this._split * 100)
     const say = this.words[this._mode === 'fade' ? 'fade' : 'swipe']

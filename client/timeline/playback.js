@@ -83,12 +83,12 @@ export class Playback {
 
   #step () {
     const { emit, setTime, times } = this.#host
-    const known = times()
-    if (!known) {
+    const changeTimes = times()
+    if (!changeTimes) {
       this.#waitsFor = 'changes'
       return this.#announceWaiting()
     }
-    const next = this.#next(known)
+    const next = this.#next(changeTimes)
     this.#again = false
     if (next === null) {
       this.#stop()
@@ -106,20 +106,21 @@ export class Playback {
     emit('step', { time: next })
   }
 
-  /** @param {string[]} known */
-  #next (known) {
+  /** @param {string[]} changeTimes */
+  #next (changeTimes) {
     const { range, pace, loop } = this.options
     const time = this.#host.getTime()
-    const next = nextToPlay(known, time, { range, again: this.#again || loop })
-    return pace && time !== null && next !== null ? skipTo(within(known, range), time, next, pace * SHORTEST) : next
+    const next = nextToPlay(changeTimes, time, { range, again: this.#again || loop })
+    if (!pace || time === null || next === null) return next
+    return skipTo(within(changeTimes, range), time, next, pace * SHORTEST)
   }
 
   /** Milliseconds that the present step is seen. */
   get #interval () {
     const { interval, pace } = this.options
-    const known = pace ? this.#host.times() : null
+    const changeTimes = pace ? this.#host.times() : null
     const time = this.#host.getTime()
-    const next = known && this.#next(known)
+    const next = changeTimes && this.#next(changeTimes)
     if (!pace || !next || time === null || next <= time) return interval
     return Math.max((Date.parse(next) - Date.parse(time)) / pace, FRAME)
   }

@@ -24,11 +24,11 @@ export function uniteChanges (lists) {
  * @param {Array<{first: string, last: string} | null>} extents
  */
 export function uniteExtents (extents) {
-  const known = extents.filter(extent => extent !== null)
-  if (!known.length) return null
+  const knownExtents = extents.filter(extent => extent !== null)
+  if (!knownExtents.length) return null
   return {
-    first: known.map(extent => extent.first).reduce((a, b) => a < b ? a : b),
-    last: known.map(extent => extent.last).reduce((a, b) => a > b ? a : b)
+    first: knownExtents.map(extent => extent.first).reduce((a, b) => a < b ? a : b),
+    last: knownExtents.map(extent => extent.last).reduce((a, b) => a > b ? a : b)
   }
 }
 

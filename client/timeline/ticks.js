@@ -113,21 +113,20 @@ function contextOf ({ unit }, civil, words) {
 }
 
 function marks (level, left, right, zone) {
-  const found = []
+  const instants = []
   for (const civil of civilSteps(level, zone.civil(left), zone.civil(right))) {
     const ms = zone.instant(civil)
     // an hour that summer time leaves out is no tick
-    if (ms >= left && ms <= right && zone.civil(ms) === civil && !(found.length && ms <= found[found.length - 1].ms)) {
-      found.push({ ms, civil })
-    }
+    const isLater = !instants.length || ms > instants[instants.length - 1].ms
+    if (ms >= left && ms <= right && zone.civil(ms) === civil && isLater) instants.push({ ms, civil })
   }
-  return found
+  return instants
 }
 
 /** @param {Level} level @param {number} from @param {number} to */
 function * civilSteps ({ unit, every }, from, to) {
   if (unit === 'clock') {
-    for (let at = Math.floor(from / every) * every; at <= to + HOUR; at += every) yield at
+    for (let civil = Math.floor(from / every) * every; civil <= to + HOUR; civil += every) yield civil
     return
   }
   const wall = new Date(from)

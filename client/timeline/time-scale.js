@@ -99,7 +99,8 @@ export function roundTime (ms, msPerPx) {
  * @param {number} reach milliseconds
  */
 export function snapTime (ms, times, reach) {
-  const at = lowerBound(times, ms)
-  const near = [times[at - 1], times[at]].filter(time => time !== undefined && Math.abs(time - ms) <= reach)
+  const nextIndex = lowerBound(times, ms)
+  const neighbours = [times[nextIndex - 1], times[nextIndex]]
+  const near = neighbours.filter(time => time !== undefined && Math.abs(time - ms) <= reach)
   return near.length ? near.reduce((a, b) => Math.abs(b - ms) < Math.abs(a - ms) ? b : a) : null
 }

@@ -111,9 +111,9 @@ function speedMenu ({ player, _words: words }) {
     const length = domain ? (domain.to - domain.from) / 1000 : 0
     const paces = Object.entries(PACES).filter(([, pace]) =>
       pace === player.getPace() || (length / pace >= SHORTEST && length / pace <= LONGEST))
-    const wanted = JSON.stringify([speeds, paces])
-    if (wanted !== shown) {
-      shown = wanted
+    const offered = JSON.stringify([speeds, paces])
+    if (offered !== shown) {
+      shown = offered
       select.replaceChildren(...[
         group(words.steps, speeds.map(each => element('option', { value: each, text: words.perSecond(each) }))),
         group(words.pace, paces.map(
