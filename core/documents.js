@@ -20,7 +20,7 @@ const UNKNOWN = 4096 // characters of a field of a later version
  */
 
 /** @type {Record<string, Kind>} */
-export const named = {
+export const kindsByType = {
   layer: {
     fields: layerRules,
     needs: [],
@@ -41,7 +41,7 @@ export const named = {
  * @param {Record<string, Kind>} [kinds]
  * @returns {{faults: string[], valid: Record<string, any>}} faults: in words; valid: those fields that have none
  */
-export function examine (doc, kinds = named) {
+export function examine (doc, kinds = kindsByType) {
   const faults = /** @type {string[]} */ ([])
   const valid = /** @type {Record<string, any>} */ ({})
   const { type, layer } = isObject(doc) ? doc : /** @type {any} */ ({})
@@ -96,7 +96,7 @@ export const faultIn = (doc, kinds) => examine(doc, kinds).faults[0]
 export function soundOf (docs, type, onFault) {
   return docs.filter(doc => {
     if (!doc) return false // it went meanwhile
-    const why = faultIn(doc, { [type]: named[type] })
+    const why = faultIn(doc, { [type]: kindsByType[type] })
     if (why) onFault?.(doc, why)
     return !why
   })

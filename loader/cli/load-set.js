@@ -57,8 +57,8 @@ function announceSet (output, { members, passedOver }) {
   output.note(`${plural(members.length, 'source')}, from ${members[0].time} to ${members.at(-1).time}`)
   if (!passedOver.length) return
   const more = passedOver.length - SHOWN_NAMES
-  const named = passedOver.slice(0, SHOWN_NAMES).map(plain).join(', ')
-  output.note(`Skipped, not tiles: ${named}${more > 0 ? ` and ${count(more)} more` : ''}`)
+  const shownNames = passedOver.slice(0, SHOWN_NAMES).map(plain).join(', ')
+  output.note(`Skipped, not tiles: ${shownNames}${more > 0 ? ` and ${count(more)} more` : ''}`)
 }
 
 /** With --dry-run. */

@@ -45,8 +45,8 @@ export async function findEmbedded (dir) {
     const answer = await fetch(`${url}/?challenge=${challenge}`, { redirect: 'error', signal })
     const { proof } = /** @type {any} */ (await answer.json())
     // by now a server of somebody else may have the port, waiting for a password
-    const [given, wanted] = [Buffer.from(String(proof)), Buffer.from(proofOf(secret, challenge))]
-    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return null
+    const [receivedProof, expectedProof] = [Buffer.from(String(proof)), Buffer.from(proofOf(secret, challenge))]
+    if (receivedProof.length !== expectedProof.length || !timingSafeEqual(receivedProof, expectedProof)) return null
     return asAdmin(url, readPassword(dir))
   } catch {
     return null

@@ -60,10 +60,10 @@ export async function openWmts (xml, where, options) {
 function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} */ { sourceName }) {
   const layers = blocksOf('Layer', xml).map(text => {
     const [block] = text.split(/<\/(?:\w+:)?Layer>/)
-    const [own] = block.split(/<(?:\w+:)?Style\b/)
+    const [layerText] = block.split(/<(?:\w+:)?Style\b/)
     const [style] = textsOf('Identifier', blocksOf('Style', block)[0] ?? '')
-    const [id = ''] = textsOf('Identifier', own)
-    return { block, id, title: textsOf('Title', own)[0], abstract: textsOf('Abstract', own)[0], style }
+    const [id = ''] = textsOf('Identifier', layerText)
+    return { block, id, title: textsOf('Title', layerText)[0], abstract: textsOf('Abstract', layerText)[0], style }
   }).filter(({ id }) => id)
   const layersOfName = sourceName === undefined ? layers : layers.filter(({ id }) => id === sourceName)
   if (layersOfName.length === 1) return layersOfName[0]
@@ -81,8 +81,8 @@ async function setOf (xml, { id, block }, { name }, /** @type {import('./index.j
   const links = linksIn(block)
   const linked = [...links.keys()]
   const defined = new Map(blocksOf('TileMatrixSet', xml).filter(text => /SupportedCRS/.test(text)).map(text => {
-    const [own] = text.split(/<\/(?:\w+:)?TileMatrixSet>/)
-    return [textsOf('Identifier', own)[0], own]
+    const [setText] = text.split(/<\/(?:\w+:)?TileMatrixSet>/)
+    return [textsOf('Identifier', setText)[0], setText]
   }))
   const names = linked.filter(set => defined.has(set) && (matrixSet === undefined || set === matrixSet))
   /** @type {any[]} */

@@ -61,11 +61,11 @@ function expiredOf (doc, layers, at, isOwn) {
 
 /** When the next tile expires after a time, if one does. @returns {Promise<string | undefined>} */
 export async function nextExpiry (couch, { layers, after, signal }) {
-  const [own] = await couch.view(EXPIRING, { startkey: [after, {}], limit: 1, reduce: false }, signal)
+  const [earliestWithExpiry] = await couch.view(EXPIRING, { startkey: [after, {}], limit: 1, reduce: false }, signal)
   const expiring = ttls(layers).filter(([, { ttl }]) => before(after, ttl))
   const answers = await couch.queries(STORED, expiring.map(([layer, { ttl }]) => (
     { startkey: [layer, before(after, ttl), {}], endkey: [layer, {}], limit: 1, reduce: false }
   )), signal)
   const byTtl = expiring.map(([, doc], at) => answers[at].map(row => expiryOf({ stored: row.key[1] }, doc))[0])
-  return [own?.key[0], ...byTtl].filter(isExactTime).sort()[0]
+  return [earliestWithExpiry?.key[0], ...byTtl].filter(isExactTime).sort()[0]
 }
