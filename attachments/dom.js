@@ -1,5 +1,7 @@
-// Icons of the pages, buttons of the map, and functions that put work off.
+// Icons of the pages, buttons of the map, files to save, and functions that put work off.
 import { element, svg } from '../client/timeline/dom.js'
+
+const DOWNLOAD_DELAY = 10000 // milliseconds until a download has begun
 
 export const icons = {
   close: 'M6 6l12 12M18 6 6 18',
@@ -28,6 +30,13 @@ export const iconButton = (name, label, act, attributes) =>
   element('button', {
     type: 'button', class: 'icon', 'aria-label': label, title: label, ...attributes, on: { click: act }
   }, icon(name))
+
+/** Saves a text as a file of the reader. @param {string} text @param {string} name @param {string} type */
+export function download (text, name, type) {
+  const href = URL.createObjectURL(new Blob([text], { type }))
+  element('a', { href, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(href), DOWNLOAD_DELAY)
+}
 
 /** The browser draws what is there, and hears what is pressed, before the next part of the page is made. */
 export const breathe = () => new Promise(resolve => { setTimeout(resolve) })

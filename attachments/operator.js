@@ -1,5 +1,7 @@
 // The name, description, logo and colours that the operator of a store chose for its pages. core/settings.js lets only
 // valid values through.
+import { STORE_ID } from '../core/ids.js'
+import { settingsOf } from '../core/settings.js'
 import { plainText } from '../core/text.js'
 
 const NAME = 'tilecouch'
@@ -25,6 +27,16 @@ export function showOperator (settings, logo) {
     document.documentElement.style.setProperty(`--accent-${scheme}`, colour)
   }
   document.documentElement.classList.toggle('coloured', Object.keys(colours).length > 0)
+}
+
+/**
+ * The same, from the document of the store; the title of the browser's window begins with that of the page.
+ * @param {any} doc nothing where it cannot be read @param {string} db address of the database @param {string} title
+ */
+export function showStore (doc, db, title) {
+  const settings = settingsOf(doc)
+  showOperator(settings, settings.logo ?? (doc?._attachments?.logo && `${db}/${STORE_ID}/logo`))
+  document.title = `${title} · ${nameOf(settings)}`
 }
 
 /** The logo of the program stays if this one does not load. */

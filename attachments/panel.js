@@ -2,11 +2,14 @@
 //
 //   const showPanel = mountPanel(node, page)
 //   showPanel({ layers, chosen: 'town', stats })   // draws the panel once; fields that are not named stay
-import { html, render, useEvents, useMemo, useState } from './html.js'
-import { LayerCard } from './layer-card.js'
+import { fromSeconds } from '../core/index.js'
+import { date, percent } from './format.js'
+import { html, render, useEvents, useKeptFocus, useMemo, useState } from './html.js'
 import { LayerDetails } from './layer-details.js'
 import { MANY, groupLayers, sortLayers } from './layer-order.js'
-import { LayerStack } from './stack-panel.js'
+import { isInOtherGrid } from './other-grid.js'
+import { Icon, IconButton, LazyImage, Select } from './parts.js'
+import { CHOSEN } from './stack.js'
 import { words } from './words.js'
 
 /**
@@ -66,7 +69,7 @@ function Panel ({ page, layers, chosen, stats, ...ofChosen }) {
     <h2 class="unseen">${words.panel.layers}</h2>
     ${isLong && html`<input type="search" class="find-layer" placeholder=${words.panel.find}
       aria-label=${words.panel.find} value=${query} onInput=${({ target }) => setQuery(target.value)} />`}
-    <${LayerStack} stack=${stack} layers=${sorted} chosen=${chosen} />
+    <${MapStack} stack=${stack} layers=${sorted} chosen=${chosen} />
     <p class="hint" role="status" hidden=${matching.length > 0}>
       ${matching.length ? '' : words.panel.noMatch(query.trim())}
     </p>
@@ -85,4 +88,86 @@ function layerFilter (query) {
     const text = `${layer} ${name} ${description} ${group}`.toLowerCase()
     return parts.every(part => text.includes(part))
   }
+}
+
+/**
+ * What lies on the map: the base map, and the layers over each other with their order and opacity.
+ * @param {{stack: import('./stack.js').LayerStack, layers: import('./store.js').Layer[], chosen: string}} props layers
+ *   in the order of the list
+ */
+function MapStack ({ stack, layers, chosen }) {
+  useKeptFocus()
+  const { templateName, base, entries } = stack
+  if (layers.length < 2 && !templateName) return null
+  const bases = layers.filter(layer => layer.format !== 'pbf' && !isInOtherGrid(layer))
+  const options = [
+    ['', words.stack.noBase], ...templateName ? [[CHOSEN, templateName]] : [],
+    ...bases.map(({ layer, name = layer }) => [layer, name])
+  ]
+  const items = entries.filter(({ name }) => name !== chosen).reverse()
+  const isChosenAlone = items.length === 1 && items[0].opacity === 1
+  const titleOf = name => {
+    const id = name === CHOSEN ? chosen : name
+    return layers.find(({ layer }) => layer === id)?.name ?? id
+  }
+  return html`<section class="on-map" aria-label=${words.stack.onMap}>
+    <label><span>${words.stack.base}</span>
+      <${Select} options=${options} value=${base} onChange=${name => stack.setBase(name)} />
+    </label>
+    ${!isChosenAlone && html`<ul class="stack" aria-label=${words.stack.order}>
+      ${items.map(({ name, opacity }, index) => html`<${StackItem} key=${name} stack=${stack} name=${name}
+        title=${titleOf(name)} opacity=${opacity} isFirst=${index === 0} isLast=${index === items.length - 1} />`)}
+    </ul>`}
+  </section>`
+}
+
+function StackItem ({ stack, name, title, opacity, isFirst, isLast }) {
+  const label = words.stack.opacity(title)
+  const move = (icon, by, isEnd) => html`<${IconButton} name=${icon} label=${words.stack[icon](title)} busy=${isEnd}
+    onClick=${() => stack.move(name, by)} />`
+  return html`<li data-name=${name}>
+    <span class="name">${title}</span>
+    <input type="range" min="0" max="100" step="5" value=${Math.round(100 * opacity)} aria-label=${label} title=${label}
+      aria-valuetext=${percent(opacity)} onInput=${({ target }) => stack.fade(name, target.value / 100)} />
+    ${move('up', 1, isFirst)}
+    ${move('down', -1, isLast)}
+    ${name !== CHOSEN && html`<${IconButton} name="close" label=${words.stack.off(title)}
+      onClick=${() => stack.toggle(name)} />`}
+  </li>`
+}
+
+/** A layer of the list: its picture, title and times. The chosen layer is open: its details are the children. */
+function LayerCard ({ page, layer, stats, isChosen, isOver, children }) {
+  const { layer: id, name = id } = layer
+  const label = words.stack.over(name)
+  const isOverlay = !isChosen && !isInOtherGrid(layer)
+  return html`<li class=${isChosen ? 'selected' : ''}>
+    <div class="row">
+      <button type="button" class="layer" data-layer=${id} aria-pressed=${String(isChosen)}
+        onClick=${() => page.onLayer(id)}>
+        <${Thumbnail} page=${page} layer=${layer} last=${stats?.last} />
+        <span class="title">${name}</span>
+        <span class="brief">${times(stats)}</span>
+      </button>
+      ${isOverlay && html`<${IconButton} kind="icon over" name="over" label=${label} aria-pressed=${String(isOver)}
+        onClick=${() => page.stage.stack.toggle(id)} />`}
+    </div>
+    ${children}
+  </li>`
+}
+
+/** A picture of the layer. last: time of the newest version; it needs an index. */
+function Thumbnail ({ page, layer: { layer, format }, last }) {
+  const isVector = format === 'pbf' // a map of its own would have to draw it
+  const find = async () => last === undefined || isVector ? undefined : page.thumbnailUrl(layer)
+  return html`<${LazyImage} class="thumbnail" find=${find} inputs=${[last]}>
+    ${isVector && html`<${Icon} name="vector" />`}
+  <//>`
+}
+
+/** `2019 – 2023` as dates. @param {import('./store.js').Stats} [stats] */
+function times (stats) {
+  if (!stats?.versions) return ''
+  const [first, last] = [stats.first, stats.last].map(seconds => date(fromSeconds(seconds)))
+  return first === last ? last : `${first} – ${last}`
 }

@@ -1,7 +1,7 @@
 // Parts of which all pages consist.
 import { attributionNodes } from '../client/source/attribution.js'
 import { icons } from './dom.js'
-import { html, useLayoutEffect, useRef } from './html.js'
+import { html, useAnswer, useLayoutEffect, useRef, useSeen, useState } from './html.js'
 
 /** A button whose focus stays while it is busy: one that is disabled would lose it. */
 export function Button ({
@@ -72,4 +72,20 @@ export function Attribution ({ text }) {
   const node = useRef(/** @type {HTMLElement | null} */ (null))
   useLayoutEffect(() => node.current?.replaceChildren(...attributionNodes(text)), [text])
   return html`<span ref=${node} />`
+}
+
+/**
+ * A place for an image that is looked for when the place is first in view. An image that does not load is hidden.
+ * find: resolves to its address, or to undefined; inputs: it is looked for again when they change
+ */
+export function LazyImage ({ find, inputs, children, ...others }) {
+  const place = useRef(null)
+  const [isSeen, setSeen] = useState(false)
+  useSeen(place, () => setSeen(true), [])
+  const address = useAnswer(async () => isSeen ? find() : undefined, [isSeen, ...inputs])
+  const hide = ({ target }) => { target.hidden = true }
+  return html`<span ref=${place} ...${others}>
+    ${children}
+    ${address && html`<img key=${[address, ...inputs].join(' ')} src=${address} alt="" onError=${hide} />`}
+  </span>`
 }

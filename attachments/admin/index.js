@@ -1,9 +1,8 @@
 // The control room: a page that administers a store. Its only backend is CouchDB: who has signed in there sees what
 // CouchDB lets him see, and every write is judged by the validation function of the store.
 import { userOf } from '../../core/access.js'
-import { settingsOf } from '../../core/settings.js'
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../html.js'
-import { nameOf, showOperator } from '../operator.js'
+import { showStore } from '../operator.js'
 import { Access } from './access/index.js'
 import { Activity } from './activity/index.js'
 import { AppContext } from './app.js'
@@ -179,7 +178,7 @@ function Room ({ user, security, start, leave, say }) {
   useEffect(() => {
     noteSignedIn(true)
     couch.onSignedOut = askAgain
-    docs.onChange(kinds => { if (kinds.has('store')) readOperator(docs) })
+    docs.onChange(kinds => { if (kinds.has('store')) showStore(docs.all('store')[0], couch.db, texts.title) })
     docs.follow(error => setAway(error ? error.message : null))
     return () => {
       couch.onSignedOut = () => {}
@@ -232,13 +231,6 @@ function Sections ({ user }) {
       </a>`)}
     </nav>
     <main id="content" tabindex="-1"><${component} place=${name === shown ? place : ''} /></main>`
-}
-
-function readOperator (docs) {
-  const [doc] = docs.all('store')
-  const settings = settingsOf(doc)
-  showOperator(settings, settings.logo ?? (doc?._attachments?.logo && `${couch.db}/${doc._id}/logo`))
-  document.title = `${texts.title} · ${nameOf(settings)}`
 }
 
 document.title = texts.title

@@ -1,11 +1,10 @@
 // The page of the layers, which the gateway serves at /layers: each layer with its addresses for every kind of program,
 // now or as of a time.
 import { STORE_ID } from '../../core/ids.js'
-import { settingsOf } from '../../core/settings.js'
 import { Copyable } from '../copy.js'
 import { byName, date, zooms } from '../format.js'
 import { html, render, useEffect, useState } from '../html.js'
-import { nameOf, showOperator } from '../operator.js'
+import { showStore } from '../operator.js'
 import { Attribution, Hint } from '../parts.js'
 import { ask } from '../requests.js'
 import { language, layersWords as texts, words } from '../words.js'
@@ -18,10 +17,7 @@ const MOST_TIMES = 200 // that the field of the time offers
 
 /** Shows the name, logo and colours of the operator, if the gateway shows the store. */
 async function readOperator () {
-  const doc = await ask(`db/${STORE_ID}`).catch(() => null)
-  const settings = settingsOf(doc)
-  showOperator(settings, settings.logo ?? (doc?._attachments?.logo && `db/${STORE_ID}/logo`))
-  document.title = `${texts.title} · ${nameOf(settings)}`
+  showStore(await ask(`db/${STORE_ID}`).catch(() => null), 'db', texts.title)
 }
 
 /** Times of each layer, oldest first. @returns {Promise<Map<string, string[]>>} empty if they cannot be read */

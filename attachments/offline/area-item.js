@@ -97,7 +97,7 @@ export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave,
     <${Progress} name=${area.name} status=${status} />
     ${note && html`<p class="problem">${note}</p>`}
     ${action && !question && html`<div class="acts">
-      <${Button} kind=${isPausing ? 'primary main quiet' : 'primary main'} onClick=${act}>${action}<//>
+      <${Button} kind=${isPausing ? 'primary quiet' : 'primary'} onClick=${act}>${action}<//>
       ${isUnfinished && secondary(words.cancel, () => setQuestion('cancel'))}
     </div>`}
     <div class="more" id=${`area-${area.id}`} hidden=${!isOpen || question !== ''}>

@@ -1,9 +1,25 @@
-// Areas of the map on this device: the card, and the OfflineStore that it shows. The page loads this bundle,
-// offline.js, when the device holds an area, or when the user presses the button.
+// Areas of the map on this device: the card with their list, or the form for a new one, and the OfflineStore that it
+// shows. The page loads this bundle, offline.js, when the device holds an area, or when the user presses the button.
 import PouchDB from 'pouchdb-browser'
 import { OfflineStore } from '../../client/offline/index.js'
 import { sharePromise } from '../../core/promises.js'
-import { OfflinePanel } from './panel.js'
+import { html, render } from '../html.js'
+import { keepText, keptText } from '../kept-text.js'
+import { isInOtherGrid } from '../other-grid.js'
+import * as permalink from '../permalink.js'
+import { offlineWords as texts, words } from '../words.js'
+import { AreaList } from './area-list.js'
+import { AreaOutlines, Coverage } from './area-marks.js'
+import { AreaForm } from './form.js'
+import { boxOf, outlinesOf } from './geometry.js'
+import { problem } from './words.js'
+
+const NAME = 'offline'
+const TITLE = words.offlineMaps
+const INSET = { x: 104, y: 84 } // pixels between the edges of the free part of the map and the corners of a new area
+const MOST_INSET = 0.25 // of the free part, where it is small
+const RATE = 'tilecouch-offline-rate' // key of the rate of the last download, for the next estimate
+const ENLARGEMENT = 2 // zooms beyond the last one of an area that the map may be enlarged to
 
 /**
  * @typedef {object} Page
@@ -31,4 +47,133 @@ async function openStore (remote, name) {
   const offline = new OfflineStore({ remote, name, PouchDB })
   await offline.ready
   return offline
+}
+
+/** Opens and closes the card, and draws what belongs to it elsewhere: outlines on the map, the label of its button. */
+class OfflinePanel {
+  isOpen = false
+  #page
+  #offline
+  #outlines
+  #coverage
+  /** @type {import('../cards.js').Card | undefined} */
+  #card
+
+  /** @param {Page} page */
+  constructor (page) {
+    const { entry, offline, stage, view } = page
+    this.#page = page
+    this.#offline = offline
+    this.#outlines = new AreaOutlines(view.map)
+    this.#coverage = new Coverage(offline, view.map, stage)
+    entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
+    stage.on('layerload changes', () => { if (this.isOpen) this.#coverage.show() })
+    offline.on('areas online', () => this.#update())
+    offline.on('progress', ({ status: { rate } }) => { if (rate) keepText(RATE, `${Math.round(rate)}`) })
+    offline.on('failure', event => this.#showFailure(event))
+    this.#update()
+  }
+
+  open () {
+    if (this.isOpen) return
+    const { cards, entry, notices } = this.#page
+    this.isOpen = true
+    notices.end(NAME)
+    this.#card = cards.open(NAME, TITLE, () => this.close())
+    entry.setAttribute('aria-expanded', 'true')
+    this.#showList()
+    this.#update()
+    this.#card.node.focus({ preventScroll: true })
+  }
+
+  close () {
+    if (!this.isOpen || !this.#card) return
+    const { cards, entry } = this.#page
+    this.isOpen = false
+    cards.close(NAME)
+    render(null, this.#card.body)
+    this.#outlines.clear()
+    this.#coverage.hide()
+    entry.setAttribute('aria-expanded', 'false')
+  }
+
+  #fill (title, content) {
+    if (!this.#card) return
+    this.#card.title.textContent = title
+    render(content, this.#card.body)
+    this.#card.body.scrollTo(0, 0)
+  }
+
+  /** @param {{newArea?: any, isFocused?: boolean}} [options] newArea: its download starts, and it has the focus */
+  #showList ({ newArea, isFocused } = {}) {
+    const titleOf = name => this.#page.layers().find(({ layer }) => layer === name)?.name ?? name
+    this.#fill(TITLE, html`<${AreaList}
+      offline=${this.#offline} coverage=${this.#coverage} reason=${this.#page.reason}
+      newArea=${newArea} isFocused=${isFocused} layerTitle=${titleOf} onAdd=${() => this.#showForm()}
+      onShow=${area => this.#showOnMap(area)} onEnd=${area => this.#tellEnd(area)} />`)
+  }
+
+  #showForm () {
+    const { view, stage } = this.#page
+    const layers = this.#page.layers().filter(layer => !isInOtherGrid(layer)) // an area is drawn on the map of the page
+    const shown = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
+    this.#fill(texts.add, html`<${AreaForm}
+      offline=${this.#offline} map=${view.map} layers=${layers} shown=${shown?.layer}
+      boxInSight=${() => this.#boxInSight()} rate=${Number(keptText(RATE))}
+      onCancel=${() => this.#showList({ isFocused: true })}
+      onDone=${area => this.#showList({ newArea: area })} />`)
+  }
+
+  /** The outlines, and the button in the header: how many areas there are, and whether the store answers. */
+  #update () {
+    const { entry } = this.#page
+    const areas = this.#offline.areas.list()
+    const isAway = this.#offline.isOnline === false
+    const label = [TITLE, areas.length && texts.count(areas.length), isAway && texts.away].filter(Boolean).join(', ')
+    if (areas.length) entry.dataset.areas = String(areas.length)
+    else delete entry.dataset.areas
+    entry.classList.toggle('away', isAway)
+    entry.setAttribute('aria-label', label)
+    entry.title = label
+    if (!this.isOpen) return
+    this.#outlines.show(areas)
+    this.#coverage.show()
+  }
+
+  /** The open card shows failures and ended downloads itself. */
+  #showFailure ({ area, error }) {
+    if (this.isOpen) return
+    const text = texts.outdated({ name: area?.name, why: problem(error) })
+    this.#page.notices.show(NAME, { text, tone: 'warn', onClose: () => {} })
+  }
+
+  #tellEnd (area) {
+    if (this.isOpen) return
+    const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
+    this.#page.notices.show(NAME, { text, onClose: () => {} })
+  }
+
+  /** The part of the map that nothing covers, without its margins. */
+  #boxInSight () {
+    const { map } = this.#page.view
+    const { x: width, y: height } = map.getSize()
+    const { left, right, bottom } = this.#page.free()
+    const below = height - bottom > INSET.y ? bottom : 0 // a hidden timeline has no box: it seems to cover everything
+    const free = { x: width - left - right, y: height - below }
+    const x = Math.min(INSET.x, MOST_INSET * free.x)
+    const y = Math.min(INSET.y, MOST_INSET * free.y)
+    return boxOf([
+      map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + free.x - x, free.y - y])
+    ])
+  }
+
+  /** Moves the map to an area, and to its layer. */
+  #showOnMap ({ layer, spec }) {
+    const { view, stage } = this.#page
+    const { min = 0, max = 18 } = spec.zooms ?? {}
+    const corners = outlinesOf(spec).flat(2).map(([lat, lng]) => ({ lat, lng }))
+    view.fit({ layer, minzoom: min, maxzoom: max + ENLARGEMENT, bounds: spec.bbox ?? boxOf(corners) })
+    if (stage.doc?.layer === layer || !view.view) return
+    location.hash = permalink.format({ layer, time: stage.time, comparing: false, range: null, view: view.view })
+  }
 }

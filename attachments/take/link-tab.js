@@ -1,16 +1,16 @@
 // The link to the map as it is shown: to copy, to share, as a QR code; in a frame of another page, and in QGIS.
 import { generate } from 'lean-qr'
-import { element } from '../../client/timeline/dom.js'
+import { qgisLayers } from '../../core/qgis.js'
 import { useCopy } from '../copy.js'
+import { download } from '../dom.js'
 import { html, useAnswer, useMemo, useState } from '../html.js'
 import { Button, Fold, Hint } from '../parts.js'
 import { databaseUrl } from '../requests.js'
 import { template } from '../store.js'
 import { takeWords as words, words as pageWords } from '../words.js'
-import { frameCode, layerFile, readEmbedders } from './sharing.js'
+import { frameCode, readEmbedders } from './sharing.js'
 
 const QUIET = 4 // modules around a QR code that stay white
-const DOWNLOAD = 10000 // milliseconds until a download has begun
 
 /** It is drawn again when the map shows something else. @param {import('./index.js').TabProps} props */
 export function LinkTab ({ page }) {
@@ -19,7 +19,11 @@ export function LinkTab ({ page }) {
   const title = [doc?.name ?? doc?.layer ?? document.title, time && written(time)].filter(Boolean).join(', ')
   // QGIS does not follow the relative redirects that CouchDB answers with for a past time
   const hidesPast = time !== null && databaseUrl() !== null
-  const tiles = doc ? new URL('.', document.baseURI).href + template(doc, hidesPast ? null : time) : ''
+  const base = new URL('.', document.baseURI).href
+  const shownTime = hidesPast ? null : time
+  const tiles = doc ? base + template(doc, shownTime) : ''
+  const titledDoc = doc && { ...doc, name: shownTime ? doc.name : title } // the file names the time that it shows
+  const layerFile = titledDoc && qgisLayers(titledDoc, { base, time: shownTime ?? undefined })
   const copying = useCopy(link)
   const share = () => navigator.share({ title, url: link }).catch(error => {
     if (error.name !== 'AbortError') copying.copy()
@@ -32,7 +36,9 @@ export function LinkTab ({ page }) {
     <${Fold} head=${words.qgis}>
       <${Hint}>${hidesPast ? words.qgisNewest : words.qgisHow}<//>
       <${Copied} label=${words.tiles} ...${useCopy(tiles)} />
-      <div class="acts"><${Button} onClick=${() => saveLayer(doc, title, tiles)}>${words.qgisFile}<//></div>
+      ${layerFile && html`<div class="acts">
+        <${Button} onClick=${() => download(layerFile, `${doc.layer}.qlr`, 'application/xml')}>${words.qgisFile}<//>
+      </div>`}
     <//>
   </div>`
 }
@@ -89,11 +95,4 @@ function encode (text) {
     for (let x = 0; x < code.size; x++) if (code.get(x, y)) path += `M${x} ${y}h1v1h-1z`
   }
   return { size: code.size, path }
-}
-
-function saveLayer (doc, title, tiles) {
-  if (!doc) return
-  const href = URL.createObjectURL(new Blob([layerFile(doc, title, tiles)], { type: 'application/xml' }))
-  element('a', { href, download: `${doc.layer}.qlr` }).click()
-  setTimeout(() => URL.revokeObjectURL(href), DOWNLOAD)
 }

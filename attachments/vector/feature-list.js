@@ -1,5 +1,5 @@
 // The features of a vector layer in words: those at a place, and those that differ between two times.
-import { element } from '../../client/timeline/dom.js'
+import { download } from '../dom.js'
 import { count } from '../format.js'
 import { html, useAnswer, useEffect } from '../html.js'
 import { Button, Fold, Hint, Terms } from '../parts.js'
@@ -38,7 +38,9 @@ export function FeatureDifferences ({ layer, from, to, changes, isMarked }) {
   if (!features) return html`<${Hint}>${words.looking}<//>`
   if (!features.length) return html`<${Hint}>${words.alike}<//>`
   const kinds = KINDS.filter(kind => [...counts.values()].some(numbers => numbers[kind]))
-  const name = `${layer.options.layer}-${from}-${to ?? 'newest'}`
+  const name = `${layer.options.layer}-${from}-${to ?? 'newest'}`.replace(/:/g, '')
+  const collection = { type: 'FeatureCollection', features }
+  const save = () => download(JSON.stringify(collection), `${name}.geojson`, 'application/geo+json')
   return html`<section class="features">
     <table>
       <caption class="unseen">${words.caption}</caption>
@@ -53,13 +55,6 @@ export function FeatureDifferences ({ layer, from, to, changes, isMarked }) {
         </tr>`)}
       </tbody>
     </table>
-    <${Button} data-does="save-features" onClick=${() => save(features, name)}>${words.save}<//>
+    <${Button} data-does="save-features" onClick=${save}>${words.save}<//>
   </section>`
-}
-
-function save (features, name) {
-  const text = JSON.stringify({ type: 'FeatureCollection', features })
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/geo+json' }))
-  element('a', { href: url, download: `${name.replace(/:/g, '')}.geojson` }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 1000)
 }

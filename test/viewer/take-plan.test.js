@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { MAX_FRAMES, bitrateOf, estimate, even, fileName, planFrames,
   spread, timesOf } from '../../attachments/take/plan.js'
-import { embedders as allowed, layerFile } from '../../attachments/take/sharing.js'
+import { embedders as allowed } from '../../attachments/take/sharing.js'
+import { qgisLayers } from '../../core/qgis.js'
 import { VIEWER_CSP, couchPolicy, differsInLists, embedders,
   isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
 import { pattern } from '../support/pattern.js'
@@ -63,10 +64,10 @@ describe('what is taken away', () => {
   })
 
   it('is a layer for QGIS, whatever its name is', () => {
-    const text = layerFile({ layer: 'osm', minzoom: 2, maxzoom: 14, tileSize: 512 },
-      '<A & "B">', 'https://maps.example.org/osm@2024/{z}/{x}/{y}.png')
-    assert.match(text, /<layername>&#60;A &#38; &#34;B&#34;&#62;<\/layername>/)
-    assert.match(text,
+    const text = qgisLayers({ layer: 'osm', name: '<A & "B">', minzoom: 2, maxzoom: 14, tileSize: 512 },
+      { base: 'https://maps.example.org/', time: '2024' })
+    assert.match(text ?? '', /<layername>&#60;A &#38; &#34;B&#34;&#62;, 2024<\/layername>/)
+    assert.match(text ?? '',
       pattern(
         /<datasource>type=xyz&#38;url=https:\/\/maps\.example\.org\/osm@2024\/%7Bz%7D\/%7Bx%7D\/%7By%7D\.png&#38;/,
         /zmax=14&#38;zmin=2&#38;tilePixelRatio=2<\/datasource>/

@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { say } from '../../words.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
-import { Button, Hint, plainInput } from '../../parts.js'
+import { Button, Hint, IconButton, plainInput } from '../../parts.js'
 import { Card, confirm, same } from '../parts.js'
 import { texts } from '../words.js'
 import { fieldsBetween, record } from '../edit.js'
@@ -163,7 +163,5 @@ const Chip = ({ type, value, why, label, remove }) => html`<li class="chip">
   <span>${value}</span>
   ${why
     ? html`<small>${why}</small>`
-    : html`<${Button} kind="icon" aria-label=${label} title=${label} onClick=${remove}>
-        <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="M6 6l12 12M18 6 6 18" /></svg>
-      <//>`}
+    : html`<${IconButton} name="close" label=${label} onClick=${remove} />`}
 </li>`

@@ -171,3 +171,45 @@ export function choiceField (about, options) {
  */
 export const fieldsOf = (table, aboutOf) => new Map(Object.entries(table).map(([name, input]) =>
   [name, Array.isArray(input) ? choiceField(aboutOf(name), input) : inputField({ ...aboutOf(name), ...input })]))
+
+/** What is typed in each field of a group, where the document has this object. @param {Map<string, Field>} fields */
+export const showGroup = (fields, values) =>
+  Object.fromEntries([...fields].map(([name, field]) => [name, field.show(values[name])]))
+
+/** The values that a group of fields has. @param {Map<string, Field>} fields */
+export function readGroup (fields, typed) {
+  const values = {}
+  for (const [name, field] of fields) {
+    try {
+      const value = field.read(typed[name])
+      if (value !== undefined) values[name] = value
+    } catch (error) {
+      throw Object.assign(error, { inner: name })
+    }
+  }
+  return values
+}
+
+/**
+ * The inputs of a group of fields; those that are not among the first are folded away under `more`.
+ * @param {FieldProps & {fields: Map<string, Field>, first?: string[], more?: string,
+ *   isHidden: (name: string) => boolean, class?: string}} props
+ */
+export function FieldGroup ({
+  fields, first = [...fields.keys()], more = '', isHidden, typed, onType, problem, note, ...others
+}) {
+  const inner = problem?.inner && fields.has(problem.inner) && !isHidden(problem.inner) ? problem.inner : ''
+  const inputOf = name => html`<${fields.get(name)?.component} key=${name} typed=${typed[name]}
+    hidden=${isHidden(name)} problem=${inner === name ? problem : undefined}
+    onType=${value => onType({ ...typed, [name]: value })} />`
+  const rest = [...fields.keys()].filter(name => !first.includes(name))
+  return html`<div ...${others}>
+    <div class="fields">${first.map(inputOf)}</div>
+    ${rest.length > 0 && html`<details class="more" open=${rest.includes(inner) || undefined}>
+      <summary>${more}</summary>
+      <div class="fields">${rest.map(inputOf)}</div>
+    </details>`}
+    <div class="noted" role="status">${note}</div>
+    <p class="problem">${problem && !inner && problem.text}</p>
+  </div>`
+}

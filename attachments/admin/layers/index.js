@@ -1,21 +1,31 @@
 // The section "Layers": the layers as the viewer lists them, in groups, by order and name, each with a picture; and the
 // settings of one layer.
 import { isLayer } from '../../../core/ids.js'
+import { layerDocument } from '../../../core/layer-document.js'
 import { hostOf } from '../../../core/upstream.js'
 import { zooms } from '../../format.js'
-import { html, useAnswer, useEffect, useRef, useState } from '../../html.js'
-import { MANY, headingsOf, sortLayers } from '../../layer-order.js'
+import { html, useAnswer, useEffect, useRef, useState, useSubmit } from '../../html.js'
+import { MANY, groupLayers, headingsOf, sortLayers } from '../../layer-order.js'
 import { useApp, useDocs } from '../app.js'
+import { fieldsBetween, record } from '../edit.js'
 import { Picture } from '../overview/pictures.js'
-import { Button, Hint } from '../../parts.js'
+import { Button, Hint, IconButton } from '../../parts.js'
 import { State } from '../parts.js'
 import { texts } from '../words.js'
+import { inputField } from './fields.js'
 import { LayerForm, unsavedOf } from './form.js'
-import { NewLayer } from './new-layer.js'
+import { nameFault } from './move.js'
 import { ordersAfter, writeOrders } from './order.js'
 
 const words = texts.layers
 const ROWS = 100 // layers at once; a button shows as many more
+
+const { component: NameField } = inputField({
+  name: 'new', label: words.make.name, hint: words.make.nameHint, placeholder: 'osm'
+})
+const { component: TitleField } = inputField({
+  name: 'title', label: words.make.title, hint: words.make.titleHint, placeholder: 'OpenStreetMap'
+})
 
 /** place: the name of a layer */
 export function Layers ({ place }) {
@@ -65,7 +75,7 @@ function List () {
     ${isOrdering && html`<${Hint}>${words.order.hint}<//>`}
     ${!matchingLayers.length && html`<p class="hint" role="status">${noneText}</p>`}
     <div class="layer-list">
-      ${groupsIn(matchingLayers.slice(0, most), groupOf).map(([heading, rows]) => html`
+      ${groupLayers(matchingLayers.slice(0, most), all).map(([heading, rows]) => html`
         ${heading && html`<h3 key="head ${heading}">${heading}</h3>`}
         <ul class="card" key="list ${heading}">
           ${rows.map(doc => html`<${Row} key=${doc.layer} doc=${doc} tiles=${tiles && (tiles.get(doc.layer) ?? 0)}
@@ -75,6 +85,47 @@ function List () {
     </div>
     ${matchingLayers.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
   </div>`
+}
+
+/** Makes a layer: its name and its title. All else is set afterwards. */
+function NewLayer ({ close }) {
+  const app = useApp()
+  const [typed, setTyped] = useState({ name: '', title: '' })
+  const [fault, setFault] = useState('')
+  const form = useRef(/** @type {HTMLElement | null} */ (null))
+  const focus = () => form.current?.querySelector('input')?.focus()
+  useEffect(focus, [])
+
+  const { submit, busy } = useSubmit(async () => {
+    const layer = typed.name.trim()
+    const wrong = nameFault(layer, app.docs.all('layer'))
+    setFault(wrong)
+    if (wrong) return focus()
+    try {
+      const after = await app.couch.write(layerDocument(layer, { name: typed.title.trim() || undefined }))
+      app.docs.put(after)
+      close()
+      app.go(`layers/${layer}`)
+      await record(app, { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, after) })
+    } catch (error) {
+      if (error.status !== 409) return app.say(texts.failed(error.message), true)
+      setFault(words.bad.taken(layer))
+      focus()
+    }
+  })
+
+  const escape = event => { if (event.key === 'Escape') close() }
+  return html`<form class="card make" novalidate ref=${form} onSubmit=${submit} onKeyDown=${escape}>
+    <h3>${words.make.head}</h3>
+    <div class="fields">
+      <${NameField} typed=${typed.name} problem=${{ text: fault }} onType=${name => setTyped({ ...typed, name })} />
+      <${TitleField} typed=${typed.title} onType=${title => setTyped({ ...typed, title })} />
+    </div>
+    <div class="row">
+      <${Button} type="submit" kind="primary" busy=${busy}>${words.make.create}<//>
+      <${Button} onClick=${close}>${texts.cancel}<//>
+    </div>
+  </form>`
 }
 
 /** move: moves it in its group, where layers are being ordered */
@@ -88,10 +139,8 @@ function Row ({ doc, tiles, group, isUnsaved, move }) {
     doc.host && words.from(doc.host)
   ].filter(Boolean).join(' · ')
   const at = group.findIndex(each => each.layer === layer)
-  const mover = (by, label, path) => html`<${Button} kind="icon" data-move="${layer} ${by}" aria-label=${label(title)}
-    title=${label(title)} busy=${at + by < 0 || at + by >= group.length} onClick=${() => move(layer, by)}>
-    <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d=${path} /></svg>
-  <//>`
+  const mover = (way, by) => html`<${IconButton} name=${way} label=${words.order[way](title)}
+    data-move="${layer} ${by}" busy=${at + by < 0 || at + by >= group.length} onClick=${() => move(layer, by)} />`
   return html`<li data-layer=${layer}>
     <${Picture} layer=${layer} format=${doc.format} />
     <div class="grow">
@@ -100,8 +149,8 @@ function Row ({ doc, tiles, group, isUnsaved, move }) {
       <small>${facts}</small>
     </div>
     ${move && html`<div class="row moves">
-      ${mover(-1, words.order.up, 'M12 19V5M6 11l6-6 6 6')}
-      ${mover(1, words.order.down, 'M12 5v14M6 13l6 6 6-6')}
+      ${mover('up', -1)}
+      ${mover('down', 1)}
     </div>`}
   </li>`
 }
@@ -143,10 +192,3 @@ function sound ({ layer, name, description, group, order, format, minzoom, maxzo
 
 const textOf = ({ layer, name = '', description = '', group = '' }) =>
   `${layer} ${name} ${description} ${group}`.toLowerCase()
-
-/** @returns {[string, any[]][]} heading and rows */
-function groupsIn (docs, groupOf) {
-  const groups = new Map()
-  for (const doc of docs) groups.set(groupOf(doc), [...groups.get(groupOf(doc)) ?? [], doc])
-  return [...groups]
-}

@@ -1,4 +1,5 @@
 // Who can see a layer: CouchDB opens or closes the whole store, the gateway single layers.
+import { isOpen } from '../../../core/access.js'
 import { html } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable, shellLine } from '../../copy.js'
@@ -7,24 +8,17 @@ import { texts } from '../words.js'
 
 const words = texts.layers.privacy
 
-/** Whether everybody may read the store; undefined where that is not known. @param {any} security */
-function isPublic (security) {
-  if (!security) return undefined
-  const { names = [], roles = [] } = security.members ?? {}
-  return names.length + roles.length === 0
-}
-
 export function Privacy ({ layer }) {
   const { security, user } = useApp()
   const lineOf = useShellLine()
-  const isOpen = isPublic(security)
-  const state = isOpen ? words.open : words.closed
+  const isPublic = Boolean(security) && isOpen(security)
+  const state = isPublic ? words.open : words.closed
   const line = (text, command) => html`<p>${text}</p><${Copyable} text=${command} label=${words.copy(text)} />`
   const keys = ['--access-keys-file', 'access-keys']
   return html`<div>
     <div>
-      <p><strong>${isOpen === undefined ? words.unknown : state}</strong></p>
-      ${isOpen && user.isAdmin && line(words.close, lineOf('access', '--private'))}
+      <p><strong>${security ? state : words.unknown}</strong></p>
+      ${isPublic && user.isAdmin && line(words.close, lineOf('access', '--private'))}
     </div>
     <${Hint}>${words.lead}<//>
     ${line(words.serve, lineOf('serve', '--private-layers', layer, ...keys))}

@@ -2,7 +2,9 @@
 import { checkRetention } from '../../../core/retention.js'
 import { html } from '../../html.js'
 import { texts } from '../words.js'
-import { durationFormat, durationText, fieldsOf, listFormat, wholeFormat } from './fields.js'
+import {
+  FieldGroup, durationFormat, durationText, fieldsOf, listFormat, readGroup, showGroup, wholeFormat
+} from './fields.js'
 
 const words = texts.layers.retention
 const MOST = 1e6 // moments a rule may ask for, as in core/retention.js
@@ -27,7 +29,7 @@ export const retentionField = {
   show (value) {
     const isSome = Array.isArray(value?.editions)
     const all = { ...value, editions: isSome ? 'some' : value?.editions, times: isSome ? value.editions : undefined }
-    return Object.fromEntries([...fields].map(([name, field]) => [name, field.show(all[name])]))
+    return showGroup(fields, all)
   },
   read: readRetention,
   component: Retention
@@ -36,42 +38,27 @@ export const retentionField = {
 const refuse = (text, inner) => { throw Object.assign(new Error(text), { inner }) }
 
 function readRetention (typed) {
-  const { times, ...rules } = Object.fromEntries([...fields].map(([name, field]) => {
-    try {
-      return [name, field.read(typed[name])]
-    } catch (error) {
-      throw Object.assign(error, { inner: name })
-    }
-  }))
+  const { times, ...rules } = readGroup(fields, typed)
   if (rules.editions === 'some') {
     if (!times?.length) refuse(words.noTimes, 'times')
     rules.editions = times
   }
-  const found = Object.fromEntries(Object.entries(rules).filter(([, value]) => value)) // 0 is no rule
-  if (!Object.keys(found).length) return undefined
+  const policy = Object.fromEntries(Object.entries(rules).filter(([, value]) => value)) // 0 is no rule
+  if (!Object.keys(policy).length) return undefined
   try {
-    checkRetention(found)
+    checkRetention(policy)
   } catch (error) {
     const { field, why } = error.details ?? {}
     const isTime = field === 'editions'
     refuse(isTime || !field ? words.badTimes : why, isTime ? 'times' : field)
   }
-  return found
+  return policy
 }
 
 /** @param {import('./fields.js').FieldProps} props */
-function Retention ({ typed, onType, problem, note }) {
-  const inner = problem?.inner && fields.has(problem.inner) ? problem.inner : ''
-  const isHidden = name => name === 'times' && fields.get('editions')?.read(typed.editions) !== 'some'
-  return html`<div>
-    <div class="fields">
-      ${[...fields].map(([name, { component }]) => html`<${component} key=${name} typed=${typed[name]}
-        hidden=${isHidden(name)} problem=${inner === name ? problem : undefined}
-        onType=${value => onType({ ...typed, [name]: value })} />`)}
-    </div>
-    <div class="noted" role="status">${note}</div>
-    <p class="problem">${problem && !inner && problem.text}</p>
-  </div>`
+function Retention (props) {
+  const isHidden = name => name === 'times' && fields.get('editions')?.read(props.typed.editions) !== 'some'
+  return html`<${FieldGroup} fields=${fields} isHidden=${isHidden} ...${props} />`
 }
 
 /** The rules as options of a command. @param {import('../../../core/retention.js').Retention} policy */

@@ -3,7 +3,9 @@ import { gridOf } from '../../../core/grids/index.js'
 import { checkUpstream, isOfType, upstreamDefaults } from '../../../core/upstream.js'
 import { html } from '../../html.js'
 import { texts } from '../words.js'
-import { boundsFormat, fieldsOf, listFormat, numberFormat, pairsFormat, wholeFormat } from './fields.js'
+import {
+  FieldGroup, boundsFormat, fieldsOf, listFormat, numberFormat, pairsFormat, readGroup, showGroup, wholeFormat
+} from './fields.js'
 
 const words = texts.layers.upstream
 const TYPES = ['xyz', 'tms', 'wmts', 'wms']
@@ -78,50 +80,28 @@ export const upstreamField = {
   label: words.head,
   show (value) {
     const all = { type: upstreamDefaults.type, ...value }
-    return Object.fromEntries([...fields].map(([name, field]) => [name, field.show(all[name])]))
+    return showGroup(fields, all)
   },
   read: readUpstream,
   component: Upstream
 }
 
 function readUpstream (typed, layer = {}) {
-  const found = {}
-  for (const [name, field] of fields) {
-    if (!isOfType(name, typeOf(typed))) continue
-    try {
-      const value = field.read(typed[name])
-      if (value !== undefined) found[name] = value
-    } catch (error) {
-      throw Object.assign(error, { inner: name })
-    }
-  }
-  if (found.url === undefined && Object.keys(found).length === 1) return undefined // only a type
+  const type = typeOf(typed)
+  const upstream = readGroup(new Map([...fields].filter(([name]) => isOfType(name, type))), typed)
+  if (upstream.url === undefined && Object.keys(upstream).length === 1) return undefined // only a type
   try {
-    checkUpstream(found, gridOf(layer))
+    checkUpstream(upstream, gridOf(layer))
   } catch (error) {
     const { field = '', why } = error.details ?? {}
     throw Object.assign(new Error(words.bad(why ?? error.message)), { inner: field.split('.')[0] })
   }
-  return found
+  return upstream
 }
 
 /** @param {import('./fields.js').FieldProps} props */
-function Upstream ({ typed, onType, problem, note }) {
-  const isShown = name => isOfType(name, typeOf(typed))
-  const inner = problem?.inner && fields.has(problem.inner) && isShown(problem.inner) ? problem.inner : ''
-  const inputOf = name => {
-    const field = fields.get(name)
-    return field && html`<${field.component} key=${name} typed=${typed[name]} hidden=${!isShown(name)}
-      problem=${inner === name ? problem : undefined} onType=${value => onType({ ...typed, [name]: value })} />`
-  }
-  const more = [...fields.keys()].filter(name => !FIRST.includes(name))
-  return html`<div class="upstream">
-    <div class="fields">${FIRST.map(inputOf)}</div>
-    <details class="more" open=${more.includes(inner) || undefined}>
-      <summary>${words.more}</summary>
-      <div class="fields">${more.map(inputOf)}</div>
-    </details>
-    <div class="noted" role="status">${note}</div>
-    <p class="problem">${problem && !inner && problem.text}</p>
-  </div>`
+function Upstream (props) {
+  const type = typeOf(props.typed)
+  return html`<${FieldGroup} class="upstream" fields=${fields} first=${FIRST} more=${words.more}
+    isHidden=${name => !isOfType(name, type)} ...${props} />`
 }

@@ -1,5 +1,6 @@
 // What is wrong with the store: what the last `tilecouch doctor` found, and what this page sees for itself. Both have
 // one form; the worst comes first. Pure.
+import { isOpen } from '../../../core/access.js'
 import { workState } from '../../../core/work.js'
 import { pendingOf } from './figures.js'
 
@@ -44,7 +45,7 @@ export function ownFindings ({ info, index, designs, security, user, work, now, 
     designs.some(doc => doc.validate_doc_update)
       ? add('access', 'validation', 'ok', say.validation)
       : add('access', 'validation', 'bad', say.noValidation, push),
-    add('access', 'readers', 'ok', isPublic(security) ? say.publicRead : say.closedRead)
+    add('access', 'readers', 'ok', isOpen(security) ? say.publicRead : say.closedRead)
   ]
   const views = designs.find(({ _id }) => _id === DESIGN)?.views ?? {}
   const missing = VIEWS.filter(name => !views[name])
@@ -94,9 +95,6 @@ function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: i
     [{ kind: 'action', ...action }]
   )
 }
-
-const isPublic = ({ members } = /** @type {any} */ ({})) =>
-  ![members?.names, members?.roles].some(list => Array.isArray(list) && list.length)
 
 /** The newest report of the doctor. @param {any[]} work documents */
 export function reportOf (work) {

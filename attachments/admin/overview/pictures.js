@@ -1,6 +1,7 @@
 // A picture of each layer that is in view: a tile of the deepest zoom at which the layer is one tile, else one from the
 // middle of its first zoom.
-import { html, useAnswer, useRef, useSeen, useState } from '../../html.js'
+import { html } from '../../html.js'
+import { LazyImage } from '../../parts.js'
 import { useApp } from '../app.js'
 
 const LARGEST = 500_000 // bytes of a tile, on average
@@ -9,15 +10,8 @@ const VIEW = '_design/versions/_view/by_area'
 
 export function Picture ({ layer, format }) {
   const { couch } = useApp()
-  const box = useRef(null)
-  const [isSeen, setSeen] = useState(false)
-  useSeen(box, () => setSeen(true), [])
-  const isReady = isSeen && format !== 'pbf' // a vector tile is no image
-  const src = useAnswer(async () => isReady ? pictureOf(couch, layer) : undefined, [isReady, layer])
-  const hide = ({ target }) => { target.hidden = true }
-  return html`<span ref=${box} class="picture">
-    ${src && html`<img key=${src} alt="" src=${src} onError=${hide} />`}
-  </span>`
+  const find = async () => format === 'pbf' ? undefined : pictureOf(couch, layer) // a vector tile is no image
+  return html`<${LazyImage} class="picture" find=${find} inputs=${[layer, format]} />`
 }
 
 /**
