@@ -1,6 +1,6 @@
 // Work that several requests wait for. When one of them leaves, the others go on waiting, and each gets its own error
 // object when the work fails.
-import { raceAbort } from '../../core/promises.js'
+import { raceAbort, sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -49,10 +49,5 @@ const reads = new WeakMap()
 export function readOnce (store, key, read) {
   const underWay = reads.get(store) ?? new Map()
   reads.set(store, underWay)
-  let answer = underWay.get(key)
-  if (!answer) {
-    answer = read().finally(() => underWay.delete(key))
-    underWay.set(key, answer)
-  }
-  return answer
+  return sharePromise(underWay, key, () => read().finally(() => underWay.delete(key)))
 }

@@ -2,6 +2,7 @@
 // The new tiles are stored. Meanwhile an expired tile is shown, for as long as staleWhileRevalidate and staleIfError
 // allow. A fetch goes on when its clients have left, since the upstream has done the work.
 import { now as currentTime, tileId } from '../../../core/index.js'
+import { sharePromise } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { saveAnswer } from '../../../loader/load/upstream/save.js'
 import { ThrottledLog } from '../log.js'
@@ -90,17 +91,12 @@ export class Refresher {
   /** @returns {Promise<Entries>} everything that was fetched; without the tile when there is none */
   #fetchOnce (layer, upstream, tile, entry) {
     const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
-    let fetch = this.#fetches.get(key)
-    if (!fetch) {
-      fetch = this.#stop.signal.aborted
-        ? Promise.reject(new TilecouchError('ABORTED'))
-        : this.#fetch(layer, upstream, tile, entry).finally(() => this.#fetches.delete(key))
-      this.#fetches.set(key, ignoreRejection(fetch))
-    }
-    return fetch
+    return sharePromise(this.#fetches, key, () =>
+      ignoreRejection(this.#fetch(layer, upstream, tile, entry).finally(() => this.#fetches.delete(key))))
   }
 
   async #fetch (layer, upstream, tile, entry) {
+    if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
     const begun = this.cache.changes.beginRead()
     const answer = await this.#ask(layer, upstream, tile, entry)
     if (answer.kind === 'missing') {

@@ -1,7 +1,7 @@
 // Errors as OWS 1.1 has them: an ExceptionReport with a code, the parameter it is about, and the HTTP status that WMTS
 // 1.0.0 gives the code. They are used in this folder only.
 import { TilecouchError } from '../../../loader/errors.js'
-import { sendBody } from '../../http/answers.js'
+import { XML, sendBody } from '../../http/answers.js'
 import { xml } from './xml.js'
 
 /** Code -> HTTP status. */
@@ -71,6 +71,6 @@ version="1.1.0" xml:lang="en">
  */
 export function sendException (error, req, res, { byAddress }) {
   const status = byAddress && error.code === 'TileOutOfRange' ? 404 : error.status
-  const headers = { 'Content-Type': 'application/xml; charset=utf-8', 'Cache-Control': 'no-store' }
+  const headers = { ...XML, 'Cache-Control': 'no-store' }
   sendBody(req, res, status, headers, Buffer.from(exceptionReport(error)))
 }
