@@ -3,6 +3,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
+import sharp from 'sharp'
 import { adminBundles, besides, bundle, clientBundles, layersBundles,
   viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
@@ -126,6 +127,15 @@ describe('what browsers get of this project', () => {
     for (const name of Object.keys(names)) {
       assert.ok(!/sourceMappingURL|node_modules/.test(text(name)) && !text(name).includes(root), name)
     }
+  })
+
+  it('has pictures in its styles that can be drawn', async () => {
+    const bundles = await bundle(names)
+    const styleNames = Object.keys(bundles).filter(name => name.endsWith('.css'))
+    const styles = styleNames.map(name => bundles[name].bytes.toString())
+    const pictures = styles.flatMap(text => [...text.matchAll(/url\("data:image\/svg\+xml,([^"]+)"\)/g)])
+    assert.ok(pictures.length)
+    for (const [, picture] of pictures) await sharp(Buffer.from(decodeURIComponent(picture).trim())).png().toBuffer()
   })
 
   it('has every module and every style of its folders in it: none was forgotten', async () => {
