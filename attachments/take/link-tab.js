@@ -22,7 +22,7 @@ export function LinkTab ({ page }) {
   const base = new URL('.', document.baseURI).href
   const shownTime = hidesPast ? null : time
   const tiles = doc ? base + template(doc, shownTime) : ''
-  const titledDoc = doc && { ...doc, name: shownTime ? doc.name : title } // the file names the time that it shows
+  const titledDoc = doc && { ...doc, name: shownTime ? doc.name : title } // with a time, the file names it itself
   const layerFile = titledDoc && qgisLayers(titledDoc, { base, time: shownTime ?? undefined })
   const copying = useCopy(link)
   const share = () => navigator.share({ title, url: link }).catch(error => {

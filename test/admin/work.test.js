@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { end } from '../../bench/wait.js'
+import { TIME_FACTOR, end } from '../../bench/wait.js'
 import { workId } from '../../core/index.js'
 import { finishCommand, startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
@@ -61,7 +61,7 @@ onAdmin('work', stage => {
       await running.getByText(`by ${stage.owner.name}`).waitFor()
       await end(child, 'SIGKILL')
       const killed = part(page, 'Interrupted').locator('.run').filter({ hasText: 'load town' })
-      await killed.waitFor({ timeout: 40000 })
+      await killed.waitFor({ timeout: 40000 * TIME_FACTOR })
       await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
       const line = await killed.locator('code').innerText()
       assert.match(line, /^tilecouch load .* --layer town/)
@@ -77,7 +77,7 @@ onAdmin('work', stage => {
     await isRead(page)
     const times = { started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) }
     await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], ...times })
-    await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
+    await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE * TIME_FACTOR })
     await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor()
     assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed( --db http:\S+)? osm$/)
   })
@@ -115,7 +115,7 @@ onAdmin('work', stage => {
     for (const { argv, unit } of [{ argv: load, unit: 'tiles' }, { argv: ['check', 'osm'], unit: 'versions' }]) {
       await finishCommand([...argv, '--db', stage.backend.database])
       const row = part(page, 'Ended').locator('tbody tr').filter({ has: page.locator('th', { hasText: argv[0] }) })
-      await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE })
+      await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE * TIME_FACTOR })
       await row.getByText(new RegExp(`^3( of 3)? ${unit}`)).waitFor()
     }
     const id = await write(
@@ -127,7 +127,7 @@ onAdmin('work', stage => {
       }
     )
     const row = part(page, 'Ended').locator('tbody tr').first()
-    await row.getByText('Use another name.').waitFor({ timeout: LIVE })
+    await row.getByText('Use another name.').waitFor({ timeout: LIVE * TIME_FACTOR })
     await row.getByText('[TARGET_EXISTS]').waitFor()
     await row.locator('summary').getByText('2 failures').click()
     await row.getByText('osm:5:1:1: <b>no</b> image').waitFor()
@@ -144,14 +144,14 @@ onAdmin('work', stage => {
       { command: 'backup', unit: 'documents', done: 1, total: 100, failed: 1, failures: ['osm:1:1:1: gone'], rate: 10 }
     )
     const running = part(page, 'Running now').locator('.run')
-    await running.getByText('1 of 100 documents').waitFor({ timeout: LIVE })
+    await running.getByText('1 of 100 documents').waitFor({ timeout: LIVE * TIME_FACTOR })
     await running.getByText('1 failure', { exact: true }).click()
     await stage.store.couch.update(id, doc => ({ ...doc, done: 60, seen: timeOf(Date.now()) }))
     await running.getByText(/^60 of 100 documents · 10 a second · about 4 secs? left · 1 failure$/)
-      .waitFor({ timeout: LIVE })
+      .waitFor({ timeout: LIVE * TIME_FACTOR })
     await running.getByText('osm:1:1:1: gone').waitFor()
     await stage.store.couch.update(id, doc => ({ ...doc, state: 'stopped', finished: timeOf(Date.now()) }))
-    await part(page, 'Ended').locator('tbody').getByText('Stopped').waitFor({ timeout: LIVE })
+    await part(page, 'Ended').locator('tbody').getByText('Stopped').waitFor({ timeout: LIVE * TIME_FACTOR })
     assert.equal(await running.count(), 0)
   })
 
@@ -225,7 +225,7 @@ onAdmin('work', stage => {
     // what runs does not draw again what has ended
     await past.locator('tbody tr').first().evaluate(row => { row.id = 'same' })
     await write({ command: 'seed', layer: 'osm', done: 1 })
-    await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
+    await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE * TIME_FACTOR })
     assert.equal(await page.locator('#same').count(), 1)
   })
 })

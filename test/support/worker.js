@@ -25,7 +25,7 @@ async function run (file) {
     process.send?.({ failed: 1, fault: `cannot be loaded: ${error.stack}` })
     return
   }
-  if (TIME_FACTOR > 1) extendLimits(mocha.suite)
+  extendLimits(mocha.suite)
   const reasons = new Set()
   const runner = mocha.run(() => {
     const { passes: passed, failures: failed, pending: skipped } = runner.stats

@@ -2,6 +2,7 @@
 // The viewer without a network: what was taken along is there, in time as well, and what comes back goes on by itself.
 import assert from 'node:assert/strict'
 import http from 'node:http'
+import { TIME_FACTOR } from '../../bench/wait.js'
 import { openGateway, openStore } from '../support/gateway/stand.js'
 import { T, hang } from '../support/client/gallery.js'
 import { onEachStore } from '../support/backends.js'
@@ -67,7 +68,7 @@ onViewer('without a network', {}, stage => {
 
     await page.context().setOffline(false)
     await stage.front.restart()
-    await toast(page).waitFor({ state: 'detached', timeout: 40000 })
+    await toast(page).waitFor({ state: 'detached', timeout: 40000 * TIME_FACTOR })
     await page.getByText(/^2 layers · /).waitFor()
     await page.locator('[data-layer="land"]').waitFor()
   })
@@ -85,7 +86,7 @@ onViewer('without a network', {}, stage => {
     await shownAt(page, '20 Jun 2024, 04:00 UTC')
     assert.equal(await page.locator('.toast').count(), 0)
     await stage.front.restart()
-    await page.getByText(/^2 layers · /).waitFor({ timeout: 40000 })
+    await page.getByText(/^2 layers · /).waitFor({ timeout: 40000 * TIME_FACTOR })
     stage.allow(AWAY)
   })
 

@@ -2,7 +2,7 @@
 // Areas in the viewer when something is in the way: no room, no store, no leave, no network. It is said in words, and
 // the map goes on.
 import assert from 'node:assert/strict'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { gate } from '../support/client/front.js'
 import { area, begin, estimate, openAreas, state, take } from './areas.js'
 import { AWAY, onViewer } from '../support/viewer.js'
@@ -77,7 +77,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await until(() => stage.front.requests().some(isBatch), { what: 'the download to begin' })
     await stage.front.stop()
     try {
-      await problem(page, 'Steps').filter({ hasText: 'The store does not answer.' }).waitFor({ timeout: 90000 })
+      await problem(page, 'Steps').filter({ hasText: 'The store does not answer.' })
+        .waitFor({ timeout: 90000 * TIME_FACTOR })
       await page.getByText('No connection').waitFor()
       assert.match(String(await page.locator('#offline').getAttribute('aria-label')), /no connection$/)
     } finally {
@@ -149,7 +150,8 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
       await page.getByText('No connection').waitFor()
       await area(page, 'Steps').locator('.head').click()
       await area(page, 'Steps').getByRole('button', { name: 'Refresh' }).click()
-      await problem(page, 'Steps').filter({ hasText: 'The store does not answer.' }).waitFor({ timeout: 40000 })
+      await problem(page, 'Steps').filter({ hasText: 'The store does not answer.' })
+        .waitFor({ timeout: 40000 * TIME_FACTOR })
     } finally {
       await stage.front.restart()
     }

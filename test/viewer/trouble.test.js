@@ -1,6 +1,6 @@
 /* global document, location -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { T } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
@@ -50,7 +50,7 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
     await page.getByText('The server does not answer.').waitFor()
     await page.evaluate(time => { location.hash = `#steps@${time}/3/20/20` }, T(4))
     await stage.front.restart()
-    await page.locator('.toast').waitFor({ state: 'detached', timeout: 40000 })
+    await page.locator('.toast').waitFor({ state: 'detached', timeout: 40000 * TIME_FACTOR })
     await shownAt(page, '4 Jan 2024')
     assert.ok(await drawnTiles(page) > 0)
     stage.allow(AWAY)
@@ -65,7 +65,7 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
     await page.getByText('The layer “Late” is no longer in this store.').waitFor()
     await page.waitForFunction(() => document.querySelectorAll('.layer').length === 1)
     await stage.store.defineLayer('late', fields)
-    await page.locator('.toast').waitFor({ state: 'detached', timeout: 40000 })
+    await page.locator('.toast').waitFor({ state: 'detached', timeout: 40000 * TIME_FACTOR })
     await page.locator('[data-layer="late"][aria-pressed="true"]').waitFor()
     await remove('layer:late')
     await page.getByText('no longer in this store').waitFor()
