@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { findDatabase, resolveDatabase } from '../../loader/couchapp/environments.js'
+import { useDataFolder } from '../../loader/store/secrets.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { useFolder } from '../support/couch-database.js'
 
 describe('environments', () => {
   const folder = useFolder()
+  // commands of other tests in this process set it: a store that runs in this clone would give its password
+  before(() => useDataFolder())
 
   /** Resolves as if the command were run in a folder, with a home and an environment of its own. */
   const resolve = (target, { project, user, env = {}, cwd = 'project', data } = {}) => {
