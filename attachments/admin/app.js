@@ -1,5 +1,5 @@
 // What every component of the control room may use: the store, who has signed in, and how the page speaks.
-import { createContext, useContext, useEffect, useState, useAnswer } from '../html.js'
+import { createContext, useContext, useLayoutEffect, useState, useAnswer } from '../html.js'
 import { shellLine, shellWord } from '../copy.js'
 
 /**
@@ -7,8 +7,7 @@ import { shellLine, shellWord } from '../copy.js'
  * @property {import('./couch.js').Couch} couch
  * @property {import('./documents.js').Documents} docs
  * @property {import('../../core/access.js').User} user
- * @property {any} security of the database, as it was read
- * @property {() => Promise<any>} readSecurity reads it again
+ * @property {any} security of the database, as the pages show it
  * @property {(place: string) => void} go to a page: 'layers', 'layers/osm'
  * @property {(text: string, isProblem?: boolean) => void} say tells it in a corner of the page
  */
@@ -25,7 +24,7 @@ export const useApp = () => useContext(AppContext)
 export function useDocs (...kinds) {
   const { docs } = useApp()
   const [, setTurn] = useState(0)
-  useEffect(() => docs.onChange(changed => {
+  useLayoutEffect(() => docs.onChange(changed => { // at once: a change between two frames counts as well
     if (kinds.some(kind => changed.has(kind))) setTurn(turn => turn + 1)
   }), [docs, kinds.join()])
   return docs

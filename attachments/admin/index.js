@@ -159,21 +159,10 @@ function Room ({ user, security, start, leave, say }) {
   const docs = useMemo(() => new Documents(couch), [])
   const [away, setAway] = useState(/** @type {string | null | undefined} */ (undefined))
   const { isSignedOut, askAgain, endQuestion } = useSignedOut()
-  const app = useMemo(() => {
-    const made = {
-      couch,
-      docs,
-      user,
-      security,
-      say,
-      go: place => { location.hash = place },
-      async readSecurity () {
-        made.security = await couch.ask('_security')
-        return made.security
-      }
-    }
-    return made
-  }, [])
+  const app = useMemo(
+    () => ({ couch, docs, user, security, say, go: place => { location.hash = place } }),
+    []
+  )
 
   useEffect(() => {
     noteSignedIn(true)

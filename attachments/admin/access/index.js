@@ -12,60 +12,76 @@ export function Access () {
   const app = useApp()
   const { couch } = app
   const docs = useDocs('layer', 'activity')
-  const stop = useRef(new AbortController()).current
-  const waiting = useRef(0) // changes that are under way
+  /** Ends the last look of a stranger: its answer would be older than what is known by now. */
+  const outdateLook = useRef(() => {})
+  /** The last change, or the one that is under way. */
   const turn = useRef(Promise.resolve(true))
   const [security, setSecurity] = useState(/** @type {any} */ (undefined))
   const [validation, setValidation] = useState(/** @type {string | undefined} */ (undefined))
   const [seen, setSeen] = useState(/** @type {any} */ (undefined))
   const [problem, setProblem] = useState('')
-  /** The note as of which all was read; null before the first time. */
-  const [readNote, setReadNote] = useState(/** @type {string | undefined | null} */ (null))
-  const note = newestNote(docs)
+  /** The notes as of which all was read; null before the first time. */
+  const [readNotes, setReadNotes] = useState(/** @type {string | undefined | null} */ (null))
+  const notes = accessNotes(docs)
   const layers = docs.all('layer').map(({ layer }) => layer)
 
-  const look = async (signal = stop.signal) => {
-    const strangersView = await askAsStranger(couch, layers, signal)
-    if (!signal.aborted) setSeen(strangersView)
+  const look = async () => {
+    outdateLook.current()
+    const outdated = new AbortController()
+    outdateLook.current = () => outdated.abort()
+    const strangersView = await askAsStranger(couch, layers, outdated.signal)
+    if (!outdated.signal.aborted) setSeen(strangersView)
   }
 
-  /** The rights themselves are in no feed: they are read when somebody has noted a change of them. */
+  const showSecurity = newSecurity => {
+    app.security = newSecurity
+    setSecurity(newSecurity)
+  }
+
+  /**
+   * The rights themselves are in no feed: they are read when somebody has noted a change of them. What was read while
+   * this page changed them may be of the time before, and is read again.
+   */
   async function read (signal) {
     try {
-      const [newValidation] = await Promise.all([readValidation(couch, signal), app.readSecurity()])
-      if (signal.aborted || waiting.current) return
-      setValidation(newValidation)
-      setSecurity(app.security)
+      let answers
+      let lastChange
+      do {
+        lastChange = turn.current
+        await lastChange
+        answers = await Promise.all([readValidation(couch, signal), couch.ask('_security', { signal })])
+      } while (lastChange !== turn.current)
+      if (signal.aborted) return
+      setValidation(answers[0])
+      showSecurity(answers[1])
       setProblem('')
-      await look(signal)
+      await look()
     } catch (error) {
       if (!signal.aborted) setProblem(texts.failed(error.message))
     } finally {
-      if (!signal.aborted) setReadNote(note)
+      if (!signal.aborted) setReadNotes(notes)
     }
   }
 
-  useEffect(() => () => stop.abort(), [])
+  useEffect(() => () => outdateLook.current(), [])
   useEffect(() => {
     const outdated = new AbortController()
     read(outdated.signal)
     return () => outdated.abort()
-  }, [note])
-  useEffect(() => { if (readNote !== null) look() }, [layers.join()])
+  }, [notes])
+  useEffect(() => { if (readNotes !== null) look() }, [layers.join()])
 
   /** One change after the other. */
   function change (wish) {
-    waiting.current++
     turn.current = turn.current.then(async () => {
-      const isDone = await changeRights(app, app.security, wish, () => setSecurity(app.security))
-      waiting.current--
+      const isDone = await changeRights(app, wish, showSecurity)
       if (isDone) await look()
       return isDone
     })
     return turn.current
   }
 
-  const isRead = note !== undefined && readNote === note
+  const isRead = notes !== undefined && readNotes === notes
   const facts = validation && { ...rightsOf(security), validation, party: seen?.isAdmin ?? false }
   const faults = facts ? faultsOf(facts) : []
   return html`<div class="access" aria-busy=${isRead ? null : 'true'}>
@@ -77,11 +93,14 @@ export function Access () {
   </div>`
 }
 
-/** The newest note of a change of access; undefined while notes are not known. @returns {string | undefined} */
-function newestNote (docs) {
+/**
+ * Which changes of access have been noted; undefined while notes are not known. The newest one does not say it: who
+ * noted a change may have a slow clock.
+ * @returns {string | undefined}
+ */
+function accessNotes (docs) {
   if (!docs.known.has('activity')) return undefined
-  const notes = docs.all('activity').filter(({ what }) => what === 'access')
-  return notes.reduce((last, { _id }) => _id > last ? _id : last, '')
+  return docs.all('activity').filter(({ what }) => what === 'access').map(({ _id }) => _id).sort().join()
 }
 
 /** The function that judges writes: without one everybody who may read may write. */

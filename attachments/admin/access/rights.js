@@ -17,25 +17,24 @@ const SHOWN = 100 // of a list at once
  * part of it changes, and what somebody else has changed since it was shown is asked about first.
  * @typedef {(rights: import('../../../core/access.js').Rights) =>
  *   import('../../../core/access.js').Wanted} Wish what is wanted, from the rights as they are now
- * @param {import('../app.js').App} app @param {any} shown the security that the page shows @param {Wish} wish
- * @param {() => void} onRead the security of the app is another one now
+ * @param {import('../app.js').App} app @param {Wish} wish @param {(security: any) => void} show what was read
  * @returns {Promise<boolean>} whether it was done
  */
-export async function changeRights (app, shown, wish, onRead) {
+export async function changeRights (app, wish, show) {
+  const read = () => app.couch.ask('_security')
   try {
-    const before = await app.readSecurity()
-    if (!same(before, shown)) {
-      onRead()
+    const before = await read()
+    if (!same(before, app.security)) {
+      show(before)
       const { head, lead: text, action } = words.clash
       if (!await confirm({ head, text, action })) return false
     }
     // the question may have been open for long
-    const newest = await app.couch.ask('_security')
+    const newest = await read()
     const next = withRights(newest, wish(rightsOf(newest)))
     if (same(newest, next)) return true
     await app.couch.ask('_security', { method: 'PUT', body: next })
-    await app.readSecurity()
-    onRead()
+    show(await read())
     const fields = fieldsBetween(rightsOf(newest), rightsOf(next))
     await record(app, { what: 'access', done: 'changed', fields })
     app.say(words.changed)

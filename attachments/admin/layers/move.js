@@ -45,7 +45,7 @@ export function Move ({ layer }) {
 
 /** Deletes the document of a layer that has nothing: it asks the store again right before. */
 async function removeEmpty (app, layer) {
-  const { couch, say, go } = app
+  const { couch, docs, say, go } = app
   const ofKind = kind => ({ startkey: `${kind}:${layer}@`, endkey: `${kind}:${layer}@~` })
   const ranges = [layerRange(layer), ofKind('edition'), ofKind('style')]
   const answers = await Promise.all(ranges.map(range => couch.rows('_all_docs', { ...range, limit: 1 })))
@@ -53,7 +53,10 @@ async function removeEmpty (app, layer) {
   const question = { head: words.ask(layer), text: words.askText, action: words.remove, isDanger: true, typed: layer }
   if (!await confirm(question)) return
   const { _id, _rev } = await couch.read(`layer:${layer}`) ?? {}
-  if (_id) await couch.write({ _id, _rev, _deleted: true })
+  if (_id) {
+    await couch.write({ _id, _rev, _deleted: true })
+    docs.drop(_id)
+  }
   await record(app, { what: 'layer', done: 'removed', layer })
   say(words.removed(layer))
   go('layers')

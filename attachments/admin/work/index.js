@@ -91,7 +91,7 @@ function Again ({ doc, show }) {
 
 /** Removes the entry of a command: an admin any, others their own. */
 function Remove ({ doc }) {
-  const { couch, user, say } = useApp()
+  const { couch, docs, user, say } = useApp()
   if (!user.isAdmin && (user.name === null || doc.user !== user.name)) return null
   const { head, text, action, button, label } = words.remove
 
@@ -99,6 +99,7 @@ function Remove ({ doc }) {
     if (!await confirm({ head: head(doc.command), text, action, isDanger: true })) return
     try {
       await couch.write({ _id: doc._id, _rev: doc._rev, _deleted: true })
+      docs.drop(doc._id)
     } catch (error) {
       say(texts.failed(error.message), true)
     }
