@@ -21,7 +21,9 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
 const totals = { passed: 0, failed: 0, skipped: 0 }
 const skipped = new Set()
+/** @type {{name: string, output: string}[]} */
 const failed = []
+const SHOWN = 60 // lines of what failed that are printed again at the end
 
 const { values: { deep }, positionals: groups } = parseArgs({
   options: { deep: { type: 'boolean', default: false } }, allowPositionals: true
@@ -53,7 +55,7 @@ async function check (name, module, args, program = module) {
 function count (name, result) {
   for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += result[kind] ?? 0
   if (result.failed) {
-    failed.push(name)
+    failed.push({ name, output: result.output ?? '' })
     console.log(`\n${result.output}`)
   }
 }
@@ -151,7 +153,10 @@ if (deep) {
 }
 
 if (skipped.size) console.log(`\nSkipped:\n${[...skipped].map(reason => `  - ${reason}`).join('\n')}`)
-if (failed.length) console.log(`\nFailed:\n${[...new Set(failed)].map(name => `  - ${name}`).join('\n')}`)
+for (const { name, output } of failed) {
+  // once more: who reads the end of a long log sees what went wrong
+  console.log(`\nFailed: ${name}\n${output.trimEnd().split('\n').slice(-SHOWN).join('\n')}`)
+}
 console.log(`\n${minutes(performance.now() - began)}`)
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exitCode = totals.failed ? 1 : 0
