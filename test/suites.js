@@ -16,7 +16,8 @@ export const deepGroups = {
     'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/layers',
     'admin/mirrors', 'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
     'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live',
-    'client/maplibre-controls', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/openlayers-controls',
+    'client/leaflet-contract', 'client/maplibre-contract', 'client/maplibre-controls', 'client/maplibre-vectors',
+    'client/openlayers-contract', 'client/openlayers-controls',
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
     'offline/quota', 'offline/system', 'offline/transfer', 'viewer/between',
@@ -28,8 +29,8 @@ export const deepGroups = {
   ],
   // what takes longest: too long to repeat for every change
   longest: [
-    'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-places', 'client/mirror-browser',
-    'client/openlayers-grids', 'client/openlayers-places', 'client/openlayers-steps', 'docs/executed', 'mirror/links',
+    'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-layers', 'client/mirror-browser',
+    'client/openlayers-grids', 'client/openlayers-layers', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-fits', 'viewer/offline-panel',
     'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-fits', 'viewer/take-timelapse', 'viewer/trouble'

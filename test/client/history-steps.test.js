@@ -1,6 +1,5 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { until } from '../../bench/wait.js'
 import { gate, seconds } from '../support/client/front.js'
 import { LENGTH, T, stepAt } from '../support/client/gallery.js'
 import { UNHURRIED, call, expected, frames, onStage } from '../support/client/suite.js'
@@ -50,20 +49,6 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
     ])
   })
 
-  it('asks for exactly the versions that differ, and on the way back for nothing', async () => {
-    const page = await stage.show('steps', { time: T(1) })
-    for (const step of STEPS.slice(1)) {
-      stage.front.forget()
-      const picture = await stage.at(page, T(step))
-      shows(picture, step)
-      assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(),
-        differing(picture, step - 1, step), `step ${step}`)
-    }
-    stage.front.forget()
-    for (const step of [4, 3, 2, 1, 5]) shows(await stage.at(page, T(step)), step)
-    assert.deepEqual(stage.front.requests(), [])
-  })
-
   it('leaves the images alone that are the same at both times', async () => {
     const page = await stage.show('steps', { time: T(1) })
     for (const step of STEPS.slice(1)) {
@@ -81,17 +66,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     .every(([key, text]) => text === stepAt('steps', step,
       .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
 
-  it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
-    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
-    stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
-    for (const step of STEPS.slice(1)) {
-      const seen = await frames(page, () => stage.at(page, T(step)))
-      assert.ok(isOf(seen[0], step - 1) && isOf(seen[1], step), `step ${step}: ${JSON.stringify(seen)}`)
-      assert.equal(seen.length, 2)
-    }
-  })
-
-  for (const map of [{}, { fadeAnimation: false }, { zoomAnimation: false }]) {
+  for (const map of [{ fadeAnimation: false }, { zoomAnimation: false }]) {
     it(`keep what is there until a tile that is very late is not waited for any longer (map: ${JSON.stringify(map)})`,
       async () => {
       const page = await stage.show('steps', { time: T(1), together: 200, map })
@@ -111,20 +86,6 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
       }
     })
   }
-
-  it('of a quick step after a slow one change together again', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 600 })
-    const late = gate()
-    stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
-    await call(page, 'layer.setTime', T(3))
-    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).includes('2'))
-    // the quick step may take any time: what is tested is that it is waited for again
-    await page.evaluate(together => { /** @type {any} */ (window).layer.options.together = together }, UNHURRIED)
-    stage.front.rule(({ tile }) => { if (tile === '3/4/4') return seconds(0.15) })
-    const seen = await frames(page, () => stage.at(page, T(5)))
-    assert.equal(seen.length, 2, JSON.stringify(seen))
-    late.open()
-  })
 
   it('fade from one image into the next, and leave one', async () => {
     const page = await stage.show('steps', { time: T(1), fade: 150, together: UNHURRIED })
@@ -189,32 +150,6 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
 })
 
 onStage('a step of the clock while the map moves', { layers: ['steps', 'depths'] }, stage => {
-  it('shows one time in each frame, and none of a time before when the map comes back', async () => {
-    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
-    const open = gate()
-    stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
-    const seen = await frames(page, async () => {
-      await call(page, 'layer.setTime', T(5))
-      await page.evaluate(
-        () => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([400, 60]) })
-      )
-      await until(() => stage.front.tiles().includes('3/6/4'))
-      open.open()
-      await stage.rest(page)
-    })
-    for (const picture of seen) assert.equal(stepsOf(picture).length, 1, JSON.stringify(seen))
-    assert.deepEqual(stepsOf(seen.at(-1)), ['5'])
-    await stage.at(page, T(4))
-    stage.front.rule(({ tile }) => /3\/3/.test(tile) ? seconds(0.3) : undefined)
-    const back = await frames(page, async () => {
-      await page.evaluate(
-        () => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([-400, -60]) })
-      )
-      shows(await stage.rest(page), 4)
-    })
-    for (const picture of back) assert.ok(!stepsOf(picture).includes('5'), JSON.stringify(back))
-  })
-
   for (const zoomAnimation of [true, false]) {
     for (const [from, to] of [[3, 4], [4, 3]]) {
       it(`shows one time in each frame from zoom ${from} to ${to} (zoomAnimation: ${zoomAnimation})`, async () => {

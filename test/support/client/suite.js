@@ -107,11 +107,16 @@ export class Stage {
    * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `wait: false`, `kind: 'couch'`, `page`:
    *   of the context
    */
-  async show (layer, { map = {}, wait = true, kind = 'history', page: context, ...options } = {}) {
+  async show (layer, { wait = true, page: context, ...options } = {}) {
     const page = await this.page(context)
-    await this.#library.draw(page, layer, { map, kind, ...options })
+    await this.draw(page, layer, options)
     if (wait) await rest(page)
     return page
+  }
+
+  /** Puts a map with a layer on a page. @param {Record<string, any>} [options] of the layer, and `map`, `kind` */
+  draw (page, layer, { map = {}, kind = 'history', ...options } = {}) {
+    return this.#library.draw(page, layer, { map, kind, ...options })
   }
 
   /** Waits until everything in view is drawn, and says what it is. */

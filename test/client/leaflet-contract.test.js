@@ -1,0 +1,22 @@
+/* global window -- of the page, in functions that run there */
+import { mapContract } from '../support/client/map-contract.js'
+
+/** A move of the map, with its animation. */
+const move = (page, change) => page.evaluate(([name, ...values]) => new Promise(resolve => {
+  const { map } = /** @type {any} */ (window)
+  map.once('moveend', resolve)[name](...values)
+}), change)
+
+mapContract({
+  name: 'Leaflet',
+  isPixels: false,
+  mapZoom: z => z,
+  mapCenter: ([lng, lat]) => [lat, lng],
+  moveTo: (page, [lng, lat]) => move(page, ['panTo', [lat, lng]]),
+  async zoomTo (page, z) {
+    await move(page, ['setZoom', z])
+    await page.waitForFunction(zoom => /** @type {any} */ (window).layer._tileZoom === zoom, z)
+  },
+  remove: page => page.evaluate(() => { /** @type {any} */ (window).layer.remove() }),
+  add: page => page.evaluate(() => { /** @type {any} */ (window).layer.addTo(/** @type {any} */ (window).map) })
+})

@@ -1,0 +1,367 @@
+/* global window -- of the page, in functions that run there */
+// What a history layer promises on a map of any library. The suites of the three libraries run it, each on its own
+// targets.
+import assert from 'node:assert/strict'
+import { until } from '../../../bench/wait.js'
+import { gate, seconds } from './front.js'
+import { T, stepAt, tilesOf } from './gallery.js'
+import { UNHURRIED, call, expected, frames, onStage } from './suite.js'
+
+/**
+ * A map library, or one of its renderers.
+ * @typedef {object} Target
+ * @property {string} name
+ * @property {import('./suite.js').Library} [library] Leaflet, if it is not given
+ * @property {Record<string, any>} [options] of each layer
+ * @property {RegExp[]} [console] what the library itself says on the console
+ * @property {boolean} isPixels its picture is read from pixels: a part of the map without a tile is a hole
+ * @property {(z: number) => number} mapZoom the zoom of a map that shows tiles of 256 pixels of zoom z
+ * @property {(place: [number, number]) => any} mapCenter as the options of a map have it
+ * @property {(page: import('playwright-core').Page, place: [number, number]) => Promise<any>} moveTo longitude and
+ *   latitude; resolves when the map is there
+ * @property {(page: import('playwright-core').Page, z: number) => Promise<any>} zoomTo resolves when the map is there
+ * @property {(page: import('playwright-core').Page) => Promise<any>} remove takes the layer off the map
+ * @property {(page: import('playwright-core').Page) => Promise<any>} add puts it on the map again
+ */
+
+const STEPS = [1, 2, 3, 4, 5]
+const BACK = [4, 3, 2, 1, 5]
+const PROVOKED = [/Failed to load resource/, /net::ERR/]
+
+/** What a tile shows, without how it is being drawn: the step, with `<zoom` where an ancestor is enlarged. */
+const plain = text => text.replace(/[~]|\.\d/g, '')
+const plainPicture = picture => Object.fromEntries(Object.entries(picture).map(([key, text]) => [key, plain(text)]))
+
+/** The steps that a picture shows, each once; nothing for holes. */
+const stepsIn = picture => [
+  ...new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => plain(text).split(/[<@ ]/)[0]))
+].filter(step => step !== '-')
+
+const tileOf = key => /** @type {[number, number, number]} */ (key.split('#')[0].split('/').map(Number))
+
+const shows = (picture, layer, step) => assert.deepEqual(plainPicture(picture),
+  expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
+
+/** Those of some tiles that are not the same at two steps of a layer. */
+const differing = (tiles, from, to, layer = 'steps') => tiles.filter(key =>
+  stepAt(layer, from, ...tileOf(key)) !== stepAt(layer, to, ...tileOf(key)))
+
+const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
+const events = async (page, type) => (await call(page, 'events.slice')).filter(event => event.type === type)
+
+/** @param {Target} target */
+export function mapContract (target) {
+  const { name, library, options = {}, console: own = [], isPixels, mapZoom, mapCenter, moveTo, zoomTo } = target
+
+  /** A suite with its stage. `show` has the options of the target. */
+  const suite = (title, layers, body, everywhere = false) =>
+    onStage(`${name}: ${title}`, { layers, library, everywhere }, stage => {
+      beforeEach(() => stage.allow(...own))
+      const show = (layer, { z = 3, center = [0, 0], map = {}, ...more } = {}) => stage.show(layer, {
+        ...options, ...more, map: { zoom: mapZoom(z), center: mapCenter(/** @type {any} */ (center)), ...map }
+      })
+      body(stage, show)
+    })
+
+  suite('a step of the clock', ['steps'], (stage, show) => {
+    it('follows a first picture that took one question for the index and one request for each image', async () => {
+      const page = await show('steps')
+      const seen = await stage.rest(page)
+      shows(seen, 'steps', 5)
+      assert.ok(Object.keys(seen).length >= 6)
+      for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) {
+        assert.equal(stage.front.requests(kind).length, 1, kind)
+      }
+      const asked = stage.front.tiles()
+      assert.equal(new Set(asked).size, asked.length)
+      assert.deepEqual(Object.keys(seen).filter(key => !asked.includes(key)), [])
+    })
+
+    it('asks for exactly the versions that differ, and on the way back for nothing', async () => {
+      const page = await show('steps', { time: T(1) })
+      const inView = stage.front.tiles()
+      for (const step of STEPS.slice(1)) {
+        stage.front.forget()
+        shows(await stage.at(page, T(step)), 'steps', step)
+        assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(),
+          differing(inView, step - 1, step), `step ${step}`)
+      }
+      stage.front.forget()
+      for (const step of BACK) shows(await stage.at(page, T(step)), 'steps', step)
+      assert.deepEqual(stage.front.requests(), [])
+    })
+  }, true)
+
+  suite('the frames of a step', ['steps'], (stage, show) => {
+    it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
+      const page = await show('steps', { time: T(1), together: UNHURRIED })
+      stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
+      for (const step of STEPS.slice(1)) {
+        const seen = await frames(page, () => stage.at(page, T(step)))
+        assert.equal(seen.length, 2, `step ${step}: ${JSON.stringify(seen)}`)
+        shows(seen[0], 'steps', step - 1)
+        shows(seen[1], 'steps', step)
+      }
+    })
+
+    it('keep what is there until a tile that is very late is not waited for any longer', async () => {
+      const page = await show('steps', { time: T(1), together: 200 })
+      const late = gate()
+      stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
+      const seen = await frames(page, async () => {
+        await call(page, 'layer.setTime', T(5))
+        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+          .filter(text => text !== '5').length === 1)
+        late.open()
+        await stage.rest(page)
+      })
+      shows(seen[0], 'steps', 1)
+      shows(seen.at(-1), 'steps', 5)
+      for (const each of seen.slice(0, -1)) {
+        assert.ok(each['3/3/3'] === '1' && Object.values(each).every(text => text === '1' || text === '5'),
+          JSON.stringify(each))
+      }
+    })
+
+    it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
+      const page = await show('steps', { time: T(1), together: UNHURRIED })
+      stage.front.forget()
+      let running = 0
+      let most = 0
+      stage.front.rule(async () => {
+        most = Math.max(most, ++running)
+        await seconds(0.03)
+        running--
+      })
+      const seen = await frames(page, async () => {
+        await page.evaluate(times => {
+          const { layer } = /** @type {any} */ (window)
+          for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
+          layer.setTime(times[3])
+        }, STEPS.map(T))
+        shows(await stage.rest(page), 'steps', 4)
+      })
+      const paths = stage.front.requests('tile').map(({ path }) => path)
+      assert.equal(new Set(paths).size, paths.length)
+      assert.ok(most <= 6, `${most} at the same time`)
+      assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
+      assert.equal(seen.length, 2)
+    })
+
+    it('of a quick step after a slow one change together again', async () => {
+      const page = await show('steps', { time: T(1), together: 600 })
+      const late = gate()
+      stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
+      await call(page, 'layer.setTime', T(3))
+      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).includes('2'))
+      // the quick step may take any time: what is tested is that it is waited for again
+      await page.evaluate(together => {
+        const { layer } = /** @type {any} */ (window)
+        const { options: layerOptions } = layer.history ?? layer
+        layerOptions.together = together
+      }, UNHURRIED)
+      stage.front.rule(({ tile }) => { if (tile === '3/4/4') return seconds(0.15) })
+      const seen = await frames(page, () => stage.at(page, T(5)))
+      assert.equal(seen.length, 2, JSON.stringify(seen))
+      late.open()
+    })
+  })
+
+  suite('a map that moves', ['steps'], (stage, show) => {
+    it('shows one time in each frame of a step, and none of a time before when it comes back', async () => {
+      const page = await show('steps', { time: T(1), together: UNHURRIED })
+      const open = gate()
+      stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
+      const seen = await frames(page, async () => {
+        await call(page, 'layer.setTime', T(5))
+        await moveTo(page, [80, -10])
+        await until(() => stage.front.tiles().some(tile => tile.startsWith('3/6/')))
+        open.open()
+        await stage.rest(page)
+      })
+      for (const each of seen) assert.equal(stepsIn(each).length, 1, JSON.stringify(seen))
+      assert.deepEqual(stepsIn(seen.at(-1)), ['5'])
+      await stage.at(page, T(4))
+      stage.front.rule(({ tile }) => /3\/3/.test(tile) ? seconds(0.3) : undefined)
+      const back = await frames(page, async () => {
+        await moveTo(page, [0, 0])
+        shows(await stage.rest(page), 'steps', 4)
+      })
+      for (const each of back) assert.ok(!stepsIn(each).includes('5'), JSON.stringify(back))
+    })
+
+    it('asks again for a tile that left the view while it was on its way', async () => {
+      const slow = gate()
+      const page = await show('steps', { time: T(1) })
+      stage.front.rule(({ kind }) => kind === 'tile' ? slow.opened : undefined)
+      await moveTo(page, [130, 0])
+      await until(() => stage.front.requests('tile').some(({ tile, done }) => !done && tile === '3/7/4'))
+      await moveTo(page, [0, 0])
+      slow.open()
+      shows(await stage.rest(page), 'steps', 1)
+      await moveTo(page, [130, 0])
+      shows(await stage.rest(page), 'steps', 1)
+    })
+
+    it('asks for nothing when it is back where it was a moment before', async () => {
+      const page = await show('steps', { time: T(1) })
+      await moveTo(page, [120, 0])
+      await stage.rest(page)
+      stage.front.forget()
+      await moveTo(page, [0, 0])
+      shows(await stage.rest(page), 'steps', 1)
+      assert.deepEqual(stage.front.requests(), [])
+    })
+  })
+
+  suite('a map that zooms', ['depths'], (stage, show) => {
+    for (const [from, to] of [[3, 4], [4, 3]]) {
+      it(`from ${from} to ${to} shows one time in each frame of a step`, async () => {
+        const page = await show('depths', { time: T(1), together: UNHURRIED, z: from })
+        const open = gate()
+        stage.front.rule(({ tile, kind }) =>
+          kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4') ? open.opened : undefined)
+        const seen = await frames(page, async () => {
+          await call(page, 'layer.setTime', T(2))
+          await zoomTo(page, to)
+          open.open()
+          await stage.rest(page)
+        }, true)
+        for (const each of seen) {
+          assert.equal(stepsIn(each).length, 1, JSON.stringify(seen))
+          // zooming out uncovers what was never there
+          const isHoly = Object.values(each).some(text => text.split('+').includes('-'))
+          assert.ok(!isPixels || to < from || !isHoly, JSON.stringify(seen))
+        }
+        assert.deepEqual(stepsIn(await stage.rest(page)), ['2'])
+      })
+    }
+  })
+
+  suite('places', ['holes', 'deep', 'bounded', 'pacific'], (stage, show) => {
+    it('that have no tile at a time are empty, and change like others', async () => {
+      const page = await show('holes', { time: T(1) })
+      shows(await stage.rest(page), 'holes', 1)
+      for (const step of [2, 3, 2, 1]) {
+        const seen = await frames(page, () => stage.at(page, T(step)))
+        assert.equal(seen.length, 2)
+        shows(seen[1], 'holes', step)
+      }
+    })
+
+    it('without a tile show the part of the nearest one above, of the same time', async () => {
+      const page = await show('deep', { time: T(1) })
+      // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
+      const rule = step => (z, x, y) => step >= 2 && x === 3 && y === 3 ? '2'
+        : x < 4 ? '1<2' : `${step === 3 ? 3 : 1}<1`
+      for (const step of [1, 2, 3, 2]) {
+        const seen = await stage.at(page, T(step))
+        assert.deepEqual(plainPicture(seen), expected(seen, rule(step)), `step ${step}`)
+      }
+      const paths = stage.front.requests('tile').map(({ path }) => path)
+      assert.equal(new Set(paths).size, paths.length, 'no image twice, though many tiles show parts of it')
+    })
+
+    it('outside of the bounds are not asked for, also where these cross the antimeridian', async () => {
+      const bounded = await show('bounded', { center: [20, -20] })
+      const full = seen => Object.keys(seen).filter(key => seen[key] !== '-').sort()
+      assert.deepEqual(full(await stage.rest(bounded)).filter(key => !/^3\/4\/[23]$/.test(key)), [])
+      assert.deepEqual(stage.front.tiles().filter(tile => !/^3\/4\/[23]$/.test(tile)), [])
+      stage.front.forget()
+      const pacific = await show('pacific', { time: T(1), center: [179, 0] })
+      assert.deepEqual(full(await stage.rest(pacific)), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
+      assert.deepEqual(stage.front.tiles(), ['3/0/3', '3/0/4', '3/7/3', '3/7/4'], 'each image once')
+      assert.equal((await stage.at(pacific, T(2)))['3/0/3#1'], '2')
+    })
+  })
+
+  suite('a layer', ['steps'], (stage, show) => {
+    it('tells of a tile that fails, and shows it when it comes', async () => {
+      stage.allow(...PROVOKED)
+      const whole =
+        stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
+      const page = await show('steps', { attempts: 1, wait: false })
+      await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'tileerror') &&
+        /** @type {any} */ (window).layer.isShown())
+      assert.equal((await picture(page))['3/3/3'].slice(0, 1), '-')
+      assert.deepEqual((await events(page, 'tileerror'))[0],
+        { type: 'tileerror', code: 'COUCHDB_ERROR', tile: '3/3/3' })
+      whole()
+      await call(page, 'layer.retry')
+      await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
+    })
+
+    it('keeps the older image of a tile whose newer one fails', async () => {
+      stage.allow(...PROVOKED)
+      const page = await show('steps', { time: T(1), attempts: 1 })
+      const whole =
+        stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
+      await call(page, 'layer.setTime', T(5))
+      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+        .filter(text => text !== '5').length === 1)
+      assert.equal((await picture(page))['3/3/3'].replace('!', ''), '1')
+      whole()
+      await call(page, 'layer.retry')
+      await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
+    })
+
+    it('asks for nothing off the map, and is back at the time of its clock', async () => {
+      const page = await show('steps', { time: T(1) })
+      await target.remove(page)
+      stage.front.forget()
+      await call(page, 'layer.setTime', T(5))
+      assert.deepEqual(stage.front.requests(), [])
+      await target.add(page)
+      shows(await stage.rest(page), 'steps', 5)
+    })
+
+    it('becomes another by itself when the store has a new version', async () => {
+      const layer = `live-${name.toLowerCase().replace(/\W+/g, '-')}`
+      await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
+      await stage.write(layer, { 1: tilesOf(3) })
+      const page = await show(layer, { live: true })
+      await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
+      await stage.write(layer, { 2: [[3, 3, 3], [3, 4, 4]] })
+      await page.waitForFunction(() => {
+        const { '3/3/3': one, '3/4/4': other, '3/3/4': third } = /** @type {any} */ (window).see.picture()
+        return one === '2' && other === '2' && third === '1'
+      })
+    })
+
+    it('holds no more images and textures after many steps than after few', async () => {
+      const page = await stage.page()
+      await page.evaluate(countImages)
+      await stage.draw(page, 'steps', { ...options, time: T(1), map: { zoom: mapZoom(3), center: mapCenter([0, 0]) } })
+      const read = () => page.evaluate(() => ({ .../** @type {any} */ (window).counts }))
+      for (const step of [...STEPS, ...BACK]) await stage.at(page, T(step))
+      const few = await read()
+      for (const step of [...STEPS, ...BACK, ...BACK]) shows(await stage.at(page, T(step)), 'steps', step)
+      assert.deepEqual(await read(), few)
+    })
+  })
+}
+
+/** Runs in the page: counts what is open of images, textures and object URLs. */
+function countImages () {
+  const view = /** @type {any} */ (window)
+  const counts = view.counts = { bitmaps: 0, textures: 0, urls: 0 }
+  const count = (owner, method, kind, change) => {
+    const original = owner[method]
+    owner[method] = function (...given) {
+      counts[kind] += change
+      return original.apply(this, given)
+    }
+  }
+  count(view, 'createImageBitmap', 'bitmaps', 1)
+  count(URL, 'createObjectURL', 'urls', 1)
+  count(URL, 'revokeObjectURL', 'urls', -1)
+  for (const { prototype } of [view.WebGLRenderingContext, view.WebGL2RenderingContext]) {
+    count(prototype, 'createTexture', 'textures', 1)
+    count(prototype, 'deleteTexture', 'textures', -1)
+  }
+  const { close } = view.ImageBitmap.prototype
+  view.ImageBitmap.prototype.close = function () {
+    if (this.width) counts.bitmaps-- // a second call closes nothing
+    close.call(this)
+  }
+}
