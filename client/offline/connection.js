@@ -11,6 +11,7 @@ export class Connection {
   #stop = new AbortController()
   #again = new AbortController()
   #isAsking = false
+  #answers = 0
 
   /** @param {import('../mirror/http.js').HttpCouch} couch @param {(isOnline: boolean) => void} onChange */
   constructor (couch, onChange) {
@@ -23,7 +24,28 @@ export class Connection {
     globalThis.addEventListener?.('offline', () => this.report(false), { signal })
   }
 
+  /**
+   * Does what asks the store, and reports how that went. A failure counts only if the store has answered nothing else
+   * since it began.
+   * @template T
+   * @param {() => Promise<T>} task @param {AbortSignal} [signal] of the task: nothing is reported after it
+   * @returns {Promise<T>}
+   */
+  async watch (task, signal) {
+    const answersBefore = this.#answers
+    try {
+      const answer = await task()
+      if (!signal?.aborted) this.report(true)
+      return answer
+    } catch (error) {
+      const isNews = answersBefore === this.#answers && !signal?.aborted
+      if (error.code === 'UNREACHABLE' && isNews) this.report(false)
+      throw error
+    }
+  }
+
   report (isOnline) {
+    if (isOnline) this.#answers++
     if (this.#stop.signal.aborted || isOnline === this.isOnline) return
     this.isOnline = isOnline
     this.#onChange(isOnline)
@@ -38,8 +60,8 @@ export class Connection {
     for (let attempt = 0; !isOver(); attempt++) {
       if (attempt) await wait(backoff(attempt - 1, { first: 1000 }), this.#again.signal).catch(() => { attempt = 0 })
       if (isOver()) break
-      const answers = await this.#answers()
-      if (!isOver()) this.report(answers) // another request, that began later, may have had an answer meanwhile
+      const isAnswered = await this.#isAnswered()
+      if (!isOver()) this.report(isAnswered) // another request, that began later, may have had an answer meanwhile
     }
     this.#isAsking = false
   }
@@ -55,7 +77,7 @@ export class Connection {
     this.probe()
   }
 
-  async #answers () {
+  async #isAnswered () {
     try {
       await this.#couch.request({ retries: 0, timeout: PROBE_TIMEOUT, signal: this.#stop.signal })
       return true

@@ -214,16 +214,8 @@ export class OfflineSource {
    * @param {(couch: CouchSource) => Promise<T>} question @param {AbortSignal} [signal]
    * @returns {Promise<T>}
    */
-  async #ask (question, signal) {
-    const report = isOnline => { if (!signal?.aborted) this.#offline.reportOnline?.(isOnline) }
-    try {
-      const answer = await question(/** @type {CouchSource} */ (this.#couch))
-      report(true)
-      return answer
-    } catch (error) {
-      if (error.code === 'UNREACHABLE') report(false)
-      throw error
-    }
+  #ask (question, signal) {
+    return this.#offline.watch(() => question(/** @type {CouchSource} */ (this.#couch)), signal)
   }
 
   /**

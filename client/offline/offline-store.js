@@ -244,15 +244,8 @@ export class OfflineStore extends Emitter {
     return doc
   }
 
-  async #ask (signal, task) {
-    try {
-      const answer = await withSignals([signal, this.#closing.signal], task)
-      this.reportOnline(true)
-      return answer
-    } catch (error) {
-      if (error.code === 'UNREACHABLE') this.reportOnline(false)
-      throw error
-    }
+  #ask (signal, task) {
+    return this.watch(() => withSignals([signal, this.#closing.signal], task))
   }
 
   /** Databases that may have the same tiles. @param {import('./area.js').Area} area */
@@ -263,6 +256,16 @@ export class OfflineStore extends Emitter {
   /** Somebody asked the store for something: whether it answered. @param {boolean} isOnline */
   reportOnline (isOnline) {
     this.#connection.report(isOnline)
+  }
+
+  /**
+   * Somebody asks the store for something: how that goes says whether it answers.
+   * @template T
+   * @param {() => Promise<T>} task @param {AbortSignal} [signal]
+   * @returns {Promise<T>}
+   */
+  watch (task, signal) {
+    return this.#connection.watch(task, signal)
   }
 
   /** Tells the other tabs. @param {{kind: string, [field: string]: any}} message */

@@ -18,4 +18,20 @@ describe('the connection to a store', () => {
     connection.close()
     assert.deepEqual(changes, [false, true])
   })
+
+  it('is not lost by a request that began before the last answer', async () => {
+    const changes = []
+    const request = () => new Promise(() => {}) // its own questions are not answered
+    const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
+    const unreachable = new TilecouchError('UNREACHABLE', { url: 'x', why: 'refused' })
+    let fail
+    const late = connection.watch(() => new Promise((resolve, reject) => { fail = () => reject(unreachable) }))
+    await connection.watch(async () => 'an answer')
+    fail()
+    await assert.rejects(late, { code: 'UNREACHABLE' })
+    assert.deepEqual(changes, [true])
+    await assert.rejects(connection.watch(async () => { throw unreachable }), { code: 'UNREACHABLE' })
+    connection.close()
+    assert.deepEqual(changes, [true, false])
+  })
 })
