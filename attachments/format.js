@@ -29,7 +29,14 @@ export function time (text) {
   if (text === null) return words.newest
   const ms = Date.parse(text)
   if (isNaN(ms) || isMidnight(ms)) return date(text)
-  return `${date(text)}, ${formats.clock(zone.civil(ms))} ${zone.label(ms)}`
+  return `${date(text)}, ${timeOfDay(text)}`
+}
+
+/** `14:05 UTC`; nothing for what is no time. */
+export function timeOfDay (text) {
+  const ms = Date.parse(text)
+  if (isNaN(ms)) return ''
+  return `${formats.clock(zone.civil(ms))} ${zone.label(ms)}`
 }
 
 /** `1 Mar 2024, 14:05`, for lists whose heading names the zone. */

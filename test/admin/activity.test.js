@@ -68,6 +68,15 @@ onAdmin('activity', stage => {
     assert.ok(all.includes(stage.owner.name))
   })
 
+  for (const [locale, pattern] of /** @type {const} */ ([
+    ['en-GB', /^\d\d:\d\d(:\d\d)? UTC$/], ['en-US', /^\d{1,2}:\d\d(:\d\d)?\s[AP]M UTC$/]
+  ])) {
+    it(`says the time of day below the day (${locale})`, async () => {
+      const page = await enter('activity', { ...screens.desk, locale })
+      for (const text of await page.locator('.activity time').allInnerTexts()) assert.match(text, pattern)
+    })
+  }
+
   it('links a layer and an edition to their places', async () => {
     const page = await enter()
     assert.deepEqual(await page.locator('.activity .subject a')

@@ -3,7 +3,7 @@ import { activityDays, activityDefaults, keptFrom } from '../../../core/activity
 import { STORE_ID, isLayer } from '../../../core/ids.js'
 import { isExactTime } from '../../../core/times.js'
 import { breathe } from '../../dom.js'
-import { count, date, time } from '../../format.js'
+import { count, date, time, timeOfDay } from '../../format.js'
 import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { Button, Hint } from '../../parts.js'
 import { useApp, useDocs } from '../app.js'
@@ -87,7 +87,7 @@ function Row ({ doc }) {
       <span class="subject"><${Subject} doc=${doc} /></span>
     </div>
     <p class="who">
-      <b>${String(user)}</b>, <time datetime=${at}>${clock(at)}</time>,${' '}
+      <b>${String(user)}</b>, <time datetime=${at}>${timeOfDay(at)}</time>,${' '}
       ${via === 'page' || !via ? words.page : html`<code>${via}</code>`}
     </p>
     ${entries.length > 0 && html`<dl>
@@ -99,9 +99,6 @@ function Row ({ doc }) {
     ${more > 0 && html`<${Hint}>${words.moreFields(more)}<//>`}
   </li>`
 }
-
-/** `14:05 UTC`; the day is above. */
-const clock = at => /, (.*)$/.exec(time(at))?.[1] ?? '00:00 UTC'
 
 /** What was changed, as links to where it is. */
 function Subject ({ doc: { what, layer, edition, name } }) {
