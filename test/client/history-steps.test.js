@@ -1,7 +1,8 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { gate, seconds } from '../support/client/front.js'
+import { gate } from '../support/client/front.js'
 import { LENGTH, T, stepAt } from '../support/client/gallery.js'
+import { stepsWithLateTile, stormOfSteps } from '../support/client/map-contract.js'
 import { UNHURRIED, call, expected, frames, onStage } from '../support/client/suite.js'
 
 const STEPS = [1, 2, 3, 4, 5]
@@ -70,20 +71,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     it(`keep what is there until a tile that is very late is not waited for any longer (map: ${JSON.stringify(map)})`,
       async () => {
       const page = await stage.show('steps', { time: T(1), together: 200, map })
-      const late = gate()
-      stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
-      const seen = await frames(page, async () => {
-        await call(page, 'layer.setTime', T(5))
-        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-          .filter(text => text !== '5').length === 1)
-        late.open()
-        await stage.rest(page)
-      })
-      assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
-      for (const picture of seen.slice(0, -1)) {
-        assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'),
-          JSON.stringify(picture))
-      }
+      await stepsWithLateTile(stage, page)
     })
   }
 
@@ -110,32 +98,12 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     assert.equal((await frames(page, () => stage.at(page, T(5)))).length, 2)
   })
 
-  it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
+  it('end after a storm of steps with each image decoded once, and tell of the last step once', async () => {
     const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
-    stage.front.forget()
-    let running = 0
-    let most = 0
-    stage.front.rule(async () => {
-      most = Math.max(most, ++running)
-      await seconds(0.03)
-      running--
-    })
     const before = await page.evaluate(() => /** @type {any} */ (window).see.urls().made)
-    const seen = await frames(page, async () => {
-      await page.evaluate(times => {
-        const { layer } = /** @type {any} */ (window)
-        for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
-        layer.setTime(times[3])
-      }, STEPS.map(T))
-      shows(await stage.rest(page), 4)
-    })
-    const paths = stage.front.requests('tile').map(({ path }) => path)
-    assert.equal(new Set(paths).size, paths.length)
-    assert.ok(most <= 6, `${most} at the same time`)
-    assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
+    const seen = await stormOfSteps(stage, page)
     const decoded = await page.evaluate(() => /** @type {any} */ (window).see.urls().made) - before
     assert.equal(decoded, differing(seen[0], 1, 4).length, 'each image that is shown, once')
-    assert.equal(seen.length, 2)
     assert.equal((await call(page, 'events.slice')).filter(({ type, time }) => type === 'timeload' && time === T(4))
       .length, 1)
   })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { seconds } from '../support/client/front.js'
 import { T, stepAt } from '../support/client/gallery.js'
+import { countImages } from '../support/client/map-contract.js'
 import { READING, move, openlayers } from '../support/client/openlayers-page.js'
 import { call, expected, frames, onStage } from '../support/client/suite.js'
 
@@ -133,28 +134,18 @@ onStage('the memory of OpenLayers', { layers: ['steps'], library: openlayers }, 
       async () => {
       stage.allow(READING)
       const page = await stage.page()
-      await page.evaluate(() => {
-        const view = /** @type {any} */ (window)
-        const open = view.open = { bitmaps: 0, textures: 0 }
-        const count = (owner, name, kind, change) => {
-          const own = owner[name]
-          owner[name] = function (...given) {
-            open[kind] += change
-            return own.apply(this, given)
-          }
-        }
-        count(view, 'createImageBitmap', 'bitmaps', 1)
-        count(view.ImageBitmap.prototype, 'close', 'bitmaps', -1)
-        count(view.WebGLRenderingContext.prototype, 'createTexture', 'textures', 1)
-        count(view.WebGLRenderingContext.prototype, 'deleteTexture', 'textures', -1)
-      })
+      await page.evaluate(countImages)
       await openlayers.draw(page, 'steps', { webgl, time: T(1) })
       const tiles = Object.keys(await stage.rest(page)).length
-      const { textures } = await page.evaluate(() => /** @type {any} */ (window).open)
+      const read = async () => {
+        const { bitmaps, textures } = await page.evaluate(() => /** @type {any} */ (window).counts)
+        return { bitmaps, textures }
+      }
+      const { textures } = await read()
       for (const step of [2, 3, 4, 5, 4, 3, 2, 1]) await stage.at(page, T(step))
-      assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).open), { bitmaps: tiles, textures })
+      assert.deepEqual(await read(), { bitmaps: tiles, textures })
       await page.evaluate(() => { /** @type {any} */ (window).map.removeLayer(/** @type {any} */ (window).olLayer) })
-      assert.equal(await page.evaluate(() => /** @type {any} */ (window).open.bitmaps), 0)
+      assert.equal((await read()).bitmaps, 0)
     })
   }
 })

@@ -115,14 +115,18 @@ export function install (isPatient = false) {
     watch (layer = view.layer, all = false) {
       const frames = []
       let on = true
-      const look = () => {
-        if (!on) return
+      const take = () => {
         const text = JSON.stringify(picture(layer, all))
         if (frames.at(-1) !== text) frames.push(text)
+      }
+      const look = () => {
+        if (!on) return
+        take()
         requestAnimationFrame(look)
       }
       look()
       view.frames = () => {
+        take() // what the last frame shows may not have been looked at
         on = false
         return frames.map(text => JSON.parse(text))
       }

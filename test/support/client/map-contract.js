@@ -105,47 +105,11 @@ export function mapContract (target) {
     })
 
     it('keep what is there until a tile that is very late is not waited for any longer', async () => {
-      const page = await show('steps', { time: T(1), together: 200 })
-      const late = gate()
-      stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
-      const seen = await frames(page, async () => {
-        await call(page, 'layer.setTime', T(5))
-        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-          .filter(text => text !== '5').length === 1)
-        late.open()
-        await stage.rest(page)
-      })
-      shows(seen[0], 'steps', 1)
-      shows(seen.at(-1), 'steps', 5)
-      for (const each of seen.slice(0, -1)) {
-        assert.ok(each['3/3/3'] === '1' && Object.values(each).every(text => text === '1' || text === '5'),
-          JSON.stringify(each))
-      }
+      await stepsWithLateTile(stage, await show('steps', { time: T(1), together: 200 }))
     })
 
     it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
-      const page = await show('steps', { time: T(1), together: UNHURRIED })
-      stage.front.forget()
-      let running = 0
-      let most = 0
-      stage.front.rule(async () => {
-        most = Math.max(most, ++running)
-        await seconds(0.03)
-        running--
-      })
-      const seen = await frames(page, async () => {
-        await page.evaluate(times => {
-          const { layer } = /** @type {any} */ (window)
-          for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
-          layer.setTime(times[3])
-        }, STEPS.map(T))
-        shows(await stage.rest(page), 'steps', 4)
-      })
-      const paths = stage.front.requests('tile').map(({ path }) => path)
-      assert.equal(new Set(paths).size, paths.length)
-      assert.ok(most <= 6, `${most} at the same time`)
-      assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
-      assert.equal(seen.length, 2)
+      await stormOfSteps(stage, await show('steps', { time: T(1), together: UNHURRIED }))
     })
 
     it('of a quick step after a slow one change together again', async () => {
@@ -341,8 +305,60 @@ export function mapContract (target) {
   })
 }
 
+/**
+ * A step from 1 to 5 in which one tile is later than `together`: it keeps its older image, the others change.
+ * @param {import('./suite.js').Stage} stage
+ */
+export async function stepsWithLateTile (stage, page) {
+  const late = gate()
+  stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
+  const seen = await frames(page, async () => {
+    await call(page, 'layer.setTime', T(5))
+    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
+      .filter(text => text !== '5').length === 1)
+    late.open()
+    await stage.rest(page)
+  })
+  shows(seen[0], 'steps', 1)
+  shows(seen.at(-1), 'steps', 5)
+  for (const each of seen.slice(0, -1)) {
+    assert.ok(each['3/3/3'] === '1' && Object.values(each).every(text => text === '1' || text === '5'),
+      JSON.stringify(each))
+  }
+}
+
+/**
+ * Two hundred steps at once, from 1 to 4: the picture changes once, with few requests.
+ * @param {import('./suite.js').Stage} stage
+ * @returns {Promise<Record<string, string>[]>} the pictures that were seen
+ */
+export async function stormOfSteps (stage, page) {
+  stage.front.forget()
+  let running = 0
+  let most = 0
+  stage.front.rule(async () => {
+    most = Math.max(most, ++running)
+    await seconds(0.03)
+    running--
+  })
+  const seen = await frames(page, async () => {
+    await page.evaluate(times => {
+      const { layer } = /** @type {any} */ (window)
+      for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
+      layer.setTime(times[3])
+    }, STEPS.map(T))
+    shows(await stage.rest(page), 'steps', 4)
+  })
+  const paths = stage.front.requests('tile').map(({ path }) => path)
+  assert.equal(new Set(paths).size, paths.length)
+  assert.ok(most <= 6, `${most} at the same time`)
+  assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
+  assert.equal(seen.length, 2)
+  return seen
+}
+
 /** Runs in the page: counts what is open of images, textures and object URLs. */
-function countImages () {
+export function countImages () {
   const view = /** @type {any} */ (window)
   const counts = view.counts = { bitmaps: 0, textures: 0, urls: 0 }
   const count = (owner, method, kind, change) => {
