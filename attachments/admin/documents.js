@@ -55,6 +55,12 @@ export class Documents {
     this.#take(doc._id, doc)
   }
 
+  /** Removes a document from the store. @param {{_id: string, _rev: string}} doc */
+  async remove ({ _id, _rev }) {
+    await this.#couch.write({ _id, _rev, _deleted: true })
+    this.drop(_id)
+  }
+
   /** What the page itself has just removed. @param {string} id */
   drop (id) {
     this.#take(id, null)

@@ -145,8 +145,8 @@ function End ({ doc: { _id: id, title }, isValid }) {
 
   async function remove () {
     const newest = await couch.read(id)
-    if (newest) await couch.ask(encodeURIComponent(id), { method: 'DELETE', query: { rev: newest._rev } })
-    docs.drop(id)
+    if (newest) await docs.remove(newest)
+    else docs.drop(id)
     await record(app, { what: 'token', done: 'removed', name: newest?.title || name })
   }
 

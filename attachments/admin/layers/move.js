@@ -52,11 +52,8 @@ async function removeEmpty (app, layer) {
   if (answers.some(({ length }) => length)) return say(words.notEmpty(layer), true)
   const question = { head: words.ask(layer), text: words.askText, action: words.remove, isDanger: true, typed: layer }
   if (!await confirm(question)) return
-  const { _id, _rev } = await couch.read(`layer:${layer}`) ?? {}
-  if (_id) {
-    await couch.write({ _id, _rev, _deleted: true })
-    docs.drop(_id)
-  }
+  const doc = await couch.read(`layer:${layer}`)
+  if (doc) await docs.remove(doc)
   await record(app, { what: 'layer', done: 'removed', layer })
   say(words.removed(layer))
   go('layers')

@@ -91,15 +91,14 @@ function Again ({ doc, show }) {
 
 /** Removes the entry of a command: an admin any, others their own. */
 function Remove ({ doc }) {
-  const { couch, docs, user, say } = useApp()
+  const { docs, user, say } = useApp()
   if (!user.isAdmin && (user.name === null || doc.user !== user.name)) return null
   const { head, text, action, button, label } = words.remove
 
   async function remove () {
     if (!await confirm({ head: head(doc.command), text, action, isDanger: true })) return
     try {
-      await couch.write({ _id: doc._id, _rev: doc._rev, _deleted: true })
-      docs.drop(doc._id)
+      await docs.remove(doc)
     } catch (error) {
       say(texts.failed(error.message), true)
     }
