@@ -34,6 +34,7 @@ export const clientDefaults = {
  * @property {boolean} [isDivisible] the caller can ask for less: an answer that breaks off in the middle is not
  *   repeated
  * @property {(bytes: number) => void} [onBytes] called with the length of a complete answer
+ * @property {boolean} [isFrequent] every tile that is read needs one: Node sends it by undici, which is faster
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} HttpRequest a request as it is sent
@@ -43,6 +44,7 @@ export const clientDefaults = {
  * @property {string | Uint8Array} [body]
  * @property {number} [most] bytes of the answer: rejects with ANSWER_TOO_LARGE
  * @property {boolean} isJson the answer is JSON, and wanted as a value
+ * @property {boolean} [isFrequent] see CouchRequest
  * @property {AbortSignal} [signal]
  * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; true: the
  * piece is not collected
@@ -111,7 +113,7 @@ export class Requester {
     const answerTime = timeout ?? this.options.silence
     const silence = answerTime && answerTime + (body?.length ?? 0) / SLOWEST_UPLOAD
     const waiting = silence ? timeoutSignal(silence, signal) : undefined
-    const { type = 'application/json', anonymous, onPiece, onBytes } = rest
+    const { type = 'application/json', anonymous, onPiece, onBytes, isFrequent } = rest
     const { accept = raw && !parse ? '*/*' : 'application/json' } = rest
     const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
@@ -123,6 +125,7 @@ export class Requester {
         body: isReady ? body : JSON.stringify(body),
         most,
         isJson: !raw && !onPiece,
+        isFrequent,
         signal: waiting?.signal ?? signal,
         onPiece (piece, code) {
           received += piece.length

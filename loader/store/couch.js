@@ -49,7 +49,7 @@ export class Couch extends CouchClient {
   constructor (database, { onRetry, ambient, ...options } = {}) {
     const { authorised, ...parsed } = parseDatabaseUrl(urlOf(database), { ambient })
     const decode = text => Buffer.from(text, 'base64')
-    const send = request => request.isJson ? jsonExchange(request) : exchange(request)
+    const send = request => request.isJson && !request.isFrequent ? jsonExchange(request) : exchange(request)
     super({ ...parsed, exchange: send, bulkBody, headers: () => this.access.headers, decode, inflate, options })
     this.#authorised = authorised
     if (onRetry) this.retryListeners.add(onRetry)

@@ -90,7 +90,7 @@ export async function readAt (couch, layer, z, x, y, time) {
   const [[head, limits], [past]] = await couch.ranges([
     { keys: [id, limitsId(layer)], include_docs: true },
     { startkey: `${id}@${when}`, endkey: `${id}@`, descending: true, limit: 1, include_docs: true }
-  ])
+  ], undefined, { isFrequent: true })
   const doc = head?.doc && head.doc.time <= when ? head.doc : past?.doc
   // the head is shown at any time from its own on, whatever is not kept of the past
   const asked = doc && doc === head?.doc ? undefined : when

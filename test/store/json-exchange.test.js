@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { inspect, promisify } from 'node:util'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
 import { startServer } from '../support/server.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -57,6 +58,16 @@ describe('JSON requests, which nano sends', () => {
   it('take JSON of another content type, as proxies send it', async () => {
     answer = (req, res) => res.writeHead(200, { 'content-type': 'text/plain' }).end('{"doc_count":1}')
     assert.deepEqual(await couchWith().info(), { doc_count: 1 })
+  })
+
+  it('are left to undici when every tile that is read needs one', async () => {
+    const rows = ['osm:1:0:0', 'limits:osm'].map(key => ({ key, error: 'not_found' }))
+    answer = (req, res) => res.writeHead(200, JSON_TYPE).end(JSON.stringify({ results: [{ rows }, { rows: [] }] }))
+    const store = new Store(couchWith())
+    await store.couch.ranges([{ keys: rows.map(({ key }) => key) }])
+    await assert.rejects(store.at('osm', 1, 0, 0, '2024'), { code: 'TILE_NOT_FOUND' })
+    const agents = asked.map(({ headers }) => headers['user-agent'])
+    assert.deepEqual([agents.length, /^nano/.test(agents[0]), agents[1]], [2, true, undefined])
   })
 
   it('follow no redirects', async () => {
