@@ -9,7 +9,7 @@ import { catalogue } from '../loader/errors.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { meanings } from '../loader/cli/options.js'
 import { createProgram } from '../loader/cli/program.js'
-import { addServerCommands } from '../server/commands.js'
+import { serverCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { doctorTables } from './doctor-tables.js'
 import { gatewayLists } from './gateway-lists.js'
@@ -27,9 +27,9 @@ const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '
 const ELSEWHERE = { serve: 'gateway.md#options' }
 
 /** The options of all commands, then those of several, then each command with its own. */
-function commands () {
-  const { program } =
-    createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
+async function commands () {
+  const openEmbedded = async () => { throw new Error('not here') }
+  const program = await createProgram({ openEmbedded, more: serverCommands }).completed()
   const longOf = flags => flags.split(' ')[0]
   const isCommon = ({ flags, long, description }) => COMMON.includes(flags) && description === meanings[long]
   const listed = program.commands.map(command => ({
@@ -116,7 +116,7 @@ async function makeAll () {
     ...doctorTables(table),
     sizes: await sizes(),
     ...await upstreamLists(optionItems),
-    commands: commands(),
+    commands: await commands(),
     errors: errors()
   }
 }

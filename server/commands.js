@@ -1,10 +1,7 @@
 // The commands that need what only server/ has.
-import { addCommand } from '../loader/cli/command.js'
-import { addServeCommand } from './serve-command.js'
-import { upCommand } from './up-command.js'
 
-/** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
-export function addServerCommands (program, run) {
-  addCommand(program, run, upCommand)
-  addServeCommand(program, run)
+/** @type {import('../loader/cli/program.js').Loaders} */
+export const serverCommands = {
+  up: async () => (await import('./up-command.js')).upCommand,
+  serve: async () => (await import('./serve-command.js')).serveCommand
 }

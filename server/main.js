@@ -13,10 +13,10 @@ process.stderr.on('error', error => {
 })
 
 const { createProgram } = await import('../loader/cli/program.js')
-const { addServerCommands } = await import('./commands.js')
+const { serverCommands } = await import('./commands.js')
 
 // the server that runs on the folder, or a new one on any port while the command runs; PouchDB is loaded only when
 // needed
 const openEmbedded = async dir => (await import('./up.js')).openEmbedded(dir, { port: 0 })
-const { run } = createProgram({ openEmbedded, extend: addServerCommands })
+const { run } = createProgram({ openEmbedded, more: serverCommands })
 process.exitCode = await run(process.argv.slice(2))

@@ -9,14 +9,27 @@ import { mirrorOptions, serveOptions } from './edge/options.js'
 import { loadOptions } from './gateway/config.js'
 import { describeOption } from './gateway/options.js'
 
-export function addServeCommand (program, run) {
-  const command = program.command('serve')
-    .description('start the gateway, an HTTP server for maps')
-  for (const option of flagsOf(serveOptions)) command.addOption(option)
-  command
-    .option('--set <name=value>', 'any other option, such as maxAge=1h; repeatable', collect)
-    .addHelpText('after', `
-Examples:
+/** Flags without defaults: what is not given may come from the environment or the file. */
+function flagsOf (table) {
+  return table.filter(({ flags }) => flags).flatMap(option => {
+    const { flags, type, text, default: initial } = option
+    const flag = new Option(flags, describeOption(option))
+    if (['names', 'layers', 'networks'].includes(type)) flag.argParser(collect)
+    if (type !== 'boolean') return [flag]
+    if (initial === true) flag.description = `do not ${text}`
+    const other = new Option(initial ? flags.replace('--no-', '--') : flags.replace('--', '--no-')).hideHelp()
+    // the positive one first: on its own, commander takes a --no- for a switch that is on
+    return initial ? [other, flag] : [flag, other]
+  })
+}
+
+/** @type {import('../loader/cli/command.js').Declaration} */
+export const serveCommand = {
+  options: [
+    ...flagsOf(serveOptions),
+    ['--set <name=value>', 'any other option, such as maxAge=1h; repeatable', { parse: collect }]
+  ],
+  help: `Examples:
   tilecouch serve
   tilecouch serve --db http://localhost:5984/tiles --port 8080 --memory 1GB --workers 2
   tilecouch serve --config /etc/tilecouch/gateway.json --set accessLog=true
@@ -32,22 +45,8 @@ With --from, the store of --db becomes a mirror of that store, the origin
 catches up afterwards. The name for the origin is in --from or
 TILECOUCH_FROM_USER, its password in TILECOUCH_FROM_PASSWORD or the file of
 TILECOUCH_FROM_PASSWORD_FILE. A mirror does not fetch tiles from tile servers:
-they would conflict with later ones of the origin.`)
-    .action(run(serveCommand))
-}
-
-/** Flags without defaults: what is not given may come from the environment or the file. */
-function flagsOf (table) {
-  return table.filter(({ flags }) => flags).flatMap(option => {
-    const { flags, type, text, default: initial } = option
-    const flag = new Option(flags, describeOption(option))
-    if (['names', 'layers', 'networks'].includes(type)) flag.argParser(collect)
-    if (type !== 'boolean') return [flag]
-    if (initial === true) flag.description = `do not ${text}`
-    const other = new Option(initial ? flags.replace('--no-', '--') : flags.replace('--', '--no-')).hideHelp()
-    // the positive one first: on its own, commander takes a --no- for a switch that is on
-    return initial ? [other, flag] : [flag, other]
-  })
+they would conflict with later ones of the origin.`,
+  run: runServe
 }
 
 /** The options that were given on the command line. */
@@ -66,7 +65,7 @@ function givenOptions ({ set = [], ...values }) {
   return Object.fromEntries([...setOptions, ...flags])
 }
 
-async function serveCommand (context, values) {
+async function runServe (context, values) {
   const { output, signal } = context
   const flags = givenOptions(values)
   const { options, warnings } = await loadOptions({ flags, table: serveOptions })

@@ -10,8 +10,6 @@ const DATA = './data' // the default of --data
 
 /** @type {import('../loader/cli/command.js').Declaration} */
 export const upCommand = {
-  name: 'up',
-  description: 'start a store with a demo map: the embedded one, or a CouchDB',
   options: [
     '-p, --port <n>',
     ['--no-demo', 'do not load the demo into an empty store']

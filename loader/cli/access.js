@@ -7,8 +7,6 @@ import { collect, refuse } from './options.js'
 
 /** @type {import('./command.js').Declaration} */
 export const accessCommand = {
-  name: 'access',
-  description: 'show or set who may read and write the store',
   options: [
     ['--public', '', { conflicts: ['private', 'readers', 'reader'] }],
     '--private',

@@ -14,8 +14,6 @@ const STREAM = '-' // standard input or output
 
 /** @type {import('./command.js').Declaration} */
 export const backupCommand = {
-  name: 'backup',
-  description: 'write the store to one file, as it was at one moment',
   arguments: [['<file>', 'the backup; - for standard output']],
   options: [
     ['--base <file>', 'only what has changed since this backup of the same database'],
@@ -33,8 +31,6 @@ the base of every backup made with --base. See docs/backup.md.`,
 
 /** @type {import('./command.js').Declaration} */
 export const restoreCommand = {
-  name: 'restore',
-  description: 'create a database from a backup, and compare it with the files',
   arguments: [['<files...>', 'the full backup and those based on it; - reads one from standard input']],
   options: [
     '-n, --dry-run',

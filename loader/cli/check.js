@@ -17,8 +17,6 @@ const SHOWN = 20 // documents named; --json has more
 
 /** @type {import('./command.js').Declaration} */
 export const checkCommand = {
-  name: 'check',
-  description: 'find faults in a store or in files; --fix repairs them',
   arguments: [['[what...]', 'a file or folder, layers, or layer@time (default: the whole store)']],
   options: [
     '--fix',

@@ -1,8 +1,7 @@
-// A command of the command line is one declaration. This adds it to commander, and checks which options go together.
+// A command of the command line is one declaration; its name and description are in program.js. This gives it to
+// commander, and checks which options go together.
 //
 //   export const getCommand = {
-//     name: 'get',
-//     description: 'save one tile, as it is now or as it was',
 //     arguments: ['<layer[@time]>', '<z/x/y>'],
 //     options: ['-z, --zoom <a-b>', ['-o, --output <file>', 'file to write', { required: true }]],
 //     needs: [['--gateway', '--nginx']],
@@ -23,12 +22,10 @@ import { parsers, refuse, wholeNumber } from './options.js'
  * @property {(text: string, before?: any) => any} [parse] the value of its text (default: as in parsers of options.js);
  *   before: of the same option, which may be repeated
  *
- * @typedef {string | [flags: string, meaning: string, settings?: OptionSettings]} DeclaredOption without a meaning: the
- *   one of options.js
+ * @typedef {Option | string | [flags: string, meaning: string, settings?: OptionSettings]} DeclaredOption without a
+ *   meaning: the one of options.js
  *
  * @typedef {object} Declaration
- * @property {string} name
- * @property {string} description
  * @property {(string | [name: string, meaning: string])[]} [arguments]
  * @property {DeclaredOption[]} [options]
  * @property {[option: string, needed: string][]} [needs] options that need another one
@@ -42,15 +39,13 @@ import { parsers, refuse, wholeNumber } from './options.js'
 const choicesOf = { '--scheme': ['xyz', 'tms'], '--compact': ['auto', 'always', 'never'] }
 
 /**
- * @param {import('commander').Command} program @param {import('./program.js').Run} run
+ * @param {import('commander').Command} command @param {import('./program.js').Run} run
  * @param {Declaration} declaration
  */
-export function addCommand (program, run, declaration) {
-  const { name, description, help } = declaration
-  const command = program.command(name).description(description)
-  for (const declared of declaration.arguments ?? []) command.argument(...asList(declared))
-  for (const declared of declaration.options ?? []) command.addOption(optionOf(declared))
-  if (help) command.addHelpText('after', `\n${help}`)
+export function declare (command, run, declaration) {
+  for (const argument of declaration.arguments ?? []) command.argument(...asList(argument))
+  for (const option of declaration.options ?? []) command.addOption(optionOf(option))
+  if (declaration.help) command.addHelpText('after', `\n${declaration.help}`)
   command.action(run((context, options, ...values) => {
     checkCombinations(declaration, options)
     return declaration.run(context, options, ...values)
@@ -62,6 +57,7 @@ const asList = declared => /** @type {any} */ (typeof declared === 'string' ? [d
 
 /** @param {DeclaredOption} declared */
 function optionOf (declared) {
+  if (declared instanceof Option) return declared
   const [flags, meaning = '', settings = {}] = asList(declared)
   const option = new Option(flags, meaning).makeOptionMandatory(Boolean(settings.required)).default(settings.default)
     .conflicts(settings.conflicts ?? [])

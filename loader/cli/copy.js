@@ -17,8 +17,6 @@ const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new l
 
 /** @type {import('./command.js').Declaration} */
 export const copyCommand = {
-  name: 'copy',
-  description: 'copy a layer or a part of it with its past, or rename it',
   arguments: [
     ['<from>', 'a layer, or layer@time: as it was then; the copy is not updated'],
     ['[to]', 'the name of the copy; with --from the same unless given']

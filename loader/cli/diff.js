@@ -13,8 +13,6 @@ const NOT_COMPARED = 'not compared: a version of them was deleted from the store
 
 /** @type {import('./command.js').Declaration} */
 export const diffCommand = {
-  name: 'diff',
-  description: 'compare two times of a layer, or two layers',
   arguments: [['<from>', 'layer[@time]'], ['<to>', 'the same']],
   options: [
     ...areaOptions, '--report <file>',

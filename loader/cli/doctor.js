@@ -11,8 +11,6 @@ const WIDTH = 80 // columns
 
 /** @type {import('./command.js').Declaration} */
 export const doctorCommand = {
-  name: 'doctor',
-  description: 'find problems of a CouchDB and its store; --fix solves them',
   options: [
     '--fix', '--private',
     ['--cors <origins>', 'with --fix: web pages of these origins (or *) may read every database of the server'],

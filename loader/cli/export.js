@@ -14,8 +14,6 @@ const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a h
 
 /** @type {import('./command.js').Declaration} */
 export const exportCommand = {
-  name: 'export',
-  description: 'write a layer to a folder, .mbtiles or .pmtiles',
   arguments: [
     ['<layer[@time]>', 'with a time: the layer as of then; osm@2024 is the end of 2024'],
     ['<target>', 'a folder or a file; the extension decides the format']

@@ -7,8 +7,6 @@ import { bytes } from './output.js'
 
 /** @type {import('./command.js').Declaration} */
 export const getCommand = {
-  name: 'get',
-  description: 'save one tile to a file, as it is now or as it was',
   arguments: ['<layer[@time]>', '<z/x/y>'],
   options: [['-o, --output <file>', 'file to write; - for standard output', { required: true }]],
   help: 'Example:\n  tilecouch get osm@2023 10/300/412 -o then.png',

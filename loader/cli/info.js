@@ -9,8 +9,6 @@ import { BLANK, boxWords, bytes, count, plural, table } from './output.js'
 
 /** @type {import('./command.js').Declaration} */
 export const infoCommand = {
-  name: 'info',
-  description: 'show layers, editions and the versions of a tile',
   arguments: [
     ['[layer[@time]]', 'a layer: its zooms and editions; with a time: what that edition covered'],
     ['[z/x/y]', 'a tile of the layer: its versions']

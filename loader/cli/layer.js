@@ -19,8 +19,6 @@ import { readUpstream } from './upstream.js'
 
 /** @type {import('./command.js').Declaration} */
 export const layerCommand = {
-  name: 'layer',
-  description: 'create a layer, or show and change its settings and style',
   arguments: ['<layer>'],
   options: [
     '--title <text>',

@@ -19,8 +19,6 @@ import { boxWords, count, plural, table } from './output.js'
 
 /** @type {import('./command.js').Declaration} */
 export const loadCommand = {
-  name: 'load',
-  description: 'load tiles as an edition of a layer',
   arguments: [['[source...]', 'a folder, an .mbtiles, a .pmtiles or an address (docs/sources.md)']],
   options: [
     ['-l, --layer <name>', '', { required: true }],

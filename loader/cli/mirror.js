@@ -27,8 +27,6 @@ const split = (value, before = []) => [...before, ...value.split(',').map(name =
 
 /** @type {import('./command.js').Declaration} */
 export const mirrorCommand = {
-  name: 'mirror',
-  description: 'copy a store to another one, all of it or a part, once or live',
   arguments: [
     ['[from]', 'a URL, an environment of .couchapprc, a database on this machine, or `embedded`: the store in --data'],
     ['[to]', 'the same; the database is created if it does not exist']

@@ -4,43 +4,77 @@
 //   process.exitCode = await run(process.argv.slice(2))
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../errors.js'
-import { accessCommand } from './access.js'
-import { backupCommand, restoreCommand } from './backup.js'
-import { checkCommand } from './check.js'
-import { addCommand } from './command.js'
-import { copyCommand } from './copy.js'
-import { diffCommand } from './diff.js'
-import { doctorCommand } from './doctor.js'
-import { exportCommand } from './export.js'
-import { getCommand } from './get.js'
-import { infoCommand } from './info.js'
-import { layerCommand } from './layer.js'
-import { loadCommand } from './load.js'
-import { mirrorCommand } from './mirror.js'
+import { scrub } from '../../core/errors.js'
+import { shared } from '../../core/promises.js'
+import { switchOf } from '../../core/values.js'
+import { declare } from './command.js'
 import { DATA, meaningOf, refuse } from './options.js'
 import { Output } from './output.js'
 import { completePasswords } from './passwords.js'
-import { pruneCommand } from './prune.js'
-import { pushCommand } from './push.js'
-import { removeCommand } from './remove.js'
-import { seedCommand } from './seed.js'
-import { settingsCommand } from './settings.js'
-import { tokenCommand } from './token.js'
-import { typedArguments } from './store.js'
 import { version, description } from '../store/package.js'
-import { switchOf } from '../../core/values.js'
 
 const FIRST = 'Get started:'
 
-/** The commands by task, as `tilecouch --help` lists them. `up` and `serve` are in server/. */
+/** The commands by task, as `tilecouch --help` lists them, and what each does. `up` and `serve` are in server/. */
 export const groups = {
-  [FIRST]: ['up', 'doctor'],
-  'Load tiles:': ['load', 'seed', 'layer'],
-  'Look:': ['info', 'get', 'diff', 'check'],
-  'Serve maps:': ['serve', 'mirror'],
-  'Keep and tidy up:': ['backup', 'restore', 'prune', 'remove'],
-  'Move tiles:': ['export', 'copy'],
-  'Administer:': ['settings', 'push', 'access', 'token']
+  [FIRST]: {
+    up: 'start a store with a demo map: the embedded one, or a CouchDB',
+    doctor: 'find problems of a CouchDB and its store; --fix solves them'
+  },
+  'Load tiles:': {
+    load: 'load tiles as an edition of a layer',
+    seed: 'fetch tiles of an area, or expired tiles, from a tile server',
+    layer: 'create a layer, or show and change its settings and style'
+  },
+  'Look:': {
+    info: 'show layers, editions and the versions of a tile',
+    get: 'save one tile to a file, as it is now or as it was',
+    diff: 'compare two times of a layer, or two layers',
+    check: 'find faults in a store or in files; --fix repairs them'
+  },
+  'Serve maps:': {
+    serve: 'start the gateway, an HTTP server for maps',
+    mirror: 'copy a store to another one, all of it or a part, once or live'
+  },
+  'Keep and tidy up:': {
+    backup: 'write the store to one file, as it was at one moment',
+    restore: 'create a database from a backup, and compare it with the files',
+    prune: 'remove past versions by rules, or expired tiles',
+    remove: 'remove tiles, versions, an edition, a style or a layer'
+  },
+  'Move tiles:': {
+    export: 'write a layer to a folder, .mbtiles or .pmtiles',
+    copy: 'copy a layer or a part of it with its past, or rename it'
+  },
+  'Administer:': {
+    settings: 'show or set the title, logo, colours and base map of the viewer',
+    push: 'deploy the design documents, or write them as couchapp folders',
+    access: 'show or set who may read and write the store',
+    token: 'create a token for private layers of a gateway'
+  }
+}
+
+/** Loads the declaration of a command. Only the one that runs is loaded, and what it needs. @type {Loaders} */
+const loaders = {
+  doctor: async () => (await import('./doctor.js')).doctorCommand,
+  load: async () => (await import('./load.js')).loadCommand,
+  seed: async () => (await import('./seed.js')).seedCommand,
+  layer: async () => (await import('./layer.js')).layerCommand,
+  info: async () => (await import('./info.js')).infoCommand,
+  get: async () => (await import('./get.js')).getCommand,
+  diff: async () => (await import('./diff.js')).diffCommand,
+  check: async () => (await import('./check.js')).checkCommand,
+  mirror: async () => (await import('./mirror.js')).mirrorCommand,
+  backup: async () => (await import('./backup.js')).backupCommand,
+  restore: async () => (await import('./backup.js')).restoreCommand,
+  prune: async () => (await import('./prune.js')).pruneCommand,
+  remove: async () => (await import('./remove.js')).removeCommand,
+  export: async () => (await import('./export.js')).exportCommand,
+  copy: async () => (await import('./copy.js')).copyCommand,
+  settings: async () => (await import('./settings.js')).settingsCommand,
+  push: async () => (await import('./push.js')).pushCommand,
+  access: async () => (await import('./access.js')).accessCommand,
+  token: async () => (await import('./token.js')).tokenCommand
 }
 
 /** Refuses a TILECOUCH_DEBUG that is neither on nor off. */
@@ -48,13 +82,6 @@ function checkDebug () {
   const text = process.env.TILECOUCH_DEBUG
   if (text && switchOf(text) === undefined) refuse('TILECOUCH_DEBUG', text, 'it takes true or false')
 }
-
-/** Those of server/ are added by `extend`. */
-const commands = [
-  doctorCommand, loadCommand, seedCommand, layerCommand, infoCommand, getCommand, diffCommand, checkCommand,
-  mirrorCommand, backupCommand, restoreCommand, pruneCommand, removeCommand, exportCommand, copyCommand,
-  settingsCommand, pushCommand, accessCommand, tokenCommand
-]
 
 const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json']
 const FOR_ALL = 'Options of all commands:'
@@ -90,26 +117,19 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
  * @typedef {(context: Context, options: any, ...args: any[]) => Promise<number | void>} Action returns the exit code
  *
  * @typedef {(action: Action) => (...args: any[]) => Promise<void>} Run wraps the action of a command
+ *
+ * @typedef {Record<string, () => Promise<import('./command.js').Declaration>>} Loaders by the name of the command
  */
 
 /**
  * @param {object} environment
  * @param {Context['openEmbedded']} environment.openEmbedded opens the embedded store, which is in server/
- * @param {(program: Command, run: Run) => void} [environment.extend] adds the commands of server/
+ * @param {Loaders} [environment.more] the commands of server/
  * @param {{stdin?: any, stdout?: NodeJS.WritableStream, stderr?: NodeJS.WritableStream}} [environment.streams]
  */
-export function createProgram ({ openEmbedded, extend, streams = {} }) {
+export function createProgram ({ openEmbedded, more = {}, streams = {} }) {
   const { stdout = process.stdout, stderr = process.stderr, stdin = process.stdin } = streams
-  const program = new Command('tilecouch')
-    .description(description)
-    .version(version)
-    .addHelpText('after', HELP)
-    .helpOption('-h, --help', 'show this help')
-    .configureHelp({ subcommandTerm: command => command.name() })
-    .addHelpCommand(new Command('help').argument('[command]').summary('show the options of a command').helpGroup(FIRST))
-    .showHelpAfterError('(see --help)')
-    .exitOverride()
-    .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
+  const program = newProgram(stdout, stderr)
   let exitCode = EXIT.ok
   let typed = /** @type {string[]} */ ([])
 
@@ -134,21 +154,29 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     }
   }
 
-  for (const command of commands) addCommand(program, run, command)
-  extend?.(program, run)
-  for (const command of program.commands) {
-    addCommonOptions(command)
-    checkNeededLast(command)
-    for (const option of command.options) option.description = meaningOf(command.name(), option)
+  /** @type {Map<string, () => Promise<void>>} */
+  const commands = new Map()
+  for (const [heading, descriptions] of Object.entries(groups)) {
+    for (const [name, meaning] of Object.entries(descriptions)) {
+      const loadDeclaration = loaders[name] ?? more[name]
+      if (!loadDeclaration) continue
+      const command = program.command(name).description(meaning).helpGroup(heading)
+      commands.set(name, shared(async () => complete(command, run, await loadDeclaration())))
+    }
   }
-  arrange(program)
 
   return {
-    program,
+    /** The program with all options of all commands. */
+    async completed () {
+      for (const completeCommand of commands.values()) await completeCommand()
+      return program
+    },
+
     /** @param {string[]} argv without node and script */
     async run (argv) {
       typed = typedArguments(argv)
       try {
+        for (const name of argv.slice(0, 2)) await commands.get(name)?.() // the second: after `help`
         await program.parseAsync(argv, { from: 'user' })
       } catch (error) {
         if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
@@ -157,6 +185,28 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
       return exitCode
     }
   }
+}
+
+const newProgram = (stdout, stderr) => new Command('tilecouch')
+  .description(description)
+  .version(version)
+  .addHelpText('after', HELP)
+  .helpOption('-h, --help', 'show this help')
+  .configureHelp({ subcommandTerm: command => command.name() })
+  .addHelpCommand(new Command('help').argument('[command]').summary('show the options of a command').helpGroup(FIRST))
+  .showHelpAfterError('(see --help)')
+  .exitOverride()
+  .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
+
+/**
+ * Gives a command its arguments and options.
+ * @param {Command} command @param {Run} run @param {import('./command.js').Declaration} declaration
+ */
+function complete (command, run, declaration) {
+  declare(command, run, declaration)
+  addCommonOptions(command)
+  checkNeededLast(command)
+  for (const option of command.options) option.description = meaningOf(command.name(), option)
 }
 
 /** @param {Output} output @param {any} error @returns {number} the exit code */
@@ -195,12 +245,17 @@ function checkNeededLast (command) {
   })
 }
 
-/** Sorts the commands into their groups. @param {Command} program */
-function arrange (program) {
-  const order = Object.values(groups).flat()
-  const sorted = /** @type {Command[]} */ (program.commands)
-  sorted.sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()))
-  for (const command of sorted) {
-    command.helpGroup(Object.keys(groups).find(heading => groups[heading].includes(command.name())) ?? '')
-  }
-}
+const SECRET = '[\\w-]*(?:key|token|secret|pass|auth|cred|sig|headers)[\\w-]*='
+const IN_ADDRESS = new RegExp(`([?&;]${SECRET})[^&\\s"'#]+`, 'gi')
+const IN_SETTING = new RegExp(`^((?:--set=)?${SECRET})[^]+`, 'i') // of --set
+
+const OF_STORE = ['--db', '--password-file'] // where the store is, the reader of its document knows
+
+/**
+ * What was typed, without passwords, tokens and keys, and without the store.
+ * @param {string[]} argv without node and script
+ */
+export const typedArguments = argv => argv
+  .filter((argument, index) => !OF_STORE.some(option =>
+    [argument, argv[index - 1]].includes(option) || argument.startsWith(`${option}=`)))
+  .map(argument => scrub(argument).replace(IN_ADDRESS, '$1(hidden)').replace(IN_SETTING, '$1(hidden)'))

@@ -19,8 +19,6 @@ const NAMED = 5 // moments that a question names
 
 /** @type {import('./command.js').Declaration} */
 export const pruneCommand = {
-  name: 'prune',
-  description: 'remove past versions by rules, or expired tiles',
   arguments: [['[layers...]', 'one layer; with --expired also several']],
   options: [
     ...retentionOptions, ...expiredOptions, '--expired',

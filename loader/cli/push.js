@@ -9,8 +9,6 @@ import { pushReport } from './progress.js'
 
 /** @type {import('./command.js').Declaration} */
 export const pushCommand = {
-  name: 'push',
-  description: 'deploy the design documents, or write them as couchapp folders',
   arguments: [['[env]', 'the store, as for --db']],
   options: [
     '-n, --dry-run', '--private',

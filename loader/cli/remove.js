@@ -22,8 +22,6 @@ const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the n
 
 /** @type {import('./command.js').Declaration} */
 export const removeCommand = {
-  name: 'remove',
-  description: 'remove tiles, versions, an edition, a style or a layer',
   arguments: ['<layer>'],
   options: [
     ...areaOptions,

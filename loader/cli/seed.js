@@ -15,8 +15,6 @@ import { askingOf } from './upstream.js'
 
 /** @type {import('./command.js').Declaration} */
 export const seedCommand = {
-  name: 'seed',
-  description: 'fetch tiles of an area, or expired tiles, from a tile server',
   arguments: [['[layers...]', 'one layer; with --expired also several']],
   options: [
     ...areaOptions, '--expired', '--live',

@@ -10,8 +10,6 @@ import { readJson } from './upstream.js'
 
 /** @type {import('./command.js').Declaration} */
 export const settingsCommand = {
-  name: 'settings',
-  description: 'show or set the title, logo, colours and base map of the viewer',
   options: [
     '--title <text>',
     '--description <text>',

@@ -53,18 +53,3 @@ export const withPatientStore = (context, options, action) => withStore(context,
   store.couch.options.retries = options.live ? LIVE_RETRIES : retryDefaults.retries
   return action(store)
 })
-
-const SECRET = '[\\w-]*(?:key|token|secret|pass|auth|cred|sig|headers)[\\w-]*='
-const IN_ADDRESS = new RegExp(`([?&;]${SECRET})[^&\\s"'#]+`, 'gi')
-const IN_SETTING = new RegExp(`^((?:--set=)?${SECRET})[^]+`, 'i') // of --set
-
-const OF_STORE = ['--db', '--password-file'] // where the store is, the reader of its document knows
-
-/**
- * What was typed, without passwords, tokens and keys, and without the store.
- * @param {string[]} argv without node and script
- */
-export const typedArguments = argv => argv
-  .filter((argument, index) => !OF_STORE.some(option =>
-    [argument, argv[index - 1]].includes(option) || argument.startsWith(`${option}=`)))
-  .map(argument => scrub(argument).replace(IN_ADDRESS, '$1(hidden)').replace(IN_SETTING, '$1(hidden)'))

@@ -7,8 +7,6 @@ const LOCAL = 'http://127.0.0.1:8080/'
 
 /** @type {import('./command.js').Declaration} */
 export const tokenCommand = {
-  name: 'token',
-  description: 'create a token for private layers of a gateway',
   arguments: [['[layers...]', 'names or patterns (survey-*); "*" for every layer']],
   options: [
     ['--for <time>', 'how long it is valid: 12h, 7d, 4w'],

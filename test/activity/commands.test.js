@@ -5,7 +5,6 @@ import path from 'node:path'
 import { activityKinds, faultIn } from '../../core/index.js'
 import { recordActivity } from '../../loader/store/activity.js'
 import { Couch } from '../../loader/store/couch.js'
-import { addServerCommands } from '../../server/commands.js'
 import { json } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
@@ -51,7 +50,7 @@ withPeople('the activity of commands', start => {
   /** Runs a command, and answers what it notes. */
   async function notedOf (...argv) {
     const before = new Set((await activityOf(own.url)).map(({ _id }) => _id))
-    const { code, err } = await runCommand([...argv, '--db', own.url], { extend: addServerCommands })
+    const { code, err } = await runCommand([...argv, '--db', own.url])
     assert.equal(code, 0, err)
     const docs = (await activityOf(own.url)).filter(({ _id }) => !before.has(_id))
     for (const doc of docs) {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { Writable } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
 import { findEmbedded, up } from '../../server/index.js'
-import { addServerCommands } from '../../server/commands.js'
+import { serverCommands } from '../../server/commands.js'
 
 const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, surveys: 0 }
 
@@ -114,7 +114,7 @@ describe('tilecouch up', () => {
     delete process.env.COUCHDB_URL
     try {
       const { run } = createProgram(
-        { openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addServerCommands, streams: {
+        { openEmbedded: () => Promise.reject(new Error('not asked for')), more: serverCommands, streams: {
           stdout, stderr
         } }
       )

@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } fro
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseMetrics } from '../support/gateway/prometheus.js'
-import { allCommands } from '../support/cli.js'
+import { commandNamed } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
@@ -28,7 +28,7 @@ const shellOf = (line, task, state) => /^\/bin\/sh -c '(.*)'$/.exec(line)?.[1].r
 describe('deploy/tilecouch-care@.service', () => {
   const folder = useFolder()
 
-  it('runs each command with options that there are', () => {
+  it('runs each command with options that there are', async () => {
     assert.deepEqual(Object.keys(env).filter(name => name.startsWith('ARGS_')).sort(),
       TASKS.map(task => `ARGS_${task}`))
     // as systemd and the shell would, with a command that tells what it was given
@@ -40,7 +40,7 @@ describe('deploy/tilecouch-care@.service', () => {
       assert.equal(stderr, '')
       const [name, ...words] = stdout.trim().split('\n')
       assert.equal(name, task)
-      const command = allCommands().find(candidate => candidate.name() === name)
+      const command = await commandNamed(name)
       assert.ok(command, task)
       for (const flag of words.filter(word => word.startsWith('--'))) {
         assert.ok(command.options.some(({ long }) => long === flag), `${task} ${flag}`)

@@ -9,7 +9,7 @@ import { mirrorOptions, wantedOf } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { longFlag, options } from '../../server/gateway/options.js'
 import { restartDefaults } from '../../server/gateway/workers/index.js'
-import { allCommands } from '../support/cli.js'
+import { commandNamed } from '../support/cli.js'
 import { skip } from '../support/tools.js'
 
 // the YAML parser that the test runner brings along
@@ -141,9 +141,9 @@ describe('deploy/compose.yaml', () => {
     assert.ok(seconds(gateway.stop_grace_period) > longestStop)
   })
 
-  it('runs commands that there are, from an image that has all they need', () => {
+  it('runs commands that there are, from an image that has all they need', async () => {
     for (const { command: [name, ...args] } of [prepare, gateway]) {
-      const command = allCommands().find(candidate => candidate.name() === name)
+      const command = await commandNamed(name)
       assert.ok(command, name)
       for (const flag of args) assert.ok(command.options.some(({ long }) => long === flag), flag)
     }

@@ -57,8 +57,8 @@ describe('the documentation', () => {
     }
   })
 
-  it('shows commands and options that there are', () => {
-    const commands = new Map(allCommands().map(
+  it('shows commands and options that there are', async () => {
+    const commands = new Map((await allCommands()).map(
       command => [command.name(), command.options.flatMap(({ short, long }) => [short, long]).concat('-h', '--help')]
     ))
     for (const page of pages.filter(name => !PAST.test(name))) {

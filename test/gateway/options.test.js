@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../loader/cli/program.js'
-import { addServerCommands } from '../../server/commands.js'
 import { loadOptions, resolveOptions } from '../../server/gateway/config.js'
 import { serveOptions } from '../../server/edge/options.js'
 import { defaults, longFlag, options } from '../../server/gateway/options.js'
-import { memory, useFolder } from '../support/answering-server.js'
+import { useFolder } from '../support/answering-server.js'
+import { commandNamed, runCommand } from '../support/cli.js'
 
 const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
 
@@ -24,37 +23,32 @@ const onTheLine = serveOptions.filter(({ flags }) => flags)
 
 describe('the options of the gateway', () => {
   it('are explained by --help, each with its default', async () => {
-    const stdout = memory()
-    const { run } =
-      createProgram({ streams: { stdout, stderr: memory() }, extend: addServerCommands, openEmbedded: async () => {
-      throw new Error('never')
-    } })
-    assert.equal(await run(['serve', '--help']), 0)
-    const help = stdout.text.replace(/\s+/g, ' ')
+    const { code, out } = await runCommand(['serve', '--help'])
+    assert.equal(code, 0)
+    const help = out.replace(/\s+/g, ' ')
     for (const { flags, shown, type } of onTheLine) {
       assert.ok(help.includes(` ${flags} `), flags)
       if (type !== 'boolean' && shown) assert.match(help, new RegExp(`default: [^)]*${shown}\\)`), flags)
     }
-    const explained = [...stdout.text.matchAll(/^ +(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+    const explained = [...out.matchAll(/^ +(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
     assert.deepEqual(explained.filter(flag => !['--json', '--help', '--password-file', '--set'].includes(flag)),
       onTheLine.map(longFlag))
     assert.ok(onTheLine.length <= 20, 'the others are set by --set, the environment and the file')
   })
 
-  it('are what the command line says, and nothing when it says nothing; every switch has an opposite', () => {
-    const parse = (...args) => {
-      const { program } =
-        createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
-      const command = program.commands.find(candidate => candidate.name() === 'serve')
+  it('are what the command line says, and nothing when it says nothing; every switch has an opposite', async () => {
+    const parse = async (...args) => {
+      const command = await commandNamed('serve')
       command.parseOptions(args)
       return command.opts()
     }
-    assert.deepEqual(parse(), {})
-    assert.deepEqual(parse('-p', '81', '--ops-port', '82', '--set', 'dbAccess=no', '--set', 'maxAge=1h'),
+    assert.deepEqual(await parse(), {})
+    assert.deepEqual(await parse('-p', '81', '--ops-port', '82', '--set', 'dbAccess=no', '--set', 'maxAge=1h'),
       { port: '81', opsPort: '82', set: ['dbAccess=no', 'maxAge=1h'] })
     for (const { name } of options.filter(({ type, flags }) => type === 'boolean' && flags)) {
       const flag = longFlag(optionsByName[name]).replace('--no-', '--')
-      assert.deepEqual([parse(flag), parse(flag.replace('--', '--no-'))], [{ [name]: true }, { [name]: false }])
+      assert.deepEqual(await parse(flag), { [name]: true })
+      assert.deepEqual(await parse(flag.replace('--', '--no-')), { [name]: false })
     }
   })
 

@@ -10,7 +10,7 @@ import sharp from 'sharp'
 import { flipY, parseArea } from '../../core/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { Store } from '../../loader/store/index.js'
-import { addServerCommands } from '../../server/commands.js'
+import { serverCommands } from '../../server/commands.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
@@ -350,7 +350,7 @@ describe('a port that is taken', function () {
     const streams = /** @type {any} */ ({ stdout, stderr })
     const openEmbedded = async () => assert.fail('the store runs')
     folder.write({ '.couchapprc': JSON.stringify({ env: { default: { db: 'http://localhost:5984/tiles' } } }) })
-    const ended = createProgram({ streams, openEmbedded, extend: addServerCommands }).run(['up', '--no-demo'])
+    const ended = createProgram({ streams, openEmbedded, more: serverCommands }).run(['up', '--no-demo'])
     try {
       await until(() => stdout.text.includes('Ctrl-C stops'), { timeout: 50000 })
       assert.match(stdout.text,

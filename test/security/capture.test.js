@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { addServerCommands } from '../../server/commands.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { createLog } from '../../server/gateway/log.js'
@@ -61,7 +60,7 @@ describe('a name and password of the environment', function () {
   })
 
   const run = async args => {
-    const { out, err } = await runCommand(args, { extend: addServerCommands })
+    const { out, err } = await runCommand(args)
     return out + err
   }
 
@@ -76,7 +75,7 @@ describe('a name and password of the environment', function () {
     const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' }
     Object.assign(process.env,
       { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
-    const commands = allCommands().filter(one => one.name() !== 'token')
+    const commands = (await allCommands()).filter(one => one.name() !== 'token')
     assert.ok(commands.length > 15)
     const quiet = command => command.name() === 'serve' ? ['--set', 'logLevel=silent'] : []
     const refused = new Set()

@@ -12,7 +12,6 @@ import { readHidden } from '../../loader/cli/passwords.js'
 import {
   parseDatabaseUrl, passwordOf, readableSecretFiles, secretOf, usePrompt, withPassword
 } from '../../loader/store/secrets.js'
-import { addServerCommands } from '../../server/commands.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { withoutSecrets } from '../../server/title.js'
 import { allCommands, runCommand } from '../support/cli.js'
@@ -127,7 +126,7 @@ describe('passwords', function () {
   })
 
   it('are in nothing that any command says, whatever goes wrong', async () => {
-    const commands = allCommands().filter(command => !['up', 'serve'].includes(command.name()))
+    const commands = (await allCommands()).filter(command => !['up', 'serve'].includes(command.name()))
     assert.ok(commands.length > 15)
     const bad = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
     const before = process.env.TILECOUCH_DEBUG
@@ -199,8 +198,8 @@ describe('passwords', function () {
     const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/),
       ...inside('docs/tasks', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
     const texts = pages.map(page => [page, readFileSync(path.join(root, page), 'utf8')])
-    for (const args of [[], ...allCommands().map(command => [command.name()])]) {
-      const { out } = await runCommand([...args, '--help'], { extend: addServerCommands })
+    for (const args of [[], ...(await allCommands()).map(command => [command.name()])]) {
+      const { out } = await runCommand([...args, '--help'])
       texts.push([`${args} --help`, out])
     }
     for (const [page, text] of texts) {

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { check } from '../../loader/check/index.js'
 import { openSet } from '../../loader/load/set.js'
 import { openSource } from '../../loader/load/sources/index.js'
-import { allCommands, runCommand } from '../support/cli.js'
+import { commandNamed, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { pattern } from '../support/pattern.js'
@@ -128,8 +128,7 @@ const addresses = {
   ]
 }
 
-const flags = allCommands()
-  .find(command => command.name() === 'load')?.options.flatMap(({ short, long }) => [short, long])
+const flags = (await commandNamed('load'))?.options.flatMap(({ short, long }) => [short, long])
 
 describe('what is no source of tiles', () => {
   const folder = useFolder()

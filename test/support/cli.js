@@ -1,7 +1,7 @@
 // The command line in the process of the tests.
 import { PassThrough } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
-import { addServerCommands } from '../../server/commands.js'
+import { serverCommands } from '../../server/commands.js'
 
 /** A stream that remembers what was written. */
 export const memory = () => ({
@@ -17,18 +17,22 @@ export const memory = () => ({
 const openEmbedded = async () => { throw new Error('no embedded store here') }
 
 /** Every command, as commander has it. */
-export const allCommands = () => createProgram({ extend: addServerCommands, openEmbedded }).program.commands
+export async function allCommands () {
+  const program = await createProgram({ more: serverCommands, openEmbedded }).completed()
+  return program.commands
+}
+
+export const commandNamed = async name => (await allCommands()).find(command => command.name() === name)
 
 /**
  * Runs a command, without an embedded store unless one is given.
  * @param {string[]} argv as it is typed, without `tilecouch`
- * @param {Partial<Parameters<typeof createProgram>[0]>} [options] such as openEmbedded, or extend for the commands of
- *   server/
+ * @param {Partial<Parameters<typeof createProgram>[0]>} [options] such as openEmbedded
  * @returns {Promise<{code: number, out: string, err: string}>}
  */
 export async function runCommand (argv, options = {}) {
   const streams = /** @type {any} */ ({ stdout: memory(), stderr: memory() })
-  const code = await createProgram({ streams, openEmbedded, ...options }).run(argv)
+  const code = await createProgram({ streams, openEmbedded, more: serverCommands, ...options }).run(argv)
   return { code, out: streams.stdout.text, err: streams.stderr.text }
 }
 
@@ -44,7 +48,7 @@ export async function runAtTerminal (argv, answer, { columns = 80, ...options } 
   stdin.write(`${answer}\n`)
   const streams =
     /** @type {any} */ ({ stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) })
-  const code = await createProgram({ openEmbedded, ...options, streams }).run(argv)
+  const code = await createProgram({ openEmbedded, more: serverCommands, ...options, streams }).run(argv)
   return { code, out: streams.stdout.text, err: plainly(streams.stderr.text) }
 }
 

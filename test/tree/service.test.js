@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../loader/cli/program.js'
 import { nginxDefaults } from '../../loader/export/tree/nginx.js'
+import { commandNamed } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
@@ -17,12 +17,11 @@ const service = Object.fromEntries(lines.filter(line => line.includes('=')).map(
 describe('deploy/tilecouch-tree@.service', () => {
   const folder = useFolder()
 
-  it('runs a command with options that there are, into the folder that nginx serves', () => {
+  it('runs a command with options that there are, into the folder that nginx serves', async () => {
     const [, name, layer, root, ...flags] = /tilecouch (\S+) (\S+) (\S+) (.*)$/.exec(service.ExecStart)?.flatMap(
       (part, at) => at === 4 ? part.split(' ') : part
     ) ?? []
-    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') } })
-    const command = program.commands.find(candidate => candidate.name() === name)
+    const command = await commandNamed(name)
     assert.deepEqual([name, layer, root], ['export', '%i', nginxDefaults.root])
     for (const flag of flags) assert.ok(command?.options.some(({ long }) => long === flag), flag)
     assert.equal(service.ReadWritePaths, root)

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createProgram } from '../../loader/cli/program.js'
 import { onEachStore } from '../support/backends.js'
-import { memory, runCommand } from '../support/cli.js'
+import { commandNamed, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { tile, undecodable } from '../support/sample-tiles.js'
@@ -109,11 +108,7 @@ describe('tilecouch check of files', () => {
 
   it('shows examples that it would parse', async () => {
     const { out } = await run('--help')
-    const { program } = createProgram(
-      { openEmbedded: async () => { throw new Error('never') }, streams: { stdout: memory(), stderr: memory() } }
-    )
-    const flags =
-      program.commands.find(command => command.name() === 'check')?.options.flatMap(({ short, long }) => [short, long])
+    const flags = (await commandNamed('check'))?.options.flatMap(({ short, long }) => [short, long])
     for (const [flag] of out.split('Examples:')[1].matchAll(/(?<= )--?[a-z][a-z-]*/g)) {
       assert.ok(flags?.includes(flag), flag)
     }

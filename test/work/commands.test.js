@@ -6,7 +6,6 @@ import { end, until } from '../../bench/wait.js'
 import { faultIn, scrub, workKinds, workState } from '../../core/index.js'
 import { Store, doctor, publish } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { addServerCommands } from '../../server/commands.js'
 import { as, json, onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { startCommand } from '../support/command.js'
@@ -17,7 +16,6 @@ import { png, square } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
 
 const T1 = '2021-01-01T00:00:00Z'
-const SERVER = { extend: addServerCommands }
 
 /** Oldest first. */
 const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work%3B"`))
@@ -44,7 +42,7 @@ onEachStore('the work of commands', backend => {
   /** Runs a command, and answers the one document that it leaves. */
   async function workOf (argv, code = 0) {
     const before = new Set((await worksOf(own.url)).map(({ _id }) => _id))
-    const { code: ended, err } = await runCommand([...argv], SERVER)
+    const { code: ended, err } = await runCommand([...argv])
     assert.equal(ended, code, err)
     const [doc, ...more] = (await worksOf(own.url)).filter(({ _id }) => !before.has(_id))
     assert.equal(more.length, 0)

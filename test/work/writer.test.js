@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { TilecouchError, faultIn, offeredOptions, typedAgain,
   typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
-import { createProgram } from '../../loader/cli/program.js'
-import { typedArguments } from '../../loader/cli/store.js'
+import { typedArguments } from '../../loader/cli/program.js'
 import { Work } from '../../loader/store/work.js'
+import { commandNamed } from '../support/cli.js'
 
 const NOW = Date.parse('2024-11-24T04:30:12Z')
 const settled = async () => { for (let at = 0; at < 50; at++) await Promise.resolve() }
@@ -319,10 +319,9 @@ describe('the arguments of work', () => {
     assert.equal(typedAgain(/** @type {any} */ (line), STORE), undefined)
   })
 
-  it('have only options that their command has, with a value where it takes one', () => {
-    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') } })
+  it('have only options that their command has, with a value where it takes one', async () => {
     for (const [name, allowed] of Object.entries(offeredOptions)) {
-      const flags = program.commands.find(command => command.name() === name)?.options
+      const flags = (await commandNamed(name))?.options
         .flatMap(({ short, long, required }) => [short, long].map(flag => `${flag}${required ? '=' : ''}`)) ?? []
       assert.deepEqual(allowed.filter(flag => !flags.includes(flag)), [], name)
     }
