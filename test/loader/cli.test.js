@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { meanings } from '../../loader/cli/options.js'
 import { groups } from '../../loader/cli/program.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { bin } from '../support/command.js'
+import { bin, finishCommand } from '../support/command.js'
 
 /** Runs the command line; opened: how often it opened the embedded store. */
 async function run (...argv) {
@@ -205,6 +207,20 @@ describe('the command line', () => {
     const { code, err } = await failing(new TypeError('x is not a function'))
     assert.deepEqual([code, /\[INTERNAL\]/.test(err)], [1, true])
   })
+
+  const loadedBy = { '--version': [], '--help': [], 'help diff': ['diff'], 'token --help': ['token'] }
+  for (const [line, loaded] of Object.entries(loadedBy)) {
+    it(`loads only the code of the command that runs: ${line}`, async () => {
+      await finishCommand(line.split(' '), { env: { NODE_V8_COVERAGE: folder.dir } })
+      const [report] = readdirSync(folder.dir)
+      const { result } = JSON.parse(readFileSync(path.join(folder.dir, report), 'utf8'))
+      const isLoaded = file => result.some(({ url }) => url.endsWith(file))
+      const names = commands.map(command => command.name())
+      assert.deepEqual(names.filter(name => isLoaded(`/loader/cli/${name}.js`)), loaded)
+      assert.ok(isLoaded('/loader/cli/program.js'))
+      assert.equal(isLoaded('/loader/store/couch.js'), line === 'help diff')
+    })
+  }
 
   it('leaves no listeners behind', async () => {
     const before = process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')
