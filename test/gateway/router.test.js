@@ -145,7 +145,7 @@ describe('the router', () => {
   })
 
   it('finds the tiles of layers that are named like something else', () => {
-    for (const layer of ['tms', 'wmts', 'quadkey', 'health', 'metrics', 'constructor', 'times']) {
+    for (const layer of ['tms', 'wmts', 'quadkey', 'ogc', 'health', 'metrics', 'constructor', 'times']) {
       assert.deepEqual(ask(`/${layer}/1/0/1.png`),
         { kind: 'tile', layer, time: undefined, z: 1, x: 0, y: 1, ext: 'png' })
       assert.equal(ask(`/${layer}@2024/1/0/1.png`).kind, 'tile')

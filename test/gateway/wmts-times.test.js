@@ -2,19 +2,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { withSeries } from '../../server/gateway/wmts/times.js'
-import { dangling, violations } from './wmts/schema.js'
-import { layers, startService, times } from './wmts/service.js'
-import { all, childrenOf, parseXml, textOf } from './wmts/xml.js'
+import { violations } from './wmts/schema.js'
+import { CAPABILITIES, TILE, asked, capabilitiesOf, kvp, layerOf, layers, refusalOf, startService, tileOf,
+  times } from './wmts/service.js'
+import { all, parseXml } from './wmts/xml.js'
 
-const CAPABILITIES = '/1.0.0/WMTSCapabilities.xml'
-const TILE = {
-  SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default',
-  FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300'
-}
-const kvp = parameters => `?${new URLSearchParams(parameters)}`
 const timeAt = (...parts) => new Date(Date.UTC(...parts)).toISOString().replace('.000', '')
-const layerOf = (root, name) => all(root, 'Layer').find(layer => textOf(layer, 'ows:Identifier') === name) ??
-  assert.fail(`no layer ${name}`)
 
 describe('the times of the WMTS', () => {
   /** @type {Awaited<ReturnType<typeof startService>>} */
@@ -24,21 +17,8 @@ describe('the times of the WMTS', () => {
   after(() => service.close())
   afterEach(() => assert.deepEqual(service.thrown, [], 'every error is a report'))
 
-  const asked = { kind: 'tile', layer: 'osm', z: 10, x: 300, y: 412, ext: 'png' }
-  const tile = async path => {
-    const { status, text } = await service.get(path)
-    assert.equal(status, 200, text)
-    return JSON.parse(text)
-  }
-
-  /** The exception of a request: [status, code, locator]. */
-  const refused = async (path, from = service) => {
-    const { status, text } = await from.get(path)
-    const report = parseXml(text)
-    assert.deepEqual(violations(report), [])
-    const [{ attributes }] = childrenOf(report, 'ows:Exception')
-    return [status, attributes.exceptionCode, attributes.locator]
-  }
+  const tile = path => tileOf(service, path)
+  const refused = path => refusalOf(service, path)
 
   describe('of a tile', () => {
     it('takes a period for its end, since programs send the entries of a list as they are', async () => {
@@ -74,13 +54,7 @@ describe('the times of the WMTS', () => {
   })
 
   describe('of the capabilities', () => {
-    const at = async (path, from = service) => {
-      const answer = await from.get(path)
-      assert.equal(answer.status, 200, answer.text)
-      const root = parseXml(answer.text)
-      assert.deepEqual([violations(root), dangling(root)], [[], []])
-      return root
-    }
+    const at = path => capabilitiesOf(service, path)
     const defaultOf = (root, name) => all(layerOf(root, name), 'Default').map(({ text: value }) => value)
 
     it('have the newest listed time up to then as the default of each layer', async () => {
@@ -144,9 +118,7 @@ describe('the times of the WMTS', () => {
     const valuesOf = async many => {
       const own = await startService({ layers: { osm: layers.osm }, times: { osm: many } })
       try {
-        const root = parseXml((await own.get(CAPABILITIES)).text)
-        assert.deepEqual(violations(root), [])
-        return all(root, 'Value').map(({ text }) => text)
+        return all(await capabilitiesOf(own), 'Value').map(({ text }) => text)
       } finally {
         await own.close()
       }

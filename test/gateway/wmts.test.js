@@ -3,14 +3,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/errors.js'
 import { violations } from './wmts/schema.js'
-import { others, startService } from './wmts/service.js'
-import { childrenOf, parseXml, textOf } from './wmts/xml.js'
+import { TILE, asked, kvp, others, refusalOf, startService, tileOf } from './wmts/service.js'
+import { parseXml } from './wmts/xml.js'
 
-const TILE = {
-  SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default',
-  FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300'
-}
-const kvp = parameters => `?${new URLSearchParams(parameters)}`
 const without = name => Object.fromEntries(Object.entries(TILE).filter(([key]) => key !== name))
 
 describe('the WMTS', () => {
@@ -21,25 +16,8 @@ describe('the WMTS', () => {
   after(() => service.close())
   afterEach(() => assert.deepEqual(service.thrown, [], 'every error is a report'))
 
-  const tile = async (path, from = service) => {
-    const { status, text } = await from.get(path)
-    assert.equal(status, 200, text)
-    return JSON.parse(text)
-  }
-
-  /** The exception of a request: [status, code, locator]. */
-  const refused = async (path, from = service) => {
-    const { status, headers, text } = await from.get(path)
-    assert.match(headers.get('content-type') ?? '', /^application\/xml/, text)
-    assert.equal(headers.get('cache-control'), 'no-store')
-    const report = parseXml(text)
-    assert.deepEqual(violations(report), [])
-    const [exception] = childrenOf(report, 'ows:Exception')
-    assert.ok(textOf(exception, 'ows:ExceptionText').length > 10, 'it says more than a code')
-    return [status, exception.attributes.exceptionCode, exception.attributes.locator]
-  }
-
-  const asked = { kind: 'tile', layer: 'osm', z: 10, x: 300, y: 412, ext: 'png' }
+  const tile = (path, from = service) => tileOf(from, path)
+  const refused = (path, from = service) => refusalOf(from, path)
 
   describe('by KVP', () => {
     it('asks for a tile, rows from the north', async () => {

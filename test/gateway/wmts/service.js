@@ -1,8 +1,11 @@
 // The WMTS alone behind a server of its own: layers are objects, and a tile is answered with what was asked for.
+import assert from 'node:assert/strict'
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
 import '../../../loader/store/proj4.js'
 import { startServer } from '../../support/server.js'
+import { dangling, violations } from './schema.js'
+import { all, childrenOf, parseXml, textOf } from './xml.js'
 
 export const layers = {
   osm: {
@@ -37,12 +40,64 @@ export const others = {
   town: { layer: 'town', grid: town }
 }
 
+export const CAPABILITIES = '/1.0.0/WMTSCapabilities.xml'
+
+/** The parameters of a GetTile, and what the WMTS asks the gateway for then. */
+export const TILE = {
+  SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default',
+  FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300'
+}
+export const asked = { kind: 'tile', layer: 'osm', z: 10, x: 300, y: 412, ext: 'png' }
+
+/** @param {ConstructorParameters<typeof URLSearchParams>[0]} parameters */
+export const kvp = parameters => `?${new URLSearchParams(parameters)}`
+
+/** The tile that a request asks for. @param {Service} service @param {string} path */
+export async function tileOf (service, path) {
+  const { status, text } = await service.get(path)
+  assert.equal(status, 200, text)
+  return JSON.parse(text)
+}
+
+/** The exception of a request: [status, code, locator]. @param {Service} service @param {string} path */
+export async function refusalOf (service, path) {
+  const { status, headers, text } = await service.get(path)
+  assert.match(headers.get('content-type') ?? '', /^application\/xml/, text)
+  assert.equal(headers.get('cache-control'), 'no-store')
+  const report = parseXml(text)
+  assert.deepEqual(violations(report), [])
+  const [exception] = childrenOf(report, 'ows:Exception')
+  assert.ok(textOf(exception, 'ows:ExceptionText').length > 10, 'it says more than a code')
+  return [status, exception.attributes.exceptionCode, exception.attributes.locator]
+}
+
+/** The capabilities of a service, which follow the schema. @param {Service} service @param {string} [path] */
+export async function capabilitiesOf (service, path = CAPABILITIES) {
+  const { status, text } = await service.get(path)
+  assert.equal(status, 200, text)
+  const root = parseXml(text)
+  assert.deepEqual([violations(root), dangling(root)], [[], []])
+  return root
+}
+
+/** @param {import('./xml.js').Node} root of capabilities */
+export const layersOf = root => childrenOf(childrenOf(root, 'Contents')[0], 'Layer')
+
+/** @param {import('./xml.js').Node} root @param {string} name */
+export const layerOf = (root, name) =>
+  layersOf(root).find(layer => textOf(layer, 'ows:Identifier') === name) ?? assert.fail(`no layer ${name}`)
+
+/** The limits of each zoom of a layer, as numbers. @param {import('./xml.js').Node} root @param {string} name */
+export const limitsOf = (root, name) => all(layerOf(root, name), 'TileMatrixLimits')
+  .map(limit => limit.children.map(({ text }) => +text))
+
 /**
+ * @typedef {Awaited<ReturnType<typeof startService>>} Service
  * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, reach?:
  *   import('../../../server/gateway/layers.js').Reach, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
  */
 export async function startService ({
-  layers: documents = layers, times: editions = times, reach = new Map(), publicUrl, answerTile = asked => asked
+  layers: documents = layers, times: editions = times, reach = new Map(), publicUrl, answerTile = tile => tile
 } = {}) {
   const book = {
     async get (name) {
@@ -59,8 +114,8 @@ export async function startService ({
   const ctx = {
     layers: book,
     publicUrl: req => ({ base: publicUrl ?? `http://${req.headers.host}/`, isShared: publicUrl !== undefined }),
-    async answerTile (asked, req, res) {
-      const body = JSON.stringify(await answerTile(asked))
+    async answerTile (tile, req, res) {
+      const body = JSON.stringify(await answerTile(tile))
       res.writeHead(200, { 'Content-Type': 'application/json' }).end(body)
     }
   }
