@@ -1,13 +1,13 @@
 // One tile as an answer: what is said about it, and when nothing need be sent.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
 import { mock } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
-import { CachePolicy, tile } from '../../server/gateway/routes/tile.js'
+import { CachePolicy, Unpacked, tile } from '../../server/gateway/routes/tile.js'
 import { matchesEtag, sendCompressed } from '../../server/http/answers.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from '../support/gateway/front.js'
@@ -15,26 +15,21 @@ import { ask, closeConnections } from '../support/gateway/wire.js'
 
 /** The clock stands. */
 const stopClock = () => mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-24T04:30:00Z') })
-const seconds = count => new Date(Date.now() + count * 1000).toISOString().slice(0, 19) + 'Z'
 
-describe('what a client has already', () => {
+describe('matchesEtag', () => {
   const etag = '"CY9rzUYh03PK3k6DJie09g=="'
-  const fresh = headers => matchesEtag(headers['if-none-match'], etag)
 
-  it('is told by its ETag, also in a list, also a weak one, also by a star', () => {
+  it('finds the ETag in a list, weak or strong, and takes a star for any', () => {
     for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b",${etag},"c"`, '*', ` ${etag} `]) {
-      assert.equal(fresh({ 'if-none-match': tags }), true, tags)
+      assert.equal(matchesEtag(tags, etag), true, tags)
     }
-    for (const tags of ['"a"', '', '""', etag.slice(1, -1), `"${etag}"`, 'W/"a", "b"', etag.toLowerCase(), '"*"']) {
-      assert.equal(fresh({ 'if-none-match': tags }), false, tags)
-    }
+    for (const tags of [undefined, '"a"', '', '""', etag.slice(1, -1), `"${etag}"`, 'W/"a", "b"',
+      etag.toLowerCase(), '"*"']) assert.equal(matchesEtag(tags, etag), false, tags)
   })
-
-  it('is not told by anything else', () => assert.equal(fresh({}), false))
 })
 
-describe('a text', () => {
-  it('is packed once as long as it is kept', async () => {
+describe('sendCompressed', () => {
+  it('packs a text once as long as it is kept', async () => {
     const sent = []
     const req = { method: 'GET', headers: { 'accept-encoding': 'gzip' } }
     const res = { appendHeader () {}, writeHead () {}, end: bytes => sent.push(bytes) }
@@ -47,58 +42,56 @@ describe('a text', () => {
   })
 })
 
-describe('how long an answer may be kept', () => {
+describe('CachePolicy', () => {
   beforeEach(stopClock)
   afterEach(() => mock.timers.reset())
 
   const policy = new CachePolicy({ maxAge: 300, staleWhileRevalidate: 86400, staleIfError: 604800 })
   const of = (time, entry, outcome = 'hit') => policy.of(/** @type {any} */ ({ time }),
     /** @type {any} */ ({ entry: entryOf(entry), outcome }))
-  const tail = ', stale-while-revalidate=86400, stale-if-error=604800'
 
-  it('is what is left until it expires', () => {
-    for (const left of [1, 100, 86400, 31536000]) {
-      assert.equal(of(undefined, { expires: seconds(left) }), `public, max-age=${left}${tail}`)
-    }
-  })
+  const EXPIRED = { expires: '2026-11-24T04:29:59Z' }
+  const HOLDS = { expires: '2026-11-24T04:31:40Z' }
+  const TIMES = ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-01T00:00:00Z', '2024-03-02T00:00:00Z']
 
-  it('is nothing for what has expired, whatever it is called', () => {
-    for (const expires of [seconds(-1), seconds(-1e6)]) {
-      for (const outcome of ['hit', 'stale', 'miss']) {
-        assert.equal(of(undefined, { expires }, outcome), `public, max-age=0${tail}`)
+  /** @type {[string, [time: string | undefined, entry: any, outcome?: string][], number][]} */
+  const cases = [
+    ['the rest of its time for a tile that expires later', [[undefined, HOLDS], [undefined, HOLDS, 'miss']], 100],
+    ['nothing for a tile that has expired or is stale', [[undefined, EXPIRED], [undefined, EXPIRED, 'stale'],
+      [undefined, EXPIRED, 'miss'], [undefined, {}, 'stale'], [undefined, HOLDS, 'stale']], 0],
+    ['maxAge for a tile that never expires', [[undefined, {}], ['9998', {}]], 300],
+    ['maxAge for the past, which may be filled in or removed', TIMES.map(time => [time, EXPIRED]), 300],
+    ['the rest of the head for a time in the future', [['2026-11-24T04:46:40Z', HOLDS], ['9998', HOLDS]], 100],
+    ['nothing for a future time of an expired head', [['2026-11-24T04:46:40Z', EXPIRED], ['9998', EXPIRED]], 0]
+  ]
+  for (const [title, asked, age] of cases) {
+    it(`allows ${title}`, () => {
+      for (const question of asked) {
+        assert.equal(of(...question), `public, max-age=${age}, stale-while-revalidate=86400, stale-if-error=604800`,
+          JSON.stringify(question))
       }
-    }
-    assert.equal(of(undefined, {}, 'stale'), `public, max-age=0${tail}`)
-    assert.equal(of(undefined, { expires: seconds(1000) }, 'stale'), `public, max-age=0${tail}`)
-  })
+    })
+  }
 
-  it('is a while for what never expires, and for the past as it is known now', () => {
-    assert.equal(of(undefined, {}), `public, max-age=300${tail}`)
-    for (const time of ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-02T00:00:00Z']) {
-      assert.equal(of(time, { expires: seconds(-5) }), `public, max-age=300${tail}`, time)
-    }
-  })
-
-  it('is a while when the time is that of the version, too: it may be removed, or filled in with other bytes', () => {
-    for (const time of ['2024-03-01T00:00:00Z', '2024-03-01T00:00:00']) {
-      assert.equal(of(time, {}), `public, max-age=300${tail}`, time)
-    }
-  })
-
-  it('is what is left of the head for a time that is yet to come', () => {
-    for (const time of [seconds(1000), '9998']) {
-      assert.equal(of(time, { expires: seconds(-5) }), `public, max-age=0${tail}`)
-      assert.equal(of(time, { expires: seconds(100) }), `public, max-age=100${tail}`)
-      assert.equal(of(time, {}), `public, max-age=300${tail}`)
-    }
-  })
-
-  it('says no more than it was set to', () => {
+  it('leaves out what is set to 0, and keeps a missing tile for a minute at most', () => {
     const plain = new CachePolicy({ maxAge: 10, staleWhileRevalidate: 0, staleIfError: 0 })
     assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })),
       'public, max-age=10')
-    assert.equal(plain.missing, 'public, max-age=10')
-    assert.equal(policy.missing, 'public, max-age=60')
+    assert.deepEqual([plain.missing, policy.missing], ['public, max-age=10', 'public, max-age=60'])
+  })
+})
+
+describe('Unpacked', () => {
+  it('has room again for a tile when the client of another one leaves', async () => {
+    const unpacked = new Unpacked({ most: 1000, mostHeld: 10 })
+    const [first, second] = ['a', 'b'].map(letter => /** @type {any} */ (
+      entryOf({ bytes: gzipSync(letter.repeat(10)), type: 'application/vnd.mapbox-vector-tile' })
+    ))
+    const response = /** @type {any} */ (new EventEmitter())
+    await unpacked.take(first, response)
+    await assert.rejects(unpacked.take(second, /** @type {any} */ (new EventEmitter())), { code: 'BUSY' })
+    response.emit('close')
+    assert.equal(`${await unpacked.take(second, /** @type {any} */ (new EventEmitter()))}`, 'b'.repeat(10))
   })
 })
 
@@ -117,7 +110,7 @@ describe('a tile as an answer', () => {
   })
 
   it('has its bytes, its type, and where it came from', async () => {
-    const entry = entryOf({ expires: seconds(100) })
+    const entry = entryOf({ expires: '2026-11-24T04:31:40Z' })
     await open({ kept: { 'osm:1:0:0': entry }, get: async () => entryOf({ bytes: png(2) }) })
     const { status, headers, body } = await get('/osm/1/0/0.png')
     assert.deepEqual([status, body], [200, entry.bytes])
@@ -164,36 +157,26 @@ describe('a tile as an answer', () => {
     }
   })
 
-  it('varies with the page that asks only when not every page may read it', async () => {
+  it('is sent unpacked and for all origins alike when it is an image', async () => {
     await open({ kept: { 'osm:1:0:0': entryOf() } })
-    assert.equal((await get('/osm/1/0/0.png', { origin: 'https://a.example', 'accept-encoding': 'gzip' })).headers.vary,
-      undefined)
+    const { headers, body } =
+      await get('/osm/1/0/0.png', { 'accept-encoding': 'gzip, br', origin: 'https://a.example' })
+    assert.deepEqual([headers['content-encoding'], headers.vary, body], [undefined, undefined, png(1)])
   })
 
-  it('is never gzipped when it is an image', async () => {
-    await open({ kept: { 'osm:1:0:0': entryOf() } })
-    const { headers, body } = await get('/osm/1/0/0.png', { 'accept-encoding': 'gzip, br' })
-    assert.deepEqual([headers['content-encoding'], body], [undefined, png(1)])
-  })
-
-  it('is gzipped as it is stored when it is a vector tile, and unpacked for who does not take that', async () => {
+  it('is sent as stored when it is a vector tile, and unpacked for clients without gzip', async () => {
     const plain = Buffer.from([0x1a, 3, 1, 2, 3])
     const entry = entryOf({ bytes: gzipSync(plain), type: 'application/vnd.mapbox-vector-tile' })
     await open({ kept: { 'osm:1:0:0': entry } })
-    for (
-      const [coding, packed] of Object.entries(
-        {
-          gzip: true, 'gzip, deflate, br': true, 'br;q=1, gzip;q=0.1': true,
-          '*': true, GZIP: true, 'gzip;q=0': false, identity: false, br: false, '': false, 'gzip;q=0, *': false
-        }
-      )
-    ) {
+    const packed = ['gzip', 'gzip, deflate, br', 'br;q=1, gzip;q=0.1', '*', 'GZIP']
+    for (const coding of [...packed, 'gzip;q=0', 'identity', 'br', '', 'gzip;q=0, *']) {
+      const isPacked = packed.includes(coding)
       const { status, headers, body } = await get('/osm/1/0/0.pbf', { 'accept-encoding': coding })
       assert.deepEqual([status, headers['content-encoding'], headers['content-type'], headers.vary],
-        [200, packed ? 'gzip' : undefined, entry.type, 'Accept-Encoding'], coding)
+        [200, isPacked ? 'gzip' : undefined, entry.type, 'Accept-Encoding'], coding)
       assert.equal(headers['content-length'], `${body.length}`)
-      assert.deepEqual(packed ? gunzipSync(body) : body, plain, coding)
-      assert.equal(headers.etag === entry.etag, packed, 'other bytes have another ETag')
+      assert.deepEqual(isPacked ? gunzipSync(body) : body, plain, coding)
+      assert.equal(headers.etag === entry.etag, isPacked, 'other bytes have another ETag')
       const unchanged = await get('/osm/1/0/0.pbf', { 'accept-encoding': coding, 'if-none-match': headers.etag })
       assert.deepEqual([unchanged.status, unchanged.headers.etag, unchanged.headers.vary],
         [304, headers.etag, 'Accept-Encoding'])

@@ -60,15 +60,6 @@ onEachStore('other programs at a gateway', backend => {
     }
   })
 
-  it('may send X-Requested-With from pages of other origins', async () => {
-    const headers = {
-      origin: 'https://a.example', 'access-control-request-method': 'GET',
-      'access-control-request-headers': 'x-requested-with'
-    }
-    const answer = await own.ask('/town.json', { method: 'OPTIONS', headers })
-    assert.match(answer.headers['access-control-allow-headers'], /\bX-Requested-With\b/)
-  })
-
   it('find no addresses in the TileJSON of another grid, which they would take for Web Mercator', async () => {
     for (const layer of ['swiss', 'degrees']) {
       for (const name of [layer, `${layer}@2023`]) {
