@@ -1,7 +1,10 @@
-// Mistakes of the first hour, as they are typed: what was meant, what is said, and the remedy.
+// Mistakes of the first hour, as they are typed: the cause and the remedy that are printed. What is no source of tiles
+// is in sources/other-kinds, tiles that lie elsewhere or are of another kind in georeference, removing by accident in
+// remove/cli.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { STORE_ID } from '../../core/index.js'
@@ -10,32 +13,41 @@ import { Output } from '../../loader/cli/output.js'
 import { dropEmptyLayer } from '../../loader/load/undo.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { CLOSED_SECURITY, Store } from '../../loader/store/index.js'
+import { until } from '../../bench/wait.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { serverCommands } from '../../server/commands.js'
 import { openEmbedded } from '../../server/up.js'
 import { backends, json, request } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { vectorTile } from '../support/sample-tiles.js'
 import { png, square } from '../support/tiles.js'
 import { pattern } from '../support/pattern.js'
 
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
 
-describe('a mistake on the command line', function () {
-  this.timeout(30000)
+/** A folder to type in, without settings of a store. */
+function useOwnFolder () {
   const home = process.cwd()
-  const named = process.env.COUCHDB_URL
+  const databaseUrl = process.env.COUCHDB_URL
   afterEach(() => { // before the folder is removed
     process.chdir(home)
-    if (named === undefined) delete process.env.COUCHDB_URL
-    else process.env.COUCHDB_URL = named
+    if (databaseUrl === undefined) delete process.env.COUCHDB_URL
+    else process.env.COUCHDB_URL = databaseUrl
   })
   const folder = useFolder()
-  let url
-
-  beforeEach(async () => {
-    url = await backends[0].database()
+  beforeEach(() => {
     delete process.env.COUCHDB_URL
     process.chdir(folder.dir) // no .couchapprc here
   })
+  return folder
+}
+
+describe('a mistake on the command line', function () {
+  this.timeout(30000)
+  const folder = useOwnFolder()
+  let url
+  beforeEach(async () => { url = await backends[0].database() })
 
   /** Writes tiles of zoom 3; the bytes depend on the seed. */
   const tiles = (name, { seed = 0, side = 4, bytes = number => png(number) } = {}) =>
@@ -45,28 +57,34 @@ describe('a mistake on the command line', function () {
   const run = (...argv) => runCommand(argv)
   const load = (...argv) => runCommand(['load', ...argv, '--db', url])
 
-  it('in the name of an option is named before an option that is missing', async () => {
-    const mistyped = await run('load', 'tiles', '--layr', 'osm')
-    assert.equal(mistyped.code, 2)
-    assert.match(mistyped.err, /unknown option '--layr'\n\(Did you mean --layer\?\)/)
-    assert.doesNotMatch(mistyped.err, /required/)
-    const missing = await run('load', 'tiles')
-    assert.deepEqual([missing.code, missing.err],
-      [2, 'error: required option \'-l, --layer <name>\' not specified\n(see --help)\n'])
-  })
+  /** @type {Record<string, [string[], RegExp]>} */
+  const refusals = {
+    'a mistyped option, before one that is missing': [['load', 'tiles', '--layr', 'osm'],
+      /^error: unknown option '--layr'\n\(Did you mean --layer\?\)\n(?![^]*required)/],
+    'a missing option': [['load', 'tiles'],
+      /^error: required option '-l, --layer <name>' not specified\n\(see --help\)\n$/],
+    'a layer in capitals': [['load', 'tiles', '--layer', 'Town', '--db', 'STORE'],
+      /bad layer name "Town": write it small: town \[BAD_LAYER\]/],
+    'a removal of nothing': [['remove', 'town', '--yes', '--db', 'STORE'],
+      /^tilecouch: what to remove is missing: name it with --bbox, .* or --all \[BAD_OPTION\]/],
+    'a removal of all and of a part': [['remove', 'town', '--all', '--edition', '2024', '--yes', '--db', 'STORE'],
+      /^tilecouch: --all cannot be used here: it is the whole layer: leave out other options \[BAD_OPTION\]/],
+    'a server without a database': [['load', 'tiles', '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/'],
+      pattern(
+        /^tilecouch: http:\/\/127\.0\.0\.1:1\/ names a server and no database: /,
+        /add the name of one, such as http:\/\/127\.0\.0\.1:1\/tiles \[NO_DATABASE_NAMED\]\n/
+      )]
+  }
+  for (const [title, [argv, message]] of Object.entries(refusals)) {
+    it(`is answered with the cause and the remedy: ${title}`, async () => {
+      tiles('tiles')
+      const { code, err } = await run(...argv.map(word => word === 'STORE' ? url : word))
+      assert.equal(code, err.startsWith('error: ') ? 2 : 1)
+      assert.match(err, message)
+    })
+  }
 
   describe('about which store is meant', () => {
-    it('is refused where a server is named and no database', async () => {
-      const { code, err } =
-        await run('load', tiles('tiles'), '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/')
-      assert.deepEqual([code, err.split('\n')[0]],
-        [
-          1,
-          'tilecouch: http://127.0.0.1:1/ names a server and no database: add the name of one, such as ' +
-            'http://127.0.0.1:1/tiles [NO_DATABASE_NAMED]'
-        ])
-    })
-
     it('leaves no folder behind when a command only reads', async () => {
       const data = path.join(folder.dir, 'data')
       for (const argv of [
@@ -82,13 +100,13 @@ describe('a mistake on the command line', function () {
         assert.match(err,
           pattern(
             /^tilecouch: no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]\n/,
-            / {2}Name a store with --db or COUCHDB_URL\./
+            / {2}Name a store with --db or COUCHDB_URL\. To create one: `tilecouch load`/
           ), argv.join(' '))
         assert.ok(!existsSync(data), argv.join(' '))
       }
     })
 
-    it('shows in a line that says which one was used, unless it was typed', async () => {
+    it('shows in the line that names the store, which is printed unless --db was typed', async () => {
       const data = path.join(folder.dir, 'data')
       const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data],
         { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
@@ -110,13 +128,7 @@ describe('a mistake on the command line', function () {
     })
   })
 
-  it('in the name of a layer is named with the right one', async () => {
-    await Store.create(url)
-    assert.match((await run('info', 'Town', '--db', url)).err,
-      /bad layer name "Town": write it small: town \[BAD_LAYER\]/)
-  })
-
-  it('about the version of Node is named before anything else is read', () => {
+  it('is answered with the version of Node that is needed, before anything else is read', () => {
     const fake = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.20.4'}})"
     for (const script of ['server/bin.js', '.ci/ensure-installed.js']) {
       const file = fileURLToPath(new URL(`../../${script}`, import.meta.url))
@@ -127,7 +139,7 @@ describe('a mistake on the command line', function () {
     }
   })
 
-  it('about rights is named with the place', async () => {
+  it('is answered with the place that may not be written', async () => {
     const refuse = async dir => {
       throw Object.assign(new Error('EACCES: no'), { code: 'EACCES', path: `${dir}/databases` })
     }
@@ -137,15 +149,7 @@ describe('a mistake on the command line', function () {
       /tilecouch: no permission to read or write \.\/data\/databases \[NO_PERMISSION\]\n {2}Name another place/)
   })
 
-  it('that leaves out what to remove is told what there is', async () => {
-    const { err } = await run('remove', 'town', '--yes', '--db', url)
-    assert.match(err, /^tilecouch: what to remove is missing: name it with --bbox, .* or --all \[BAD_OPTION\]/)
-    const both = await run('remove', 'town', '--all', '--edition', '2024', '--yes', '--db', url)
-    assert.match(both.err,
-      /^tilecouch: --all cannot be used here: it is the whole layer: leave out other options \[BAD_OPTION\]/)
-  })
-
-  it('about places is told once: where tiles lie, and what they are', async () => {
+  it('is not hidden by repetition: bounds and place are printed once', async () => {
     const { out, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
     assert.equal((out + err).split(', bounds ').length, 2)
     assert.equal((out + err).split(/Place: |First tiles: /).length, 2)
@@ -154,7 +158,7 @@ describe('a mistake on the command line', function () {
   describe('about who reads', () => {
     const securityOf = () => json(`${url}/_security`)
 
-    it('is told when a store is created, and when it is opened', async () => {
+    it('is prevented by a line when a store is created and when it opens to readers', async () => {
       const { code, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 0, err)
       assert.match(err,
@@ -243,7 +247,7 @@ describe('a mistake on the command line', function () {
       assert.ok((await store.layer('osm')).bounds, 'the layer is that of the other load')
     })
 
-    it('is told what was stored when the index is stopped after it', async () => {
+    it('shows in the report of the load, which is printed also when the index is stopped after it', async () => {
       const ends = []
       const output = new Output(/** @type {any} */ ({ json: false, stdout: memory(), stderr: memory() }))
       const context = /** @type {any} */ ({ output, signal: AbortSignal.abort() })
@@ -259,6 +263,13 @@ describe('a mistake on the command line', function () {
       assert.deepEqual(ends, [' (stopped)', ''])
     })
 
+    it('is answered where the viewer does not draw the tiles, with the programs that do', async () => {
+      folder.write({ 'roads/0/0/0.pbf': vectorTile() })
+      const { code, err } = await load(path.join(folder.dir, 'roads'), '--layer', 'osm', '--time', '2024')
+      assert.equal(code, 0)
+      assert.match(err, /MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed\./)
+    })
+
     it('makes no store of an empty folder', async () => {
       folder.write({ 'empty/readme.txt': 'x' })
       assert.match((await load(path.join(folder.dir, 'empty'), '--layer', 'osm')).err, /\[SOURCE_EMPTY\]/)
@@ -267,7 +278,7 @@ describe('a mistake on the command line', function () {
   })
 
   describe('about the time', () => {
-    it('is met by the time that a load took, and why', async () => {
+    it('is answered with the time that the load took instead, and where it comes from', async () => {
       const { err, out } = await load(tiles('tiles-2024-03-01'), '--layer', 'osm')
       assert.match(err,
         pattern(
@@ -280,7 +291,7 @@ describe('a mistake on the command line', function () {
       assert.doesNotMatch(typed.err + typed.out, /^Time: |time of the load/m)
     })
 
-    it('of two loads of one time with other bytes is one message, with what to do', async () => {
+    it('is answered once where two loads of one time have other bytes, with the remedy', async () => {
       assert.equal((await load(tiles('a'), '--layer', 'osm', '--time', '2024')).code, 0)
       const { code, out } = await load(tiles('b', { seed: 500 }), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 1)
@@ -342,7 +353,7 @@ describe('a mistake on the command line', function () {
     })
   })
 
-  it('in reading numbers is not possible: info and layer show the same bounds, those of the finest zoom', async () => {
+  it('cannot come from different numbers: info and layer show the same bounds, those of the finest zoom', async () => {
     const store = await Store.create(url)
     await store.defineLayer('osm')
     const source = folder.write({ 'map/0/0/0.png': png(1), 'map/3/2/3.png': png(2), 'map/3/3/3.png': png(3) })
@@ -352,5 +363,37 @@ describe('a mistake on the command line', function () {
       [lineOf(await run('info', 'osm', '--db', url)), lineOf(await run('layer', 'osm', '--db', url))]
     assert.deepEqual([info, layer], ['bounds -90, 0, 0, 40.9799', 'bounds -90, 0, 0, 40.9799'])
     assert.deepEqual((await store.stats('osm')).bounds, (await store.layer('osm')).bounds)
+  })
+})
+
+describe('a port that is taken', function () {
+  this.timeout(60000)
+  const folder = useOwnFolder()
+
+  it('is named by tilecouch up, and later commands find the store at the other port', async () => {
+    const listener = createServer(socket => socket.resume()) // it answers nothing
+    // or somebody else has it
+    await new Promise(
+      resolve => { listener.once('error', resolve).listen(5984, '127.0.0.1', () => resolve(undefined)) }
+    )
+    const [stdout, stderr] = [memory(), memory()]
+    const streams = /** @type {any} */ ({ stdout, stderr })
+    const openNothing = async () => assert.fail('the store runs')
+    folder.write({ '.couchapprc': JSON.stringify({ env: { default: { db: 'http://localhost:5984/tiles' } } }) })
+    const ended = createProgram({ streams, openEmbedded: openNothing, more: serverCommands }).run(['up', '--no-demo'])
+    try {
+      await until(() => stdout.text.includes('Ctrl-C stops'), { timeout: 50000 })
+      assert.match(stdout.text,
+        /\n {2}Port 5984 is taken by .+, so this store listens on \d+\.\n {2}Commands in this folder find it there; /)
+      folder.write({ 'tiles/0/0/0.png': png(1) })
+      const { code, err } = await runCommand(['load', 'tiles', '--layer', 'osm', '--time', '2024'])
+      assert.equal(code, 0, err)
+      assert.match(err, /^Store: http:\/\/127\.0\.0\.1:\d+\/tiles \(`tilecouch up` in \.\/data\)\n/)
+      assert.match((await runCommand(['info'])).out, /^osm /m)
+    } finally {
+      process.emit('SIGINT')
+      assert.equal(await ended, 0, stderr.text)
+      await new Promise(resolve => { listener.close(resolve) })
+    }
   })
 })
