@@ -2,73 +2,33 @@ import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
-import { compareIds, flipY, tileId } from '../../core/index.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { childrenOf, filesOf } from '../support/processes.js'
 import { tilesOf, useFolder } from '../support/answering-server.js'
+import { contents } from '../support/archives.js'
+import { writeMbtiles } from '../sources/mbtiles-writer.js'
 
-const PLAIN = 'CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)'
-const DEDUPLICATED = `
-  CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
-  CREATE TABLE images (tile_data BLOB, tile_id TEXT);
-  CREATE VIEW tiles AS SELECT map.zoom_level, map.tile_column, map.tile_row, images.tile_data
-    FROM map JOIN images ON images.tile_id = map.tile_id`
-
-const tiles = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5']
-const sorted = [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
+// equal images at two places
+const images = { '0/0/0': 'sea', '1/0/1': 'sea', '2/3/0': 'land', '10/100/5': 'town', '10/2/10': 'sea' }
+const listOf = named => Object.entries(named).map(([name, bytes]) => {
+  const [z, x, y] = name.split('/').map(Number)
+  return { z, x, y, bytes: Buffer.from(bytes) }
+})
 
 describe('an MBTiles file', () => {
   const folder = useFolder()
 
-  /** Writes a file and opens it as a source. Tiles are given in XYZ, and hold their own address. */
-  function make ({ name = 'city.mbtiles', deduplicated = false, metadata, holds = tiles } = {}) {
-    const file = path.join(folder.dir, name)
-    const db = new Database(file)
-    db.exec(deduplicated ? DEDUPLICATED : PLAIN)
-    for (const tile of holds) {
-      const [z, x, y] = tile.split('/').map(Number)
-      const bytes = Buffer.from(deduplicated ? `image ${z}` : tile)
-      if (deduplicated) {
-        db.prepare('INSERT INTO map VALUES (?, ?, ?, ?)').run(z, x, flipY(z, y), `id${z}`)
-        if (!db.prepare('SELECT 1 FROM images WHERE tile_id = ?').get(`id${z}`)) {
-          db.prepare('INSERT INTO images VALUES (?, ?)').run(bytes, `id${z}`)
-        }
-      } else db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)').run(z, x, flipY(z, y), bytes)
-    }
-    if (metadata) {
-      db.exec('CREATE TABLE metadata (name TEXT, value TEXT)')
-      for (const [key, value] of Object.entries(metadata)) {
-        db.prepare('INSERT INTO metadata VALUES (?, ?)').run(key, value)
-      }
-    }
-    db.close()
-    return file
-  }
+  const make = ({ name = 'city.mbtiles', metadata, tiles = images } = /** @type {any} */ ({})) =>
+    writeMbtiles(path.join(folder.dir, name), listOf(tiles), metadata)
 
-  const using = async (file, options, use) => {
-    const source = await openSource(file, options)
+  const using = async (file, use) => {
+    const source = await openSource(file)
     try {
       return await use(source)
     } finally {
       await source.close()
     }
   }
-
-  async function contents (source) {
-    const found = []
-    for await (const { z, x, y, read } of source.tiles()) found.push([`${z}/${x}/${y}`, String(await read())])
-    return found
-  }
-
-  it('gives its tiles in the order of their ids, rows counted from the north', () => using(make(), {}, async source => {
-    assert.deepEqual(await contents(source), sorted.map(tile => [tile, tile]))
-    assert.deepEqual(await tilesOf(source), sorted, 'again')
-    assert.equal(source.name, 'city.mbtiles')
-  }))
-
-  it('may store equal images once', () => using(make({ deduplicated: true }), {}, async source => {
-    assert.deepEqual(await contents(source), sorted.map(tile => [tile, `image ${tile.split('/')[0]}`]))
-  }))
 
   const views = {
     'planetiler, compact': `CREATE TABLE tiles_shallow
@@ -80,12 +40,12 @@ describe('an MBTiles file', () => {
       CREATE VIEW tiles AS SELECT tiles_shallow.zoom_level AS zoom_level, tiles_shallow.tile_column AS tile_column,
         tiles_shallow.tile_row AS tile_row, tiles_data.tile_data AS tile_data
       FROM tiles_shallow JOIN tiles_data ON tiles_shallow.tile_data_id = tiles_data.tile_data_id`,
-    'OpenMapTiles, by names': `
+    'OpenMapTiles, equal images once': `
       CREATE TABLE map (zoom_level, tile_column, tile_row, tile_id TEXT, grid_id TEXT);
       CREATE TABLE images (tile_data BLOB, tile_id TEXT);
       CREATE UNIQUE INDEX images_id ON images (tile_id);
-      INSERT INTO map SELECT zoom_level, tile_column, tile_row, 'id' || rowid, NULL FROM own;
-      INSERT INTO images SELECT tile_data, 'id' || rowid FROM own;
+      INSERT INTO map SELECT zoom_level, tile_column, tile_row, hex(tile_data), NULL FROM own;
+      INSERT INTO images SELECT DISTINCT tile_data, hex(tile_data) FROM own;
       CREATE VIEW tiles AS SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column,
         map.tile_row AS tile_row, images.tile_data AS tile_data
       FROM map JOIN images ON images.tile_id = map.tile_id`,
@@ -99,45 +59,9 @@ describe('an MBTiles file', () => {
       const db = new Database(file)
       db.exec(`ALTER TABLE tiles RENAME TO own; ${view}`)
       db.close()
-      return using(file, {}, async source => assert.deepEqual(await contents(source), sorted.map(tile => [tile, tile])))
+      return using(file, async source => assert.deepEqual(await contents(source), images))
     })
   }
-
-  it('whose writer forgot to flip rows is read with the scheme xyz', () => using(make({ holds: ['2/3/0'] }), {
-    scheme: 'xyz'
-  }, async source => {
-    assert.deepEqual(await tilesOf(source), ['2/3/3'])
-  }))
-
-  it('gives only the zooms and the box that were asked for', async () => {
-    const file = make()
-    await using(file, { zooms: { min: 1, max: 2 } },
-      async source => assert.deepEqual(await tilesOf(source), ['1/0/1', '2/3/0', '2/3/3']))
-    await using(file, { bbox: [100, 70, 110, 80] },
-      async source => assert.deepEqual(await tilesOf(source), ['0/0/0', '2/3/0']))
-  })
-
-  it('becomes the fields of a layer', async () => {
-    const metadata = {
-      name: 'City', format: 'pbf', bounds: '5.9,45.8,10.5,47.8', center: '8,46,7',
-      minzoom: '0', maxzoom: '14', attribution: '©', description: 'd', type: 'overlay', version: '2',
-      json: JSON.stringify({ vector_layers: [{ id: 'water', fields: { name: 'String' } }], tilestats: {} })
-    }
-    await using(make({ metadata }), {}, source => assert.deepEqual(source.fields, {
-      name: 'City', format: 'pbf', bounds: [5.9, 45.8, 10.5, 47.8],
-      center: [8, 46, 7], minzoom: 0, maxzoom: 14, attribution: '©', description: 'd', version: '2',
-      vector_layers: [{ id: 'water', fields: { name: 'String' } }]
-    }))
-  })
-
-  it('leaves out metadata that is wrong, and may have none', async () => {
-    const metadata = { name: 'City', bounds: '1,2,3', center: 'x', minzoom: '', maxzoom: '99', json: '{', format: '' }
-    await using(make({ metadata }), {}, source => {
-      const { format, ...fields } = source.fields
-      assert.deepEqual(fields, { name: 'City' })
-    })
-    await using(make({ name: 'bare.mbtiles' }), {}, source => assert.deepEqual(source.fields, {}))
-  })
 
   it('is not taken for one without metadata when those are damaged: they may say that it is a diff', async () => {
     const file = make({ metadata: { name: 'City', 'agg_tiles_hash_after_apply': 'x' } })
@@ -152,8 +76,10 @@ describe('an MBTiles file', () => {
 
   it('may be called anything', async () => {
     for (const name of ['a b.mbtiles', 'a#b?c=d.mbtiles', '100%.mbtiles', 'ü.MBTILES', 'x.sqlite']) {
-      await using(make({ name, holds: ['0/0/0'] }), {},
-        async source => assert.deepEqual(await tilesOf(source), ['0/0/0'], name))
+      await using(make({ name, tiles: { '0/0/0': 'x' } }), async source => {
+        assert.deepEqual(await tilesOf(source), ['0/0/0'])
+        assert.equal(source.name, name)
+      })
     }
   })
 
@@ -163,7 +89,7 @@ describe('an MBTiles file', () => {
     chmodSync(file, 0o444)
     chmodSync(folder.dir, 0o555)
     try {
-      await using(file, {}, async source => assert.equal((await tilesOf(source)).length, tiles.length))
+      await using(file, async source => assert.equal((await tilesOf(source)).length, 5))
     } finally {
       chmodSync(folder.dir, 0o755)
     }
@@ -174,7 +100,7 @@ describe('an MBTiles file', () => {
   it('is opened for reading alone, by another process', function () {
     if (!childrenOf(process.pid)) this.skip() // only Linux shows how a file was opened
     const file = make()
-    return using(file, {}, async source => {
+    return using(file, async source => {
       await tilesOf(source)
       const [reader] = childrenOf(process.pid, 'sqlite')
       const own = filesOf(reader).filter(({ name }) => name === file)
@@ -192,11 +118,8 @@ describe('an MBTiles file', () => {
         .subarray(0, 3000) }
     )
     for (const name of ['other', 'page', 'empty', 'half']) {
-      await assert.rejects(async () => using(path.join(folder.dir, `${name}.mbtiles`), {}, tilesOf), error => {
-        assert.equal(error.code, 'SOURCE_UNREADABLE', `${name}: ${error.stack}`)
-        assert.match(error.message, new RegExp(`${name}\\.mbtiles`))
-        return true
-      })
+      await assert.rejects(async () => using(path.join(folder.dir, `${name}.mbtiles`), tilesOf),
+        { code: 'SOURCE_UNREADABLE', message: new RegExp(`${name}\\.mbtiles`) })
     }
   })
 

@@ -5,7 +5,7 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { findMapProxy, startMapProxy, startUpstream, upstreamTile } from '../mapproxy/mapproxy.js'
-import { as, onEachStore, request } from '../support/backends.js'
+import { as, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 
@@ -53,21 +53,6 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
       assert.equal((await collect(source)).length, SIDE * SIDE, 'walked again')
       await source.close()
     }
-  })
-
-  it('counts rows by --scheme', async () => {
-    await put(grid())
-    const source = await open(TEMPLATE, { scheme: 'tms' })
-    for (const { x, y, bytes } of await collect(source)) assert.ok(bytes.equals(png(x * SIDE + flipY(4, y))))
-    await source.close()
-  })
-
-  it('has only selected tiles', async () => {
-    await put(grid())
-    const source = await open(TEMPLATE, { bbox: [-179, 1, -136, 84], zooms: { min: 4, max: 4 } })
-    assert.deepEqual((await collect(source)).map(({ x, y }) => [x, y]).sort(),
-      [0, 1].flatMap(x => [0, 1, 2, 3, 4, 5, 6, 7].map(y => [x, y])).sort())
-    await source.close()
   })
 
   it('skips and counts other documents; takes the only attachment where none is called tile', async () => {
@@ -207,12 +192,4 @@ caches:${cache('north')}${cache('south', ", tile_id: '%(couch_url)s/s:%(z)s:%(x)
 
   /** URL of the server, with what opens it. */
   const serverOf = address => new URL('/', address).href.replace(/\/$/, '')
-
-  it('never shows a password', async () => {
-    await put(grid().slice(0, 1))
-    const source = await open(TEMPLATE)
-    assert.doesNotMatch(source.name, /@/)
-    await source.close()
-    assert.equal((await request(url)).status, 200)
-  })
 })

@@ -7,23 +7,22 @@ import { openSource } from '../../loader/load/sources/index.js'
 import { load } from '../../loader/load/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore, request } from '../support/backends.js'
+import { useDefaults } from '../support/defaults.js'
 import { png } from '../support/tiles.js'
 import { startServer } from '../support/server.js'
 
 const kinds = { 'of tilecouch': { from: { layer: 'osm' } }, 'of MapProxy': { idTemplate: '{z}/{x}/{y}' } }
 
 describe('a database of others as a source', () => {
-  const { answer } = sourceLimits
+  useDefaults(sourceLimits, { answer: 1e6 })
   let server, other, url, act, asked
   beforeEach(async () => {
     asked = []
     server = await startServer((question, response) => act(question, response))
     other = await startServer(({ headers }, response) => { asked.push(headers.authorization); response.end('{}') })
     url = `http://anna:secret@127.0.0.1:${server.port}/tiles`
-    sourceLimits.answer = 1e6
   })
   afterEach(async () => {
-    sourceLimits.answer = answer
     await server.close()
     await other.close()
   })
@@ -103,8 +102,7 @@ describe('a database of others as a source', () => {
 })
 
 onEachStore('a database with tiles that are too large, as a source', backend => {
-  const { answer, tile } = sourceLimits
-  afterEach(() => Object.assign(sourceLimits, { answer, tile }))
+  useDefaults(sourceLimits, { answer: 2e6, tile: 4e5 })
 
   it('gives the others', async () => {
     const [from, into] = [await backend.database(), await backend.database()]
@@ -118,7 +116,6 @@ onEachStore('a database with tiles that are too large, as a source', backend => 
         { method: 'PUT', body: JSON.stringify(doc), headers: { 'content-type': 'application/json' } })
       assert.equal(status, 201)
     }
-    Object.assign(sourceLimits, { answer: 2e6, tile: 4e5 })
     const source = await openSource(from, { idTemplate: '{z}/{x}/{y}' })
     const { created, failures } =
       await load(await Store.create(into), source, { layer: 'osm', time: '2024-01-01T00:00:00Z' })

@@ -9,10 +9,12 @@ import { sourceLimits } from '../../loader/formats/reading.js'
 import { openSet } from '../../loader/load/set.js'
 import { check } from '../../loader/check/index.js'
 import { tilesOf, useFolder } from '../support/answering-server.js'
+import { useDefaults } from '../support/defaults.js'
 import { png } from '../support/tiles.js'
 
 describe('a hostile folder', () => {
   const folder = useFolder()
+  useDefaults(sourceLimits)
   const at = name => path.join(folder.dir, name)
   const tiles = () => at('tiles')
 
@@ -73,53 +75,46 @@ describe('a hostile folder', () => {
     }
   })
 
-  it('has folders that lead elsewhere: they are not entered', async () => {
+  it('is refused when its folders lead elsewhere: they are not entered', async () => {
     for (const name of ['2', '1/3']) {
       symlinkSync(at('secret/1'), at(`tiles/${name}`))
-      await assert.rejects(readAll(),
-        error => error.code === 'SOURCE_UNREADABLE' && /leads out of the folder/.test(error.message))
+      await assert.rejects(readAll(), { code: 'SOURCE_UNREADABLE', message: /leads out of the folder/ })
       assert.deepEqual((await check(tiles())).examples['unreadable-tile'].where, name)
       rmSync(at(`tiles/${name}`))
     }
   })
 
-  it('links to itself: no endless walk', async () => {
+  it('is walked once where it links to itself', async () => {
     symlinkSync('.', at('tiles/2'))
     symlinkSync('..', at('tiles/1/1'))
     assert.deepEqual(Object.keys(await readAll()), ['1/0/0'])
   })
 
   for (const name of ['metadata.json', 'gone.txt', '.tilecouch.json']) {
-    it(`has no file for ${name}, or one of elsewhere, or too long a one`, async () => {
+    it(`is refused when ${name} is no file in it, cannot be read, or is too long`, async () => {
       for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file),
-        file => symlinkSync('../secret/metadata.json', file)]) {
+        file => symlinkSync('../secret/metadata.json', file), file => symlinkSync(name, file)]) {
         make(at(`tiles/${name}`))
         await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE' })
         assert.ok((await check(tiles())).faults || name === '.tilecouch.json')
         rmSync(at(`tiles/${name}`))
       }
+      assert.deepEqual(await tilesOf(await openSource(tiles())), ['1/0/0'])
       if (name === 'gone.txt') return // it is read line by line
       folder.write({ [`tiles/${name}`]: '' })
       truncateSync(at(`tiles/${name}`), 1e9)
-      await assert.rejects(openSource(tiles()),
-        error => error.code === 'SOURCE_UNREADABLE' && /more than 16000000/.test(error.message))
+      await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE', message: /more than 16000000/ })
     })
   }
 
-  it('has more files than are listed: it is refused', async () => {
-    const { names } = sourceLimits
+  it('is refused when it has more files than are listed', async () => {
     sourceLimits.names = 20
-    try {
-      folder.write(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`tiles/5/0/${index}.png`, png(1)])))
-      await assert.rejects(readAll(),
-        error => error.code === 'SOURCE_UNREADABLE' && /more than 20 files/.test(error.message))
-      assert.equal((await check(tiles())).kinds['unreadable-tile'], 1)
-    } finally {
-      sourceLimits.names = names
-    }
+    folder.write(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`tiles/5/0/${index}.png`, png(1)])))
+    await assert.rejects(readAll(), { code: 'SOURCE_UNREADABLE', message: /more than 20 files/ })
+    assert.equal((await check(tiles())).kinds['unreadable-tile'], 1)
   })
 
-  it('of dated sets: what lies elsewhere is passed over, and named', async () => {
+  it('gives no member of a dated set that lies elsewhere: it is passed over, and named', async () => {
     folder.write({ 'set/2023/1/0/0.png': png(1) })
     symlinkSync('../secret', at('set/2024'))
     symlinkSync('2023', at('set/2025'))
@@ -130,12 +125,11 @@ describe('a hostile folder', () => {
     assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.pmtiles'].map(at))
   })
 
-  it('or a pipe or device is no source', async () => {
+  it('is no source when it is a pipe or a device', async () => {
     execFileSync('mkfifo', [at('city.mbtiles')])
     for (const name of [at('city.mbtiles'), '/dev/zero']) {
       await assert.rejects(openSource(name), { code: 'SOURCE_UNKNOWN' })
       await assert.rejects(check(name), { code: 'SOURCE_UNKNOWN' })
     }
-    await assert.doesNotReject(tilesOf(await openSource(tiles())))
   })
 })

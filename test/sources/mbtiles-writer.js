@@ -7,7 +7,7 @@ import { flipY } from '../../core/index.js'
 /**
  * @param {string} file
  * @param {Iterable<{z: number, x: number, y: number, bytes: Uint8Array | null}>} tiles
- * @param {Record<string, string>} [metadata]
+ * @param {Record<string, string | number>} [metadata]
  */
 export function writeMbtiles (file, tiles, metadata = {}) {
   mkdirSync(path.dirname(file), { recursive: true })
@@ -19,7 +19,7 @@ export function writeMbtiles (file, tiles, metadata = {}) {
   const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
   for (const { z, x, y, bytes } of tiles) insert.run(z, x, flipY(z, y), bytes)
   for (const [name, value] of Object.entries(metadata)) {
-    db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+    db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, String(value))
   }
   db.exec('COMMIT')
   db.close()

@@ -5,6 +5,7 @@ import { zxyToTileId } from 'pmtiles'
 import { pmtilesDefaults } from '../../loader/load/sources/pmtiles.js'
 import { parseDirectory } from '../../loader/formats/pmtiles/directory.js'
 import { useArchive } from '../support/archives.js'
+import { useDefaults } from '../support/defaults.js'
 import { directory, varint, writeArchive } from './pmtiles-writer.js'
 
 const tiles =
@@ -14,6 +15,7 @@ const id = zxyToTileId
 
 describe('a hostile PMTiles file', () => {
   const { read, refused, outcomes } = useArchive('pmtiles', what => writeArchive({ tiles, ...what }))
+  useDefaults(pmtilesDefaults)
   const withRoot =
     (entries, more) => ({ root: directory(entries), pack: plain, header: { addressed: 0, entries: 0 }, ...more })
 
@@ -90,13 +92,11 @@ describe('a hostile PMTiles file', () => {
   })
 
   it('must not have endless tiles, whatever its header claims', async () => {
-    const { uncounted } = pmtilesDefaults
     pmtilesDefaults.uncounted = 1000
     const root = [{ id: id(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]
     await refused(withRoot(root), /would have more than 1000 tiles/)
     await refused({ root: directory(root), pack: plain, header: { entries: 1, addressed: 4 ** 20 } },
       /would have more than 1000 tiles: say which of them/)
-    pmtilesDefaults.uncounted = uncounted
   })
 
   it('must not say that it has more entries than bytes', async () => {
@@ -135,12 +135,10 @@ describe('a hostile PMTiles file', () => {
     const leaf = directory([{ id: 7, run: 1, offset: 0, length: 5 }])
     await refused({ ...withRoot([{ id: 8, run: 0, offset: 0, length: leaf.length }]), leaves: leaf },
       /tile id 7: .*should lie within/)
-    await refused(
-      {
-        ...withRoot([{ id: 1, run: 0, offset: 0, length: leaf.length }, { id: 5, run: 1, offset: 0, length: 1 }]),
-        leaves: leaf
-      }, /tile id 7: .*should lie within/
-    )
+    await refused({
+      ...withRoot([{ id: 1, run: 0, offset: 0, length: leaf.length }, { id: 5, run: 1, offset: 0, length: 1 }]),
+      leaves: leaf
+    }, /tile id 7: .*should lie within/)
     await refused({ ...withRoot([{ id: 1, run: 0, offset: 2, length: leaf.length }]), leaves: leaf },
       /tile id 1: its directory would end at byte/)
     await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: 2 }]), leaves: leaf }, /cannot hold 1 entries/)

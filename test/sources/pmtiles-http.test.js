@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { Blocks, blockDefaults, remoteDefaults } from '../../loader/formats/pmtiles/remote.js'
 import { tilesOf } from '../support/answering-server.js'
 import { contents, inOrder, openAs, refuses, using } from '../support/archives.js'
+import { useDefaults } from '../support/defaults.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
 import { useRangeServer } from './range-server.js'
 
@@ -13,9 +14,7 @@ const SIDE = 32 // tiles across
 
 describe('PMTiles on a web server', () => {
   const server = useRangeServer()
-  const backoff = remoteDefaults.backoff
-  before(() => { remoteDefaults.backoff = 1 })
-  after(() => { remoteDefaults.backoff = backoff })
+  useDefaults(remoteDefaults, { backoff: 1 })
 
   // 1024 tiles of 10 kB, in leaves
   const tiles = Object.fromEntries(
@@ -26,6 +25,18 @@ describe('PMTiles on a web server', () => {
 
   const refused = (words, code = 'SOURCE_UNREADABLE') => refuses('pmtiles', server.url, code, words)
   const fetched = () => server.requests.reduce((sum, { from, to }) => sum + to - from, 0)
+
+  /** The begin of a right answer. */
+  const begin = (response, from, to) => response.writeHead(206,
+    { etag: '"1"', 'content-range': `bytes ${from}-${to - 1}/${archive.length}`, 'content-length': to - from })
+
+  /** Answers every request. @param {Record<string, string>} [headers] */
+  function answerWith (status, headers, body) {
+    server.answer = (_, response) => {
+      response.writeHead(status, headers).end(body)
+      return true
+    }
+  }
 
   it('are read in few requests, and each byte about once', () => using('pmtiles', server.url, {}, async source => {
     assert.deepEqual(await contents(source), tiles)
@@ -75,9 +86,7 @@ describe('PMTiles on a web server', () => {
   }))
 
   it('need a server that sends parts of files', async () => {
-    server.answer = (request, response) => {
-      response.writeHead(200, { 'content-length': archive.length }).end(archive); return true
-    }
+    answerWith(200, { 'content-length': `${archive.length}` }, archive)
     await refused(/does not send parts of files \(range requests\): fetch it first/)
     server.answer = (request, response, range) => {
       server.send(response, range, { 'content-encoding': 'gzip' }); return true
@@ -88,9 +97,7 @@ describe('PMTiles on a web server', () => {
   it('are refused when the server sends another part, or does not say which', async () => {
     for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`,
       'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
-      server.answer = (request, response) => {
-        response.writeHead(206, { 'content-range': part }).end(archive.subarray(0, 16384)); return true
-      }
+      answerWith(206, { 'content-range': part }, archive.subarray(0, 16384))
       await refused(/another part|without a range/)
     }
   })
@@ -103,9 +110,8 @@ describe('PMTiles on a web server', () => {
       else if (times === 2) request.socket.destroy()
       else if (times === 3) {
         const end = Math.min(to, archive.length)
-        response.writeHead(206,
-          { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
-        response.write(archive.subarray(from, from + Math.ceil((end - from) / 2)), () => request.socket.destroy())
+        const half = archive.subarray(from, from + Math.ceil((end - from) / 2))
+        begin(response, from, end).write(half, () => request.socket.destroy())
       } else server.send(response, { from, to: Math.min(to, from + 200000) })
       return true
     }
@@ -114,27 +120,19 @@ describe('PMTiles on a web server', () => {
   })
 
   it('are resumed after a server fell silent', async () => {
-    const { timeout } = remoteDefaults
     remoteDefaults.timeout = 200
     let silent = 0
     server.answer = (request, response, { from, to }) => {
       if (from === 0 || silent++) return false
-      const end = Math.min(to, archive.length)
-      response.writeHead(206,
-        { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
-      response.write(archive.subarray(from, from + 100)) // and no more
+      begin(response, from, Math.min(to, archive.length)).write(archive.subarray(from, from + 100)) // and no more
       return true
     }
-    try {
-      await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
-      assert.ok(silent > 1)
-    } finally {
-      remoteDefaults.timeout = timeout
-    }
+    await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
+    assert.ok(silent > 1)
   })
 
   it('are given up when nothing comes any more', async () => {
-    server.answer = (request, response) => { response.writeHead(500).end(); return true }
+    answerWith(500)
     await refused(/the server answered 500/)
     assert.equal(server.requests.length, remoteDefaults.attempts)
     server.answer = request => { request.socket.destroy(); return true }
@@ -150,7 +148,7 @@ describe('PMTiles on a web server', () => {
         [418, 'SOURCE_UNREADABLE', /answered 418/]]
     ) {
       server.requests.length = 0
-      server.answer = (request, response) => { response.writeHead(status).end(); return true }
+      answerWith(status)
       await refused(words, code)
       assert.equal(server.requests.length, 1)
     }
@@ -161,7 +159,7 @@ describe('PMTiles on a web server', () => {
     await using('pmtiles', secret, {}, source => assert.equal(source.name, 'city.pmtiles'))
     assert.equal(server.requests[0].headers.authorization, `Basic ${Buffer.from('ada:s3cr/t').toString('base64')}`)
     assert.equal(server.requests[0].url, '/maps/city.pmtiles?signature=c0ffee')
-    server.answer = (request, response) => { response.writeHead(404).end(); return true }
+    answerWith(404)
     await assert.rejects(openAs('pmtiles', secret), error => {
       assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /s3cr|ada|c0ffee/)
       return true
@@ -185,11 +183,9 @@ describe('PMTiles on a web server', () => {
       assert.equal(request.headers.authorization, undefined)
     }
     await using('pmtiles', server.url.replace('http://', 'http://a:b@'), {}, () => {})
-    server.answer = (request, response) => { response.writeHead(301, { location: request.url }).end(); return true }
+    answerWith(301, { location: '/maps/city.pmtiles' })
     await refused(/redirects again and again/)
-    server.answer = (request, response) => {
-      response.writeHead(301, { location: 'file:///etc/passwd' }).end(); return true
-    }
+    answerWith(301, { location: 'file:///etc/passwd' })
     await refused(/no web address/)
   })
 
@@ -223,11 +219,9 @@ describe('PMTiles on a web server', () => {
   })
 
   it('are not fetched for a tile that is too long to be one', async () => {
-    const file = writeArchive(
-      { root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: {
-        dataLength: 2 ** 45, entries: 0, addressed: 0
-      } }
-    )
+    const file = writeArchive({ root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: {
+      dataLength: 2 ** 45, entries: 0, addressed: 0
+    } })
     server.answer = pretending(file, 2 ** 45)
     await refused(/2\/0\/0 has 35184372088832 bytes/, 'ARCHIVE_INVALID')
     assert.ok(server.requests.length < 3)

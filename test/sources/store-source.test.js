@@ -69,15 +69,6 @@ onEachStore('another store as a source', backend => {
       `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
   })
 
-  it('has only selected tiles', async () => {
-    const source = await openSource(url,
-      { from: { layer: 'osm', time: '2021' }, bbox: [-180, 40, -140, 85], zooms: { min: 4, max: 6 } })
-    const tiles = await collect(source)
-    assert.ok(tiles.length > 10 && tiles.length < 144)
-    assert.deepEqual(new Set(tiles.map(({ x }) => x)), new Set([0, 1, 2, 3]))
-    assert.deepEqual(await collect(await openSource(url, { from: { layer: 'osm' }, zooms: { min: 6, max: 9 } })), [])
-  })
-
   it('is read in bulk, ahead of who takes tile after tile, and not at all by who only lists', async () => {
     const { docs } = Couch.prototype
     let requests = 0

@@ -1,0 +1,207 @@
+// What every source of stored tiles promises, whatever its kind: order, selection, rows, and the fields of a layer.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { flipY, parseArea, selectorOf } from '../../core/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
+import { openSource } from '../../loader/load/sources/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { contents, inOrder } from '../support/archives.js'
+import { tilesOf, useFolder } from '../support/answering-server.js'
+import { backends } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { writeMbtiles } from './mbtiles-writer.js'
+import { writeArchive } from './pmtiles-writer.js'
+import { useRangeServer } from './range-server.js'
+
+const T = '2024-03-01T00:00:00Z'
+const SIDE = 8 // of a square in the middle of zoom 5
+const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5',
+  '26/67108863/0', '26/0/67108863',
+  ...Array.from({ length: SIDE * SIDE }, (_, index) => `5/${12 + index % SIDE}/${12 + Math.floor(index / SIDE)}`)]
+/** @type {Record<string, Buffer>} */
+const tiles = Object.fromEntries(names.map((name, index) => [name, png(index)]))
+const placeOf = name => name.split('/').map(Number)
+const listOf = named => Object.entries(named).map(([name, bytes]) => {
+  const [z, x, y] = placeOf(name)
+  return { z, x, y, bytes }
+})
+
+const metadata = {
+  name: 'City', description: 'd', attribution: '©', version: 2, format: 'jpeg', minzoom: '0', maxzoom: 14,
+  bounds: '5.9,45.8,10.5,47.8', center: '8,46,7', json: '{"vector_layers": [{"id": "water"}]}',
+  type: 'baselayer', scheme: 'tms', id: 'x', 'tilecouch:time': T
+}
+const fields = {
+  name: 'City', description: 'd', attribution: '©', version: '2', format: 'jpg', minzoom: 0, maxzoom: 14,
+  bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], vector_layers: [{ id: 'water' }]
+}
+const invalid = { bounds: '1,2,3', center: '1,2', minzoom: 'low', maxzoom: '99', json: '{', 'tilecouch:time': 'soon' }
+
+/** What the header of a PMTiles archive says; its metadata say otherwise. */
+const described = said => said === metadata
+  ? { header: { type: 3, minzoom: 0, maxzoom: 14, bounds: fields.bounds, center: fields.center },
+    metadata: { ...said, bounds: '1,2,3,4' } }
+  : { metadata: said }
+
+/**
+ * @typedef {object} Kind
+ * @property {(named: Record<string, Buffer>, said?: any) => string | Promise<string>} write answers the name to open
+ * @property {Record<string, any>} [options] of openSource
+ * @property {'xyz' | 'tms'} [otherScheme] counts rows from the side from which the kind does not
+ * @property {Record<string, any>} [always] fields that need no metadata; undefined: the kind has no metadata
+ * @property {boolean} [isCounted] its total is known
+ */
+
+/** @returns {Kind} */
+function archive (leaf) {
+  const server = useRangeServer()
+  return {
+    write (named, said = {}) {
+      server.file = writeArchive({ tiles: named, leaf, ...described(said) })
+      return server.url
+    },
+    always: { format: 'png', minzoom: 0, maxzoom: 26 },
+    isCounted: true
+  }
+}
+
+/** @type {Record<string, () => Kind>} */
+const kinds = {
+  'a folder': () => {
+    const folder = useFolder()
+    return {
+      write: (named, said = {}) => folder.write({
+        ...Object.fromEntries(Object.entries(named).map(([name, bytes]) => [`${name}.png`, bytes])),
+        'metadata.json': JSON.stringify(said)
+      }),
+      otherScheme: 'tms',
+      always: {}
+    }
+  },
+  MBTiles: () => {
+    const folder = useFolder()
+    let count = 0
+    return {
+      write: (named, said = {}) =>
+        writeMbtiles(path.join(folder.dir, `city-${++count}.mbtiles`), listOf(named), said),
+      otherScheme: 'xyz',
+      always: {}
+    }
+  },
+  'a PMTiles file': () => {
+    const folder = useFolder()
+    return {
+      write (named, said = {}) {
+        folder.write({ 'city.pmtiles': writeArchive({ tiles: named, leaf: 20, ...described(said) }) })
+        return path.join(folder.dir, 'city.pmtiles')
+      },
+      always: { format: 'png', minzoom: 0, maxzoom: 26 },
+      isCounted: true
+    }
+  },
+  'PMTiles on a web server': () => archive(undefined),
+  'PMTiles on a web server, with leaves': () => archive(20)
+}
+for (const backend of backends) {
+  kinds[`a layer of a store on ${backend.name}`] = () => ({
+    async write (named) {
+      const url = await backend.database()
+      const store = await Store.create(url)
+      await store.defineLayer('osm')
+      await store.write(listOf(named).map(tile => ({ layer: 'osm', time: T, ...tile })))
+      await publish(store)
+      return url
+    },
+    options: { from: { layer: 'osm' } }
+  })
+  kinds[`a database of MapProxy on ${backend.name}`] = () => ({
+    async write (named) {
+      const url = await backend.database()
+      const couch = new Couch(url)
+      await couch.request({ method: 'PUT' })
+      await couch.bulk(listOf(named).map(({ z, x, y, bytes }) => ({
+        _id: `webmercator-${z}-${x}-${y}`,
+        _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } }
+      })))
+      return url
+    },
+    options: { idTemplate: '%(grid_name)s-%(z)s-%(x)s-%(y)s' },
+    otherScheme: 'tms'
+  })
+}
+
+for (const [title, setUp] of Object.entries(kinds)) {
+  describe(`${title} as a source`, function () {
+    this.timeout(30000)
+    const { write, options, otherScheme, always, isCounted } = setUp()
+
+    async function using (name, more, use) {
+      const source = await openSource(name, { ...options, ...more })
+      try {
+        return await use(source)
+      } finally {
+        await source.close()
+      }
+    }
+
+    it('gives its tiles with their bytes in the order of their ids, again and to several at once', async () => {
+      const name = await write(tiles)
+      await using(name, {}, async source => {
+        const [first, ...others] = await Promise.all([contents(source), tilesOf(source), tilesOf(source)])
+        assert.deepEqual(first, Object.fromEntries(names.map(tile => [tile, tiles[tile].toString('latin1')])))
+        assert.deepEqual(Object.keys(first), inOrder(names))
+        if (!options) assert.equal(source.name, path.basename(name))
+        for (const walk of [...others, await tilesOf(source)]) assert.deepEqual(walk, inOrder(names))
+      })
+    })
+
+    it('gives only the zooms and the area that were asked for', async () => {
+      const name = await write(tiles)
+      const triangle = { type: 'Polygon', coordinates: [[[0, 0], [40, 0], [0, 40], [0, 0]]] }
+      for (const [where, zooms] of [
+        [undefined, { min: 1, max: 2 }], [undefined, { min: 5, max: 30 }], [undefined, { min: 27, max: 30 }],
+        [{ bbox: [1, -10, 60, -1] }], [{ bbox: [1, -10, 60, -1] }, { min: 1, max: 2 }],
+        [{ bbox: [170, -85, -170, 85] }],
+        [{ polygon: triangle }, { min: 5, max: 5 }]
+      ]) {
+        const selected = selectorOf(where && parseArea(where), zooms)
+        const expected = inOrder(names.filter(tile => selected(...placeOf(tile))))
+        await using(name, { ...where, zooms }, async source => {
+          assert.deepEqual(await tilesOf(source), expected, JSON.stringify([where, zooms]))
+          if (isCounted) assert.equal(source.total, expected.length)
+        })
+      }
+    })
+
+    if (otherScheme) {
+      it(`counts rows from the other side with --scheme ${otherScheme}, in order all the same`, async () => {
+        const flipped = Object.fromEntries(names.map(name => {
+          const [z, x, y] = placeOf(name)
+          return [`${z}/${x}/${flipY(z, y)}`, tiles[name].toString('latin1')]
+        }))
+        await using(await write(tiles), { scheme: otherScheme }, async source => {
+          const found = await contents(source)
+          assert.deepEqual(found, flipped)
+          assert.deepEqual(Object.keys(found), inOrder(Object.keys(flipped)))
+        })
+      })
+    }
+
+    if (!always) return
+
+    it('becomes the fields of a layer by its metadata', async () => {
+      await using(await write(tiles, metadata), {}, source => {
+        assert.deepEqual(source.fields, fields)
+        assert.equal(source.time, T)
+      })
+    })
+
+    it('is as good without metadata, or with another program’s', async () => {
+      for (const said of [undefined, invalid]) {
+        await using(await write(tiles, said), {},
+          source => assert.deepEqual([source.fields, source.time], [always, undefined]))
+      }
+    })
+  })
+}
