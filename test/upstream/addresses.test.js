@@ -91,11 +91,6 @@ describe('GetMap', () => {
     }))
   })
 
-  it('is not for geographic coordinates', () => {
-    assert.throws(() => checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a', srs: 'EPSG:4326' }),
-      { code: 'BAD_UPSTREAM', message: /srs "EPSG:4326" must be a name of Web Mercator/ })
-  })
-
   it('reads exceptions of any version', () => {
     assert.equal(
       exceptionText(

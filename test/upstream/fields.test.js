@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { checkUpstream, layerDocument, upstreamDefaults } from '../../core/index.js'
@@ -125,8 +126,8 @@ describe('what a layer says of its upstream', () => {
   const secrets = [
     { url: `https://admin:${secret}@h/{z}/{x}/{y}` }, { url: `https://${secret}@h/{z}/{x}/{y}` },
     ...['apikey', 'api_key', 'ApiKey', 'key', 'token', 'access_token',
-      'password', 'sig', 'subscription-key', 'app_id_key', 'mapkey']
-      .filter(name => name !== 'app_id_key').map(name => ({ url: `https://h/{z}/{x}/{y}?${name}=${secret}` })),
+      'password', 'sig', 'subscription-key', 'mapkey']
+      .map(name => ({ url: `https://h/{z}/{x}/{y}?${name}=${secret}` })),
     ...['Authorization', 'authorization', 'Cookie', 'X-Api-Key', 'x-api-key', 'Proxy-Authorization',
       'X-Auth-Token', 'apikey', 'X-Secret'].map(name => ({ url: XYZ, headers: { [name]: secret } })),
     { ...WMS, params: { api_key: secret } }, { ...WMS, url: `https://h/wms?token=${secret}` },
@@ -157,7 +158,7 @@ describe('what a layer says of its upstream', () => {
     assert.equal(refusal({ url: 'http://{s}/{z}/{x}/{y}', subdomains: ['a@b'] }).details.field, 'subdomains')
   })
 
-  it('is no reason to stop for any input', () => {
+  it('is taken or refused with BAD_UPSTREAM, whatever it is', () => {
     fc.assert(fc.property(fc.oneof(fc.object(), fc.record({
       type: fc.constantFrom('xyz', 'tms', 'wmts', 'wms'), url: fc.string()
     }), fc.webUrl().map(url => ({ url: `${url}/{z}/{x}/{y}` }))), value => {
@@ -183,5 +184,34 @@ describe('what a layer says of its upstream', () => {
     assert.deepEqual(layerDocument('osm', { upstream: { url: XYZ } }).upstream, { url: XYZ })
     assert.throws(() => layerDocument('osm', { upstream: { url: `${XYZ}?token=x` } }), { code: 'BAD_UPSTREAM' })
     assert.throws(() => layerDocument('osm', { upstream: 'https://h' }), { code: 'BAD_LAYER_FIELD' })
+  })
+})
+
+describe('docs/upstreams.md', () => {
+  it('knows every field that is accepted, and only those', () => {
+    // a refusal lists the fields there are
+    assert.throws(() => checkUpstream({ nothing: 1 }), error => {
+      assert.deepEqual(error.details.why.replace(/^.*there are /, '').split(', ').sort(),
+        Object.keys(upstreamDefaults).sort())
+      return true
+    })
+  })
+
+  it('shows an upstream that is accepted, with defaults in brackets that are the true ones', () => {
+    const page = readFileSync(new URL('../../docs/upstreams.md', import.meta.url), 'utf8')
+    const [example] = [...page.matchAll(/```json\n(\{ "type"[\s\S]*?)```/g)].map(([, json]) => JSON.parse(json))
+    assert.equal(checkUpstream(example).layers, 'hillshade,contours')
+    const source = readFileSync(new URL('../../core/upstream.js', import.meta.url), 'utf8')
+    const filled = { wms: checkUpstream({ type: 'wms', url: 'https://h/', layers: 'a' }), wmts: checkUpstream(
+      { type: 'wmts', url: 'https://h/{z}/{x}/{y}' }
+    ) }
+    const said = [
+      ...source.matchAll(/^ {2}(\w+): undefined, \/\/ (.*)$/gm)
+    ].flatMap(([, field, comment]) => comment.split('; ').map(part => {
+      const [, type, value] = /^(wms|wmts): .*\(([\w:.{}]+)\)$/.exec(part) ?? []
+      return { field, type, value }
+    })).filter(({ value }) => value && value !== 'none')
+    assert.ok(said.length >= 8, `${said.length} defaults in brackets`)
+    for (const { field, type, value } of said) assert.equal(String(filled[type][field]), value, `${field} of ${type}`)
   })
 })

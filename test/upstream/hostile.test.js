@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { brotliCompressSync, constants, crc32, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import sharp from 'sharp'
@@ -7,6 +6,7 @@ import { inspectTile, isExactTime } from '../../core/index.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from '../../loader/load/upstream/freshness.js'
 import { tileFrom } from '../../loader/load/upstream/image.js'
 import { until } from '../../bench/wait.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { seeded } from '../support/answering-server.js'
 import { useUpstream } from './support.js'
@@ -126,15 +126,14 @@ describe('an upstream that is hostile', () => {
 
   it('cannot use more memory than allowed by endless answers', async () => {
     const open = []
-    const server = createServer((req, res) => {
+    const { url, close } = await startServer((req, res) => {
       res.writeHead(200, { 'content-length': 1e7 })
       open.push(res)
       res.write(Buffer.alloc(4e5))
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/{z}/{x}/{y}`
     try {
-      const [one, other] = [1, 2].map(() => given.open({ url }, {}, { limits: { held: 1e6 } }))
+      const [one, other] =
+        [1, 2].map(() => given.open({ url: `${url}/{z}/{x}/{y}` }, {}, { limits: { held: 1e6 } }))
       const pending = [one.fetch({ z: 8, x: 0, y: 0 }), other.fetch({ z: 8, x: 1, y: 0 })].map(
         fetching => fetching.catch(error => error.message)
       )
@@ -147,8 +146,7 @@ describe('an upstream that is hostile', () => {
       given.server.behave()
       assert.equal((await given.open({}, {}, { limits: { held: 1e6 } }).fetch({ z: 8, x: 0, y: 0 })).kind, 'tiles')
     } finally {
-      server.closeAllConnections()
-      await new Promise(resolve => { server.close(resolve) })
+      await close()
     }
   })
 
@@ -157,21 +155,18 @@ describe('an upstream that is hostile', () => {
       { headers: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])) }
     )
     await assert.rejects(given.open().fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /not HTTP/ })
-    const server = createServer((req, res) => {
+    const { url, close } = await startServer((req, res) => {
       res.writeHead(req.url?.includes('redirect') ? 302 : 500, { location: '/redirect' })
       const more = () => { if (!res.destroyed) res.write(Buffer.alloc(65536), more) }
       more()
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
     try {
-      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }),
-        { code: 'UPSTREAM_FAILED', message: /500/ })
-      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/redirect/{z}/{x}/{y}` })
-        .fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /again and again/ })
+      for (const [folder, message] of [['', /500/], ['/redirect', /again and again/]]) {
+        await assert.rejects(given.open({ url: `${url}${folder}/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }),
+          { code: 'UPSTREAM_FAILED', message })
+      }
     } finally {
-      server.closeAllConnections()
-      await new Promise(resolve => { server.close(resolve) })
+      await close()
     }
   })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { createProgram } from '../../loader/cli/program.js'
 import { Store } from '../../loader/store/index.js'
 import { isPublished } from '../../loader/couchapp/publish.js'
-import { memory, useFolder } from '../support/answering-server.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
 import { onEachStore } from '../support/backends.js'
 import { pattern } from '../support/pattern.js'
 
@@ -13,12 +13,7 @@ onEachStore('tilecouch layer', backend => {
   let url
   beforeEach(async () => { url = await backend.database() })
 
-  async function layer (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const code = await run(['layer', ...argv, '--db', url])
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const layer = (...argv) => runCommand(['layer', ...argv, '--db', url])
   const stored = async name => (await Store.open(url)).layer(name)
 
   it('makes a layer with an upstream in a new store, and opens the store to readers', async () => {

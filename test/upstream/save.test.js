@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { addSeconds, now } from '../../core/index.js'
+import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { saveAnswer, versionTime } from '../../loader/load/upstream/save.js'
@@ -209,8 +210,7 @@ onEachStore('saving answers of an upstream', backend => {
 
   it('fails if the store is away', async () => {
     const answer = await given.open().fetch(TILE)
-    const away =
-      new Store(new (/** @type {any} */ (store.couch.constructor))('http://127.0.0.1:1/nothing', { retries: 0 }))
+    const away = new Store(new Couch('http://127.0.0.1:1/nothing', { retries: 0 }))
     assert.equal(await codeOf(saveAnswer(away, 'osm', answer)), 'UNREACHABLE')
   })
 })
