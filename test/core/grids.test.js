@@ -124,13 +124,11 @@ describe('grids', () => {
     const middle = gridOf({ grid: 'UPSArcticWGS84Quad' }).tileBounds(0, 0, 0)
     assert.deepEqual([middle[0], middle[2], middle[3]], [-180, 180, 90])
     // over the antimeridian
-    const fiji = gridOf(
-      {
-        grid: { id: 'Fiji', crs: 'EPSG:32760', tileMatrices: [
-          { ...town.tileMatrices[0], cellSize: 2000, pointOfOrigin: [500000, 8400000], matrixWidth: 1, matrixHeight: 1 }
-        ] }
-      }
-    )
+    const fiji = gridOf({
+      grid: { id: 'Fiji', crs: 'EPSG:32760', tileMatrices: [
+        { ...town.tileMatrices[0], cellSize: 2000, pointOfOrigin: [500000, 8400000], matrixWidth: 1, matrixHeight: 1 }
+      ] }
+    })
     const [left, , right] = fiji.bounds
     assert.ok(left > 176 && left < 178 && right < -177 && right > -179, `${left} ${right}`)
     assert.deepEqual(fiji.ranges([179.9, -18, -179.9, -17], 0), [{ x0: 0, x1: 0, y0: 0, y1: 0 }])
@@ -336,13 +334,11 @@ describe('areas in other grids', () => {
     const polygon = { type: 'Polygon', coordinates: [[[100, 0], [101, 0], [101, 1], [100, 0]]] }
     assert.throws(() => parseArea({ polygon, grid }), error => error.code === 'BAD_AREA' && /LV95/.test(error.message))
     assert.ok(
-      parseArea(
-        {
-          polygon: { type: 'Polygon', coordinates: [
-            [[0, 86], [90, 86], [180, 86], [270, 86], [360, 86], [360, 90], [0, 90], [0, 86]]
-          ] }, grid: gridOf({ grid: 'UPSArcticWGS84Quad' })
-        }
-      ).count({ min: 0, max: 5 }) > 5
+      parseArea({
+        polygon: { type: 'Polygon', coordinates: [
+          [[0, 86], [90, 86], [180, 86], [270, 86], [360, 86], [360, 90], [0, 90], [0, 86]]
+        ] }, grid: gridOf({ grid: 'UPSArcticWGS84Quad' })
+      }).count({ min: 0, max: 5 }) > 5
     )
   })
 })

@@ -47,11 +47,9 @@ describe('batches', () => {
     const tally = /** @type {any} */ ({ bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 })
     const failures =
       new FailureStreak({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
-    const copier = new RevisionCopier(
-      { source, target, tally, limits: {
-        ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0, ...limits
-      }, failures }
-    )
+    const copier = new RevisionCopier({ source, target, tally, limits: {
+      ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0, ...limits
+    }, failures })
     await copier.copy(Array.from({ length: count }, (_, at) => ({ id: `${1000 + at}`, rev: '1-a' })), signal)
     assert.equal(written.size, count)
     return { batches, lost }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/index.js'
-import { Semaphore } from '../../core/promises.js'
 import { PageTracker, Replication, ReplicationStatus } from '../../core/mirror/replication.js'
 import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'
@@ -11,6 +10,8 @@ const copy = (source, target, options = {}) => new Replication(
   { source, target, ...options, limits: { ...QUICK, page: 10, batch: 3, smallBytes: 1, ...options.limits } }
 )
 const unreachable = url => new TilecouchError('UNREACHABLE', { url, why: 'cut' })
+/** A source with so many documents, and an empty target. @returns {[FakePeer, FakePeer]} */
+const pairOf = count => [filled(count), new FakePeer()]
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
 
 describe('core/mirror: order', () => {
@@ -28,27 +29,11 @@ describe('core/mirror: order', () => {
     }))
   })
 
-  it('a semaphore never lets more tasks run, and keeps their order', async () => {
-    const slots = new Semaphore(2)
-    const begun = []
-    let under = 0
-    await Promise.all([0, 1, 2, 3, 4].map(async index => {
-      const release = await slots.acquire()
-      begun.push(index)
-      assert.ok(++under <= 2)
-      await turn()
-      under--
-      release()
-    }))
-    assert.deepEqual(begun, [0, 1, 2, 3, 4])
-  })
-
   it('a checkpoint never passes what the target lacks, in whatever order batches end', async () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.array(fc.nat(6), {
       minLength: 1, maxLength: 40
     }), fc.option(fc.nat(15)), async (count, delays, breaks) => {
-      const source = filled(count)
-      const target = new FakePeer()
+      const [source, target] = pairOf(count)
       let writes = 0
       target.hook = async (call, id) => {
         for (let left = delays[writes % delays.length]; left > 0; left--) await turn()
@@ -73,8 +58,7 @@ describe('core/mirror: order', () => {
 
 describe('core/mirror: trouble', () => {
   it('a batch that fails while a page is read ends the run with the first error', async () => {
-    const source = filled(100)
-    const target = new FakePeer()
+    const [source, target] = pairOf(100)
     const signals = []
     source.hook = async (call, options) => {
       if (call !== 'changes') return
@@ -92,8 +76,7 @@ describe('core/mirror: trouble', () => {
   })
 
   it('a stopped run throws ABORTED with its status, writes it, and continues from there', async () => {
-    const source = filled(100)
-    const target = new FakePeer()
+    const [source, target] = pairOf(100)
     const stop = new AbortController()
     target.hook = call => { if (call === 'write' && target.docs.size >= 40) stop.abort() }
     const error = await copy(source, target, { signal: stop.signal, limits: { pages: 1, concurrency: 1 } })
@@ -108,8 +91,7 @@ describe('core/mirror: trouble', () => {
   })
 
   it('nobody waits for the last write to a side that does not answer', async () => {
-    const source = filled(20)
-    const target = new FakePeer()
+    const [source, target] = pairOf(20)
     const stop = new AbortController()
     target.hook = async (call, id, signal) => {
       if (call === 'write') stop.abort()
@@ -122,8 +104,7 @@ describe('core/mirror: trouble', () => {
   })
 
   it('a document that fails at the target is tried again, alone, until it is written', async () => {
-    const source = filled(6)
-    const target = new FakePeer()
+    const [source, target] = pairOf(6)
     const tries = []
     target.hook = (call, docs) => {
       if (call !== 'write') return
@@ -137,30 +118,9 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual(tries.slice(0, 4), [['doc0', 'doc1', 'doc2'], ['doc1'], ['doc1'], ['doc1']])
   })
 
-  it('a document that keeps failing fails the run', async () => {
-    const source = filled(6)
-    const target = new FakePeer()
-    target.hook = (call, docs) => call === 'write' && docs.some(({ _id: id }) => id === 'doc1')
-      ? [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }] : undefined
-    await assert.rejects(copy(source, target).run(), { code: 'COUCHDB_ERROR', message: /doc1: busy/ })
-    assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
-  })
-
-  it('a forbidden document is reported, counted and left out', async () => {
-    const source = filled(6)
-    const target = new FakePeer()
-    const told = []
-    target.hook = (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => id === 'doc1')
-      .map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
-    const status = await copy(source, target, { onRefused: refused => told.push(refused.id) }).run()
-    assert.deepEqual([status.docs, status.refused, status.lacking, told], [5, 1, 1, ['doc1']])
-    assert.equal(target.checkpoint.history[0].doc_write_failures, 1)
-  })
-
   for (const status of [400, 413]) {
     it(`of a batch that is answered with ${status}, the bad document is found and left out`, async () => {
-      const source = filled(20)
-      const target = new FakePeer()
+      const [source, target] = pairOf(20)
       let writes = 0
       target.hook = (call, docs) => {
         if (call === 'write' && ++writes && docs.some(({ _id: id }) => id === 'doc13')) {
@@ -174,8 +134,7 @@ describe('core/mirror: trouble', () => {
   }
 
   it('a source that cannot read some documents for a moment is asked for those again', async () => {
-    const source = filled(6)
-    const target = new FakePeer()
+    const [source, target] = pairOf(6)
     let fetches = 0
     source.hook = (call, asked) => {
       if (call !== 'fetch' || ++fetches > 2) return
@@ -187,21 +146,28 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual([docs, absent], [6, 0])
   })
 
-  it('a source that keeps failing fails the run: 200 with errors is no answer', async () => {
-    const source = filled(6)
-    source.hook = (call, asked) => call === 'fetch' ? {
-      docs: [], bytes: 10, failed: [{ id: asked[0].id, error: 'internal_fabric_error', reason: 'timeout' }]
-    } : undefined
-    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /timeout/ })
-  })
-
-  it('an answer that omits a document is no answer', async () => {
-    const source = filled(6)
-    source.hook = (call, asked) => call === 'fetch' && asked.some(({ id }) => id === 'doc3')
-      ? { docs: [], bytes: 10, failed: asked.filter(({ id }) => id !== 'doc3')
-        .map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) } : undefined
-    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /doc3.*does not name it/ })
-  })
+  const lasting = {
+    'a document that keeps failing at the target': ['target', 'write',
+      docs => docs.some(({ _id: id }) => id === 'doc1') &&
+        [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }],
+      { code: 'COUCHDB_ERROR', message: /doc1: busy/ }],
+    'a source that keeps failing: 200 with errors is no answer,': ['source', 'fetch',
+      ([{ id }]) => ({ docs: [], bytes: 10, failed: [{ id, error: 'internal_fabric_error', reason: 'timeout' }] }),
+      { code: 'NO_ANSWER', message: /timeout/ }],
+    'an answer that omits a document': ['source', 'fetch',
+      asked => asked.some(({ id }) => id === 'doc3') && { docs: [], bytes: 10, failed: asked
+        .filter(({ id }) => id !== 'doc3').map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) },
+      { code: 'NO_ANSWER', message: /doc3.*does not name it/ }]
+  }
+  for (const [what, [side, call, answer, expected]] of Object.entries(lasting)) {
+    it(`${what} fails the run, whose checkpoint stays`, async () => {
+      const [source, target] = pairOf(6)
+      const peer = side === 'source' ? source : target
+      peer.hook = (name, argument) => name === call ? answer(argument) || undefined : undefined
+      await assert.rejects(copy(source, target).run(), expected)
+      assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
+    })
+  }
 
   it('a document that the source has lost is requested twice, and counted', async () => {
     const source = filled(6)
@@ -249,16 +215,31 @@ describe('core/mirror: trouble', () => {
   })
 })
 
-describe('core/mirror: live', () => {
-  it('changes arrive, a side that is away is waited for, and the lag is right', async () => {
-    const source = filled(10)
-    const target = new FakePeer()
+/** Live mirrors, which are stopped after each test. */
+function useLive () {
+  const started = []
+  afterEach(async () => {
+    for (const { stop, running } of started.splice(0)) {
+      stop.abort()
+      await assert.rejects(running, { code: 'ABORTED' })
+    }
+  })
+  return (source, target, options) => {
     const stop = new AbortController()
+    const replication = copy(source, target, { live: true, signal: stop.signal, ...options })
+    started.push({ stop, running: replication.run() })
+    return replication
+  }
+}
+
+describe('core/mirror: live', () => {
+  const follow = useLive()
+
+  it('changes arrive, a side that is away is waited for, and the lag is right', async () => {
+    const [source, target] = pairOf(10)
     const states = []
-    const replication = copy(source, target, {
-      live: true, signal: stop.signal, onState: ({ state, error }) => states.push(error ?? state), limits: { poll: 50 }
-    })
-    const running = replication.run()
+    const replication =
+      follow(source, target, { onState: ({ state, error }) => states.push(error ?? state), limits: { poll: 50 } })
     await until(() => replication.status().state === 'following')
     assert.equal(replication.status().lag, 0)
     source.put({ _id: 'new', _rev: '1-a' })
@@ -272,8 +253,6 @@ describe('core/mirror: live', () => {
     await until(() => replication.status().state === 'following' && target.docs.has('meanwhile'))
     assert.equal(replication.status().lag, 0)
     assert.deepEqual(states, ['following', 'UNREACHABLE', 'following'])
-    stop.abort()
-    await assert.rejects(running, { code: 'ABORTED' })
   })
 
   it('a source that is silent for longer than a poll counts as behind', async () => {
@@ -287,11 +266,8 @@ describe('core/mirror: live', () => {
   })
 
   it('the lag grows while changes are under way', async () => {
-    const source = filled(3)
-    const target = new FakePeer()
-    const stop = new AbortController()
-    const replication = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 1000 } })
-    const running = replication.run()
+    const [source, target] = pairOf(3)
+    const replication = follow(source, target, { limits: { poll: 1000 } })
     await until(() => replication.status().state === 'following')
     let release = () => {}
     target.hook = call => call === 'write' ? new Promise(resolve => { release = () => resolve(undefined) }) : undefined
@@ -300,21 +276,69 @@ describe('core/mirror: live', () => {
     assert.equal(replication.status().state, 'following')
     release()
     await until(() => replication.status().lag === 0)
-    stop.abort()
-    await assert.rejects(running, { code: 'ABORTED' })
   })
 
   it('a target that is created again while nothing happens is filled again', async () => {
-    const source = filled(10)
-    const target = new FakePeer()
-    const stop = new AbortController()
-    const replication =
-      copy(source, target, { live: true, signal: stop.signal, limits: { poll: 50, checkpoint: 0, heartbeat: 0 } })
-    const running = replication.run()
+    const [source, target] = pairOf(10)
+    follow(source, target, { limits: { poll: 50, checkpoint: 0, heartbeat: 0 } })
     await until(() => target.checkpoint?.source_last_seq === 10)
     Object.assign(target, new FakePeer().copy())
     await until(() => target.docs.size === 10)
-    stop.abort()
-    await assert.rejects(running, { code: 'ABORTED' })
+  })
+})
+
+describe('core/mirror: refusals', () => {
+  const follow = useLive()
+
+  const forbids = refused => (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => refused.has(id))
+    .map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
+
+  it('are counted, kept beside the checkpoint, and tried again with every run', async () => {
+    const [source, target] = pairOf(6)
+    const refused = new Set(['doc1', 'doc2'])
+    target.hook = forbids(refused)
+    for (let run = 0; run < 3; run++) {
+      const told = []
+      const { docs, refused: count, lacking, refusals, changes } =
+        await copy(source, target, { onRefused: ({ id }) => told.push(id) }).run()
+      assert.deepEqual([docs, count, told], [run ? 0 : 4, 2, ['doc1', 'doc2']])
+      assert.equal(target.checkpoint.history[0].doc_write_failures, 2)
+      assert.deepEqual([lacking, refusals.map(({ id, reason }) => `${id} ${reason}`), changes],
+        [2, ['doc1 no', 'doc2 no'], run ? 0 : 6])
+      assert.equal(target.checkpoint.lacking, 2)
+    }
+    assert.equal((await copy(source, target, { dryRun: true }).run()).lacking, 2)
+    refused.delete('doc1')
+    assert.deepEqual((await copy(source, target).run()).refusals.map(({ id }) => id), ['doc2'])
+    assert.ok(target.docs.has('doc1'))
+    // what follows what was refused settles it
+    refused.clear()
+    source.put({ _id: 'doc2', _rev: '2-b', _revisions: { start: 2, ids: ['b', 'a'] } })
+    assert.deepEqual([(await copy(source, target).run()).lacking, target.checkpoint.refused], [0, []])
+    assert.deepEqual([...target.docs.get('doc2').keys()], ['2-b'])
+  })
+
+  it('a live one tries again while it follows', async () => {
+    const [source, target] = pairOf(6)
+    const refused = new Set(['doc1'])
+    target.hook = forbids(refused)
+    const running = follow(source, target, { limits: { poll: 5, retryRefused: 20 } })
+    await until(() => running.status().refused > 2, { what: 'tries' })
+    assert.deepEqual([running.status().lacking, running.status().state], [1, 'following'])
+    refused.clear()
+    await until(() => running.status().lacking === 0, { what: 'what was refused' })
+    assert.ok(target.docs.has('doc1'))
+  })
+
+  it('a checkpoint does not pass more refusals than it remembers', async () => {
+    const [source, target] = pairOf(500)
+    const refused = new Set(Array.from({ length: 500 }, (_, index) => `doc${index}`))
+    target.hook = forbids(refused)
+    const { lacking, refusals, since } = await copy(source, target).run()
+    assert.deepEqual([lacking, refusals.length], [500, 200])
+    assert.ok(Number(since) <= 200, `${since}`)
+    refused.clear()
+    const status = await copy(source, target).run()
+    assert.deepEqual([status.docs, status.lacking], [500, 0])
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { raceAbort } from '../../core/promises.js'
+import { Semaphore, raceAbort } from '../../core/promises.js'
 
-describe('what is waited for under a signal', () => {
-  it('is what it becomes', async () => {
+describe('raceAbort', () => {
+  it('settles as the promise does, and leaves no listener', async () => {
     const { signal } = new AbortController()
     assert.equal(await raceAbort(Promise.resolve(7), signal), 7)
     assert.equal(await raceAbort(Promise.resolve(7)), 7)
@@ -11,7 +11,7 @@ describe('what is waited for under a signal', () => {
     assert.equal(getEventListeners(signal, 'abort').length, 0, 'no listener is left behind')
   })
 
-  it('ends with the signal although it goes on itself, or began too late', async () => {
+  it('rejects with the signal, also one that was aborted before', async () => {
     const stop = new AbortController()
     const waiting = raceAbort(new Promise(() => {}), stop.signal)
     stop.abort()
@@ -19,7 +19,7 @@ describe('what is waited for under a signal', () => {
     await assert.rejects(raceAbort(new Promise(() => {}), stop.signal), { name: 'AbortError' })
   })
 
-  it('says nothing more when it fails later', async () => {
+  it('hides a later rejection of the promise', async () => {
     const stop = new AbortController()
     let fail
     const waiting = raceAbort(new Promise((resolve, reject) => { fail = reject }), stop.signal)
@@ -27,5 +27,22 @@ describe('what is waited for under a signal', () => {
     await assert.rejects(waiting, { name: 'AbortError' })
     fail(new Error('nobody listens')) // an unhandled rejection would end the test run
     await new Promise(resolve => setImmediate(resolve))
+  })
+})
+
+describe('a semaphore', () => {
+  it('never lets more tasks run, and keeps their order', async () => {
+    const slots = new Semaphore(2)
+    const begun = []
+    let running = 0
+    await Promise.all([0, 1, 2, 3, 4].map(async index => {
+      const release = await slots.acquire()
+      begun.push(index)
+      assert.ok(++running <= 2)
+      await new Promise(resolve => { setImmediate(resolve) })
+      running--
+      release()
+    }))
+    assert.deepEqual(begun, [0, 1, 2, 3, 4])
   })
 })
