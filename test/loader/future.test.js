@@ -2,23 +2,17 @@
 import assert from 'node:assert/strict'
 import { check, doctor, load, publish } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
-import { runCommand } from '../support/cli.js'
+import { memorySource } from '../support/memory-source.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
-import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { useFolder } from '../support/answering-server.js'
 
 const [NOW, FAR] = ['2024-01-01T00:00:00Z', '2204-01-01T00:00:00Z']
-const sourceOf =
-  seed => ({ name: 'x', fields: {}, async * tiles () { yield { z: 3, x: 1, y: 2, read: async () => png(seed) } } })
 
 onEachStore('tiles that are dated in the future', backend => {
-  const folder = useFolder()
-  const own = useStore(backend)
   let store, url
-  beforeEach(() => { ({ store, url } = own) })
+  useStore(backend, { fill: (...own) => { [store, url] = own } })
 
-  const loaded = (seed, time) => load(store, sourceOf(seed), { layer: 'osm', time })
+  const loaded = (seed, time) => load(store, memorySource({ '3/1/2': seed }), { layer: 'osm', time })
   const found = async () => {
     const { findings } = await doctor(url)
     return findings.find(({ check: what }) => what === 'osm: editions')
@@ -46,18 +40,5 @@ onEachStore('tiles that are dated in the future', backend => {
     assert.equal((await found())?.state, 'warning')
     const [met] = (await loaded(3, NOW)).warnings ?? []
     assert.equal(met?.details.newest, '2205-01-01T00:00:00Z', 'also without an edition')
-  })
-
-  it('are warned of on the command line, before and after a load', async () => {
-    writeMbtiles(`${folder.dir}/x.mbtiles`, [{ z: 0, x: 0, y: 0, bytes: png(1) }])
-    const run = (...argv) => runCommand(['load', `${folder.dir}/x.mbtiles`, '--layer', 'osm', '--db', url, ...argv])
-    const made = await run('--time', '2204')
-    assert.equal(made.code, 0, made.err)
-    for (const text of [made.out, made.err]) {
-      assert.match(text, /WARNING: 2204-01-01T00:00:00Z is in the future: .*\n {2}If that time is a mistake/)
-    }
-    const met = JSON.parse((await run('--time', '2024', '--json')).out)
-    assert.deepEqual(met.warnings.map(({ error }) => error), ['FUTURE_TIME'])
-    assert.match(met.warnings[0].reason, /2204-01-01T00:00:00Z/)
   })
 })

@@ -7,13 +7,13 @@ import sharp from 'sharp'
 import {
   backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, publish, restore
 } from '../../loader/index.js'
-import { openSource } from '../../loader/load/sources/index.js'
 import { Store } from '../../loader/store/index.js'
 import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
 import { rectangleOf } from '../../loader/load/upstream/image.js'
 import { verifyFile } from '../../loader/check/files/index.js'
 import { Report } from '../../loader/check/files/report.js'
 import { onEachStore } from '../support/backends.js'
+import { loadFrom } from '../support/load-from.js'
 import { startServer } from '../support/server.js'
 
 const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -57,9 +57,7 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
   let edition = 0
   const urn = grid.crs === 'OGC:CRS84' ? 'urn:ogc:def:crs:OGC:1.3:CRS84' : `urn:ogc:def:crs:EPSG::${grid.crs.slice(5)}`
   const matrices = grid.matrices.map(
-    (
-      { id, origin, columns, rows, scaleDenominator }
-    ) =>
+    ({ id, origin, columns, rows, scaleDenominator }) =>
       `<TileMatrix><ows:Identifier>${prefix}${id}</ows:Identifier><ScaleDenominator>${scaleDenominator.toFixed(7)}</` +
         (`ScaleDenominator><TopLeftCorner>${(grid.northingFirst ? [...origin].reverse() : origin).join(' ')}</` +
           (`TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth>` +
@@ -119,15 +117,6 @@ onEachStore('a layer in another grid', backend => {
     return store
   }
 
-  async function loadFrom (store, name, options, opening = {}) {
-    const source = await openSource(name, { layer: options.layer, ...opening })
-    try {
-      return await load(store, source, options)
-    } finally {
-      await source.close()
-    }
-  }
-
   /** Every tile as of a time: place -> digest. */
   async function shown (store, layer, time) {
     const found = {}
@@ -147,7 +136,7 @@ onEachStore('a layer in another grid', backend => {
         for (const [edition, time] of TIMES.entries()) {
           wmts.show(edition)
           const done = await loadFrom(store, `${wmts.url}/caps.xml`, { layer: 'old', time },
-            { area: parseArea({ bbox: /** @type {any} */ (bbox) }), zooms })
+            { layer: 'old', area: parseArea({ bbox: /** @type {any} */ (bbox) }), zooms })
           assert.equal(done.failed, 0)
           assert.equal(done.tiles, area.count(zooms))
         }
@@ -181,7 +170,7 @@ onEachStore('a layer in another grid', backend => {
         const target = path.join(folder, `${name.length}-${file}`)
         await exportLayer(store, 'old', target, { time: TIMES[1], ...how })
         const back = file.replace(/\W/g, '-')
-        const done = await loadFrom(store, target, { layer: back, time: TIMES[1] }, how)
+        const done = await loadFrom(store, target, { layer: back, time: TIMES[1] }, { layer: back, ...how })
         assert.deepEqual([done.failed, done.warnings], [0, undefined], file)
         assert.deepEqual(await shown(store, back), await shown(store, 'old', TIMES[1]), file)
         assert.deepEqual(gridOf(await store.layer(back)).set.tileMatrices, gridOf(doc).set.tileMatrices)
@@ -221,7 +210,7 @@ onEachStore('a layer in another grid', backend => {
     const store = await newStore()
     try {
       const done = await loadFrom(store, `${wmts.url}/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`,
-        { layer: 'world', time: TIMES[0] }, { zooms: { min: 0, max: 3 } })
+        { layer: 'world', time: TIMES[0] }, { layer: 'world', zooms: { min: 0, max: 3 } })
       assert.deepEqual([done.tiles, done.failed], [2 + 8 + 32, 0])
       assert.deepEqual([...new Set(wmts.asked)], ['light Maps.Old their-set'])
       const { bounds, minzoom, maxzoom, name, grid: field } = await store.layer('world')

@@ -30,37 +30,23 @@ describe('a batch on new ground', () => {
       }
     }))
   })
-
-  it('asks for the head of a tile that is alone, and for nothing around it', async () => {
-    const asked = []
-    const couch = { docs: async ids => {
-      asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false }))
-    }, ranges: async ranges => ranges.map(() => []) }
-    const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
-    const done = []
-    const id = tileId('osm', 8, 0, 1)
-    await new HeadWriter(couch, { stored: T, send, report: (_, outcome) => done.push(outcome) })
-      .store([{ id, layer: 'osm', z: 8, x: 0, y: 1, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }])
-    assert.deepEqual([asked, done], [[id], ['create']])
-  })
 })
 
 describe('a batch of tiles of which a manifest says that they changed', () => {
   const id = tileId('osm', 8, 0, 1)
   const [BEFORE, AFTER] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
-  const tile = bytes => (
-    {
-      id, layer: 'osm', z: 8, x: 0, y: 1, time: AFTER, digest: 'md5-new',
-      type: 'image/png', bytes: Buffer.alloc(bytes), attempts: 0
-    }
-  )
-  const storing = async (bytes, { fields = {}, inManifest = true, expectsChanges = true } = {}) => {
+  const tile = bytes => ({
+    id, layer: 'osm', z: 8, x: 0, y: 1, time: AFTER, digest: 'md5-new',
+    type: 'image/png', bytes: Buffer.alloc(bytes), attempts: 0
+  })
+  const storing = async (bytes, { fields = {}, exists = true, inManifest = true, expectsChanges = true } = {}) => {
     const asked = []
     const sent = []
     const head = { _id: id, _rev: '1-a', type: 'tile', layer: 'osm', z: 8, x: 0, y: 1, current: true, time: BEFORE }
     const couch = {
-      docs: async (ids, { attachments = false, base64 = false }) => {
-        asked.push({ attachments, base64 })
+      docs: async (ids, { attachments = false, base64 = false } = {}) => {
+        asked.push({ ids, attachments, base64 })
+        if (!exists) return ids.map(own => ({ id: own, doc: null, deleted: false }))
         const image =
           { content_type: 'image/png', digest: 'md5-old', ...(attachments ? { data: 'b2xk' } : { stub: true }) }
         return ids.map(own => ({ id: own, doc: { ...head, _attachments: { tile: image }, ...fields }, deleted: false }))
@@ -80,14 +66,19 @@ describe('a batch of tiles of which a manifest says that they changed', () => {
 
   it('reads every head once, with its bytes, and writes them to the past as they came', async () => {
     const { asked, sent, done } = await storing(100)
-    assert.deepEqual([asked, done], [[{ attachments: true, base64: true }], ['advance']])
+    assert.deepEqual([asked, done], [[{ ids: [id], attachments: true, base64: true }], ['advance']])
     assert.deepEqual(sent.map(({ _id }) => _id), [versionId('osm', 8, 0, 1, BEFORE), id])
     assert.equal(sent[0]._attachments.tile.data, 'b2xk')
     assert.equal(sent[1]._rev, '1-a')
   })
 
   it('reads large ones as bytes', async () => {
-    assert.deepEqual((await storing(20_000)).asked, [{ attachments: true, base64: false }])
+    assert.deepEqual((await storing(20_000)).asked, [{ ids: [id], attachments: true, base64: false }])
+  })
+
+  it('asks for the head of a tile that is alone, and for nothing around it', async () => {
+    const { asked, done } = await storing(100, { exists: false, inManifest: false, expectsChanges: false })
+    assert.deepEqual([asked.flatMap(({ ids }) => ids), done], [[id], ['create']])
   })
 
   it('asks for no bytes of a head that shows no tile', async () => {

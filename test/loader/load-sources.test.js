@@ -1,9 +1,10 @@
 // What a load writes of a source: its tiles, its time, and what it lacks.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { load, openSource } from '../../loader/index.js'
+import { load } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { loadFrom } from '../support/load-from.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
@@ -58,8 +59,7 @@ onEachStore('a load', backend => {
     assert.deepEqual(await heads(), ['4:0:1', '4:1:0', '4:1:1'])
   })
 
-  it('that is run again leaves its edition as the run made it that put it there, also when a run was killed in ' +
-    'between', async () => {
+  it('that is run again leaves its edition as it was, also after a run that was broken off', async () => {
     const second = { ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }
     await run(grid(3), T1)
     const first = await run(second, T2, { title: 'Second' })
@@ -106,9 +106,7 @@ onEachStore('a load', backend => {
     })
     writeMbtiles(`${folder.dir}/all.mbtiles`, tiles)
     writeMbtiles(`${folder.dir}/less.mbtiles`, tiles.filter(({ x, y }) => (x + y) % 3))
-    const all = await openSource(`${folder.dir}/all.mbtiles`)
-    await load(store, all, { layer: 'osm', time: T1 })
-    await all.close()
+    await loadFrom(store, `${folder.dir}/all.mbtiles`, { layer: 'osm', time: T1 })
     const polygon = { type: 'Polygon', coordinates: [[[-170, 80], [-70, 80], [-170, 20], [-170, 80]]] }
     let day = 1
     for (const [what, zooms, count] of [
@@ -117,35 +115,16 @@ onEachStore('a load', backend => {
     ]) {
       const time = `2024-01-0${day++}T00:00:00Z`
       const area = parseArea(what)
-      const source = await openSource(`${folder.dir}/less.mbtiles`, { area, zooms })
       const expected = tiles.filter(({ z, x, y }) => (x + y) % 3 === 0 && area.has(z, x, y))
         .map(({ z, x, y }) => `${z}:${x}:${y}`)
       const before = await heads()
-      const result = await load(store, source, { layer: 'osm', time, complete: true, area, zooms })
-        .catch(error => error)
-      await source.close()
+      const result = await loadFrom(store, `${folder.dir}/less.mbtiles`,
+        { layer: 'osm', time, complete: true, area, zooms }, { area, zooms }).catch(error => error)
       if (count === 0) assert.equal(result.code, 'SOURCE_EMPTY')
       const removed = before.filter(id => expected.includes(id))
       assert.deepEqual(await heads(), before.filter(id => count === 0 || !removed.includes(id)))
       if (count !== 0 && day === 2) assert.ok(removed.length > 3, 'some are taken away')
     }
-  })
-
-  it('is of the time the source says, unless another is said', async () => {
-    writeMbtiles(`${folder.dir}/x.mbtiles`, [{ z: 0, x: 0, y: 0, bytes: png(1) }], { 'tilecouch:time': T1 })
-    const source = await openSource(`${folder.dir}/x.mbtiles`)
-    assert.equal((await load(store, source, { layer: 'osm' })).time, T1)
-    assert.equal((await load(store, source, { layer: 'osm', time: '2025' })).time, '2025-01-01T00:00:00Z')
-    await source.close()
-    folder.write({ 'a/0/0/0.png': png(2), 'a/metadata.json': JSON.stringify({ 'tilecouch:time': 'yesterday' }) })
-    const other = await openSource(`${folder.dir}/a`)
-    assert.equal(other.time, undefined, 'what is no time is none')
-  })
-
-  it('of nothing leaves nothing behind', async () => {
-    folder.write({ 'a/readme.txt': '' })
-    await assert.rejects(load(store, await openSource(`${folder.dir}/a`), { layer: 'osm' }), { code: 'SOURCE_EMPTY' })
-    assert.deepEqual([await store.layers(), await store.editions('osm')], [[], []])
   })
 
   it('keeps what was read when the source breaks on the way, and says how much', async () => {

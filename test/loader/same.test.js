@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import fc from 'fast-check'
 import sharp from 'sharp'
-import { compareIds } from '../../core/index.js'
 import { check } from '../../loader/check/index.js'
 import { load } from '../../loader/load/index.js'
 import { publish } from '../../loader/couchapp/publish.js'
@@ -10,6 +9,7 @@ import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { memorySource } from '../support/memory-source.js'
 import { packTile } from '../support/vector-tile.js'
 import { Store } from '../../loader/store/index.js'
 
@@ -38,19 +38,6 @@ const road = (id, name) => (
 )
 const features = name => ({ roads: [road(1, 'A'), road(2, name)], water: [{ type: 'Point', lines: [[[5, 5]]] }] })
 
-/** @param {Record<string, () => any>} tiles place -> bytes */
-const source = (tiles, fields = {}) => /** @type {any} */ ({
-  name: 'memory', fields,
-  async * tiles () {
-    for (const [place, read] of Object.entries(tiles)
-      .sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
-      const [z, x, y] = place.split('/').map(Number)
-      yield { z, x, y, read }
-    }
-  },
-  async close () {}
-})
-
 onEachStore('tiles that were only encoded anew', backend => {
   const folder = useFolder()
   let store, layer
@@ -61,7 +48,7 @@ onEachStore('tiles that were only encoded anew', backend => {
   })
   beforeEach(() => { layer = `layer${made++}` })
 
-  const loadTiles = (tiles, time, options = {}) => load(store, source(tiles), { layer, time, ...options })
+  const loadTiles = (tiles, time, options = {}) => load(store, memorySource(tiles), { layer, time, ...options })
   const images =
     (encoder, seeds) => Object.fromEntries(seeds.map((seed, x) => [`4/${x}/3`, () => encoders[encoder](seed)]))
   const versionsOf = async (x = 0) => (await store.versions(layer, 4, x, 3)).map(({ time, digest }) => [time, digest])

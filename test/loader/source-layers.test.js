@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { layerDocument } from '../../core/layer-document.js'
 import { defaultStyle } from '../../core/style.js'
-import { load, openSource } from '../../loader/index.js'
 import { SourceLayers, sourceLayersDefaults } from '../../loader/load/source-layers.js'
 import { onEachStore } from '../support/backends.js'
+import { loadFrom } from '../support/load-from.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { encodeTile, packTile } from '../support/vector-tile.js'
@@ -20,15 +20,8 @@ const summary = layers => layers?.map(
 onEachStore('the tiles of a load', backend => {
   const folder = useFolder()
   const own = useStore(backend, { published: true })
-  const loadFiles = async (files, time, metadata) => {
-    const name = folder.write({ ...files, ...(metadata && { 'metadata.json': JSON.stringify(metadata) }) })
-    const source = await openSource(name)
-    try {
-      return await load(own.store, source, { layer: 'osm', time })
-    } finally {
-      await source.close?.()
-    }
-  }
+  const loadFiles = (files, time, metadata) => loadFrom(own.store,
+    folder.write({ ...files, ...(metadata && { 'metadata.json': JSON.stringify(metadata) }) }), { layer: 'osm', time })
   const listed = async () => summary((await own.store.layer('osm')).vector_layers)
 
   it('say which source layers they have, with fields and zooms, so that the layer has a style', async () => {

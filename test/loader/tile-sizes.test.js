@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
 import { load, publish } from '../../loader/index.js'
-import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -13,23 +14,11 @@ const image = (side, red, format = 'png') => sharp(
   { create: { width: side, height: side, channels: 3, background: { r: red, g: 0, b: 0 } } }
 ).toFormat(format).toBuffer()
 
-const sourceOf = (tiles, fields = {}) => ({
-  name: 'told',
-  fields,
-  async * tiles () {
-    for (const [id, bytes] of Object.entries(tiles)) {
-      const [z, x, y] = id.split('/').map(Number)
-      yield { z, x, y, read: async () => bytes }
-    }
-  }
-})
-
 onEachStore('the size of loaded tiles', backend => {
   let store
-  beforeEach(async () => { store = await Store.create(await backend.database()) })
-  afterEach(() => store.destroy())
+  useStore(backend, { fill: created => { store = created } })
 
-  const loaded = (tiles, options = {}) => load(store, sourceOf(tiles), { layer: 'osm', time: T1, ...options })
+  const loaded = (tiles, options = {}) => load(store, memorySource(tiles), { layer: 'osm', time: T1, ...options })
   const sizeOf = async (name = 'osm') => (await store.layer(name)).tileSize
 
   it('is what a new layer says, to every client', async () => {
@@ -86,7 +75,7 @@ onEachStore('the size of loaded tiles', backend => {
 
   it('reads no tile twice', async () => {
     const reads = []
-    const source = sourceOf({ '0/0/0': png(1), '1/0/0': png(2), '1/0/1': png(3) })
+    const source = memorySource({ '0/0/0': 1, '1/0/0': 2, '1/0/1': 3 })
     const { tiles } = source
     source.tiles = async function * () { for await (const tile of tiles()) {
       yield { ...tile, read: () => { reads.push(tile.z + tile.y); return tile.read() } }

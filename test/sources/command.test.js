@@ -1,18 +1,16 @@
 // tilecouch load on sources that are no files, as people run it: what it says before, during and after.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArea } from '../../core/index.js'
 import { load, publish } from '../../loader/index.js'
-import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { memorySource } from '../support/memory-source.js'
 import { square } from '../support/tiles.js'
-import { commandNamed, runCommand } from '../support/cli.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useSeeding } from '../support/seeding.js'
 import { pattern } from '../support/pattern.js'
-import { startCommand } from '../support/command.js'
 
 const BOX = ['--bbox', '0,0,44,40', '--zoom', '2-4']
 const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
@@ -94,28 +92,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })
 
-  it('resumes after it was killed, and requests only missing tiles', async function () {
-    this.timeout(60000)
-    const argv = [address(), '-l', 'map', '-t', '2023', '--bbox', '-180,-85,180,85', '--zoom', '0-4', '--json']
-    map.upstream.behave({ never: () => map.upstream.asked.length > 280, wait: 8 })
-    const { child, ended } = startCommand(['load', ...argv, '--db', map.url])
-    await until(async () => map.upstream.asked.length > 280 && map.upstream.inFlight === 4 &&
-      (await map.tiles()).length > 100, { timeout: 30000, what: 'some tiles' })
-    child.kill('SIGKILL')
-    await ended
-    await checkInvariants(map.url, { settled: false })
-    const stored = (await map.tiles()).length
-    map.upstream.behave()
-    map.forget()
-    const { code, out } = await run(argv)
-    assert.equal(code, 0)
-    const { tiles, created, unchanged } = JSON.parse(out)
-    assert.deepEqual([tiles, created, unchanged, map.upstream.asked.length], [341, 341 - stored, stored, 341 - stored])
-    assert.equal((await checkInvariants(map.url)).size, 341)
-  })
-
   for (const [what, argv, code] of [
-    ['a server without zooms', ['URL', '-l', 'map'], 'BAD_AREA'],
     ['the whole world by accident', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
     ['a server whose terms forbid it', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
       'SEED_FORBIDDEN'],
@@ -138,36 +115,20 @@ onEachStore('tilecouch load', backend => {
     })
   }
 
-  it('copies a layer within a store, and restores an old state', async () => {
+  it('copies a layer within a store, of the time that it says', async () => {
     const tiles = square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 4, seed: (x, y) => x * 8 + y })
-    const later =
-      square({ layer: 'osm', time: '2022-01-01T00:00:00Z', z: 4, seed: (x, y) => x < 4 ? 100 + x * 8 + y : undefined })
-    await map.store.write([...tiles, ...later])
+    await map.store.write(tiles)
     await map.store.defineLayer('osm', { attribution: 'me' })
     await publish(map.store)
     const copy = await run(['--source-layer', 'osm@2021', '-l', 'copy'])
     assert.equal(copy.code, 0, copy.err)
     assert.match(copy.out, /^copy@2021-01-01T00:00:00Z: 64 tiles.*\n {2}The source says this time/)
     assert.equal((await map.store.layer('copy')).attribution, 'me')
-    const back = JSON.parse(
-      (await run([map.url, '--source-layer', 'osm@2021', '-l', 'osm', '-t', '2023', '--complete', '--json'])).out
-    )
-    assert.deepEqual([back.advanced, back.unchanged, back.gone], [32, 32, 0])
-    assert.deepEqual((await map.store.head('osm', 4, 0, 0)).bytes, tiles[0].bytes)
-    assert.deepEqual((await map.store.at('osm', 4, 0, 0, '2022')).bytes, later[0].bytes)
     await checkInvariants(map.url)
   })
 
   it('knows stores by the names of .couchapprc', async () => {
-    await load(map.store,
-      {
-        name: 'x', fields: {}, close () {},
-        async * tiles () {
-          for (const { z, x, y, bytes } of square({ layer: '', time: '', z: 4, side: 2, seed: () => 1 })) {
-            yield { z, x, y, read: () => bytes }
-          }
-        }
-      }, { layer: 'osm' })
+    await load(map.store, memorySource({ '4/0/0': 1, '4/0/1': 1, '4/1/0': 1, '4/1/1': 1 }), { layer: 'osm' })
     await publish(map.store)
     folder.write({ '.couchapprc': JSON.stringify({ env: { old: { db: map.url.replace(/\/\/[^@/]*@/, '//') } } }) })
     const { username, password } = new URL(map.url)
@@ -180,20 +141,6 @@ onEachStore('tilecouch load', backend => {
       assert.match(out, /4 tiles/)
     } finally {
       process.chdir(before)
-    }
-  })
-})
-
-describe('the page on sources', () => {
-  it('shows commands that are there', async () => {
-    const text = readFileSync(new URL('../../docs/sources.md', import.meta.url), 'utf8')
-    const commands = [...text.matchAll(/(?<=^|`)tilecouch ([a-z]+) ([^`\n]*)/gm)]
-    assert.ok(commands.length > 20)
-    for (const [line, name, rest] of commands) {
-      const flags = (await commandNamed(name))?.options.flatMap(({ short, long }) => [short, long])
-      for (const [flag] of rest.replace(/#.*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g)) {
-        assert.ok(flags?.includes(flag), `${line}: ${flag}`)
-      }
     }
   })
 })

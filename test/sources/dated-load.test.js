@@ -4,7 +4,7 @@ import { rmSync, utimesSync } from 'node:fs'
 import path from 'node:path'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
-import { json, onEachStore } from '../support/backends.js'
+import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
 import { runCommand } from '../support/cli.js'
@@ -104,14 +104,6 @@ onEachStore('a load of a dated set', backend => {
       /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
   })
 
-  it('makes the past complete when older sources come later', async function () {
-    this.timeout(60000)
-    writeSet()
-    assert.equal((await run(at('set/town@2023-06-01T121500Z.mbtiles'), '--dated')).code, 0)
-    assert.equal((await run(at('set'), '--dated', '--complete')).code, 0)
-    await checkLoaded(url, loaded())
-  })
-
   it('lists bad tiles, keeps the good ones, and tries all again', async function () {
     this.timeout(60000)
     writeSet()
@@ -146,22 +138,6 @@ onEachStore('a load of a dated set', backend => {
     const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
     assert.deepEqual([again.editions[0].skipped, again.failed, again.editions.at(-1).skipped], [true, 0, false])
     await checkLoaded(url, loaded(32).filter(({ gone }) => !gone))
-  })
-
-  it('loses nothing when it is killed again and again', async function () {
-    this.timeout(180000)
-    writeSet(24)
-    for (const documents of [100, 700, 1000]) {
-      const { child, ended } = start(at('set'), '--dated', '--complete', '--batch', '30', '--store-concurrency', '2')
-      await until(async () => child.exitCode !== null || ((await json(url)).doc_count ?? 0) > documents,
-        { timeout: 60000, what: `${documents} documents` })
-      child.kill('SIGKILL')
-      await ended
-      await checkInvariants(url, { settled: false })
-    }
-    assert.equal((await run(at('set'), '--dated', '--complete')).code, 0)
-    await checkLoaded(url, loaded(24))
-    assert.deepEqual((await editions()).map(edition => edition[4]), [true, true, true])
   })
 
   it('reports the editions before a source breaks', async function () {

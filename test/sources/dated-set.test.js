@@ -47,12 +47,10 @@ describe('a dated set', () => {
   it('skips and lists what is no source', async () => {
     mbtiles('set/town-2024.mbtiles')
     mbtiles('set/town-2025.mbtiles.part')
-    folder.write(
-      {
-        'set/README-2021.txt': 'hello', 'set/.DS_Store': 'x', 'set/town-2024.mbtiles-wal': '',
-        'set/docs-2020/index.html': '<p>'
-      }
-    )
+    folder.write({
+      'set/README-2021.txt': 'hello', 'set/.DS_Store': 'x', 'set/town-2024.mbtiles-wal': '',
+      'set/docs-2020/index.html': '<p>'
+    })
     assert.deepEqual(await found(['set']), [['town-2024 2024-01-01'],
       ['set/.DS_Store', 'set/README-2021.txt', 'set/docs-2020', 'set/town-2024.mbtiles-wal',
         'set/town-2025.mbtiles.part']])

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parseArea } from '../../core/index.js'
-import { load, openSource } from '../../loader/index.js'
+import { openSource } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { publishedStore } from '../support/published.js'
 import { LOOPBACK } from '../support/upstream-server.js'
 import { runCommand } from '../support/cli.js'
+import { loadFrom } from '../support/load-from.js'
 import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
 import { onEachStore } from '../support/backends.js'
@@ -46,12 +47,10 @@ onEachStore('a description of tiles', backend => {
   afterEach(() => server.close())
 
   const template = () => `${url}/xyz/{z}/{x}/{y}.png`
-  const tileJson = more => (
-    {
-      tilejson: '3.0.0', tiles: [template()], minzoom: 2, maxzoom: 4,
-      bounds: BOX, name: 'Map', attribution: '© Map', ...more
-    }
-  )
+  const tileJson = more => ({
+    tilejson: '3.0.0', tiles: [template()], minzoom: 2, maxzoom: 4,
+    bounds: BOX, name: 'Map', attribution: '© Map', ...more
+  })
   const serve = (at, body, more) => {
     documents[at] = { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), ...more }
     return url + at
@@ -61,16 +60,15 @@ onEachStore('a description of tiles', backend => {
     await source.close()
     return source
   }
+  const loaded = (name, opening) =>
+    loadFrom(map.store, name, { layer: 'map', time: T1 }, { fetching: QUICK, ...opening })
   const refused = (name, options) => open(name, options).then(() => assert.fail(`${name} was opened`), error => error)
 
   it('is loaded: template, zooms, bounds, name and attribution', async () => {
     const time = { name: 'Map, 2023', 'tilecouch:name': 'Map', time: '2023' } // of a gateway at a time
     assert.equal((await open(serve('/map@2023.json', tileJson(time)))).fields.name, 'Map')
-    const source = await openSource(serve('/map.json', tileJson()), { fetching: QUICK })
-    assert.equal(source.total, part.area.count(part.zooms))
-    const result = await load(map.store, source, { layer: 'map', time: T1 })
-    await source.close()
-    assert.deepEqual([result.created, result.failed], [source.total, 0])
+    const result = await loaded(serve('/map.json', tileJson()))
+    assert.deepEqual([result.created, result.failed], [part.area.count(part.zooms), 0])
     const { name, attribution, minzoom, maxzoom } = await map.store.layer('map')
     assert.deepEqual([name, attribution, minzoom, maxzoom], ['Map', '© Map', 2, 4])
     assert.deepEqual((await map.store.head('map', 4, 8, 7)).bytes, await map.upstream.tile(4, 8, 7))
@@ -87,12 +85,11 @@ onEachStore('a description of tiles', backend => {
 
   it('may count rows from the south, unless the user says otherwise', async () => {
     const name = serve('/map.json', tileJson({ tiles: [`${url}/tms/{z}/{x}/{y}.png`], scheme: 'tms' }))
-    const source = await openSource(name, { fetching: QUICK })
-    await load(map.store, source, { layer: 'map', time: T1 })
-    await source.close()
+    await loaded(name)
     assert.deepEqual((await map.store.head('map', 4, 8, 7)).bytes, await map.upstream.tile(4, 8, 7))
     const flipped = await openSource(name, { fetching: QUICK, scheme: 'xyz' })
-    assert.deepEqual(await (await firstOf(flipped.tiles())).read(), await map.upstream.tile(2, 2, 2))
+    const { value: first } = await flipped.tiles()[Symbol.asyncIterator]().next()
+    assert.deepEqual(await first.read(), await map.upstream.tile(2, 2, 2))
     await flipped.close()
   })
 
@@ -109,9 +106,7 @@ onEachStore('a description of tiles', backend => {
   it('may hold a key for its tiles, which is sent and not stored', async () => {
     const name =
       `${serve('/map.json', tileJson({ tiles: [`${template()}?style=a&key=s3cret`], maxzoom: 2 }))}?key=s3cret`
-    const source = await openSource(name, { fetching: QUICK })
-    const { edition } = await load(map.store, source, { layer: 'map', time: T1 })
-    await source.close()
+    const { edition } = await loaded(name)
     assert.equal(edition.source, `${template()}?style=a`)
     const tiles = asked.filter(({ url: target }) => target.startsWith('/xyz/'))
     assert.ok(tiles.length && tiles.every(({ url: target }) => target.endsWith('.png?style=a&key=s3cret')),
@@ -120,17 +115,9 @@ onEachStore('a description of tiles', backend => {
 
   it('may not lead into an inner network that the user did not name', async () => {
     const name = serve('/map.json', tileJson({ tiles: [`${map.upstream.url}/xyz/{z}/{x}/{y}.png`], maxzoom: 2 }))
-    const read = async options => {
-      const source = await openSource(name, { fetching: QUICK, ...options })
-      try {
-        return await load(map.store, source, { layer: 'map', time: T1 })
-      } finally {
-        await source.close()
-      }
-    }
-    await assert.rejects(read(), { code: 'UPSTREAM_ADDRESS' })
+    await assert.rejects(loaded(name), { code: 'UPSTREAM_ADDRESS' })
     assert.equal(map.upstream.requests.length, 0)
-    assert.equal((await read({ networks: LOOPBACK })).failed, 0)
+    assert.equal((await loaded(name, { networks: LOOPBACK })).failed, 0)
   })
 
   it('of a whole world wants an area, as any tile server', async () => {
@@ -164,10 +151,9 @@ onEachStore('a description of tiles', backend => {
     await other.store.defineLayer('town', { minzoom: 3, maxzoom: 3, bounds: [-180, 70, -91, 85] })
     const gateway = await startGateway({ db: other.url, port: 0, logLevel: 'silent' })
     try {
-      const source = await openSource(`${gateway.url}/town.json`, { fetching: QUICK })
-      const { created, missing } = await load(map.store, source, { layer: 'map', time: T1 })
-      await source.close()
-      assert.deepEqual([created, created + missing], [4, source.total])
+      const { created, missing } = await loaded(`${gateway.url}/town.json`)
+      const bounds = [-180, 70, -91, 85]
+      assert.deepEqual([created, created + missing], [4, parseArea({ bbox: bounds }).count({ min: 3, max: 3 })])
     } finally {
       await gateway.close()
       await other.store.destroy()
@@ -227,10 +213,7 @@ onEachStore('a description of tiles', backend => {
         `${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&` +
           `width=256&height=256&layers=map`
       ]
-      const source =
-        await openSource(serve('/style.json', style({ hill: { type: 'raster', tiles } })), { ...part, fetching: QUICK })
-      const { created } = await load(map.store, source, { layer: 'map', time: T1 })
-      await source.close()
+      const { created } = await loaded(serve('/style.json', style({ hill: { type: 'raster', tiles } })), part)
       assert.equal(created, part.area.count(part.zooms))
     })
   })
@@ -264,9 +247,6 @@ onEachStore('a description of tiles', backend => {
           /load "http:\/\/127\.0\.0\.1:\d+\/tms\/1\.0\.0\/map\/{z}\/{x}\/{y}\.jpg" .* --scheme tms$/],
       'an ArcGIS service': ['/rest/topo', { currentVersion: 11, tileInfo: { rows: 256 } },
         /a map service of ArcGIS/, /\/rest\/topo\/tile\/{z}\/{y}\/{x}"/],
-      GeoJSON: ['/town.json', { type: 'FeatureCollection', features: [] },
-        /is GeoJSON/, /curl -fLO .*\n {4}tippecanoe/],
-      'a web page': ['/index.php', '<!DOCTYPE html>\n<html>', /a web page/, /HOST/],
       'an image': ['/logo', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]), /a single image/, /curl/]
     }
     for (const [kind, [at, body, what, next]] of Object.entries(others)) {
@@ -289,7 +269,3 @@ onEachStore('a description of tiles', backend => {
     })
   })
 })
-
-async function firstOf (tiles) {
-  for await (const tile of tiles) return tile
-}

@@ -145,26 +145,25 @@ describe('what is no source of tiles', () => {
     return error
   }
 
+  async function isAnswered (name, what, next) {
+    const error = await errorOf(name)
+    assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
+    assert.match(error.message, what)
+    assert.match(error.advice, next)
+    assert.doesNotMatch(error.advice, /s3cret/)
+  }
+
   for (const [name, [content, what, next]] of Object.entries(files)) {
     it(`is answered: ${name}`, async () => {
       const isFolder = name.endsWith('/')
       folder.write(isFolder ? Object.fromEntries(Object.entries(content).map(([file, bytes]) => [name + file, bytes]))
         : { [name]: content })
-      const error = await errorOf(at(name.replace(/\/$/, '')))
-      assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
-      assert.match(error.message, what)
-      assert.match(error.advice, next)
-      assert.doesNotMatch(error.advice, /s3cret/)
+      await isAnswered(at(name.replace(/\/$/, '')), what, next)
     })
   }
 
   for (const [name, [what, next]] of Object.entries(addresses)) {
-    it(`is answered without a request: ${name}`, async () => {
-      const error = await errorOf(name)
-      assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
-      assert.match(error.message, what)
-      assert.match(error.advice, next)
-    })
+    it(`is answered without a request: ${name}`, () => isAnswered(name, what, next))
   }
 
   it('is answered: a folder that is one or two levels too deep', async () => {
@@ -174,12 +173,7 @@ describe('what is no source of tiles', () => {
       ['tiles/14/8530', /one column of zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME$/],
       ['low/3', /only zoom 3: the zooms are in \S*low$/, /tilecouch load \S*low --layer NAME --zoom 3$/],
       ['low/3/1', /one column of zoom 3/, /tilecouch load \S*low --layer NAME$/]
-    ])) {
-      const error = await errorOf(at(name))
-      assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
-      assert.match(error.message, what)
-      assert.match(error.advice, next)
-    }
+    ])) await isAnswered(at(name), what, next)
     const good = await openSource(at('years/2023'))
     await good.close()
   })
@@ -198,7 +192,7 @@ describe('what is no source of tiles', () => {
     }
   })
 
-  it('is a file of tiles elsewhere, that must be downloaded', async () => {
+  it('is answered with the download where a file of tiles lies elsewhere', async () => {
     const error = await errorOf('https://ada:s3cret@example.org/maps/town.mbtiles')
     assert.equal(error.code, 'SOURCE_UNKNOWN')
     assert.match(error.advice,
@@ -206,14 +200,14 @@ describe('what is no source of tiles', () => {
     assert.doesNotMatch(error.message + error.advice, /s3cret/)
   })
 
-  it('has names that reach neither the terminal nor the shell', async () => {
+  it('is named without reaching the terminal or the shell', async () => {
     folder.write({ 'bad/\u001b[31m$(touch x)`y`".geojson': GEOJSON })
     const { advice, message } = await errorOf(at('bad'))
     assert.ok(!(advice + message).includes('\u001b'))
     assert.match(advice, /"\S*\/bad\/\ufffd\[31m\\\$\(touch x\)\\`y\\`\\"\.geojson"/)
   })
 
-  it('leaves folders of tiles alone, whatever else is in them', async () => {
+  it('is no hindrance in a folder of tiles', async () => {
     folder.write({
       'tiles/0/0/0.png': png(1), 'tiles/dem.tif': 'II*\0', 'tiles/doc.kml': '<kml>',
       'tiles/project.qgz': 'x', 'tiles/conf.xml': '<x>',

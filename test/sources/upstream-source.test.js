@@ -1,12 +1,12 @@
 // A tile server as a source: what is asked for, what is written, and what a tile that could not be had means.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { load, openSource } from '../../loader/index.js'
+import { openSource } from '../../loader/index.js'
 import { QUICK, TILE, useSeeding } from '../support/seeding.js'
 import { codeOf } from '../upstream/support.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { checkInvariants } from '../support/invariants.js'
+import { loadFrom } from '../support/load-from.js'
 import { startUpstream } from '../support/upstream-server.js'
 import { tilesOf } from '../support/answering-server.js'
 
@@ -17,21 +17,14 @@ onEachStore('a load from a tile server', backend => {
   const map = useSeeding(backend)
   const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
 
-  async function loadFrom (name, { time = T1, complete, signal, onProgress, ...options } = {}) {
-    const source = await openSource(name, { ...part, fetching: QUICK, signal, ...options })
-    try {
-      return await load(map.store, source, { layer: 'map', time, complete, signal, onProgress, area: options.area ??
-        part.area, zooms: options.zooms ?? part.zooms })
-    } finally {
-      await source.close()
-    }
+  const loadPart = (name, { time = T1, complete, signal, onProgress, ...options } = /** @type {any} */ ({})) => {
+    const { area = part.area, zooms = part.zooms } = options
+    return loadFrom(map.store, name, { layer: 'map', time, complete, signal, onProgress, area, zooms },
+      { ...part, fetching: QUICK, signal, ...options })
   }
-  const counts = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => (
-    { tiles, created, advanced, unchanged, missing, failed, gone }
-  )
 
   it('asks for every tile of the area once, and writes them as an edition of its time', async () => {
-    const result = await loadFrom(address())
+    const result = await loadPart(address())
     const wanted = part.area.count(part.zooms)
     assert.deepEqual([result.tiles, result.created, map.asked().length, new Set(map.asked()).size],
       [wanted, wanted, wanted, wanted])
@@ -43,35 +36,12 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.store.edition('map', T1)).source, address())
   })
 
-  it('makes versions of what has changed since, and none of the rest', async () => {
-    await loadFrom(address())
-    map.upstream.epoch = 1
-    const wanted = part.area.count(part.zooms)
-    const second = await loadFrom(address(), { time: T2 })
-    assert.ok(second.advanced > 0, 'the map of the server has changed')
-    assert.deepEqual([second.tiles, second.advanced + second.unchanged], [wanted, wanted])
-    assert.deepEqual((await map.store.at('map', 4, 8, 7, '2023')).bytes, await map.upstream.tile(4, 8, 7, { epoch: 0 }))
-    await checkInvariants(map.url)
-  })
-
-  it('counts what the server has not as missing, and writes nothing of it', async () => {
-    map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 9, status: 404 })
-    const result = await loadFrom(address())
-    assert.deepEqual(counts(result),
-      {
-        tiles: part.area.count(part.zooms) - 2, created: result.tiles,
-        advanced: 0, unchanged: 0, missing: 2, failed: 0, gone: 0
-      })
-    assert.equal((await map.tiles()).includes('4/9/7'), false)
-    assert.deepEqual((await map.store.layer('map')).maxzoom, 4)
-  })
-
   it('takes away what a complete load finds missing, and nothing of what failed', async () => {
-    await loadFrom(address())
+    await loadPart(address())
     map.upstream.behave(
       { only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => x === 9 ? 404 : x === 8 ? 500 : undefined }
     )
-    const second = await loadFrom(address(), { time: T2, complete: true })
+    const second = await loadPart(address(), { time: T2, complete: true })
     assert.deepEqual([second.gone, second.failed, second.missing], [2, 2, 2])
     assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(),
       [['map:4:8:6', 'UPSTREAM_FAILED'], ['map:4:8:7', 'UPSTREAM_FAILED']])
@@ -80,30 +50,18 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.store.at('map', 4, 9, 7, '2023')).time, T1, 'the past stays')
   })
 
-  it('takes nothing away because a server has suddenly nothing at all', async () => {
-    await loadFrom(address())
-    const before = (await map.tiles()).length
-    for (const status of [404, 500]) {
-      map.upstream.behave({ status })
-      const ended = await loadFrom(address(), { time: T2, complete: true }).catch(error => error)
-      assert.ok(ended.code === 'SOURCE_EMPTY' || ended.gone === 0, ended.code)
-    }
-    const heads = await map.store.versionsById((await map.tiles()).map(tile => `map:${tile.replaceAll('/', ':')}`))
-    assert.deepEqual([heads.size, [...heads.values()].filter(({ gone }) => gone).length], [before, 0])
-  })
-
   it('fetches a metatile of a WMS once, and only what of it is wanted', async () => {
     await map.store.defineLayer('map', { tileSize: 64 })
     const upstream =
       { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 8, metatile: 4, concurrency: 3 }
     const zooms = { min: 4, max: 4 }
-    const result = await loadFrom(upstream.url, { upstream, zooms })
+    const result = await loadPart(upstream.url, { upstream, zooms })
     assert.equal(result.created, part.area.count(zooms))
     // columns 8 and 9, rows 6 and 7: one metatile
     assert.equal(map.upstream.asked.length, 1)
     const area = parseArea({ bbox: [-170, -60, 170, 60] })
     map.forget()
-    const { tiles } = await loadFrom(upstream.url, { upstream, zooms: { min: 5, max: 5 }, area })
+    const { tiles } = await loadPart(upstream.url, { upstream, zooms: { min: 5, max: 5 }, area })
     assert.equal(tiles, area.count({ min: 5, max: 5 }))
     assert.equal(map.upstream.asked.length, new Set(map.upstream.asked.map(({ url }) => url)).size, 'none twice')
     assert.ok(map.upstream.mostInFlight <= 3)
@@ -115,7 +73,7 @@ onEachStore('a load from a tile server', backend => {
     const wanted = part.area.count(zooms)
     const stop = new AbortController()
     map.upstream.behave({ never: () => map.asked().length > wanted / 2 })
-    const loading = loadFrom(address(), { zooms, signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } })
+    const loading = loadPart(address(), { zooms, signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } })
       .catch(error => error)
     await until(() => map.asked().length > wanted / 2 + 3 && map.upstream.inFlight === 4)
     stop.abort()
@@ -126,7 +84,7 @@ onEachStore('a load from a tile server', backend => {
     assert.ok(stored > wanted / 3, 'what had come is kept')
     map.upstream.behave()
     map.forget()
-    const result = await loadFrom(address(), { zooms })
+    const result = await loadPart(address(), { zooms })
     assert.deepEqual([result.tiles, result.unchanged, map.asked().length], [wanted, stored, wanted - stored])
     assert.equal((await map.tiles()).length, wanted)
   })
@@ -135,9 +93,9 @@ onEachStore('a load from a tile server', backend => {
     const elsewhere = await startUpstream({ tileSize: TILE })
     try {
       map.upstream.behave({ redirect: ({ url }) => `${elsewhere.url}${url}` })
-      await assert.rejects(loadFrom(address(), { zooms: { min: 0, max: 1 } }), { code: 'UPSTREAM_ADDRESS' })
+      await assert.rejects(loadPart(address(), { zooms: { min: 0, max: 1 } }), { code: 'UPSTREAM_ADDRESS' })
       assert.deepEqual(elsewhere.requests, [])
-      const { created, failed } = await loadFrom(address(), { zooms: { min: 0, max: 1 }, networks: [elsewhere.host] })
+      const { created, failed } = await loadPart(address(), { zooms: { min: 0, max: 1 }, networks: [elsewhere.host] })
       assert.deepEqual([created, failed], [elsewhere.asked.length, 0])
     } finally {
       await elsewhere.close()
@@ -145,10 +103,10 @@ onEachStore('a load from a tile server', backend => {
   })
 
   it('gives up on a server that does not answer', async () => {
-    await loadFrom(address())
+    await loadPart(address())
     const other = await startUpstream()
     await other.close()
-    const ended = await loadFrom(`${other.url}/xyz/{z}/{x}/{y}.png`,
+    const ended = await loadPart(`${other.url}/xyz/{z}/{x}/{y}.png`,
       { time: T2, fetching: { ...QUICK, giveUpAfter: 0.05, delay: 20 }, complete: true }).catch(error => error)
     assert.equal(ended.code, 'UPSTREAM_UNREACHABLE')
     assert.equal(ended.summary.gone, 0)
@@ -161,19 +119,14 @@ onEachStore('a load from a tile server', backend => {
     assert.equal(listed.length, source.total)
     assert.deepEqual(listed.map(tile => tile.replaceAll('/', ':')),
       listed.map(tile => tile.replaceAll('/', ':')).sort())
-    const first = await firstOf(source.tiles())
+    const { value: first } = await source.tiles()[Symbol.asyncIterator]().next()
     assert.deepEqual(await first.read(), await map.upstream.tile(first.z, first.x, first.y))
     await source.close()
     map.upstream.behave({ wait: 5 })
-    await loadFrom(address(), { requests: 2 })
+    await loadPart(address(), { requests: 2 })
     assert.equal(map.upstream.mostInFlight, 2)
   })
 })
-
-async function firstOf (tiles) {
-  for await (const tile of tiles) return tile
-  return undefined
-}
 
 describe('a tile server', () => {
   const open = async (name, options) => {
