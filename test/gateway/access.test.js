@@ -28,8 +28,7 @@ onEachStore('private layers', backend => {
 
   const all = () => PRIVATE.flatMap(layer => addresses(layer).map(path => [layer, path]))
 
-  it('are shown at no address to nobody, nor to who has a token for another layer, an expired, a forged or a ' +
-    'spoilt one', async () => {
+  it('are hidden at every address from anonymous users and from wrong, expired, forged or spoilt tokens', async () => {
     const kinds = {
       nobody: [undefined, 401, 'ACCESS_NEEDED'],
       another: [token(['draft-b', 'open', 'secre', 'secret2']), 403, 'ACCESS_DENIED'],
@@ -58,8 +57,7 @@ onEachStore('private layers', backend => {
     }
   })
 
-  it('are shown at every address to who has a token, however it is brought, and no cache that others share keeps ' +
-    'them', async () => {
+  it('are shown at every address with a token, brought in any way, and kept by no shared cache', async () => {
     const right = token(['secret', 'draft-*'], { key: 'kold' })
     let turn = 0
     for (const [layer, path] of all()) {
@@ -82,7 +80,7 @@ onEachStore('private layers', backend => {
     }
   })
 
-  it('leave everything as it is for layers that are public', async () => {
+  it('do not change the answers of public layers', async () => {
     // TileJSON, styles, gdal.xml and documents of the OGC API have links from the Host header: private for everybody
     for (const path of addresses('open')) {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
@@ -102,7 +100,7 @@ onEachStore('private layers', backend => {
     }
   })
 
-  it('are told from missing ones by nobody', async () => {
+  it('cannot be told from missing layers and tiles without a token', async () => {
     for (const path of ['/draft-never/3/1/0.png', '/secret/3/7/7.png',
       '/secret/9/0/0.json', '/draft-never.json', '/db/secret:9:9:9', '/db/draft-x:1:0:0/tile?rev=1-a']) {
       assert.equal((await get(path)).status, 401, path)
@@ -111,7 +109,7 @@ onEachStore('private layers', backend => {
     assert.equal((await with_('bearer', '/draft-never.json', token(['draft-*']))).status, 404)
   })
 
-  it('say that nothing has changed to those alone who may see them', async () => {
+  it('answer 304 only to visitors with a token', async () => {
     const right = token(['secret'])
     const { headers: { etag } } = await with_('bearer', '/secret/3/1/0.png', right)
     assert.ok(etag)
@@ -124,7 +122,7 @@ onEachStore('private layers', backend => {
     ).body.length, 0)
   })
 
-  it('are kept by a visitor for no longer than the token is good', async () => {
+  it('are kept by a visitor no longer than the token is valid', async () => {
     const age = async (path, seconds) => +
       /max-age=(\d+)/.exec((
         await with_('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))
@@ -135,7 +133,7 @@ onEachStore('private layers', backend => {
     assert.ok(await age(`/db/secret:3:1:0/tile?rev=${rev}`, 100000) > 90000)
   })
 
-  it('are in lists for those alone who may see them', async () => {
+  it('are listed only for visitors with a token', async () => {
     const named =
       async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
     const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilit' +
@@ -160,7 +158,7 @@ onEachStore('private layers', backend => {
       JSON.stringify(results))
   })
 
-  it('are in links with the token of the address, so that clients who know nothing of tokens find them', async () => {
+  it('have the token of the address in their links', async () => {
     const right = token(['secret'])
     const { json } = await get(`/secret@2023.json?token=${right}`)
     assert.deepEqual(json.tiles, [`${own.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
@@ -194,7 +192,7 @@ onEachStore('private layers', backend => {
     assert.ok(!(await get(`/open.json?token=${right}`)).text.includes(right))
   })
 
-  it('are closed to everything in the database but to who may see all of it', async () => {
+  it('close questions about the whole database to tokens of single layers', async () => {
     const whole = ['/db/_all_docs', '/db/_all_docs?include_docs=true' +
       '&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&' +
       'endkey=%22zzz%22',
@@ -248,7 +246,7 @@ onEachStore('private layers', backend => {
       'a mirror sees that not everybody may read this')
   })
 
-  it('may be all of them: a feed then has the document of the store alone', async () => {
+  it('may be all layers: the feed then has only the document of the store', async () => {
     const closed = await own.another({ ...OPTIONS, privateLayers: '*' })
     for (const path of ['/db/_changes', '/db/_changes?feed=longpoll&since=0&timeout=100']) {
       const { status, json } = await ask(closed.url, path)
@@ -256,7 +254,7 @@ onEachStore('private layers', backend => {
     }
   })
 
-  it('open to a page that is opened with a token: it gets a cookie and loses the token', async () => {
+  it('are open to a page after its token has become a cookie', async () => {
     const [first, second] = [token(['secret']), token(['draft-*'])]
     const opened = await get(`/?layer=secret&token=${first}&z=3`)
     assert.deepEqual([opened.status, opened.headers.location, opened.headers['cache-control'],
@@ -296,14 +294,14 @@ onEachStore('private layers', backend => {
     assertSilent(page, 'the viewer')
   })
 
-  it('are not in what monitoring tells everybody', async () => {
+  it('are not named by /health', async () => {
     const health = await get('/health')
     assert.equal(health.status, 200)
     assertSilent(health, 'health')
     assert.equal((await get('/metrics')).status, 404)
   })
 
-  it('never give a byte away to whoever has no right token, whatever is asked', async () => {
+  it('never show a byte without a right token, whatever is asked', async () => {
     const word = fc.constantFrom('secret', 'draft-a', 'open', 'layer',
       'edition', 'layer:secret', 'edition:secret@', 'secret:', 'secret;',
       'open:', 'open;', 'secret:3:1:0', `secret:3:1:0@${T1}`, 'secreu', 'a', 'zz', '', '_design/', '\ufff0')
@@ -368,7 +366,7 @@ onEachStore('private layers', backend => {
     }), { numRuns: process.env.TILECOUCH_LONG ? 20000 : 400 })
   })
 
-  it('open by keys of the past and of the present, and by no others', async () => {
+  it('accept tokens of every configured key, and of no other', async () => {
     for (const key of Object.keys(KEYS)) {
       assert.equal((await with_('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
     }

@@ -8,7 +8,7 @@ import { db } from '../../server/gateway/db/index.js'
 import { startServer } from '../support/server.js'
 import { ask, closeConnections, post, speak } from '../support/gateway/wire.js'
 
-describe('what passes between /db and the store', () => {
+describe('the proxy of /db', () => {
   let store, gate, base, ctx, couch, answer, seen
   const ending = []
 
@@ -40,7 +40,7 @@ describe('what passes between /db and the store', () => {
     await store.close()
   })
 
-  it('are the gateway\'s own credentials, and of the client\'s headers what the question needs', async () => {
+  it('sends its own credentials, and only the headers of the client that a question needs', async () => {
     await ask(base, '/db/layer:osm?rev=1-a', {
       headers: {
         accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'br, gzip',
@@ -64,7 +64,7 @@ describe('what passes between /db and the store', () => {
     assert.deepEqual([seen[1].headers.range, seen[1].headers['accept-encoding']], [undefined, undefined])
   })
 
-  it('is the question as it was looked at, and not as it was spelled', async () => {
+  it('sends the question as it was checked, not as it was spelled', async () => {
     await post(base, '/db/_all_docs?limit=%35', '{"keys": ["a"],\n "keys": ["b"]}',
       { headers: { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'identity' } })
     assert.equal(seen[0].body, '{"keys":["b"]}')
@@ -73,7 +73,7 @@ describe('what passes between /db and the store', () => {
     assert.equal(seen[1].body, '{}')
   })
 
-  it('is refused as a question that is no JSON object, or has too many bytes, values or levels', async () => {
+  it('refuses a question that is no JSON object, or has too many bytes, values or levels', async () => {
     const status = async (body, headers, path = '_all_docs') =>
       (await post(base, `/db/${path}`, body, { headers })).status
     for (const body of ['{', '[]', 'null', '[['.repeat(20000)]) assert.equal(await status(body), 400, body.slice(0, 9))
@@ -96,7 +96,7 @@ describe('what passes between /db and the store', () => {
     assert.equal(seen.length, 0)
   })
 
-  it('is of the answer what belongs to it, and no cookie, no name of a server', async () => {
+  it('passes on the headers of an answer, but no cookie and no name of a server', async () => {
     answer = (req, res) => res.writeHead(200, {
       'Content-Type': 'text/html', 'Content-Length': 2, ETag: '"e"',
       'Cache-Control': 'must-revalidate', 'Set-Cookie': 'AuthSession=admin',
@@ -114,7 +114,7 @@ describe('what passes between /db and the store', () => {
       })
   })
 
-  it('is nothing of what the store says to the gateway alone', async () => {
+  it('hides what the store says to the gateway alone', async () => {
     const inside = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
     for (
       const [status, wanted] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]
@@ -129,8 +129,7 @@ describe('what passes between /db and the store', () => {
     }
   })
 
-  it('is asked again when the connection had been closed in the meantime, and is ' +
-    '503 when the store is away', async () => {
+  it('asks again when a connection was closed meanwhile, and answers 503 when the store is away', async () => {
     let cut = true
     answer = (req, res) => {
       if (!cut) return res.end('{}')
@@ -150,8 +149,7 @@ describe('what passes between /db and the store', () => {
     assert.equal((await ask(base, '/db/a')).status, 200)
   })
 
-  it('is cut off when the store leaves in the middle of an answer, so that half ' +
-    'of it does not look whole', async () => {
+  it('cuts an answer off when the store leaves in the middle of it', async () => {
     answer = (req, res) => {
       res.writeHead(200, { 'Content-Type': 'application/json' })
       res.write('{"rows":[', () => req.socket.destroy())
@@ -160,7 +158,7 @@ describe('what passes between /db and the store', () => {
     assert.deepEqual([status, cut], [200, true])
   })
 
-  it('ends when the client leaves', async () => {
+  it('leaves the store when the client leaves', async () => {
     let closed = 0
     answer = (req, res) => {
       res.once('close', () => closed++)
@@ -207,7 +205,7 @@ describe('what passes between /db and the store', () => {
     return own.url
   }
 
-  it('is cut off when nobody takes it, so that others get the connection', async () => {
+  it('cuts off an answer that the client does not read, for others who wait', async () => {
     answer = (req, res) => /b$/.test(req.url) ? endless(req, res) : res.end('{}')
     const address = await proxied({ connections: 1, stall: 400 })
     const response = await fetch(`${address}/db/a/b`)
@@ -215,7 +213,7 @@ describe('what passes between /db and the store', () => {
     await assert.rejects(response.arrayBuffer())
   })
 
-  it('is no more than a slow client takes', async () => {
+  it('reads no more from the store than a slow client takes', async () => {
     answer = endless
     const leaving = new AbortController()
     const response = await fetch(`${base}/db/a/b`, { signal: leaving.signal })
@@ -230,7 +228,7 @@ describe('what passes between /db and the store', () => {
     await response.body?.cancel().catch(() => {})
   })
 
-  it('is no more than so many feeds at a time, and reads go on beside them', async () => {
+  it('limits feeds, and reads go on beside them', async () => {
     answer = (req, res) => /_changes/.test(req.url)
       ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
     const ended = new AbortController()

@@ -19,8 +19,8 @@ const refused = (method, path, search) => {
 
 const HEAD = '/osm:10:300:412'
 
-describe('what may be asked at /db', () => {
-  it('is what reads: documents, attachments, views, changes, and the questions that come as POST', () => {
+describe('parseDbRequest', () => {
+  it('allows documents, attachments, views, changes, and questions by POST', () => {
     const reads = {
       GET: ['', '/', '/_all_docs', '/_changes', HEAD, `${HEAD}/tile`, '/layer%3Aosm', '/doc/folder/file.txt',
         '/_local/abc.d_e%3D%3D', '/_design/tiles', '/_design/tiles/index.html', '/_design/versions/_view/by_tile'],
@@ -34,7 +34,7 @@ describe('what may be asked at /db', () => {
     for (const path of reads.POST) assert.equal(refused('POST', path), 200, path)
   })
 
-  it('is never what writes', () => {
+  it('refuses every method and address that writes', () => {
     for (const path of ['', '/', HEAD, `${HEAD}/tile`, '/_local/abc', '/_design/tiles', '/_all_docs', '/_changes']) {
       for (const method of ['PUT', 'DELETE', 'COPY', 'PATCH', 'MOVE', 'OPTIONS', 'TRACE', 'get', '']) {
         assert.equal(refused(method, path), 405, `${method} ${path}`)
@@ -46,7 +46,7 @@ describe('what may be asked at /db', () => {
     for (const path of ['/_bulk_get', '/_all_docs/queries']) assert.equal(refused('GET', path), 405, path)
   })
 
-  it('is nothing of the server, of its settings, or of the rights in it', () => {
+  it('refuses addresses of the server, its settings and its rights', () => {
     const paths =
       ['/_security', '/_node/_local/_config', '/_config', '/_users', '/_session', '/_all_dbs', '/_replicate', '/_utils',
         '/_up', '/_bulk_docs', '/_purge', '/_compact', '/_compact/tiles', '/_view_cleanup', '/_ensure_full_commit',
@@ -60,7 +60,7 @@ describe('what may be asked at /db', () => {
     }
   })
 
-  it('has no way out of the database in its path', () => {
+  it('refuses paths that lead out of the database', () => {
     const paths = ['/..', '/../_users', '/%2e%2e/_users', '/.%2E/_users/_all_docs',
       '/x/..', '/x/%2e%2e/%2e%2e/_users', '/x%2F..%2F..%2F_users', '/_design%2Ftiles', '/x%2fy', '//',
       '//_users', '/x//y', '/x/', '/.', '/%2e', '/x%5c..%5cy', '/x\\y', '/x%00', '/x%0d%0aHost:%20y', '/%7f', '/%c2%80']
@@ -70,7 +70,7 @@ describe('what may be asked at /db', () => {
     }
   })
 
-  it('reaches the store in a spelling of the gateway', () => {
+  it('spells paths and parameters anew for the store', () => {
     assert.equal(read('GET', '/osm%3A10%3A300%3a412/tile').path, '/osm%3A10%3A300%3A412/tile')
     assert.equal(read('GET', HEAD).path, '/osm%3A10%3A300%3A412')
     assert.equal(read('GET', '/a+b%2Bc%252e%252e').path, '/a%2Bb%2Bc%252e%252e',
@@ -81,7 +81,7 @@ describe('what may be asked at /db', () => {
     assert.equal(read('GET', '/a/b', 'token=x&rev=1-a&_nonce=5').search, '?rev=1-a')
   })
 
-  it('has parameters as CouchDB takes them', () => {
+  it('checks the values of parameters as CouchDB does', () => {
     const view = '/_design/versions/_view/by_tile'
     const cases = {
       '/_all_docs': [
@@ -106,7 +106,7 @@ describe('what may be asked at /db', () => {
     }
   })
 
-  it('takes what the client, PouchDB and mirrors send, in one spelling, and refuses all else', () => {
+  it('refuses parameters that no client of a store needs', () => {
     const others = [
       'r=9', 'w=9', 'batch=ok', 'new_edits=false', 'callback=x', 'partition=x', 'mine=x', '__proto__=1', '$where=x',
       'start_key=1', 'end_key=1', 'start_key_doc_id=a', 'endkey_docid=a', 'local_seq=true', 'meta=true', 'sorted=false',
@@ -150,7 +150,7 @@ describe('what may be asked at /db', () => {
     }
   })
 
-  it('does not say one thing twice, of which the store might take the other', () => {
+  it('refuses a parameter that is given twice', () => {
     assert.equal(refused('GET', '/_changes', 'feed=normal&feed=continuous'), 400)
     assert.equal(refused('GET', '/_changes', 'feed=normal&f%65ed=continuous'), 400)
     for (
@@ -158,7 +158,7 @@ describe('what may be asked at /db', () => {
     ) assert.throws(() => fieldsOfBody(form, body, args), { status: 400 }, form)
   })
 
-  it('knows a feed that waits, and how often it may show a sign of life', () => {
+  it('knows feeds that wait, and limits their heartbeat', () => {
     assert.deepEqual(['normal', 'longpoll', 'continuous'].map(feed => read('GET', '/_changes', `feed=${feed}`).isFeed),
       [false, true, true])
     for (const feed of ['live', 'eventsource', 'Longpoll', '', '__proto__', 'toString']) {
@@ -168,7 +168,7 @@ describe('what may be asked at /db', () => {
     assert.match(read('GET', '/_changes', 'feed=continuous&heartbeat=10000').search, /heartbeat=10000$/)
   })
 
-  it('knows the image of a tile, in which revision', () => {
+  it('knows images of tiles and their revision', () => {
     assert.deepEqual(read('GET', `${HEAD}/tile`).tile, { id: 'osm:10:300:412', layer: 'osm', z: 10, x: 300, y: 412 })
     assert.deepEqual(read('GET', '/osm%3A10%3A300%3A412%402024-03-01T00%3A00%3A00Z/tile', 'rev=1-a').tile,
       {
@@ -183,7 +183,7 @@ describe('what may be asked at /db', () => {
   })
 })
 
-describe('the bodies of questions at /db', () => {
+describe('fieldsOfBody', () => {
   const fits = (name, body) => {
     try {
       fieldsOfBody(name, body)
@@ -194,7 +194,7 @@ describe('the bodies of questions at /db', () => {
     }
   }
 
-  it('are what CouchDB asks for', () => {
+  it('accepts values as CouchDB does', () => {
     /** @type {[string, any[], any[]][]} good, bad */
     const cases = [
       ['_all_docs', [{}, { keys: [] }, { keys: ['a'] }, { limit: 5, include_docs: true }],
@@ -221,7 +221,7 @@ describe('the bodies of questions at /db', () => {
     }
   })
 
-  it('have the fields of their question, and no others', () => {
+  it('accepts the fields of a question, and no others', () => {
     const all = { limit: 1, queries: [{}], doc_ids: ['a'], docs: [{ id: 'a' }], selector: {}, r: 9, fields: ['a'] }
     for (
       const [form, own] of [['_all_docs', ['limit']], ['_bulk_get', ['docs']], ['queries of _all_docs', ['queries']]]
@@ -239,7 +239,7 @@ describe('the bodies of questions at /db', () => {
     ), { queries: [{ limit: 9, include_docs: true, keys: ['a'] }, { limit: 3, include_docs: true }] })
   })
 
-  it('have patterns that end on any text', () => {
+  it('refuses patterns that may run for ever', () => {
     const client = ['^(osm:[0-9:]+|layer:osm)$', '^(osm:[0-9:]+(@.+)?|layer:osm)$', '^osm:1[0-4]:', 'x{2,3}']
     const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y',
       '.*.*.*.*.*x', '^.*.*.*.*(b|c)', `${'a?'.repeat(30)}${'a'.repeat(30)}`, '(a)\\1', 'x'.repeat(3000), '(?=a)']

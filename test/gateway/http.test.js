@@ -261,22 +261,44 @@ describe('pages of other origins', () => {
     closeConnections()
     await front.close(0)
   })
-  const [A, B] = ['https://a.example', 'http://b.example:8080']
-  const preflight = (path, origin, method = 'GET') => get(path,
-    { origin, 'access-control-request-method': method, 'access-control-request-headers': 'if-none-match' }, 'OPTIONS')
-  const allowed = async (path, origin) => (await get(path, origin ? { origin } : {}))
-    .headers['access-control-allow-origin']
-  const PATHS = ['/osm/1/0/0.png', '/osm/1/1/1.png', '/osm.json', '/Osm.json', '/osm/9', '/health']
+  const [A, B, C] = ['https://a.example', 'http://b.example:8080', 'https://c.example']
+  const preflight = async (path, origin, method = 'GET') => {
+    const { status, headers } = await get(path, { origin, 'access-control-request-method': method }, 'OPTIONS')
+    assert.equal(status, 204)
+    return headers
+  }
+  const PATHS = ['/osm/1/0/0.png', '/osm/1/1/1.png', '/osm.json', '/Osm.json', '/osm/9', '/health', '/x.js']
   const store = { couch: { request: async () => ({ version: '3', doc_count: 1 }) } }
+  const routes = { file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end() }
 
-  it('may read, all of them, unless that is changed', async () => {
+  /** @type {[string, string, [origin: string | undefined, allowed: string | undefined][], string | undefined][]} */
+  const settings = [
+    ['may read everything by default', '*', [[A, '*'], [B, '*'], [undefined, '*']], undefined],
+    ['may read when they are listed, and every answer varies with them', `${A} , ${B}`,
+      [[A, A], [B, B], [C, undefined], ['null', undefined], ['__proto__', undefined], [undefined, undefined]],
+      'Origin'],
+    ['may read nothing when there are none', 'none', [[A, undefined], [undefined, undefined]], undefined]
+  ]
+  for (const [title, cors, origins, varies] of settings) {
+    it(title, async () => {
+      await open({ store, options: { cors }, routes })
+      for (const path of PATHS) {
+        const vary = [path === '/x.js' && 'Accept-Encoding', varies].filter(Boolean).join(', ') || undefined
+        for (const [origin, allowed] of origins) {
+          const { headers } = await get(path, origin ? { origin } : {})
+          assert.deepEqual([headers['access-control-allow-origin'], headers.vary], [allowed, vary], `${path} ${origin}`)
+        }
+      }
+      for (const [origin = '', allowed] of origins.filter(([name]) => name)) {
+        const headers = await preflight('/osm.json', origin)
+        assert.equal(headers['access-control-allow-methods'], allowed && 'GET, HEAD', origin)
+      }
+    })
+  }
+
+  it('may send and see the headers of tiles, and POST to the store', async () => {
     await open({ store })
-    for (const path of PATHS) for (const origin of [A, B, undefined]) {
-      assert.equal(await allowed(path, origin), '*', path)
-    }
-    const { status, headers } = await preflight('/osm/1/0/0.png', A)
-    assert.deepEqual([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']],
-      [204, '*', 'GET, HEAD'])
+    const headers = await preflight('/osm/1/0/0.png', A)
     for (const name of ['Range', 'If-Range', 'If-None-Match', 'X-Requested-With']) {
       assert.match(headers['access-control-allow-headers'], new RegExp(`\\b${name}\\b`), name)
     }
@@ -284,9 +306,8 @@ describe('pages of other origins', () => {
     for (const name of ['ETag', 'X-Tilecouch-Time', 'Accept-Ranges', 'Content-Range']) {
       assert.match(exposed, new RegExp(`\\b${name}\\b`), name)
     }
-    assert.equal((await preflight('/db/_all_docs', A, 'POST')).headers['access-control-allow-methods'],
-      'GET, HEAD, POST')
-    assert.equal((await preflight('/dbx', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD')
+    assert.equal((await preflight('/db/_all_docs', A, 'POST'))['access-control-allow-methods'], 'GET, HEAD, POST')
+    assert.equal((await preflight('/dbx', A, 'POST'))['access-control-allow-methods'], 'GET, HEAD')
   })
 
   it('may not read the store where there are private layers, unless they are on the list', () => {
@@ -298,29 +319,6 @@ describe('pages of other origins', () => {
       assert.equal(headersOf(new Cors('https://a.example', { hasPrivate: true }), url), 'https://a.example')
     }
     for (const url of ['/osm/1/0/0.png', '/osm.json', '/dbs.json', '/']) assert.equal(headersOf(any, url), '*', url)
-  })
-
-  it('may read when they are on the list, and every answer says that it depends on them', async () => {
-    await open({ store, options: { cors: `${A} , ${B}` }, routes: {
-      file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end()
-    } })
-    for (const path of [...PATHS, '/x.js']) {
-      for (const [origin, expected] of [[A, A], [B, B], ['https://c.example', undefined],
-        ['null', undefined], ['__proto__', undefined], [undefined, undefined]]) {
-        const { headers } = await get(path, origin ? { origin } : {})
-        assert.deepEqual([headers['access-control-allow-origin'], headers.vary],
-          [expected, path === '/x.js' ? 'Accept-Encoding, Origin' : 'Origin'], `${path} ${origin}`)
-      }
-    }
-    assert.equal((await preflight('/osm.json', A)).headers['access-control-allow-methods'], 'GET, HEAD')
-    assert.equal((await preflight('/osm.json', 'https://c.example')).headers['access-control-allow-methods'], undefined)
-  })
-
-  it('may not read when nobody may', async () => {
-    await open({ store, options: { cors: 'none' } })
-    for (const path of PATHS) assert.equal(await allowed(path, A), undefined)
-    const { status, headers } = await preflight('/osm.json', A)
-    assert.deepEqual([status, headers['access-control-allow-methods'], headers.vary], [204, undefined, undefined])
   })
 
   it('are named as browsers name them, or the gateway does not start', async () => {

@@ -51,21 +51,17 @@ describe('the log of the gateway', () => {
     'an error': log => log.error(new Error('fetch of http://me:hunter2@x/ failed')),
     'the cause of an error': log =>
       log.error({ err: new Error('failed', { cause: new Error('http://me:hunter2@x/') }) }, 'trouble'),
-    'properties of an error': log => log.error(
-      { err: Object.assign(new Error('failed'), { request: { headers: { authorization: 'Basic hunter2' } } }) }
-    ),
+    'properties of an error': log => {
+      const request = { headers: { authorization: 'Basic hunter2' } }
+      log.error({ err: Object.assign(new Error('failed'), { request }) })
+    },
     'an error of the catalogue': log => log.error(
       { err: new TilecouchError('UNREACHABLE', { url: 'http://me:hunter2@x/', why: 'http://me:hunter2@x/' }) }
     ),
     'a child': log => log.child({ store: 'http://me:hunter2@x/' }).info('x'),
-    headers: log => log.info(
-      {
-        headers: {
-          Authorization: 'Bearer hunter2', cookie: 'AuthSession=hunter2',
-          'X-Api-Key': 'hunter2', 'x-auth-token': 'hunter2'
-        }
-      }
-    ),
+    headers: log => log.info({ headers: {
+      Authorization: 'Bearer hunter2', cookie: 'AuthSession=hunter2', 'X-Api-Key': 'hunter2', 'x-auth-token': 'hunter2'
+    } }),
     'text with an authorization': log => log.info('sent "authorization: Bearer hunter2" in vain'),
     'what the options hold': log => log.info({ url: 'https://tiles.example.org/1/2/3.png?key=hunter2-from-options' },
       'or hunter2-from-options')

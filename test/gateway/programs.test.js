@@ -60,7 +60,7 @@ onEachStore('other programs at a gateway', backend => {
     }
   })
 
-  it('find no addresses in the TileJSON of another grid, which they would take for Web Mercator', async () => {
+  it('find no addresses in the TileJSON of another grid', async () => {
     for (const layer of ['swiss', 'degrees']) {
       for (const name of [layer, `${layer}@2023`]) {
         const { json } = await own.ask(`/${name}.json`)
