@@ -11,15 +11,8 @@ import { startServer } from '../support/server.js'
 const refused = code => new TilecouchError(code,
   { url: 'http://store/tiles', status: code === 'UNAUTHORIZED' ? 401 : 403, reason: 'no', why: 'no' })
 
-describe('reading as nobody', () => {
-  it('needs no second question while nobody is let in', async () => {
-    const asked = []
-    const reads = new AnonymousFirst()
-    for (let at = 0; at < 3; at++) assert.equal(await reads.read(async nobody => asked.push(nobody)), at + 1)
-    assert.deepEqual(asked, [true, true, true])
-  })
-
-  it('asks again with the name and password when nobody is refused, and tries nobody again after a while', async () => {
+describe('anonymous reads', () => {
+  it('are repeated with the password when they are refused, and tried again after a while', async () => {
     const asked = []
     const clock = { time: 0, now () { return this.time } }
     const reads = new AnonymousFirst({ refused: 1000, clock })
@@ -38,7 +31,7 @@ describe('reading as nobody', () => {
     assert.deepEqual(asked.slice(3), [true])
   })
 
-  it('gives the answer to the one who has a name when both are refused, and remembers nothing', async () => {
+  it('fail as the read with the password when both are refused, and are tried again the next time', async () => {
     const asked = []
     const reads = new AnonymousFirst()
     const read = nobody => {
@@ -49,7 +42,7 @@ describe('reading as nobody', () => {
     assert.deepEqual(asked, [true, false, true, false])
   })
 
-  it('does not ask twice for what no password mends', async () => {
+  it('are not repeated after errors that a password does not solve', async () => {
     for (const code of ['UNREACHABLE', 'ABORTED', 'DATABASE_NOT_FOUND', 'COUCHDB_ERROR']) {
       let asked = 0
       await assert.rejects(new AnonymousFirst().read(() => {
@@ -106,7 +99,7 @@ describe('requests for tiles', () => {
     assert.deepEqual(requests.map(({ authorization }) => authorization), [undefined, undefined])
   })
 
-  it('carry it to a store that is closed, also when that was closed a moment ago', async () => {
+  it('carry the name to a closed store, also when it was closed a moment ago', async () => {
     const reader = open()
     await reader.document(idOf(1))
     closed = true
@@ -136,7 +129,7 @@ describe('requests for tiles', () => {
     assert.deepEqual([requests.at(-1).ids.length, requests.at(-1).accept], [12, 'multipart/mixed'])
   })
 
-  it('wait a moment for company while another one is under way, and not longer than that takes', async () => {
+  it('are gathered while another request is under way, and no longer', async () => {
     const reader = open({ busyWait: 60000 })
     const held = gate()
     rule = () => held.opened

@@ -9,6 +9,7 @@ import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { gate, startFront } from '../support/client/front.js'
 import { json, onEachStore } from '../support/backends.js'
+import { throughFront } from '../support/gateway/service.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
@@ -17,10 +18,11 @@ const idOf = index => `osm:5:${Math.floor(index / SIDE)}:${index % SIDE}`
 const bytesOf = doc => doc?._attachments.tile.data
 
 onEachStore('reading many tiles at once', backend => {
-  let store, front, changes
+  let url, store, front, changes
   before(async function () {
     this.timeout(60000)
-    store = await Store.create(await backend.database())
+    url = await backend.database()
+    store = await Store.create(url)
     await store.write(square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => x * SIDE + y }))
     await store.write(square({ layer: 'osm', time: T2, side: 4, seed: (x, y) => x === 3 ? null : 5000 + x * SIDE + y }))
     front = await startFront(store.url)
@@ -35,10 +37,7 @@ onEachStore('reading many tiles at once', backend => {
   })
 
   async function open (limits = {}, { readDocuments, ...cache } = {}) {
-    const url = new URL(front.url)
-    const { username, password } = new URL(await backend.url())
-    Object.assign(url, { username, password })
-    return new StoreReader(new Store(new Couch(url.href, { firstDelay: 5, longestDelay: 20 })), {
+    return new StoreReader(new Store(new Couch(throughFront(front, url), { firstDelay: 5, longestDelay: 20 })), {
       cache: { changes, takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments, ...cache },
       limits: { retries: 1, pause: 5, ...limits },
       readDocuments
@@ -46,8 +45,7 @@ onEachStore('reading many tiles at once', backend => {
   }
   const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
 
-  it('unpacks what CouchDB took for text and packed, beside other requests and no ' +
-    'further than its ceiling', async () => {
+  it('unpacks images that CouchDB packed as text, beside other requests and up to a limit', async () => {
     const packed = {
       good: gzipSync(png(2)), damaged: png(2), bomb: gzipSync(Buffer.alloc(65e6)),
       large: gzipSync(Buffer.alloc(40e6)), same: gzipSync(Buffer.alloc(40e6))
@@ -80,14 +78,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(asked().every(ids => ids.length <= 64))
   })
 
-  it('asks once for a tile that a thousand want', async () => {
-    const reader = await open()
-    const docs = await Promise.all(Array.from({ length: 1000 }, () => reader.document(idOf(40))))
-    assert.ok(docs.every(doc => bytesOf(doc).equals(png(40))))
-    assert.deepEqual(asked(), [[idOf(40)]])
-  })
-
-  it('has so many requests in flight and no more; what comes meanwhile goes into the next one together', async () => {
+  it('limits requests in flight, and gathers later tiles in the next one', async () => {
     const reader = await open({ requests: 2, most: 8 })
     let inFlight = 0
     let most = 0
@@ -113,7 +104,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(asked().every(ids => ids.length <= 3), JSON.stringify(asked()))
   })
 
-  it('answers null for what is not there or was deleted, and gives no place to what other tiles lack', async () => {
+  it('answers null for missing and deleted tiles', async () => {
     await store.write([{ layer: 'tmp', z: 0, x: 0, y: 0, time: T1, bytes: png(1) }])
     const { _rev: rev } = await store.couch.get('tmp:0:0:0')
     await json(`${await urlOf('tmp:0:0:0')}?rev=${rev}`, { method: 'DELETE' })
@@ -149,7 +140,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(front.requests().length <= 2 * Math.log2(64) + 1, `${front.requests().length} requests`)
   })
 
-  it('takes a tile for unreadable, and not for missing, of which the store says so', async () => {
+  it('takes a tile with an error of the store for unreadable, not for missing', async () => {
     const error = (id, name) => ({ id, docs: [{ error: { id, rev: 'undefined', error: name, reason: 'because' } }] })
     front.rule(
       () => ({
@@ -161,7 +152,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual([bad.reason?.code, missing.value], ['NO_ANSWER', null])
   })
 
-  it('does not ask a store that fails for everything again and again in smaller pieces', async () => {
+  it('gives up splitting requests of a store that fails for everything', async () => {
     front.rule(() => ({ status: 500, body: '{"error":"badarg","reason":"everything is broken"}' }))
     const reader = await open({ retries: 0, splits: 24 })
     const results = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(index))))
@@ -173,26 +164,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.equal(front.requests().length, 1, 'a busy one is not asked twice')
   })
 
-  it('gives everybody who waits for a failure an error of his own', async () => {
-    front.rule(() => ({ status: 500, body: '{"error":"x","reason":"y"}' }))
-    const reader = await open({ retries: 0 })
-    const [a, b] = await Promise.allSettled([reader.document(idOf(1)), reader.document(idOf(1))])
-    assert.equal(a.reason.code, b.reason.code)
-    assert.notEqual(a.reason, b.reason)
-    assert.equal(front.requests().length, 1)
-  })
-
-  it('gives up a store that takes the question and does not answer', async () => {
-    const held = gate()
-    front.rule(() => held.opened)
-    const reader = await open({ timeout: 1000 })
-    await assert.rejects(reader.document(idOf(1)), { code: 'UNREACHABLE', message: /no answer within 1 s/ })
-    held.open()
-    front.reset()
-    assert.ok(bytesOf(await reader.document(idOf(60))).equals(png(60)), 'and asks it again afterwards')
-  })
-
-  it('does not ask for what nobody waits for any more, and goes on for those who stay', async () => {
+  it('drops tiles that no client waits for any more, and reads on for those who stay', async () => {
     const reader = await open({ requests: 1 })
     const held = gate()
     front.rule(() => held.opened)
@@ -211,7 +183,7 @@ onEachStore('reading many tiles at once', backend => {
     await assert.rejects(reader.document(idOf(63), AbortSignal.abort()), { code: 'ABORTED' })
   })
 
-  it('reads a tile again that changed while it was read', async () => {
+  it('reads a tile again when it changed while it was read', async () => {
     const kept = []
     const reader = await open({}, { takeDocument: (id, doc, keep) => { kept.push(keep); return doc } })
     const held = gate()
@@ -233,8 +205,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(kept, [false, true])
   })
 
-  it('brings the timelines of many tiles in two requests, heads before pasts, with one ' +
-    'range for those of a column', async () => {
+  it('brings the timelines of many tiles in two requests: heads, and a range of versions for each column', async () => {
     const reader = await open()
     const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timeline(`osm:5:0:${y}`)))
     timelines.forEach((moments, y) => {
@@ -258,7 +229,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(front.requests().map(({ path }) => path), ['_all_docs/queries'])
   })
 
-  it('counts a version once that stands in the past and as the head, as after a load that was killed', async () => {
+  it('counts a version once that is both past and head, as after a killed load', async () => {
     const { rows: [{ doc }] } = await json(
       `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&` +
         `attachments=true`

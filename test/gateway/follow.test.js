@@ -1,12 +1,12 @@
 // Following the changes of a store over whatever comes between.
 import assert from 'node:assert/strict'
-import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Follower } from '../../loader/store/follow.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
+import { throughFront } from '../support/gateway/service.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 
@@ -36,11 +36,7 @@ function follow (couch, limits) {
 
 onEachStore('following changes', backend => {
   let url, store, front, follower, told
-  const through = () => {
-    const seen = new URL(front.url)
-    const { username, password } = new URL(url)
-    return Object.assign(seen, { username, password }).href
-  }
+  const through = () => throughFront(front, url)
   const open = async limits => {
     ({ follower, told } = follow(new Couch(through()), limits))
     await follower.start()
@@ -86,37 +82,6 @@ onEachStore('following changes', backend => {
     assert.equal(follower.state.resets, 0)
   })
 
-  it('misses nothing and forgets nothing when the connection breaks, or the store is away for a while', async () => {
-    await open()
-    await store.write([tile(1)])
-    await hears('osm:5:1:0')
-    const port = +new URL(front.url).port
-    await front.stop()
-    await until(() => follower.state.state === 'away')
-    assert.equal(follower.state.error, 'UNREACHABLE')
-    await store.write([tile(2), tile(3)])
-    await front.restart(port)
-    await hears('osm:5:3:0')
-    assert.deepEqual([...told.ids].sort(), ['osm:5:1:0', 'osm:5:2:0', 'osm:5:3:0'])
-    assert.equal(told.resets, 1, 'that of the start')
-    assert.ok(follower.state.up)
-  })
-
-  it('says that all is lost when the database is deleted, and follows the one that is made anew', async () => {
-    await open()
-    await store.write([tile(1)])
-    await hears('osm:5:1:0')
-    await store.destroy()
-    await until(() => follower.state.error === 'DATABASE_NOT_FOUND')
-    assert.equal(follower.isAnchored, false, 'nothing may be kept')
-    assert.equal(told.events.at(-1), 'reset, adrift')
-    store = await Store.create(url)
-    await until(() => follower.state.up)
-    assert.equal(told.events.filter(event => event.startsWith('reset')).at(-1), 'reset, anchored')
-    await store.write([tile(4)])
-    await hears('osm:5:4:0')
-  })
-
   it('notices a database that is made anew at once and holds more than the one before', async () => {
     await store.write([tile(1)])
     await open()
@@ -126,19 +91,6 @@ onEachStore('following changes', backend => {
     await until(() => told.resets >= 2 && follower.state.up, { what: 'the other database to be noticed' })
     await store.write([tile(9)])
     await hears('osm:5:9:0')
-  })
-
-  it('can start before the store is there', async () => {
-    const port = +new URL(front.url).port
-    await front.stop();
-    ({ follower, told } = follow(new Couch(through())))
-    await follower.start()
-    assert.deepEqual([follower.state.up, follower.isAnchored, told.resets], [false, false, 0])
-    await front.restart(port)
-    await until(() => follower.state.up)
-    assert.deepEqual(told.events, ['reset, anchored'])
-    await store.write([tile(1)])
-    await hears('osm:5:1:0')
   })
 
   it('polls where something between the two collects the feed', async () => {
@@ -159,34 +111,6 @@ onEachStore('following changes', backend => {
       { what: 'a poll without a change to end, and the next' })
     assert.ok(follower.state.up)
     assert.equal(told.resets, 1)
-  })
-})
-
-const suite = findCouchDb() ? describe : describe.skip
-suite('following a CouchDB that is killed', () => {
-  it('goes on where it was, and nothing that is kept need be dropped', async function () {
-    this.timeout(60000)
-    const server = await startCouchDb()
-    const store = await Store.create(`${server.url}/tiles`)
-    const { follower, told } = follow(new Couch(`${server.url}/tiles`))
-    await follower.start()
-    try {
-      for (const round of [1, 2]) {
-        await store.write([tile(round)])
-        await until(() => told.ids.includes(`osm:5:${round}:0`))
-        await server.kill()
-        await until(() => !follower.state.up)
-        await server.start()
-        await until(() => follower.state.up)
-      }
-      await store.write([tile(3)])
-      await until(() => told.ids.includes('osm:5:3:0'))
-      assert.deepEqual(told.ids, [1, 2, 3].map(x => `osm:5:${x}:0`), 'each was told once')
-      assert.equal(follower.state.resets, 0)
-    } finally {
-      await follower.close()
-      await server.close()
-    }
   })
 })
 

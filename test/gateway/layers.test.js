@@ -6,6 +6,7 @@ import { Layers } from '../../server/gateway/layers.js'
 import { until } from '../../bench/wait.js'
 import { gate, startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
+import { throughFront } from '../support/gateway/service.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
@@ -20,10 +21,7 @@ onEachStore('the book of layers', backend => {
     await store.defineLayer('daylight', { name: 'Day' })
     front = await startFront(url)
     port = +new URL(front.url).port
-    const through = new URL(front.url)
-    const { username, password } = new URL(url)
-    Object.assign(through, { username, password })
-    book = new Layers(new Store(new Couch(through.href, { firstDelay: 5, longestDelay: 10 })),
+    book = new Layers(new Store(new Couch(throughFront(front, url), { firstDelay: 5, longestDelay: 10 })),
       { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
   })
   afterEach(async () => {
@@ -31,7 +29,7 @@ onEachStore('the book of layers', backend => {
     await store.destroy()
   })
 
-  it('knows every layer and its limits after two requests, however many ask for how many', async () => {
+  it('reads all layers and limits in two requests, for any number of questions', async () => {
     const names = ['osm', 'daylight', 'nope', ...Array.from({ length: 100 }, (_, index) => `made-up-${index}`)]
     const found = await Promise.all(names.map(name => book.find(name)))
     assert.deepEqual(found.slice(0, 3),
@@ -100,7 +98,7 @@ onEachStore('the book of layers', backend => {
     await until(async () => !await book.find('daylight'))
   })
 
-  it('keeps what it knows while the store is away, and fails for each who asks what it does not know', async () => {
+  it('answers from memory while the store is away, and fails for unknown layers', async () => {
     await front.stop()
     const [a, b] = await Promise.allSettled([book.get('osm'), book.get('osm')])
     assert.deepEqual([a.reason.code, b.reason.code], ['UNREACHABLE', 'UNREACHABLE'])
@@ -145,8 +143,7 @@ onEachStore('the book of layers', backend => {
     assert.deepEqual(await book.times('osm'), [T2, T3])
   })
 
-  it('tells all times of a range: those of editions, or else of changes, and asks the store only for what it does ' +
-    'not know', async function () {
+  it('tells all times of a range, and asks the store only for those that it does not know', async function () {
     this.timeout(60000)
     await store.write([tile('daylight', 1, T1), tile('daylight', 2, T2),
       tile('daylight', 3, T3), tile('osm', 1, '2021-07-01T00:00:00Z')])

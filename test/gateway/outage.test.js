@@ -8,6 +8,7 @@ import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { useStore } from '../support/store.js'
+import { throughFront } from '../support/gateway/service.js'
 import { openGateway } from '../support/gateway/stand.js'
 import { ask } from '../support/gateway/wire.js'
 
@@ -27,8 +28,7 @@ onEachStore('an outage of the store', backend => {
   let through // the address of the store, by a server that can be stopped
   before(async () => {
     front = await startFront(own.url)
-    const { username, password } = new URL(own.url)
-    through = Object.assign(new URL(front.url), { username, password }).href
+    through = throughFront(front, own.url)
   })
   after(() => front.close().catch(() => {}))
 

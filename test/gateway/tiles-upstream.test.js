@@ -150,7 +150,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal(upstream.asked.length, 0)
   })
 
-  it('fail for each who waits with an error of his own, and can be had when the upstream is well again', async () => {
+  it('fail with an error for each request, and are fetched when the upstream is well again', async () => {
     const layer = await define()
     for (const [behaviour, code] of [[{ status: 500 }, 'UPSTREAM_FAILED'],
       [{ truncate: 20 }, 'UPSTREAM_FAILED'], [{ body: '<html>', type: 'image/png' }, 'UPSTREAM_FAILED']]) {
@@ -164,7 +164,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal((await get(layer, 2, 2)).outcome, 'upstream')
   })
 
-  it('that have expired are shown at once and looked after behind the client’s back', async () => {
+  it('that have expired are shown at once and fetched in the background', async () => {
     const layer = await define()
     await stored(layer, 60)
     const held = gate()
@@ -229,7 +229,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal((await get(layer, 0, 0)).outcome, 'upstream')
   })
 
-  it('that expired are shown as they are where nobody is to be asked', async () => {
+  it('that expired are shown as they are when upstreams are turned off', async () => {
     await service.close()
     service = await openService(url, { options: { upstream: false } })
     const layer = await define()

@@ -4,7 +4,6 @@ import { mock } from 'node:test'
 import { Area } from '../../core/area.js'
 import { Store } from '../../loader/store/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { heard, openService } from '../support/gateway/service.js'
@@ -59,15 +58,6 @@ onEachStore('tiles of a gateway', backend => {
     assert.deepEqual(service.reads.map(({ tiles, failed }) => [tiles, failed]), [[1, false]])
   })
 
-  it('keep their own bytes alone, not the answer they came in', async () => {
-    const found = await Promise.all([2, 3, 4, 5].flatMap(x => [0, 1, 2, 3].map(y => get(x, y))))
-    assert.equal(service.bulkReads().length, 1)
-    for (const { entry } of found) {
-      assert.ok(entry.bytes.buffer.byteLength <= 8192,
-        `${entry.bytes.buffer.byteLength} bytes are kept for ${entry.bytes.length}`)
-    }
-  })
-
   it('cost one request when a thousand ask for one, and a few when they ask for all', async () => {
     const found = await Promise.all(Array.from({ length: 1000 }, () => get(3, 3)))
     assert.ok(found.every(({ entry }) => entry === found[0].entry))
@@ -78,7 +68,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.ok(service.bulkReads().length <= 2)
   })
 
-  it('of any time come as they were, and any other time of the same tile costs one read at most', async () => {
+  it('of any time come as they were; another time of a tile costs one read at most', async () => {
     const at = await Promise.all(
       [shown(0, 1, '2021-06'), shown(0, 1, '2022'), shown(0, 1, T2), shown(1, 1, '2021-12-31'), shown(1, 1, '2030')]
     )
@@ -107,7 +97,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.equal((await get(20, 20, '2022')).entry.time, T1)
   })
 
-  it('that nobody has push out none that are there', async () => {
+  it('are not pushed out of memory by requests for missing tiles', async () => {
     await service.close()
     service = await openService(url, { memory: 100000 })
     await get(3, 3)
@@ -119,7 +109,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.ok(service.tiles.counts.missing < 100, `${service.tiles.counts.missing} are remembered`)
   })
 
-  it('of a layer without a document are shown, and its absence is named where there are none', async () => {
+  it('are shown without a document of their layer, whose absence is named where there are no tiles', async () => {
     assert.ok((await service.tiles.get('bare', 1, 0, 0)).entry.bytes.equals(png(1)))
     assert.equal((await service.tiles.get('bare', 1, 0, 0, '2022')).entry.time, T1)
     await assert.rejects(service.tiles.get('bare', 1, 1, 0), { code: 'LAYER_NOT_FOUND' })
@@ -156,33 +146,6 @@ onEachStore('tiles of a gateway', backend => {
     await heard(service, store)
     await assert.rejects(get(6, 6), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(get(6, 6, '2020'), { code: 'TILE_NOT_FOUND' })
-  })
-
-  it('are not kept as they were when they changed while they were read', async () => {
-    // the store's answers from before the change, held back until it was announced
-    const doc = await store.couch.get('osm:5:7:7')
-    const attachment =
-      { content_type: 'image/png', digest: doc._attachments.tile.digest, data: png(63).toString('base64') }
-    const old = {
-      _bulk_get: { results: [{ id: doc._id, docs: [{ ok: { ...doc, _attachments: { tile: attachment } } }] }] },
-      _all_docs: { results: [{ rows: [{ id: doc._id, key: doc._id, value: { rev: doc._rev }, doc }] }, { rows: [] }] }
-    }
-    const held = gate()
-    service.front.rule(async ({ path }) => {
-      const [kind] = /^\w+/.exec(path) ?? []
-      const body = kind && old[kind] && JSON.stringify(old[kind])
-      if (!body) return
-      delete old[kind]
-      await held.opened
-      return { status: 200, body }
-    })
-    const reading = [get(7, 7), get(7, 7, '2025')]
-    await until(() => Object.keys(old).length === 0)
-    await store.write([{ layer: 'osm', z: 5, x: 7, y: 7, time: T3, bytes: png(777) }])
-    await heard(service, store)
-    held.open()
-    for (const found of await Promise.all(reading)) assert.equal(found.entry.time, T3)
-    assert.equal(service.tiles.peek('osm', 5, 7, 7)?.entry.time, T3)
   })
 
   it('of a mirrored part are looked up in its area once, and again when the part is another one', async () => {
@@ -222,13 +185,5 @@ onEachStore('tiles of a gateway', backend => {
       const { _rev: rev } = await store.couch.get('limits:osm')
       await store.couch.request({ method: 'DELETE', path: 'limits:osm', qs: { rev } })
     }
-  })
-
-  it('one who leaves gets no answer, and those who stay theirs', async () => {
-    const leaving = new AbortController()
-    const waiting = [get(4, 4, undefined, { signal: leaving.signal }), get(4, 4)]
-    leaving.abort()
-    await assert.rejects(waiting[0], { code: 'ABORTED' })
-    assert.ok((await waiting[1]).entry.bytes.equals(png(36)))
   })
 })

@@ -15,6 +15,12 @@ export const quick = {
   retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
 }
 
+/** The address of a front, with the name and password for the store behind it. @param {string} db */
+export function throughFront (front, db) {
+  const { username, password } = new URL(db)
+  return Object.assign(new URL(front.url), { username, password }).href
+}
+
 /**
  * @param {string} db URL of a database that is there
  * @param {object} [setup]
@@ -25,10 +31,8 @@ export const quick = {
  */
 export async function openService (db, { memory: bytes = 20e6, options = {}, limits = {}, follow = true } = {}) {
   const front = await startFront(db)
-  const through = new URL(front.url)
-  const { username, password } = new URL(db)
-  Object.assign(through, { username, password })
-  const store = await Store.open(through.href, { retries: 3, firstDelay: 20, longestDelay: 100 })
+  const through = throughFront(front, db)
+  const store = await Store.open(through, { retries: 3, firstDelay: 20, longestDelay: 100 })
   const memory = new Memory(bytes)
   const layers = new Layers(store, { limits: { pause: 50, timesAge: 0 } })
   const upstreams = new Upstreams({ options: { upstreamNetworks: LOOPBACK, ...options } })
@@ -56,7 +60,7 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
     /** The store is away, until the function it answers is called. */
     async cutOff () {
       await front.stop()
-      return () => front.restart(+through.port)
+      return () => front.restart(+new URL(through).port)
     },
     async close () {
       await tiles.close()
