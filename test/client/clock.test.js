@@ -6,7 +6,7 @@ describe('the clock', function () {
   this.timeout(60000)
   const { visit } = onControls()
 
-  it('holds exact times, takes what people write, and says when it moves', async () => {
+  it('turns written times into exact ones, and fires timechange when the time differs', async () => {
     const page = await visit()
     const found = await page.evaluate(() => {
       const clock = tilecouch.clock()
@@ -23,7 +23,7 @@ describe('the clock', function () {
     assert.equal(found.starts, '2020-02-29T23:59:59Z')
   })
 
-  it('refuses what is no time, and stays where it is', async () => {
+  it('refuses a value that is not a time, and keeps its time', async () => {
     const page = await visit()
     const found = await page.evaluate(() => {
       const clock = tilecouch.clock({ time: '2024-03-01T10:00:00Z' })
@@ -44,7 +44,7 @@ describe('the player of layers', function () {
   this.timeout(60000)
   const { visit } = onControls()
 
-  it('waits for every layer on the map, for none that is off it, and lets go of them when it stops', async () => {
+  it('waits for every layer on the map only, and removes its listeners when it stops', async () => {
     const page = await visit()
     const found = await page.evaluate(async () => {
       const clock = tilecouch.clock({ time: '2024-01-01' })
@@ -77,7 +77,7 @@ describe('the player of layers', function () {
     assert.equal(found.time, '2024-01-03T00:00:00Z')
   })
 
-  it('steps, knows the newest from the last change, and refuses a speed that is none', async () => {
+  it('steps through changes and within a range, takes the newest for the last, and refuses speed 0', async () => {
     const page = await visit()
     const found = await page.evaluate(() => {
       const clock = tilecouch.clock()

@@ -19,7 +19,7 @@ const shown = page => page.evaluate(() => [left, right].map(layer => {
   return top < 1 && bottom > y - 1 ? [share(from), share(to)] : 'cut off above or below'
 }))
 
-describe('comparing two layers', function () {
+describe('the compare control', function () {
   this.timeout(60000)
   const { visit } = onControls()
 
@@ -40,14 +40,14 @@ describe('comparing two layers', function () {
   }
   const handle = page => page.getByRole('slider', { name: 'Compare' })
 
-  it('shows one left and the other right of the handle', async () => {
+  it('shows one layer left and the other layer right of the handle', async () => {
     const page = await open({ split: 0.25 })
     assert.deepEqual(await shown(page), [[0, 0.25], [0.25, 1]])
     const box = await handle(page).boundingBox()
     assert.ok(box && Math.abs(box.x + box.width / 2 - 320) <= 1 && box.width >= 44 && box.height >= 44)
   })
 
-  it('stays where it is while the map is moved, zoomed and resized', async () => {
+  it('keeps its split while the map is moved, zoomed and resized', async () => {
     const page = await open()
     await page.mouse.move(200, 500)
     await page.mouse.down()
@@ -63,7 +63,7 @@ describe('comparing two layers', function () {
     assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
   })
 
-  it('keeps both sides apart while a zoom is animated', async () => {
+  it('keeps the edge between both layers in place while a zoom is animated', async () => {
     const page = await visit()
     const found = await page.evaluate(() => new Promise(resolve => {
       const own = tilecouch.map({ zoomAnimationThreshold: 10 })
@@ -84,7 +84,7 @@ describe('comparing two layers', function () {
     assert.deepEqual(found, [640], 'in every frame')
   })
 
-  it('is dragged, and does not drag the map', async () => {
+  it('moves its handle with the pointer without moving the map', async () => {
     const page = await open()
     const center = () => page.evaluate(() => map.getCenter().toString())
     const before = await center()
@@ -100,7 +100,7 @@ describe('comparing two layers', function () {
     assert.equal(await center(), before)
   })
 
-  it('follows a finger', async () => {
+  it('moves its handle with a finger', async () => {
     const page = await open({}, screens.phone)
     const box = /** @type {any} */ (await handle(page).boundingBox())
     const session = await page.context().newCDPSession(page)
@@ -112,7 +112,7 @@ describe('comparing two layers', function () {
     assert.ok(Math.abs(await page.evaluate(() => control.getSplit()) - 0.7) < 0.01)
   })
 
-  it('is a slider for the keyboard', async () => {
+  it('moves its handle with the keys of a slider, and announces the shares of both layers', async () => {
     const page = await open({ leftLabel: '2020', rightLabel: 'Newest' })
     await handle(page).focus()
     const found = []
@@ -126,7 +126,7 @@ describe('comparing two layers', function () {
     assert.equal(await page.evaluate(() => map.getCenter().lng), 10)
   })
 
-  it('labels both sides, or not', async () => {
+  it('shows the label of each side that has one, on its side of the handle', async () => {
     const page = await open({ leftLabel: '2020' })
     const labels = () => page.locator('.tilecouch-compare-label:visible').allTextContents()
     assert.deepEqual(await labels(), ['2020'])
@@ -137,7 +137,7 @@ describe('comparing two layers', function () {
     assert.ok(a.right < 640 && b.left > 640)
   })
 
-  it('swaps sides, and takes layers that come and go', async () => {
+  it('swaps layers, clips a layer that returns to the map, and unclips one that is not compared', async () => {
     const page = await open({ split: 0.25 })
     await page.evaluate(() => control.setLayers(right, left))
     assert.deepEqual(await shown(page), [[0.25, 1], [0, 0.25]])
@@ -148,7 +148,7 @@ describe('comparing two layers', function () {
     assert.deepEqual(await shown(page), [null, [0.25, 1]], 'what is not compared is whole')
   })
 
-  it('fades the right side into the left one, on a track that keys and pointers move', async () => {
+  it('sets the opacity of the right layer by its handle in fade mode, and restores it afterwards', async () => {
     const page = await open({ mode: 'fade', split: 0.25, leftLabel: '2020', rightLabel: 'Newest' })
     const opacity =
       () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity || 1)))
@@ -167,7 +167,7 @@ describe('comparing two layers', function () {
     assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 1]])
   })
 
-  it('shows the left side on a map of its own, which moves with the other', async () => {
+  it('shows the left layer on a second map in side mode, and both maps move together', async () => {
     const page = await open({ mode: 'side' })
     const places = () => page.evaluate(() => {
       const other = control.getSideMap()
@@ -202,7 +202,7 @@ describe('comparing two layers', function () {
     assert.equal(await page.locator('.tilecouch-compare-other').count(), 0)
   })
 
-  it('animates a zoom on both maps', async () => {
+  it('animates a zoom on both maps in side mode', async () => {
     const page = await visit()
     const zooms = await page.evaluate(() => new Promise(resolve => {
       const own = tilecouch.map({ zoomAnimationThreshold: 10 })
@@ -219,7 +219,7 @@ describe('comparing two layers', function () {
     assert.deepEqual(zooms, ['animated to 5', 5])
   })
 
-  it('speaks another language, and refuses a mode that there is not', async () => {
+  it('uses the words of its options, and refuses an unknown mode', async () => {
     const page = await open({ split: 0.25, words: { left: 'links' } })
     assert.match(String(await handle(page).getAttribute('aria-valuetext')), /^links on 25 %, right/)
     assert.equal(await page.evaluate(
@@ -227,7 +227,7 @@ describe('comparing two layers', function () {
     ), 'BAD_OPTION')
   })
 
-  it('has a handle that is a plain element, for whatever is compared', async () => {
+  it('offers its handle as an element that works without a map', async () => {
     const page = await visit()
     await page.evaluate(() => {
       const plain = new tilecouch.CompareHandle({ split: 0.25, leftLabel: '2020' }).setSize(400, 200)
@@ -258,7 +258,7 @@ describe('comparing two layers', function () {
     assert.deepEqual(await page.evaluate(() => [said.at(-1), control.getMode()]), [0, 'fade'])
   })
 
-  it('undoes all when it goes', async () => {
+  it('removes its clips, listeners and elements when it is removed', async () => {
     const page = await open()
     const listeners = () => page.evaluate(() => [map, left, right].map(each => tilecouch.listeners(each)))
     await page.evaluate(() => control.remove())
@@ -272,7 +272,7 @@ describe('comparing two layers', function () {
     assert.equal(await page.locator('.tilecouch-compare').count(), 0)
   })
 
-  it('leaves the map and its buttons to the pointer', async () => {
+  it('lets the pointer reach the map and its buttons', async () => {
     const page = await open()
     await page.locator('.leaflet-control-zoom-in').click()
     assert.equal(await page.evaluate(() => map.getZoom()), 4)

@@ -21,7 +21,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
   }
   const show = (layer, options = {}) => stage.show(layer, { kind: 'couch', wait: false, ...options })
 
-  it('draws the newest tiles from plain addresses, each once, after one question for its document', async () => {
+  it('draws the newest tiles with one request for its document and one for each tile', async () => {
     const page = await show('steps')
     const tiles = await drawn(page)
     assert.deepEqual(stage.front.tiles(), tiles)
@@ -30,20 +30,20 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     assert.equal(await call(page, 'layer.title'), 'Steps')
   })
 
-  it('asks for nothing but tiles when it is not to read its document', async () => {
+  it('requests only tiles when its option tilejson is off', async () => {
     const page = await show('steps', { tilejson: false })
     await drawn(page)
     assert.ok(stage.front.requests().every(({ kind }) => kind === 'tile'))
   })
 
-  it('keeps what its options say, whatever the document says', async () => {
+  it('prefers its options to the fields of its document', async () => {
     const page = await show('bounded', { bounds: [[-80, -180], [80, 180]], maxZoom: 3, attribution: 'mine' })
     assert.ok((await drawn(page, 'bounded')).length >= 8)
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMaxZoom()), 3)
     assert.match(String(await page.locator('.leaflet-control-attribution').textContent()), /mine/)
   })
 
-  it('keeps to its bounds, tile size and zooms', async () => {
+  it('respects the bounds, tile size and zooms of its document', async () => {
     assert.deepEqual(await drawn(await show('bounded'), 'bounded'), ['3/4/3'])
     await drawn(await show('large'), 'large')
     assert.deepEqual(await drawn(await show('pacific', { map: { center: [0, 180] } }), 'pacific'),
@@ -52,7 +52,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     assert.ok((await drawn(page)).every(key => key.startsWith('3/')))
   })
 
-  it('shows again, when the store is back, what did not come', async () => {
+  it('draws the tiles that failed while the store was down when it is back', async () => {
     stage.allow(...PROVOKED)
     const page = await show('steps', { live: true })
     await drawn(page)
@@ -67,7 +67,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     assert.deepEqual(types, ['storeerror', 'storeback'])
   })
 
-  it('keeps its images while it asks for all of them anew', async () => {
+  it('keeps its images on the map while refresh requests all of them again', async () => {
     const page = await show('steps')
     const tiles = await drawn(page)
     stage.front.forget()
@@ -84,7 +84,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     }
   })
 
-  it('ends with its map, while tiles and the feed are on their way', async () => {
+  it('ends its requests and timers when its map is removed during a load', async () => {
     const page = await show('steps', { live: true })
     await until(() => stage.front.requests('changes').length > 1)
     await page.evaluate(() => {
@@ -95,7 +95,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
   })
 
-  it('lets nothing that a store holds become markup or script of the page', async () => {
+  it('shows only text and https links of an attribution, no other markup or script', async () => {
     const attribution = '<a href="https://example.org/?a=1&b=2" onclick="window.hurt=1">Some<b>one</b></a> <a ' +
       'href="javascript:window.hurt=1">else</a> <a href=" javascript:window.hurt=1">x</a>' +
       ('<img src=x onerror="window.hurt=1"><svg ' +
@@ -114,7 +114,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     await stage.store.defineLayer('steps', { attribution: null })
   })
 
-  it('is a layer like others: factories, classes and events of Leaflet', async () => {
+  it('has factories and extensible classes as other layers of Leaflet', async () => {
     const page = await stage.page()
     assert.deepEqual(await page.evaluate(() => {
       const { couch } = L.tileLayer

@@ -13,7 +13,7 @@ const version = (x, y, step) => ({ layer: 'osm', z: 3, x, y, time: T(step), byte
 const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
 const never = new AbortController().signal
 
-onEachStore('a source', backend => {
+onEachStore('a CouchSource', backend => {
   let store
   let url
   const paths = ['', '/_design/tiles/_rewrite/db']
@@ -29,7 +29,7 @@ onEachStore('a source', backend => {
   })
 
   for (const path of paths) {
-    describe(path ? 'behind the addresses of tiles' : 'at the database', () => {
+    describe(path ? 'at the address of the rewrites' : 'at the address of the database', () => {
       let source
       before(() => { source = new CouchSource(`${as(url)}${path}/`) })
 
@@ -40,7 +40,7 @@ onEachStore('a source', backend => {
         await assert.rejects(source.layer('No!'), { code: 'BAD_LAYER' })
       })
 
-      it('reads the versions of every tile of some columns, in one answer for each', async () => {
+      it('returns one list of versions for each column of tiles', async () => {
         const [one, two, three] = await source.versions('osm',
           [{ z: 3, x: 1, y0: 0, y1: 3 }, { z: 3, x: 2, y0: 4, y1: 7 }, { z: 3, x: 1, y0: 4, y1: 7 }])
         assert.deepEqual(one.map(({ x, y, time, current, gone }) => [x, y, time, current, gone]),
@@ -55,7 +55,7 @@ onEachStore('a source', backend => {
         assert.equal(await source.extent('empty'), null)
       })
 
-      it('reads images of heads and of the past, by addresses that hold', async () => {
+      it('reads images of heads and past versions, and rejects others with TILE_NOT_FOUND', async () => {
         const [[past, head]] = await source.versions('osm', [{ z: 3, x: 1, y0: 1, y1: 1 }])
         assert.deepEqual(await bytesOf(await source.tile(past)), png(111))
         const image = await source.tile(head)
@@ -67,7 +67,7 @@ onEachStore('a source', backend => {
           { code: 'TILE_NOT_FOUND' })
       })
 
-      it('tells what changes, at once or when it happens, and of what is deleted', async () => {
+      it('reports changed and deleted tiles and layer documents, past versions on request', async () => {
         const layer = `live${path.length}`
         const { since } = await source.changes(layer, 'now', never)
         assert.deepEqual(await source.changes(layer, since, never, { wait: false }), { since, tiles: [], layer: false })
@@ -90,13 +90,13 @@ onEachStore('a source', backend => {
         assert.deepEqual(fourth.tiles.map(({ x, deleted }) => [x, deleted]), [[1, true]])
       })
 
-      it('waits no longer for changes than half of its timeout', async () => {
+      it('ends a wait for changes without an error before its timeout', async () => {
         const short = new CouchSource(`${as(url)}${path}`, { timeout: 400 })
         const { since } = await short.changes('empty', 'now', never)
         assert.deepEqual((await short.changes('empty', since, never)).tiles, [])
       })
 
-      it('stops waiting when told to', async () => {
+      it('stops waiting for changes when its signal aborts', async () => {
         const stop = new AbortController()
         const { since } = await source.changes('empty', 'now', stop.signal)
         const waiting = source.changes('empty', since, stop.signal)
@@ -106,7 +106,7 @@ onEachStore('a source', backend => {
     })
   }
 
-  it('tells a missing database and a missing index from a missing layer', async () => {
+  it('distinguishes a missing database, a missing index and a missing layer', async () => {
     const nowhere = new CouchSource(`${as(url)}_not`)
     await assert.rejects(nowhere.layer('osm'), { code: 'DATABASE_NOT_FOUND' })
     await assert.rejects(nowhere.extent('osm'), { code: 'DATABASE_NOT_FOUND' })
@@ -118,7 +118,7 @@ onEachStore('a source', backend => {
     await assert.rejects(source.layer('osm'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  if (backend.supports.users) it('is told who may not read', async () => {
+  if (backend.supports.users) it('reports UNAUTHORIZED without a valid name and password', async () => {
     const locked = await backend.database()
     await Store.create(locked, { public: false })
     await assert.rejects(new CouchSource(as(locked)).layer('osm'), { code: 'UNAUTHORIZED' })
@@ -128,7 +128,7 @@ onEachStore('a source', backend => {
   })
 })
 
-describe('a source beside a server that misbehaves', () => {
+describe('a CouchSource at a faulty server', () => {
   let server
   let url
   let serve
@@ -160,30 +160,30 @@ describe('a source beside a server that misbehaves', () => {
   for (const [what, answer, codes, passing] of /** @type {[string, any, string[], boolean][]} */ ([
     ['an error of the server', json(500, { error: 'x', reason: 'boom' }), all.map(() => 'COUCHDB_ERROR'), true],
     ['an overloaded server', json(429, { error: 'x' }), all.map(() => 'COUCHDB_ERROR'), true],
-    ['an error page', (request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'),
+    ['an error page of a proxy', (request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'),
       all.map(() => 'COUCHDB_ERROR'), true],
     ['a bad request', json(400, { error: 'bad_request' }), all.map(() => 'COUCHDB_ERROR'), false],
-    ['a name or password that is needed', json(401, { error: 'unauthorized' }), all.map(() => 'UNAUTHORIZED'), false],
-    ['a refusal', json(403, { error: 'forbidden', reason: 'no' }), all.map(() => 'FORBIDDEN'), false],
-    ['a 404 of somebody else', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'),
+    ['a missing name or password', json(401, { error: 'unauthorized' }), all.map(() => 'UNAUTHORIZED'), false],
+    ['a forbidden request', json(403, { error: 'forbidden', reason: 'no' }), all.map(() => 'FORBIDDEN'), false],
+    ['a 404 of another server', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'),
       all.map(() => 'BAD_ANSWER'), true],
     ['a 404 whose body is null', json(404, 'null'), all.map(() => 'BAD_ANSWER'), true],
-    ['a body that is no JSON', json(200, '<h1>'),
+    ['a body that is not JSON', json(200, '<h1>'),
       ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
-    ['JSON that is no answer', json(200, '{}'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'],
+    ['JSON of another shape', json(200, '{}'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'],
       true],
-    ['null for an answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'],
+    ['null as the answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'],
       true],
-    ['a query that failed among others', json(
+    ['a failed query in the results', json(
       200, { results: [{ error: 'timeout', reason: 'the index is being built' }] }
     ), ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'BAD_ANSWER', 'COUCHDB_ERROR'], false],
-    ['a connection that breaks in the middle', (request, response) => {
+    ['a connection that breaks during the answer', (request, response) => {
       response.writeHead(200, { 'Content-Length': 100 })
       response.write('{"results":', () => response.destroy())
     }, ['UNREACHABLE', 'UNREACHABLE', 'UNREACHABLE', 'BAD_ANSWER', 'UNREACHABLE'], true],
-    ['a connection that breaks at once', (request, response) => response.destroy(), all.map(() => 'UNREACHABLE'), true]
+    ['a connection without an answer', (request, response) => response.destroy(), all.map(() => 'UNREACHABLE'), true]
   ])) {
-    it(`tells ${what}`, async () => {
+    it(`reports ${what} as a temporary or a permanent fault`, async () => {
       serve = answer
       for (const [at, name] of all.entries()) assert.equal(await codeOf(name), codes[at], name)
       const error = await calls.versions(new CouchSource(`${url}/db`)).catch(reason => reason)
@@ -191,25 +191,25 @@ describe('a source beside a server that misbehaves', () => {
     })
   }
 
-  it('does not wait for ever, neither for an answer nor for the rest of one', async () => {
+  it('reports UNREACHABLE when an answer or its rest does not arrive within the timeout', async () => {
     serve = () => {}
     for (const name of all) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
     serve = (request, response) => response.writeHead(200).write('{')
     for (const name of all) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
   })
 
-  it('tells a server that is not there', async () => {
+  it('reports a server that is not running as UNREACHABLE, a temporary fault', async () => {
     await assert.rejects(new CouchSource('http://127.0.0.1:9/db').layer('a'),
       error => error.code === 'UNREACHABLE' && isPassing(error))
   })
 
-  it('is stopped in the middle of an answer as well', async () => {
+  it('stops reading an answer when its signal aborts', async () => {
     const stop = new AbortController()
     serve = (request, response) => response.writeHead(200).write('{', () => stop.abort())
     await assert.rejects(new CouchSource(`${url}/db`).layer('a', stop.signal), { name: 'AbortError' })
   })
 
-  it('leaves out what is no tile, and goes on', async () => {
+  it('leaves out changes whose id is not a valid tile', async () => {
     serve = json(200,
       { last_seq: '7-x', results: [{ id: 'a:99:1:1', changes: [{ rev: '1-a' }] },
         { id: 'a:1:1:1', changes: [{ rev: '1-b' }] }, { id: 'layer:a', changes: [{ rev: '1-c' }] }] })
@@ -218,7 +218,7 @@ describe('a source beside a server that misbehaves', () => {
       { since: '7-x', tiles: [{ layer: 'a', z: 1, x: 1, y: 1, rev: '1-b', deleted: false }], layer: true })
   })
 
-  it('sends what it is given with every request, and asks for images without asking again', async () => {
+  it('sends one request for each call, with the given headers', async () => {
     const seen = []
     serve = (request, response) => {
       seen.push([request.method, request.url, request.headers['x-key'], request.headers['content-type']])
@@ -238,7 +238,7 @@ describe('a source beside a server that misbehaves', () => {
     assert.throws(() => source.template('A'), { code: 'BAD_LAYER' })
   })
 
-  it('takes no other image for the one that the store names, and asks past the cache for it', async () => {
+  it('requests an image with a wrong digest or length again past the cache, then refuses it', async () => {
     const right = png(1)
     const digest = `md5-${createHash('md5').update(right).digest('base64')}`
     const named = { ...tile, bytes: right.length, digest }
@@ -262,7 +262,7 @@ describe('a source beside a server that misbehaves', () => {
     assert.ok(await source.tile({ ...named, digest: undefined }), 'of an older index the length alone is known')
   })
 
-  it('takes no address with a password, and none that is none', () => {
+  it('refuses an address with a name or password and an invalid address', () => {
     for (const db of ['', ' ', null, undefined, 7, 'http://a:b@host/db', '//a:b@host/db', 'https://a@host/db']) {
       assert.throws(() => new CouchSource(/** @type {any} */ (db)),
         error => error.code === 'BAD_DATABASE' && !/:b@/.test(error.message), String(db))

@@ -7,7 +7,7 @@ describe('events without Leaflet', () => {
     return { list, add: event => list.push(event.type) }
   }
 
-  it('come to the listeners of their type, with their fields, type and target, until those are taken off', () => {
+  it('reach the listeners of their type with fields, type and target, until the listeners are removed', () => {
     const emitter = new Emitter()
     const seen = []
     const listener = event => seen.push(event)
@@ -22,13 +22,13 @@ describe('events without Leaflet', () => {
     assert.equal(emitter.listens('b'), false)
   })
 
-  it('come once to who listens once', () => {
+  it('reach a listener that was added by once only once for each type', () => {
     const { list, add } = log()
     new Emitter().once('a b', add).fire('a').fire('a').fire('b').fire('b')
     assert.deepEqual(list, ['a', 'b'])
   })
 
-  it('have the context as `this`; a listener is there once for each', () => {
+  it('call a listener once for each context, with the context as `this`', () => {
     const emitter = new Emitter()
     const seen = []
     function listener () { seen.push(this.name ?? 'emitter') }
@@ -39,7 +39,7 @@ describe('events without Leaflet', () => {
     assert.deepEqual(seen.slice(3), ['two'])
   })
 
-  it('come to no listener that another one took off, and not yet to one that it added', () => {
+  it('do not reach a listener that another listener removed or added during the event', () => {
     const { list, add } = log()
     const emitter = new Emitter()
     const late = () => list.push('late')
@@ -49,7 +49,7 @@ describe('events without Leaflet', () => {
     assert.deepEqual(list, ['late'])
   })
 
-  it('reach every listener, whatever one throws', () => {
+  it('reach the other listeners when one throws, and its error is reported', () => {
     const reported = []
     const before = globalThis.reportError
     globalThis.reportError = error => reported.push(error.message)

@@ -48,7 +48,7 @@ onEachStore('Leaflet on a gateway', backend => {
     'quadkeys': ['quadkey/world/{key}.png', { quadkeys: true }, 2024]
   }
   for (const [name, [address, options, year]] of Object.entries(addresses)) {
-    it(`shows ${name}: every tile in its place, nothing refused`, async () => {
+    it(`draws every tile in its place without errors (${name})`, async () => {
       const { page, errors, close } = await openPage(browser, { viewport: { width: 1024, height: 1024 } })
       try {
         await page.goto(`http://127.0.0.1:${pages.address().port}/`)

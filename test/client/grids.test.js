@@ -65,7 +65,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     shows(frames[1], 'swiss', 2)
   })
 
-  it('stays within its bounds and its grid', async () => {
+  it('draws only tiles within its bounds and its grid', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [47.6, 5.9], zoom: 16 } })
     const grid = gridOf({ grid: 'LV95' })
     const [range] = grid.ranges([5.9, 45.8, 10.5, 47.9], 16)
@@ -80,8 +80,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     assert.deepEqual(await call(page, 'layer.changes'), [])
   })
 
-  it('has a hole where a tile is missing and its zooms do not halve, and a part of ' +
-    'an ancestor where they do', async () => {
+  it('shows a part of an ancestor for a missing tile only when its zooms halve the resolution', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     assert.equal((await stage.rest(page))['17/9/6'], '-')
     assert.ok(stage.front.requests('tile').every(({ tile }) => tile.startsWith('17/')))
@@ -101,14 +100,14 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     assert.equal(await call(few, 'map.getMaxZoom'), 18)
   })
 
-  it('knows the tile of a place, and its versions', async () => {
+  it('returns the tile at a place with its versions', async () => {
     const page = await stage.show('swiss', { map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     const { z, x, y, versions } = await call(page, 'layer.tileAt', [46.8, 8.6])
     assert.deepEqual({ z, x, y }, swiss.tileAt(8.6, 46.8, 17))
     assert.ok(versions.length >= 1)
   })
 
-  it('is drawn as its newest tiles as well', async () => {
+  it('is drawn by a couch layer too, with its newest tiles', async () => {
     const page =
       await stage.show('swiss', { kind: 'couch', wait: false, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     await page.waitForFunction(() => { const view = /** @type {any} */ (window); return Object.keys(view.see.picture())
@@ -120,7 +119,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   })
 
   for (const kind of ['history', 'couch']) {
-    it(`is not drawn on a map in another system, but says so (${kind})`, async () => {
+    it(`is not drawn on a map with another system or origin, and reports MAP_GRID (${kind})`, async () => {
       for (
         const [layer, map] of /** @type {[string, any][]} */ (
           [['swiss', { center: [46.8, 8.2], zoom: 17 }], ['steps', { crs: 'LV95', center: [46.8, 8.2], zoom: 3 }],
@@ -137,7 +136,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     })
   }
 
-  it('is drawn through a gateway, and its plain addresses as of a time as well', async () => {
+  it('is drawn through a gateway, which also serves its tiles as of a time', async () => {
     const gateway = await openGateway(stage.store.url)
     try {
       const page = await stage.page()
@@ -157,7 +156,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     }
   })
 
-  it('is drawn again when it is taken to a map that fits, and not on one that does not', async () => {
+  it('is drawn on another map only if that map has its coordinate system', async () => {
     const page = await stage.show('degrees', { time: T(1), map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
     const to = crs => page.evaluate(name => {
       const view = /** @type {any} */ (window)
@@ -174,7 +173,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     shows(await stage.rest(page), 'degrees', 1)
   })
 
-  it('is compared at two times, on two maps of its system', async () => {
+  it('is drawn at two times by the compare control in side mode', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     await page.evaluate(([one, other]) => {
       const view = /** @type {any} */ (window)
@@ -195,7 +194,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
 onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: true, library: leaflet }, stage => {
   const bbox = [7.3, 46.5, 8.4, 47.1]
 
-  it('has its size told, is downloaded whole, and draws the map without a network, tile for tile', async () => {
+  it('is estimated exactly, downloaded completely and drawn without a network', async () => {
     const page = await stage.page()
     const had = await page.evaluate(async box => {
       const view = /** @type {any} */ (window)
@@ -242,7 +241,7 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
     stage.allow(/net::ERR/)
   })
 
-  it('is listed in a page without proj4js, where its tiles are not downloaded but the lack is said', async () => {
+  it('is listed in a page without proj4js, where its download fails with NO_PROJ4', async () => {
     const page = await stage.page()
     await page.evaluate(async box => {
       const view = /** @type {any} */ (window)

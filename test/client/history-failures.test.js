@@ -16,7 +16,7 @@ const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, lea
 const WRONG = Buffer.from(await imageOf(9, 3, 1, 1))
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
-onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'] }, stage => {
+onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] }, stage => {
   /** Spoils one tile from a step on. @param {(entry: import('../support/client/front.js').Entry) => any} answer */
   const spoil = (answer, tile = '3/3/3') =>
     stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
@@ -34,7 +34,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
         'Content-Type': 'image/png', 'Cache-Control': 'max-age=600'
       } }), code: 'BAD_ANSWER'
     },
-    'is another thing than an image': {
+    'is not an image': {
       answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }),
       code: 'BAD_ANSWER'
     },
@@ -45,7 +45,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     }
   }
   for (const [what, { answer, code }] of Object.entries(troubles)) {
-    it(`says so when a tile ${what}, keeps the older image, tries again by itself, and recovers`, async () => {
+    it(`reports a tile that ${what}, keeps the older image, and recovers by itself`, async () => {
       stage.allow(...PROVOKED)
       const page = await stage.show('steps', { time: T(1), attempts: 1 })
       const whole = spoil(answer)
@@ -62,7 +62,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     })
   }
 
-  it('does not take from the browser’s cache what a captive portal sent before, also after a reload', async () => {
+  it('ignores the wrong image of a captive portal in the browser’s cache, also after a reload', async () => {
     const page = await stage.page()
     const [[version]] = await new CouchSource(stage.front.url).versions('steps', [{ z: 3, x: 3, y0: 3, y1: 3 }])
     const whole = spoil(troubles['is another image'].answer)
@@ -79,7 +79,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     }
   })
 
-  it('says so when a first tile fails, and shows it when it is tried again', async () => {
+  it('reports a tile whose first image fails, and shows it after a call of retry', async () => {
     stage.allow(...PROVOKED)
     const whole = spoil(() => ({ status: 503 }))
     const page = await stage.show('steps', { attempts: 2, wait: false })
@@ -92,7 +92,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     shows(await stage.rest(page), 5)
   })
 
-  it('tries an image again that failed in passing, without a word', async () => {
+  it('requests an image again after temporary failures, without an error event', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(1) })
     let times = 0
@@ -102,7 +102,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     assert.equal(times, 3)
   })
 
-  it('leaves a failed tile when the clock moves on, and has it when it comes back', async () => {
+  it('gives up a failed tile when the clock moves, and loads it when the clock returns', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(1), attempts: 1 })
     const whole = spoil(() => ({ status: 500 }))
@@ -113,7 +113,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     shows(await stage.at(page, T(5)), 5)
   })
 
-  it('tells once that the store is away and once that it is back, and goes on by itself', async () => {
+  it('reports once that the store is away and once that it is back, then draws all tiles', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(1), live: true })
     await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown())
@@ -132,7 +132,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     assert.equal((await events(page, 'storeback')).length, 1)
   })
 
-  it('begins when the store comes up after the page', async () => {
+  it('draws its tiles when a store starts that was down at first', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.page()
     await stage.front.stop()
@@ -150,7 +150,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     assert.equal((await call(page, 'events.slice')).length, 2)
   })
 
-  it('forgets that a question failed which nobody asks any more', async () => {
+  it('fires storeback when the map leaves the place whose index request failed', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(5) })
     const whole = stage.front.rule(({ kind }) => kind === 'index' ? { status: 500 } : undefined)
@@ -162,7 +162,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     shows(await stage.rest(page), 5)
   })
 
-  it('says that a layer is not there, and shows it as soon as it is', async () => {
+  it('reports a missing layer, and shows it as soon as it is created', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('later', { live: true, wait: false })
     await waitForEvent(page, 'storeerror')
@@ -175,7 +175,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     await until(async () => (await call(page, 'layer.extent'))?.last === T(5))
   })
 
-  it('says that a layer was deleted, keeps its picture, and takes it up again', async () => {
+  it('reports a deleted layer, keeps its picture, and continues when it is defined again', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('holes', { live: true, time: T(1) })
     await until(() => stage.front.requests('changes').length > 1)
@@ -190,7 +190,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     await stage.rest(page)
   })
 
-  it('says what is missing: the database, the index, the right to read, an answer', async () => {
+  it('reports a missing database, index, permission or answer with its code', async () => {
     stage.allow(...PROVOKED)
     for (const [kind, answer, code] of /** @type {const} */ ([
       ['layer', { status: 404, body: '{"error":"not_found","reason":"no_db_file"}' }, 'DATABASE_NOT_FOUND'],
@@ -207,7 +207,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     }
   })
 
-  it('gives up an answer that does not come in time, and asks again', async () => {
+  it('gives up a request after its timeout, and sends it again', async () => {
     const never = gate()
     let count = 0
     stage.front.rule(({ kind }) => kind === 'index' && count++ === 0 ? never.opened : undefined)
@@ -219,7 +219,7 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     await seconds(0)
   })
 
-  it('refuses what it cannot use, with a code', async () => {
+  it('refuses a bad layer, database or time with a code', async () => {
     const page = await stage.page()
     const codes = await page.evaluate(() => {
       const { history } = L.tileLayer.couch

@@ -36,8 +36,8 @@ async function endsQuietly ({ front }, page, hold, removed) {
   assert.deepEqual(await call(page, 'events.slice'), [])
 }
 
-onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
-  it('fetches the next steps in advance, each image once, so that they are there at once', async () => {
+onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
+  it('preloads the steps before and after, each image once, and shows them without a request', async () => {
     const page = await stage.show('steps', { time: T(2), preload: 1 })
     const [first] = [await stage.rest(page)]
     const wanted = Object.keys(first).flatMap(key => {
@@ -54,7 +54,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     hold.open()
   })
 
-  it('fetches no more in advance than so many bytes', async () => {
+  it('preloads at most as many bytes as its option preloadSize allows', async () => {
     const page = await stage.show('steps', { time: T(4), preload: 5, preloadSize: 3 * LENGTH + 1 })
     const count = Object.keys(await stage.rest(page)).length
     await until(() => stage.front.requests('tile').length >= count + 3)
@@ -63,7 +63,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.equal(stage.front.requests('tile').length, count + 3, 'three images')
   })
 
-  it('gives up what it fetches in advance when the clock moves', async () => {
+  it('stops preloading when the clock moves', async () => {
     const page = await stage.show('steps', { time: T(1), preload: 4, requests: 1, wait: false })
     const tiles = await until(() => page.evaluate(
       () => /** @type {any} */ (window).layer.isShown() && Object.keys(/** @type {any} */ (window).see.picture()).length
@@ -85,7 +85,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.equal(stage.front.requests('tile').length, before)
   })
 
-  it('aborts the requests of tiles that leave', async () => {
+  it('aborts the requests of tiles that leave the view', async () => {
     const page = await stage.show('steps', { wait: false, requests: 4, map: { center: [0, -100] } })
     const hold = holdTiles(stage)
     await until(() => stage.front.requests('tile').length === 4, { what: 'requests' })
@@ -98,7 +98,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.equal(west.length, 4, 'those that waited never began')
   })
 
-  it('knows no changes while the index is on its way, and them all when it is there', async () => {
+  it('has no list of changes until the index has arrived', async () => {
     const hold = holdIndex(stage)
     const page = await stage.show('steps', { wait: false })
     await until(() => stage.front.requests('index').length === 1)
@@ -109,7 +109,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.equal((await call(page, 'layer.changes')).length, 5)
   })
 
-  it('asks on for where the map is now while answers are slow, and gives up those for where it was', async () => {
+  it('requests the index of each new place while answers are slow, and aborts that of old places', async () => {
     const hold = holdIndex(stage)
     const page = await stage.show('steps', { wait: false, map: { center: [0, -100] } })
     await until(() => stage.front.requests('index').length === 1)
@@ -129,7 +129,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.equal(new Set(rows).size, rows.length, 'no row of tiles was asked for twice')
   })
 
-  it('ends at the right picture when it is zoomed and panned while answers are slow', async () => {
+  it('has an image in every tile after zooms and moves during slow answers', async () => {
     stage.front.rule(({ kind }) => kind === 'index' || kind === 'tile' ? seconds(0.05) : undefined)
     const page = await stage.show('deep', { time: T(3), wait: false, map: { zoom: 1 } })
     for (const [zoom, x] of [[2, 300], [3, 200], [2, -400], [3, 300], [2, 0], [3, 0]]) {
@@ -145,7 +145,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.ok(Object.values(picture).every(text => /^\d/.test(text)), JSON.stringify(picture))
   })
 
-  it('stays within as many requests at a time as wanted', async () => {
+  it('sends at most as many tile requests at a time as its option requests allows', async () => {
     let [running, most] = [0, 0]
     stage.front.rule(async ({ kind }) => {
       if (kind !== 'tile') return
@@ -158,7 +158,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.equal(most, 2)
   })
 
-  it('shows the view though its past is larger than the index may be', async () => {
+  it('shows a view that has more versions than its option versions allows', async () => {
     const page = await stage.show('steps', { time: T(1), versions: 5 })
     shows(await stage.rest(page), 1)
     shows(await stage.at(page, T(5)), 5)
@@ -167,7 +167,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     shows(await stage.rest(page), 5)
   })
 
-  it('is shown again after it was taken off the map, from what it has', async () => {
+  it('is shown again after its removal from the map without an index request', async () => {
     const page = await stage.show('steps', { time: T(2) })
     await call(page, 'layer.remove')
     assert.equal(await call(page, 'layer.changes'), null)
@@ -178,7 +178,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.deepEqual(stage.front.requests('index'), [])
   })
 
-  it('is on two maps as two layers on one clock', async () => {
+  it('shows the same time on two maps when two layers share a clock', async () => {
     const page = await stage.show('steps', { time: T(2) })
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)
@@ -197,7 +197,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
   for (const [what, kind] of /** @type {const} */ (
     [['its document', 'layer'], ['the index', 'index'], ['images', 'tile'], ['the extent', 'extent']]
   )) {
-    it(`ends with its map while ${what} is on its way: no request, no timer, no event after that`, async () => {
+    it(`has no request, timer or event after its map is removed during the load of ${what}`, async () => {
       const hold = gate()
       stage.front.rule(entry => entry.kind === kind ? hold.opened : undefined)
       const page = await stage.show('steps', { wait: false, live: true, preload: 2 })
@@ -207,7 +207,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     })
   }
 
-  it('ends when it is taken off in the middle of a step, with nothing told and nothing asked', async () => {
+  it('has no request, timer or event after its removal in the middle of a step', async () => {
     const page = await stage.show('steps', { time: T(1) })
     const hold = holdTiles(stage)
     await page.evaluate(time => {

@@ -5,13 +5,13 @@ import { call, expected, onStage } from '../support/client/suite.js'
 
 const keysOf = picture => Object.keys(picture).sort()
 
-onStage('what a history layer shows', {
+onStage('the picture of a history layer', {
   layers: ['steps', 'holes', 'late', 'deep', 'large', 'bounded', 'pacific', 'vector']
 }, stage => {
   const shows =
     (picture, layer, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
 
-  it('is nothing where there was no tile at that time: no error, no request', async () => {
+  it('is empty without error or request where no tile existed at the time', async () => {
     const page = await stage.show('holes', { time: T(1) })
     shows(await stage.rest(page), 'holes', 1)
     for (const step of [2, 3]) {
@@ -30,7 +30,7 @@ onStage('what a history layer shows', {
       [[3, 3, 3, T(1), true, 0]])
   })
 
-  it('is nothing before its first time, and the first picture from then on', async () => {
+  it('is empty before the first time of the layer, and complete from then on', async () => {
     const page = await stage.show('late', { time: T(2) })
     shows(await stage.rest(page), 'late', 2)
     assert.deepEqual(stage.front.tiles(), [])
@@ -40,7 +40,7 @@ onStage('what a history layer shows', {
     shows(await stage.at(page, null), 'late', 5)
   })
 
-  it('is the right part of an ancestor, as of the time, where a tile has none of its own', async () => {
+  it('shows the part of an ancestor as of the time for a tile without an image', async () => {
     const page = await stage.show('deep', { time: T(1) })
     // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
     const quarter = (x, y) => x % 2 + 2 * (y % 2)
@@ -55,12 +55,12 @@ onStage('what a history layer shows', {
     assert.equal(stage.front.requests('index').length, 2, 'all ancestors in one question')
   })
 
-  it('leaves holes where enlarging is not wanted', async () => {
+  it('has holes instead of enlarged ancestors when overzoom is 0', async () => {
     const picture = await stage.rest(await stage.show('deep', { time: T(2), overzoom: 0 }))
     assert.deepEqual(picture, expected(picture, (z, x, y) => x === 3 && y === 3 ? '2' : '-'))
   })
 
-  it('is enlarged beyond the last zoom, up to as many zooms as wanted, and not below the first', async () => {
+  it('is enlarged beyond the last zoom as far as overzoom allows, and never below the first', async () => {
     const page = await stage.show('holes', { map: { zoom: 5 }, overzoom: 2 })
     const picture = await stage.rest(page)
     assert.ok(keysOf(picture).every(key => key.startsWith('3/')))
@@ -69,7 +69,7 @@ onStage('what a history layer shows', {
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMinZoom()), 3)
   })
 
-  it('is nothing at zooms that it does not have, and is back when they are left', async () => {
+  it('is empty at zooms that the layer does not have, and returns at the others', async () => {
     const page = await stage.show('holes', { map: { minZoom: 1, maxZoom: 9 } })
     for (const zoom of [1, 8]) {
       await page.evaluate(level => { /** @type {any} */ (window).map.setZoom(level, { animate: false }) }, zoom)
@@ -95,14 +95,14 @@ onStage('what a history layer shows', {
     assert.equal((await call(page, 'layer.tileAt', [10, -10])).versions.length, 2)
   })
 
-  it('keeps to its bounds', async () => {
+  it('is limited to the bounds of the layer', async () => {
     const page = await stage.show('bounded')
     assert.deepEqual(keysOf(await stage.rest(page)), ['3/4/3'])
     assert.deepEqual(stage.front.tiles(), ['3/4/3'])
     assert.deepEqual((await call(page, 'layer.changes')).map(({ tiles }) => tiles), [1])
   })
 
-  it('keeps to bounds over the antimeridian, on both sides of it', async () => {
+  it('is limited to bounds across the antimeridian, seen from either side', async () => {
     const page = await stage.show('pacific', { map: { center: [0, 180] } })
     assert.deepEqual(keysOf(await stage.rest(page)), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
     assert.deepEqual((await call(page, 'layer.changes')).map(({ tiles }) => tiles), [4, 2])
@@ -111,7 +111,7 @@ onStage('what a history layer shows', {
     assert.equal(stage.front.tiles().length, 4, 'each image once, wherever it is shown')
   })
 
-  it('is the same in every copy of the world, from one image each', async () => {
+  it('is the same in every copy of the world, with one request for each image', async () => {
     const page = await stage.show('deep',
       { time: T(1), map: { zoom: 1, center: [0, 180] }, page: { viewport: { width: 1300, height: 500 } } })
     const picture = await stage.rest(page)
@@ -125,7 +125,7 @@ onStage('what a history layer shows', {
     assert.equal(stage.front.requests('tile').length - before, 4)
   })
 
-  it('is the right picture after every zoom and move, asking only for what is new', async () => {
+  it('has an image in every tile after each zoom and move, and requests none twice', async () => {
     const page = await stage.show('deep', { time: T(3), map: { zoom: 1, center: [40, -60] } })
     for (
       const [lat, lng, zoom] of [[40, -60, 2], [30, -40, 3], [30, 60, 3], [-30, 60, 2], [40, -60, 1], [30, -40, 3]]
@@ -142,7 +142,7 @@ onStage('what a history layer shows', {
     assert.equal(new Set(paths).size, paths.length)
   })
 
-  it('is not drawn for vector tiles, whose changes are known all the same', async () => {
+  it('is empty for vector tiles, whose changes are still listed', async () => {
     const page = await stage.show('vector')
     assert.ok(Object.values(await stage.rest(page)).every(text => text === '-'))
     assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles > 0]),
@@ -150,7 +150,7 @@ onStage('what a history layer shows', {
     assert.deepEqual(stage.front.tiles(), [])
   })
 
-  it('is as of one time for all layers on a clock', async () => {
+  it('shows the same time in all layers of a clock', async () => {
     const page = await stage.page()
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)

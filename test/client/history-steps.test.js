@@ -27,7 +27,7 @@ const stepsOf = picture => [
 ].filter(text => text !== '-')
 
 onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage => {
-  it('follows a first picture that took one question for the index and one request for each image', async () => {
+  it('follows a first picture that took one index request and one request for each image', async () => {
     const page = await stage.show('steps')
     const picture = await stage.rest(page)
     shows(picture, 5)
@@ -50,7 +50,7 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
     ])
   })
 
-  it('leaves the images alone that are the same at both times', async () => {
+  it('keeps the images that are equal at both times', async () => {
     const page = await stage.show('steps', { time: T(1) })
     for (const step of STEPS.slice(1)) {
       const count = await page.locator('.tilecouch-tile img').count()
@@ -68,14 +68,13 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
       .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
 
   for (const map of [{ fadeAnimation: false }, { zoomAnimation: false }]) {
-    it(`keep what is there until a tile that is very late is not waited for any longer (map: ${JSON.stringify(map)})`,
-      async () => {
+    it(`keep the old images until the wait for a late tile is over (map: ${JSON.stringify(map)})`, async () => {
       const page = await stage.show('steps', { time: T(1), together: 200, map })
       await stepsWithLateTile(stage, page)
     })
   }
 
-  it('fade from one image into the next, and leave one', async () => {
+  it('fade from one image into the next, and leave one image in each tile', async () => {
     const page = await stage.show('steps', { time: T(1), fade: 150, together: UNHURRIED })
     const seen = await frames(page, () => stage.at(page, T(5)))
     assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
@@ -92,13 +91,13 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     )
   })
 
-  it('turn at once where motion is not wanted', async () => {
+  it('change without a fade for users who prefer reduced motion', async () => {
     const page =
       await stage.show('steps', { time: T(1), fade: 500, together: UNHURRIED, page: { reducedMotion: 'reduce' } })
     assert.equal((await frames(page, () => stage.at(page, T(5)))).length, 2)
   })
 
-  it('end after a storm of steps with each image decoded once, and tell of the last step once', async () => {
+  it('end many fast steps with each image decoded once and one timeload of the last step', async () => {
     const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     const before = await page.evaluate(() => /** @type {any} */ (window).see.urls().made)
     const seen = await stormOfSteps(stage, page)
@@ -108,7 +107,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
       .length, 1)
   })
 
-  it('make no object URL that is not given back', async () => {
+  it('revoke every object URL that they create', async () => {
     const page = await stage.show('steps', { time: T(1) })
     for (const step of [5, 3, 4, 1, 2]) await stage.at(page, T(step))
     const { made, open } = await page.evaluate(() => /** @type {any} */ (window).see.urls())
@@ -151,7 +150,7 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
 })
 
 onStage('the state of a history layer', { layers: ['steps'] }, stage => {
-  it('is not shown from the moment its clock moves, whoever asks first', async () => {
+  it('is not shown from the moment its clock moves, also for a listener that was added earlier', async () => {
     const page = await stage.page()
     const answers = await page.evaluate(async ([first, last]) => {
       const view = /** @type {any} */ (window)
@@ -172,7 +171,7 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
     shows(await stage.rest(page), 5)
   })
 
-  it('is told of by timechange first, then by timeload, also where a step changes nothing', async () => {
+  it('is reported by timechange first and then by timeload, also when no tile changes', async () => {
     const page = await stage.show('steps', { time: T(1) })
     const said = await page.evaluate(async ([same, last]) => {
       const { layer } = /** @type {any} */ (window)
@@ -187,7 +186,7 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
     assert.deepEqual(said, ['timechange false', 'timeload true', 'timechange false', 'timeload true'])
   })
 
-  it('is what a preload waits for, and ends early when its signal says so', async () => {
+  it('needs no request at preloaded times, and preload stops when its signal aborts', async () => {
     const page = await stage.show('steps', { time: T(1), requests: 1 })
     await page.evaluate(times => /** @type {any} */ (window).layer.preload(times), [T(2), T(3)])
     stage.front.forget()

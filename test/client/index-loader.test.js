@@ -33,8 +33,8 @@ function stand () {
   return { asked, said, index, loader }
 }
 
-describe('filling the index', () => {
-  it('is one request for all that a view lacks, and none for what is known', async () => {
+describe('an index loader', () => {
+  it('sends one request for all missing columns of a view, and none for known ones', async () => {
     const { asked, said, index, loader } = stand()
     loader.want([column(1, 0, 5), column(2, 0, 5)])
     assert.deepEqual(asked.map(({ columns }) => columns), [[column(1, 0, 7), column(2, 0, 7)]])
@@ -47,7 +47,7 @@ describe('filling the index', () => {
     assert.deepEqual(asked[1].columns, [column(2, 8, 11), column(3, 0, 3)])
   })
 
-  it('asks for nothing that is on its way already, also not for a part of it', async () => {
+  it('does not request rows that an open request already covers', async () => {
     const { asked, loader } = stand()
     loader.want([column(1, 0, 7)])
     loader.want([column(1, 0, 7)])
@@ -55,7 +55,7 @@ describe('filling the index', () => {
     assert.deepEqual(asked.map(({ columns }) => columns), [[column(1, 0, 7)], [column(1, 8, 11)]])
   })
 
-  it('gives up a question when nothing of it is in view any more', async () => {
+  it('aborts a request when none of its columns is in view any more', async () => {
     const { asked, said, index, loader } = stand()
     loader.want([column(1, 0, 3), column(2, 0, 3)])
     loader.want([column(2, 0, 3), column(3, 0, 3)])
@@ -69,7 +69,7 @@ describe('filling the index', () => {
     assert.equal(loader.isBusy, false)
   })
 
-  it('asks again until the store answers, and says how it goes', async () => {
+  it('repeats a failed request until the store answers, and reports the fault and its end', async () => {
     const { asked, said, loader } = stand()
     loader.want([column(1, 0, 3)])
     await asked[0].fail()
@@ -78,7 +78,7 @@ describe('filling the index', () => {
     assert.deepEqual(said, ['UNREACHABLE', 'back', 'known'])
   })
 
-  it('asks at once when it is told to, but only again for what failed', async () => {
+  it('requests failed columns again at once on retry, and only those', async () => {
     const { asked, loader } = stand()
     loader.want([column(1, 0, 3)])
     loader.retry()
@@ -91,7 +91,7 @@ describe('filling the index', () => {
     loader.stop()
   })
 
-  it('is no failure any more when what failed is not wanted any more', async () => {
+  it('reports the end of a fault when the failed columns are not needed any more', async () => {
     const { asked, said, loader } = stand()
     loader.want([column(1, 0, 3)])
     await asked[0].answer()
@@ -103,7 +103,7 @@ describe('filling the index', () => {
     assert.deepEqual(said.slice(2), ['UNREACHABLE', 'back'])
   })
 
-  it('is done again for tiles that change while it is on its way', async () => {
+  it('requests rows again when one of their tiles changes during the request', async () => {
     const { asked, index, loader } = stand()
     loader.want([column(1, 0, 7)])
     loader.expire(5, 1, 6)
@@ -116,7 +116,7 @@ describe('filling the index', () => {
     assert.equal(asked.length, 2)
   })
 
-  it('is done again for everything after everything expired', async () => {
+  it('requests all columns again when all expire during the request', async () => {
     const { asked, loader } = stand()
     loader.want([column(1, 0, 7), column(2, 0, 7)])
     loader.expireAll()

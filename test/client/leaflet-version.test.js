@@ -17,7 +17,7 @@ const REFUSAL = 'tilecouch needs Leaflet 1.9, and this is Leaflet 2.0.0-alpha.1'
 /** Entries of the package that need Leaflet, and what they give. */
 const WITH_LEAFLET = { index: 'TimelineControl', history: 'HistoryLayer', timeline: 'CompareControl' }
 
-describe('a page with another Leaflet', function () {
+describe('tilecouch on a page with Leaflet', function () {
   this.timeout(60000)
   let browser
   let server
@@ -63,7 +63,7 @@ describe('a page with another Leaflet', function () {
     return view
   }
 
-  it('is told which one the script needs, and keeps its own as it was', async () => {
+  it('refuses Leaflet 2 as a script with an error, and leaves it unchanged', async () => {
     const { page, errors, close } = await visit('script-2')
     assert.deepEqual(errors, [`TilecouchError: ${REFUSAL}`])
     assert.deepEqual(await page.evaluate(
@@ -72,7 +72,7 @@ describe('a page with another Leaflet', function () {
     await close()
   })
 
-  it('is told by every module that needs Leaflet, with a code and what to do', async () => {
+  it('refuses Leaflet 2 in every module that needs Leaflet, with a code and advice', async () => {
     const { page, errors, close } = await visit('module-2')
     for (const name of [...Object.keys(WITH_LEAFLET), 'tilecouch.esm']) {
       const error = await page.evaluate(file => import(`./${file}.js`)
@@ -89,7 +89,7 @@ describe('a page with another Leaflet', function () {
     await close()
   })
 
-  it('of version 1.9 works, as script and as module', async () => {
+  it('works with Leaflet 1.9 as a script and as modules', async () => {
     const script = await visit('script-1')
     assert.equal(await script.page.evaluate(() => typeof L.control.timeline), 'function')
     const module = await visit('module-1')

@@ -9,7 +9,7 @@ const WAIT = 15000 // milliseconds after which a question about changes is answe
 const ALL = tilesOf(3)
 let counter = 0
 
-onStage('following a store', { layers: [], everywhere: true }, stage => {
+onStage('layers that follow a store', { layers: [], everywhere: true }, stage => {
   /** A layer of its own for each test, with step 1 everywhere, on a page that follows it. */
   async function follow (options = {}) {
     const layer = `live${counter++}`
@@ -36,7 +36,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
 
   const outside = [3, 0, 0]
 
-  it('a history layer at the newest time shows a new edition by itself, asking for what changed alone', async () => {
+  it('a history layer at the newest time shows a new edition, and requests only changed tiles', async () => {
     const { page, layer } = await follow()
     const changed = [[3, 3, 3], [3, 4, 4], outside]
     await stage.write(layer, { 2: changed })
@@ -50,7 +50,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     assert.ok(rows.length <= 4 && rows.every(count => count === 4), `only the blocks of those tiles: ${rows}`)
   })
 
-  it('a history layer in the past keeps its picture, and has the new edition when it goes there', async () => {
+  it('a history layer in the past keeps its picture, and shows a new edition when its clock goes there', async () => {
     const { page, layer } = await follow({ time: T(1) })
     await stage.write(layer, { 2: [[3, 3, 3]] })
     await until(async () => (await call(page, 'layer.changes'))?.length === 2)
@@ -63,7 +63,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     assert.deepEqual(stage.front.tiles(), ['3/3/3'])
   })
 
-  it('a history layer learns of editions that are loaded for an earlier time', async () => {
+  it('a history layer shows editions that are loaded later for an earlier time', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 3: [[3, 3, 3]] })
     await drawn(page, [[3, 3, 3]], '3', '1')
@@ -73,8 +73,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await drawn(page, [[3, 3, 3], [3, 3, 4]], '2', '1')
   })
 
-  it('a time that is taken out and filled again with another image is shown anew, ' +
-    'of heads and of the past', async () => {
+  it('a history layer shows the new image of a head or past version that was deleted and rewritten', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 3: [[3, 3, 3]] })
     await drawn(page, [[3, 3, 3]], '3', '1')
@@ -95,7 +94,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     }
   })
 
-  it('a tile that is gone, and documents that are deleted, leave the map', async () => {
+  it('tiles that are gone and tiles whose document is deleted leave the map', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 2: [/** @type {any} */ ([3, 3, 3, true])] })
     await drawn(page, [[3, 3, 3]], '-', '1')
@@ -124,7 +123,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await drawn(page, [[3, 4, 4]], '3', '1')
   })
 
-  it('a couch layer ends at the newest image, though an older one comes in later', async () => {
+  it('a couch layer keeps the newest image when an older one arrives later', async () => {
     const { page, layer } = await follow({ kind: 'couch' })
     const late = gate()
     let first = true
@@ -144,7 +143,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     assert.equal((await seen(page))['3/3/3'], '3')
   })
 
-  it('both take new fields of the layer document', async () => {
+  it('both kinds of layers apply new fields of the layer document', async () => {
     for (const kind of ['history', 'couch']) {
       const { page, layer } = await follow({ kind })
       await stage.store.defineLayer(layer,
@@ -159,7 +158,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     }
   })
 
-  it('does not ask faster than things change, while other layers are loaded', async () => {
+  it('a history layer sends only a few questions for changes while another layer is loaded', async () => {
     const { page } = await follow()
     const began = performance.now()
     for (let step = 1; step <= 10; step++) await stage.write('another', { [step]: ALL.slice(step) })
@@ -170,14 +169,14 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     assert.ok(await seen(page))
   })
 
-  it('a bulk load is one refresh now and then, and not one for each tile', async () => {
+  it('a history layer sends only a few index requests during a bulk load', async () => {
     const { page, layer } = await follow()
     for (let step = 2; step <= 6; step++) await stage.write(layer, { [step]: ALL })
     await drawn(page, [], '', '6')
     assert.ok(stage.front.requests('index').length <= 12, `${stage.front.requests('index').length} questions`)
   })
 
-  it('misses nothing that changes while the first index is on its way', async () => {
+  it('a history layer shows changes that happen while its first index loads', async () => {
     const layer = `live${counter++}`
     await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
     await stage.write(layer, { 1: ALL })
@@ -217,7 +216,7 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await drawn(page, [], '', '2')
   })
 
-  it('goes on after the connection was lost, with what it missed', async () => {
+  it('a history layer shows tiles that changed while its connection was lost', async () => {
     stage.allow(/Failed to load/, /net::ERR/)
     const { page, layer } = await follow()
     await stage.front.stop()

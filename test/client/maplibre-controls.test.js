@@ -7,8 +7,7 @@ import { call, onStage } from '../support/client/suite.js'
 onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   const box = (page, selector) => page.locator(selector).boundingBox()
 
-  it('the timeline lies along the lower edge, above which the other controls move, ' +
-    'and goes without a trace', async () => {
+  it('the timeline lies along the lower edge below other controls, and removes its elements', async () => {
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)
@@ -30,7 +29,7 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
     assert.equal(await page.locator('.tilecouch-timeline, .tilecouch-dock').count(), 0)
   })
 
-  it('the timeline plays, tells of its range, and may be anywhere on the page', async () => {
+  it('the timeline plays in another element of the page, and fires rangechange', async () => {
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
       const view = /** @type {any} */ (window)

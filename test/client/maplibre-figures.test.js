@@ -19,7 +19,7 @@ onStage('figures of steps in MapLibre', { layers: ['steps'], library: maplibre }
   /** As far as a server on the internet is, and not every answer as fast. */
   const far = () => stage.front.rule(({ tile }) => seconds(0.03 + 0.02 * (Number(tile.split('/')[1]) % 4 || 0)))
 
-  it('the history layer asks for changed tiles alone, once, and shows no frame of two times', async () => {
+  it('the history layer requests each changed tile once, and shows no frame of two times', async () => {
     const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     far()
     const go = time => stage.at(page, time)
@@ -30,7 +30,7 @@ onStage('figures of steps in MapLibre', { layers: ['steps'], library: maplibre }
     assert.equal(forth.requests, 4 + 4 + 1 + 8)
   })
 
-  it('setTiles asks for every tile in view at each step', async () => {
+  it('setTiles requests every tile in view at each step', async () => {
     const page = await stage.page()
     await page.waitForFunction(() => 'maplibregl' in window)
     await page.evaluate(async time => {

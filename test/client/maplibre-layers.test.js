@@ -9,8 +9,8 @@ import { UNHURRIED, call, expected, frames, onStage } from '../support/client/su
 const shows = (picture, layer, step) => assert.deepEqual(picture,
   expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
 
-onStage('places in MapLibre', { layers: ['holes', 'large'], library: maplibre }, stage => {
-  it('are covered by tiles of 512 pixels where the layer has them', async () => {
+onStage('the picture of a history layer in MapLibre', { layers: ['holes', 'large'], library: maplibre }, stage => {
+  it('consists of tiles of 512 pixels when the layer has them', async () => {
     const page = await stage.page()
     await page.evaluate(() => { Object.assign(window, { tileSize: 512 }) })
     await maplibre.draw(page, 'large', { time: T(1) })
@@ -18,7 +18,7 @@ onStage('places in MapLibre', { layers: ['holes', 'large'], library: maplibre },
     assert.ok(stage.front.tiles().every(tile => tile.startsWith('2/')))
   })
 
-  it('deeper than the layer goes show its last zoom, enlarged', async () => {
+  it('is enlarged from the last zoom of the layer at deeper zooms', async () => {
     const page = await stage.show('holes', { time: T(1), map: { zoom: 4, center: [20, 10] } })
     assert.deepEqual([...new Set(Object.values(await stage.rest(page)))], ['-'])
     await page.evaluate(() => /** @type {any} */ (window).map.jumpTo({ center: [-100, 40] }))
@@ -28,7 +28,7 @@ onStage('places in MapLibre', { layers: ['holes', 'large'], library: maplibre },
 })
 
 onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: maplibre }, stage => {
-  it('is not drawn, but says so', async () => {
+  it('is not drawn, and reports MAP_GRID', async () => {
     const page = await stage.show('swiss', { wait: false, map: { zoom: 7, center: [8.2, 46.8] } })
     await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
     assert.equal((await call(page, 'events.slice')).find(({ type }) => type === 'storeerror').code, 'MAP_GRID')
@@ -39,7 +39,7 @@ onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: map
 })
 
 onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
-  it('asks for nothing while it is hidden, and shows the time of the clock when it is seen again', async () => {
+  it('sends no request while it is hidden, and shows the time of its clock when it is visible again', async () => {
     const page = await stage.show('steps', { time: T(1) })
     const see = value => page.evaluate(
       visibility => /** @type {any} */ (window).map.setLayoutProperty('steps', 'visibility', visibility), value
@@ -54,7 +54,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     shows(await stage.rest(page), 'steps', 5)
   })
 
-  it('asks for nothing after it was taken off in the task of a step', async () => {
+  it('sends no index request after its removal in the same task as a step', async () => {
     const page = await stage.show('steps', { time: T(1) })
     stage.front.forget()
     await page.evaluate(time => {
@@ -67,7 +67,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     assert.deepEqual(stage.front.requests('index'), [], 'images that were on their way are aborted')
   })
 
-  it('comes when the map has a style, stays when it gets another, and goes with the map', async () => {
+  it('appears with the first style of the map, survives a new style, and ends with the map', async () => {
     const page = await stage.show('steps', { time: T(2), map: { style: undefined } })
     shows(await stage.rest(page), 'steps', 2)
     await page.evaluate(() => /** @type {any} */ (window)
@@ -82,7 +82,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     assert.equal(await call(page, 'layer.history.isOnMap'), false)
   })
 
-  it('goes from a map and comes back where it was put, at the time of its clock', async () => {
+  it('returns to a map below the layer of its option before, at the time of its clock', async () => {
     const page = await stage.show('steps', { time: T(1) })
     const ids = () => page.evaluate(() => [
       /** @type {any} */ (window).map.getStyle()
@@ -105,7 +105,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     assert.deepEqual(await ids(), [['steps', 'above'], ['steps']])
   })
 
-  it('steps through an area of the device without a request', async () => {
+  it('steps through an offline area without a request', async () => {
     const page = await stage.page()
     await page.addScriptTag({ url: new URL('pouchdb.js', stage.front.page).href, type: 'module' })
     await page.evaluate(async address => {
@@ -125,7 +125,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     assert.deepEqual(stage.front.requests('index'), [])
   })
 
-  it('shows a step although another source of the map keeps every request of images waiting', async () => {
+  it('shows a step although another source of the map blocks all image requests', async () => {
     const page = await stage.show('steps', { time: T(5), together: UNHURRIED })
     shows(await stage.at(page, T(1)), 'steps', 1)
     const never = gate()

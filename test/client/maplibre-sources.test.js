@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { loadBesideMapLibre } from '../support/client/maplibre-stub.js'
 
 describe('a source of MapLibre', () => {
-  it('loads a tile at the next request whose first one failed', async () => {
+  it('loads a tile at the second request when the first one failed', async () => {
     const { owners, register, sourceOf } = await loadBesideMapLibre('client/maplibre/sources.js', undefined, `
       globalThis.attempts = (globalThis.attempts ?? 0) + 1
       if (globalThis.attempts === 1) throw new Error('the request failed')

@@ -15,7 +15,7 @@ const shows = (picture, step) => assert.deepEqual(picture,
   expected(picture, (...tile) => String(stepAt('squares', step, ...tile))), `the picture of step ${step}`)
 
 onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, stage => {
-  it('are read through `couch://` addresses of a style, of one time', async () => {
+  it('are read as of a time through a `couch://` address in a style', async () => {
     const page = await stage.page()
     await page.waitForFunction(() => 'maplibregl' in window)
     await page.evaluate(async style => {
@@ -36,7 +36,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     assert.deepEqual(colours, ['rgb(19, 32, 32)'])
   })
 
-  it('are read from an area of the device, without a request', async () => {
+  it('are read from an offline area without a request', async () => {
     const page = await stage.page()
     await page.waitForFunction(() => 'maplibregl' in window)
     await page.addScriptTag({ url: new URL('pouchdb.js', stage.front.page).href, type: 'module' })
@@ -83,7 +83,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     return page
   }
 
-  it('change in one frame, ask for the versions that differ alone, and parse no other', async () => {
+  it('change in one frame, and only versions that differ are requested and parsed', async () => {
     const page = await show()
     assert.deepEqual(stage.front.tiles(), inView)
     stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.2, '3/4/4': 0.1 }[tile] ?? 0))
@@ -120,7 +120,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     }
   })
 
-  it('end at the right picture after a storm of steps', async () => {
+  it('show the right picture after many fast steps', async () => {
     const page = await show()
     await page.evaluate(times => {
       const { layer } = /** @type {any} */ (window)
@@ -129,7 +129,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     shows(await stage.at(page, T(2)), 2)
   })
 
-  it('take the style that they get during a step', async () => {
+  it('are drawn in the style that the map sets during a step', async () => {
     const page = await show()
     stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3 }[tile] ?? 0))
     await call(page, 'layer.setTime', T(5))
@@ -141,7 +141,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     shows(await stage.at(page, T(3)), 3)
   })
 
-  it('are enlarged beyond the last zoom, of the time that is shown', async () => {
+  it('are enlarged beyond the last zoom as of the time that is shown', async () => {
     const page = await show({ map: { zoom: 9, maxZoom: 16, center: [20, 20] } })
     for (const step of [1, 5, 2, 5]) {
       await stage.at(page, T(step))
@@ -161,7 +161,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     assert.deepEqual(await colour(), ['rgb(43, 32, 32)'])
   })
 
-  it('are drawn in the default style where none is given', async () => {
+  it('are drawn in the default style when the options give none', async () => {
     const page = await show({ layers: undefined })
     const drawn = await page.evaluate(
       () => /** @type {any} */ (window).map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id)

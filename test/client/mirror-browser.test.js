@@ -64,7 +64,7 @@ async function fill (url) {
 }
 
 for (const [name, start] of Object.entries(sources)) {
-  describe(`a page that takes tiles from ${name}`, function () {
+  describe(`a mirror in the PouchDB of a page, from ${name}`, function () {
     this.timeout(60000)
     let browser
     let source
@@ -122,7 +122,7 @@ for (const [name, start] of Object.entries(sources)) {
     const status = page => page.evaluate(() => globalThis.under.mirror.status())
     const contents = page => page.evaluate(`(${everything})(under.db)`)
 
-    it('has them all, as the store has them', async () => {
+    it('copies every document with its revisions, fields and image', async () => {
       const page = await visit()
       await begin(page, link.url)
       const { status: { docs, tiles, refused, absent } } = await ended(page)
@@ -149,7 +149,7 @@ for (const [name, start] of Object.entries(sources)) {
       assert.deepEqual(blob, ['Blob', 'image/png', Buffer.from(theirs.tile.data, 'base64').length])
     })
 
-    it('goes on where it was when it is closed in the middle and opened again', async () => {
+    it('continues where it stopped when the page was closed in the middle and opened again', async () => {
       const page = await visit()
       link.set({ rate: 150000 })
       await begin(page, link.url, { limits: { batchBytes: 10000, checkpoint: 1, page: 100 } })
@@ -167,7 +167,7 @@ for (const [name, start] of Object.entries(sources)) {
       assert.equal(Object.keys(await contents(again)).length, WHOLE)
     })
 
-    it('waits for a store that is away, and follows it', async () => {
+    it('waits for a store that is away, and copies its changes when it is back', async () => {
       const page = await visit()
       const limits = { poll: 1000, firstDelay: 100, longestDelay: 500 }
       await begin(page, link.url, { live: true, limits })
@@ -185,7 +185,7 @@ for (const [name, start] of Object.entries(sources)) {
       assert.equal((await ended(page)).code, 'ABORTED')
     })
 
-    it('stops when it is told to, and keeps what it has', async () => {
+    it('ends with ABORTED when its signal aborts in the middle', async () => {
       const page = await visit()
       link.set({ rate: 100000 })
       await begin(page, link.url, { limits: { batchBytes: 10000 } })
@@ -196,7 +196,7 @@ for (const [name, start] of Object.entries(sources)) {
       assert.ok(docs >= 20 && docs < WHOLE)
     })
 
-    it('says what is wrong with an address', async () => {
+    it('reports an invalid address and a missing database with a code', async () => {
       const page = await visit()
       await begin(page, 'ftp://example.org/tiles')
         .then(() => assert.fail('it took that'), error => assert.match(error.message, /BAD_DATABASE|bad database/))

@@ -16,7 +16,7 @@ const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 10
 const quick = { poll: 500, firstDelay: 50, longestDelay: 200 }
 
-describe('a store taken into a PouchDB', () => {
+describe('a mirror in a PouchDB', () => {
   const backend = backends.at(-1)
   const pouch = usePouches()
   let url
@@ -38,7 +38,7 @@ describe('a store taken into a PouchDB', () => {
     assert.deepEqual(rows.map(({ id }) => id), wanted.map(({ id }) => id).filter(id => !id.startsWith('_design/')))
   }
 
-  it('gets there over a line that breaks again and again', async () => {
+  it('copies everything in several runs over a connection that breaks again and again', async () => {
     link.set({ loss: 15000 })
     const db = pouch()
     for (let rounds = 0; rounds < 50; rounds++) {
@@ -52,7 +52,7 @@ describe('a store taken into a PouchDB', () => {
     await isWhole(db)
   }).timeout(60000)
 
-  it('follows the store, is away when it is, and comes back with it', async () => {
+  it('follows the store, reports when the store is away, and continues when it is back', async () => {
     const db = pouch()
     const stop = new AbortController()
     const states = []
@@ -74,7 +74,7 @@ describe('a store taken into a PouchDB', () => {
     await isWhole(db)
   }).timeout(60000)
 
-  it('goes the other way live as well: what a device writes comes to the store', async () => {
+  it('copies documents that a device writes to the store when it runs live', async () => {
     const db = pouch()
     const target = await backend.database()
     await request(target, { method: 'PUT' })
@@ -91,7 +91,7 @@ describe('a store taken into a PouchDB', () => {
     await assert.rejects(running, { code: 'ABORTED' })
   }).timeout(30000)
 
-  it('stops at once when the PouchDB is closed or destroyed', async () => {
+  it('ends with ABORTED when the PouchDB is closed or destroyed', async () => {
     for (const end of ['close', 'destroy']) {
       const db = pouch()
       const live = new Mirror(url, db, { live: true, limits: quick })
@@ -103,13 +103,13 @@ describe('a store taken into a PouchDB', () => {
     }
   })
 
-  it('does not begin when it was stopped before', async () => {
+  it('copies nothing when its signal was aborted before the start', async () => {
     const db = pouch()
     await assert.rejects(mirror(url, db, { signal: AbortSignal.abort() }), { code: 'ABORTED' })
     assert.deepEqual(await everything(db), {})
   })
 
-  it('says that there is no room', async () => {
+  it('reports DISK_FULL when the PouchDB has no room', async () => {
     for (const trouble of [{ status: 500, name: 'indexed_db_went_bad', reason: 'QuotaExceededError' },
       Object.assign(new Error('IO error: No space left on device'), { status: 500 })]) {
       const db = pouch()
@@ -119,7 +119,7 @@ describe('a store taken into a PouchDB', () => {
     }
   })
 
-  it('passes over a document that PouchDB does not take, and tells of it', async () => {
+  it('skips and reports a document that PouchDB refuses', async () => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
     await request(`${own}/_bulk_docs`,
@@ -139,7 +139,7 @@ describe('a store taken into a PouchDB', () => {
     assert.deepEqual(Object.keys(await everything(db)), ['a', 'c'])
   })
 
-  it('gives an image on only with its bytes, where a compaction takes it while it is read', async () => {
+  it('reads an image again that a compaction removed during the read', async () => {
     const [from, to] = [pouch(), pouch()]
     await mirror(url, from)
     const takes = takeImages(from, 'bulkGet', ({ results }) => results.map(({ docs: [{ ok }] }) => ok), 2)
@@ -148,7 +148,7 @@ describe('a store taken into a PouchDB', () => {
     assert.deepEqual(await everything(to), await everything(from))
   })
 
-  it('gives no image on whose bytes never match its digest, and names it', async () => {
+  it('fails with the name of a tile whose image never matches its digest, and does not copy it', async () => {
     const [from, to] = [pouch(), pouch()]
     await mirror(url, from)
     const isBad = doc => doc?._id === 'osm:5:2:3'
@@ -159,7 +159,7 @@ describe('a store taken into a PouchDB', () => {
     assert.equal(await to.get('osm:5:2:3').catch(({ status }) => status), 404)
   })
 
-  it('takes no sides that are none', () => {
+  it('refuses invalid sides and options without naming the password', () => {
     const db = pouch()
     const wrong = ['', 'nowhere', 'http://127.0.0.1:5984', 'ftp://127.0.0.1/tiles',
       null, {}, 7, new PouchDB('http://127.0.0.1:5984/tiles', { skip_setup: true })]
@@ -170,7 +170,7 @@ describe('a store taken into a PouchDB', () => {
     assert.throws(() => new Mirror(db, url, { since: '2024' }), { code: 'BAD_OPTION' })
   })
 
-  it('hears of changes while it waits, and waits no longer than it is to', async () => {
+  it('returns a change that happens while it waits, and stops waiting when its signal aborts', async () => {
     const db = pouch()
     const peer = new PouchPeer(db)
     const waiting = peer.changes({ since: 0, limit: 10, wait: 20000 })
@@ -183,7 +183,7 @@ describe('a store taken into a PouchDB', () => {
     await assert.rejects(none, { code: 'ABORTED' })
   })
 
-  it('leaves no listeners behind', async () => {
+  it('leaves no listeners at the PouchDB', async () => {
     const db = pouch()
     await db.info()
     const count = () => db.listenerCount('closed') + db.listenerCount('destroyed')
@@ -224,7 +224,7 @@ describe('a CouchDB over fetch', () => {
       { firstDelay: 1, longestDelay: 2 })
   })
 
-  it('asks again when that may help, and takes the answer', async () => {
+  it('repeats a request after temporary failures and bad answers', async () => {
     answers = [[503, '{"reason":"busy"}'], 'cut', [429, ''], [200, '{"ok":'], [200, 'null'], [200, '{"half":', 'cut']]
     assert.deepEqual(await couch.request({ path: 'x', qs: { a: 'b c' } }), { ok: true })
     assert.equal(asked.length, 7)
@@ -232,7 +232,7 @@ describe('a CouchDB over fetch', () => {
     assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:ä pass').toString('base64')}`)
   })
 
-  it('asks no more than it is told to, nor where asking is in vain', async () => {
+  it('does not repeat a request after a permanent failure, nor more often than its retries allow', async () => {
     for (const [answer, code] of [
       [[401, '{}'], 'UNAUTHORIZED'],
       [[403, '{"reason":"no"}'], 'FORBIDDEN'],
@@ -253,21 +253,21 @@ describe('a CouchDB over fetch', () => {
     assert.equal(asked.length, 3)
   })
 
-  it('finds nothing where nothing is, unless the database is missing', async () => {
+  it('finds undefined for a missing document, and fails for a missing database', async () => {
     answers = [[404, '{"error":"not_found","reason":"missing"}']]
     assert.equal(await couch.find({ path: '_local/x' }), undefined)
     answers = [[404, '{"reason":"no_db_file"}']]
     await assert.rejects(couch.find({ path: '_local/x' }), { code: 'DATABASE_NOT_FOUND' })
   })
 
-  it('gives up a line on which nothing is heard, and says so', async () => {
+  it('fails with UNREACHABLE when the server sends nothing within the timeout', async () => {
     answers = ['silent']
     await assert.rejects(couch.request({ timeout: 50 }),
       ({ code, details }) => code === 'UNREACHABLE' && details.silent)
     assert.equal(asked.length, 1)
   })
 
-  it('stops in the middle of an answer when it is told to', async () => {
+  it('ends a request with ABORTED when its signal aborts', async () => {
     answers = ['silent']
     const stop = new AbortController()
     const under = couch.request({ signal: stop.signal })
@@ -276,7 +276,7 @@ describe('a CouchDB over fetch', () => {
     await assert.rejects(under, { code: 'ABORTED' })
   })
 
-  it('reads no more than is wanted', async () => {
+  it('refuses an answer that is larger than the limit of the request', async () => {
     answers = [[200, JSON.stringify({ long: 'x'.repeat(5000) })]]
     await assert.rejects(couch.request({ raw: true, most: 1000 }), { code: 'ANSWER_TOO_LARGE' })
   })

@@ -42,7 +42,7 @@ async function furnish (url) {
   return store
 }
 
-onEachStore('a store in a PouchDB', backend => {
+onEachStore('a mirror of a store in a PouchDB', backend => {
   let url
   const pouch = usePouches()
   const withoutDesigns = { filter: ({ _id: id }) => !id.startsWith('_design/') }
@@ -52,7 +52,7 @@ onEachStore('a store in a PouchDB', backend => {
     await furnish(url)
   })
 
-  it('is what PouchDB.replicate leaves: documents, revisions, conflicts, deletions, attachments', async () => {
+  it('equals a PouchDB.replicate: documents, revisions, conflicts, deletions and attachments', async () => {
     const [ours, theirs] = [pouch(), pouch()]
     const status = await mirror(url, ours)
     await PouchDB.replicate(url, theirs, withoutDesigns)
@@ -66,7 +66,7 @@ onEachStore('a store in a PouchDB', backend => {
     assert.equal(notes['long.txt'].data.toString(), 'coffee '.repeat(500))
   })
 
-  it('goes back to a store as it was', async () => {
+  it('becomes an equal store when it is mirrored to a new database', async () => {
     const between = pouch()
     await mirror(url, between)
     const copy = await backend.database()
@@ -79,7 +79,7 @@ onEachStore('a store in a PouchDB', backend => {
     assert.deepEqual([back.missing, back.docs], [0, 0])
   })
 
-  it('is asked only for what changed, and not for images that did not', async () => {
+  it('reads only changed documents, without images that did not change', async () => {
     const own = await backend.database()
     const store = await furnish(own)
     const taken = pouch()
@@ -99,7 +99,7 @@ onEachStore('a store in a PouchDB', backend => {
     assert.ok(image.equals(await taken.getAttachment(id, 'tile')), 'also when its old revision is gone')
   })
 
-  it('takes the images after all when the PouchDB has lost them', async () => {
+  it('reads an attachment again that the PouchDB does not know by its digest', async () => {
     const own = await backend.database()
     const store = await furnish(own)
     const taken = pouch()
@@ -112,7 +112,7 @@ onEachStore('a store in a PouchDB', backend => {
     assert.deepEqual([more, notes['long.txt'].data.toString()], [1, 'coffee '.repeat(500)])
   })
 
-  it('is the part of it that was asked for', async () => {
+  it('contains only the layers, area, zooms and times of its options', async () => {
     const idsOf = async options => {
       const db = pouch()
       await mirror(url, db, options)
@@ -129,7 +129,7 @@ onEachStore('a store in a PouchDB', backend => {
     assert.ok(since.includes('osm:5:2:1'))
   })
 
-  it('counts what is missing, and writes nothing, when that is all that is wanted', async () => {
+  it('counts the missing documents and writes nothing in a dry run', async () => {
     const db = pouch()
     const { missing, docs } = await mirror(url, db, { dryRun: true })
     assert.ok(missing > 50)
@@ -138,7 +138,7 @@ onEachStore('a store in a PouchDB', backend => {
     await assert.rejects(db.get('_local/tilecouch'), { status: 404 })
   })
 
-  it('leaves nothing at the store, which it only reads', async () => {
+  it('writes nothing to the store', async () => {
     const before = await json(url)
     await mirror(url, pouch())
     const after = await json(url)
@@ -146,13 +146,13 @@ onEachStore('a store in a PouchDB', backend => {
     assert.equal((await request(`${url}/_local/tilecouch`)).status, 404)
   })
 
-  it('names neither the name nor the password of an address', async () => {
+  it('reports its sides without the user name and the password', async () => {
     const { from, to } = new Mirror(as(url, 'somebody', 'se:cr%2Fet'), pouch())
     assert.match(from, /^http:\/\/127\.0\.0\.1:\d+\/\w+$/)
     assert.match(to, /^PouchDB /)
   })
 
-  if (backend.supports.users) it('is refused when it is private, and taken with name and password', async () => {
+  if (backend.supports.users) it('needs a user name and password to read a private store', async () => {
     const closed = await backend.database()
     const store = await Store.create(closed, { public: false })
     await store.defineLayer('osm', {})

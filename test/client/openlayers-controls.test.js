@@ -42,7 +42,7 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
   })
 
   for (const webgl of [false, true]) {
-    it(`cut two times at a handle, or fade one into the other (${webgl ? 'WebGL' : 'canvas'})`, async () => {
+    it(`compare two times at a handle or by fading (${webgl ? 'WebGL' : 'canvas'})`, async () => {
       const page = await stage.show('steps', { webgl, time: T(1) })
       await page.evaluate(([isWebGL, time]) => {
         const view = /** @type {any} */ (window)
@@ -76,7 +76,7 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
     })
   }
 
-  it('are there for pages that load OpenLayers as a script', async () => {
+  it('work on pages that load OpenLayers as a script', async () => {
     const page = await stage.page()
     const ol = fileURLToPath(new URL('../../node_modules/ol/dist/ol.js', import.meta.url))
     const name = 'tilecouch-openlayers.js'

@@ -41,7 +41,7 @@ for (const webgl of [false, true]) {
       })
     }
 
-    it('is drawn in another projection as well, at every time', async () => {
+    it('is drawn on a map in another projection, also after a step', async () => {
       const page = await stage.show('swiss', { webgl, time: T(1), map: { place: [8.2, 46.8], zoom: 9 } })
       await page.waitForFunction(() => /** @type {any} */ (window).colours().length > 20)
       const colours =
@@ -70,7 +70,7 @@ onStage('a layer in another grid, on a page of OpenLayers', { layers: ['swiss'],
     return page
   })
 
-  it('needs proj4js, and says so', async () => {
+  it('is not drawn without proj4js, and reports NO_PROJ4', async () => {
     const page = await show(false)
     await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
     assert.equal((await call(page, 'events.slice')).find(({ type }) => type === 'storeerror').code, 'NO_PROJ4')

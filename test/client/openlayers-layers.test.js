@@ -17,14 +17,14 @@ for (const webgl of [false, true]) {
   onStage(`a tile in OpenLayers (${renderer})`, { layers: ['steps', 'large'], library: openlayers }, stage => {
     beforeEach(() => stage.allow(READING))
 
-    it('is in its place with tiles of 512 pixels', async () => {
+    it('is in its place when it has 512 pixels', async () => {
       const page = await stage.show('large', { webgl, time: T(1) })
       shows(await stage.rest(page), 'large', 1)
       shows(await stage.at(page, T(2)), 'large', 2)
       assert.ok(stage.front.tiles().every(tile => tile.startsWith('2/')))
     })
 
-    it('is hidden at zooms above its first, without thousands of requests, and enlarged beyond its last', async () => {
+    it('is hidden below its first zoom and enlarged beyond its last, without requests', async () => {
       const page = await stage.show('steps', { webgl, time: T(5) })
       stage.front.forget()
       await move(page, [0, 0], 1)
@@ -35,7 +35,7 @@ for (const webgl of [false, true]) {
       assert.deepEqual(stage.front.tiles(), [])
     })
 
-    it('is not asked for while its layer is hidden, and is shown as of the time of the clock after it', async () => {
+    it('is not requested while its layer is hidden, and shows the time of the clock afterwards', async () => {
       const page = await stage.show('steps', { webgl, time: T(1) })
       await page.evaluate(() => { /** @type {any} */ (window).olLayer.setVisible(false) })
       stage.front.forget()
@@ -49,13 +49,13 @@ for (const webgl of [false, true]) {
       shows(await stage.rest(page), 'steps', 3)
     })
 
-    it('is told of with its versions', async () => {
+    it('is returned by tileAt with its versions and the version that is shown', async () => {
       const page = await stage.show('steps', { webgl, time: T(3) })
       const { z, x, y, versions, shown } = await call(page, 'layer.tileAt', [100000, -100000])
       assert.deepEqual([z, x, y, versions.map(({ time }) => time), shown.time], [3, 4, 4, [T(1), T(2), T(5)], T(2)])
     })
 
-    it('is drawn in a map of another projection, at each time', async () => {
+    it('is drawn on a map in another projection, also after a step', async () => {
       const page =
         await stage.show('steps', { webgl, time: T(1), wait: false, map: { projection: 'EPSG:4326', zoom: 2 } })
       const steps =
@@ -73,7 +73,7 @@ for (const webgl of [false, true]) {
 }
 
 onStage('two layers with one HistorySource', { layers: ['steps'], library: openlayers }, stage => {
-  it('on two maps ask for each image once and show the same time', async () => {
+  it('request each image once and show the same time on two maps', async () => {
     stage.allow(READING, /willReadFrequently/)
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
@@ -98,9 +98,9 @@ onStage('two layers with one HistorySource', { layers: ['steps'], library: openl
   })
 })
 
-onStage('the way of OpenLayers itself', { layers: ['steps'], library: openlayers }, stage => {
+onStage('the tile source of OpenLayers itself', { layers: ['steps'], library: openlayers }, stage => {
   for (const webgl of [false, true]) {
-    it(`fetches every tile at every step, and mixes times (${webgl ? 'WebGL' : 'canvas'})`, async () => {
+    it(`requests every tile at every step, and mixes times (${webgl ? 'WebGL' : 'canvas'})`, async () => {
       stage.allow(READING)
       const url = step => `${stage.front.url}/_design/tiles/_rewrite/steps@${T(step)}/{z}/{x}/{y}.png`
       const page = await stage.show('steps', { webgl, own: url(1), minZoom: 3, maxZoom: 3 })
@@ -130,8 +130,7 @@ onStage('the way of OpenLayers itself', { layers: ['steps'], library: openlayers
 
 onStage('the memory of OpenLayers', { layers: ['steps'], library: openlayers }, stage => {
   for (const webgl of [false, true]) {
-    it(`holds one image for each tile in view, however many steps there were (${webgl ? 'WebGL' : 'canvas'})`,
-      async () => {
+    it(`holds one image for each tile in view after many steps (${webgl ? 'WebGL' : 'canvas'})`, async () => {
       stage.allow(READING)
       const page = await stage.page()
       await page.evaluate(countImages)

@@ -46,7 +46,7 @@ function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace =
   return self
 }
 
-describe('playing', () => {
+describe('the playback', () => {
   it('steps from change to change at its speed, and stops at the end', () => {
     const film = host({ time: day(1) })
     film.playback.play()
@@ -60,7 +60,7 @@ describe('playing', () => {
     assert.equal(film.timers(), 0)
   })
 
-  it('lets so much time pass in a second, whatever the changes are apart', () => {
+  it('waits in proportion to the time between changes when it has a pace', () => {
     const film = host({ times: [1, 2, 4].map(day), time: day(1), pace: 5 * 86400 })
     film.playback.play()
     assert.deepEqual(film.moves(), [2])
@@ -73,14 +73,14 @@ describe('playing', () => {
     assert.equal(film.log.at(-1), 'pause', 'at its speed again')
   })
 
-  it('leaves out what so much time a second leaves no moment for', () => {
+  it('skips changes that are too close together for its pace', () => {
     const film = host({ times: [1, 2, 3, 4, 9].map(day), time: day(1), pace: 20 * 86400 })
     film.playback.play()
     film.pass(1000)
     assert.deepEqual(film.moves(), [3, 4, 9])
   })
 
-  it('starts again from the end and from the newest', () => {
+  it('starts at the first change when the clock is at the last change or the newest', () => {
     for (const time of [day(3), null]) {
       const film = host({ time })
       film.playback.play()
@@ -89,7 +89,7 @@ describe('playing', () => {
     }
   })
 
-  it('goes round in a loop until paused', () => {
+  it('starts over at the end in a loop until it is paused', () => {
     const film = host({ time: day(1), loop: true })
     film.playback.play()
     film.pass(350)
@@ -101,7 +101,7 @@ describe('playing', () => {
     assert.equal(film.timers(), 0)
   })
 
-  it('waits for tiles however long they take, says so once, and skips nothing', () => {
+  it('waits for late tiles, fires waiting once, and skips no change', () => {
     const film = host({ time: day(1) })
     film.playback.play()
     film.shown = false
@@ -117,7 +117,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [2, 3])
   })
 
-  it('that came late stays on the screen for its moment, whatever else loads', () => {
+  it('shows a late picture for its minimum time, even if other tiles load meanwhile', () => {
     const film = host({ time: day(1) })
     film.playback.play()
     film.shown = false
@@ -130,7 +130,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [2])
   })
 
-  it('counts the interval from the step, when tiles came in time', () => {
+  it('counts the interval from the step and not from the arrival of its tiles', () => {
     const film = host({ time: day(1) })
     film.shown = false
     film.playback.play()
@@ -146,7 +146,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [2])
   })
 
-  it('waits while the view is moved, and goes on from the present time with what changed there', () => {
+  it('waits while the changes of a new view load, and continues with them', () => {
     const film = host({ time: day(1) })
     film.playback.play()
     film.times = /** @type {any} */ (null)
@@ -158,7 +158,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [2, 4, 9])
   })
 
-  it('goes on from where somebody else moves the clock', () => {
+  it('continues from the time to which other code moved the clock', () => {
     const film = host({ times: [1, 2, 3, 7, 8].map(day), time: day(1) })
     film.playback.play()
     film.pass(50)
@@ -170,7 +170,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [2, 7])
   })
 
-  it('stays within a range', () => {
+  it('stays within its range', () => {
     const film =
       host({ times: [1, 2, 3, 4, 5].map(day), time: day(1), range: /** @type {any} */ ({ from: day(3), to: day(4) }) })
     film.playback.play()
@@ -181,7 +181,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [3, 4, 3, 4], 'again from its beginning')
   })
 
-  it('takes another speed at once', () => {
+  it('applies a new speed at once', () => {
     const film = host({ times: [1, 2, 3, 4].map(day), time: day(1), interval: 1000 })
     film.playback.play()
     film.pass(100)
@@ -192,7 +192,7 @@ describe('playing', () => {
     assert.deepEqual(film.moves(), [2, 3, 4])
   })
 
-  it('ends at once where nothing changed', () => {
+  it('ends at once when there are no changes', () => {
     const film = host({ times: [] })
     film.playback.play()
     assert.deepEqual(film.log, ['play', 'end', 'pause'])

@@ -23,8 +23,8 @@ function stand (options = {}) {
   return { log, preloader }
 }
 
-describe('fetching in advance', () => {
-  it('begins with the next steps on the side that the clock goes to, without urgency', () => {
+describe('a preloader', () => {
+  it('loads the nearest steps first, beginning in the direction of the clock, without urgency', () => {
     const { log, preloader } = stand()
     preloader.run(CHANGES, T(3))
     assert.deepEqual(log, ['+4', '+2', '+5', '+1'])
@@ -34,13 +34,13 @@ describe('fetching in advance', () => {
     assert.deepEqual(log, ['-4', '-2', '-5', '-1', '+2', '+4', '+1', '+5'])
   })
 
-  it('stays within its budget', () => {
+  it('loads at most preloadSize bytes', () => {
     const { log, preloader } = stand({ preloadSize: 25 })
     preloader.run(CHANGES, T(3))
     assert.deepEqual(log, ['+4', '+2'])
   })
 
-  it('drops what has not begun, once', () => {
+  it('releases each of its images once on drop', () => {
     const { log, preloader } = stand({ preload: 1 })
     preloader.run(CHANGES, null)
     preloader.drop()
@@ -48,7 +48,7 @@ describe('fetching in advance', () => {
     assert.deepEqual(log, ['+4', '-4'])
   })
 
-  it('goes on with what somebody asked for, until they do not want it any more', async () => {
+  it('keeps explicitly requested images on drop, until their signal aborts', async () => {
     const { log, preloader } = stand()
     const stop = new AbortController()
     const loaded = preloader.load([T(1), T(5)], stop.signal)

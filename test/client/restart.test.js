@@ -7,7 +7,7 @@ import { layers } from '../support/client/gallery.js'
 import { onStage } from '../support/client/suite.js'
 
 onStage('a store that is killed and started again', { layers: [] }, stage => {
-  it('is followed on, by both kinds of layers', async () => {
+  it('is followed again by history layers and couch layers', async () => {
     stage.allow(/Failed to load resource/, /net::ERR/)
     const server = await startEmbeddedProcess()
     const own = new (/** @type {any} */ (stage.constructor))()

@@ -6,7 +6,7 @@ describe('a scene', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }))
   afterEach(() => mock.timers.reset())
 
-  it('decodes once a version that many steps wanted, and none that is not wanted any more', async () => {
+  it('decodes a version once after many steps, and no version that is not needed any more', async () => {
     const scene = await shownStand()
     for (const time of [2, 3, 2, 3, 2, 3, 2]) await scene.step(time)
     await scene.come('0 3', '1 3', '0 2', '1 2')
@@ -22,7 +22,7 @@ describe('a scene', () => {
     assert.equal(scene.picture(), '0 1, -')
   })
 
-  it('shows what comes into view during a step with the others, and during none at once', async () => {
+  it('shows a tile that enters the view during a step with the others, otherwise at once', async () => {
     const scene = await shownStand()
     await scene.step(2)
     scene.add(2)
@@ -38,7 +38,7 @@ describe('a scene', () => {
     assert.deepEqual(scene.complete, ['0 2, 1 2, 2 2', '0 2, 1 2, 2 2, 3 2'])
   })
 
-  it('does not wait longer for what comes into view than for others', async () => {
+  it('waits no longer for a tile that enters the view during a step than for others', async () => {
     const scene = await shownStand()
     await scene.step(2)
     scene.add(2)
@@ -48,7 +48,7 @@ describe('a scene', () => {
     assert.deepEqual(scene.frames, ['0 2, 1 2, -'])
   })
 
-  it('waits for a tile of which the index knows nothing yet, and not longer than for others', async () => {
+  it('waits for a tile that the index does not know yet, but no longer than for others', async () => {
     const scene = await shownStand()
     scene.unknown.add('1 2')
     await scene.step(2)
@@ -66,7 +66,7 @@ describe('a scene', () => {
     assert.deepEqual(scene.complete, ['0 2, 1 2'])
   })
 
-  it('does not show what an earlier step wanted of a tile of which the index knows nothing yet', async () => {
+  it('does not show the version of an earlier step for a tile that the index does not know yet', async () => {
     const scene = await shownStand()
     scene.unknown.add('1 3')
     await scene.step(2)
@@ -79,7 +79,7 @@ describe('a scene', () => {
     assert.deepEqual(scene.frames, ['0 2, 1 2'])
   })
 
-  it('goes along with many quick steps though the index does not answer', async () => {
+  it('shows the known tiles during many fast steps when the index lacks a tile', async () => {
     const scene = await shownStand()
     for (const time of [2, 3, 4, 5, 6, 7]) {
       scene.unknown.add(`1 ${time}`)
@@ -90,7 +90,7 @@ describe('a scene', () => {
     assert.deepEqual(scene.frames, ['0 6, 1 1', '0 7, 1 1'])
   })
 
-  it('is complete when the only tile that is late has left the view', async () => {
+  it('is complete after the wait when the only late tile has left the view', async () => {
     const scene = await shownStand()
     scene.add(2)
     await scene.look()
@@ -106,7 +106,7 @@ describe('a scene', () => {
     assert.equal(scene.scene.isStepping, false)
   })
 
-  it('takes a step that somebody makes while the one before is being shown', async () => {
+  it('accepts a step that is made while the step before is being shown', async () => {
     const scene = await shownStand()
     await scene.step(2)
     scene.isLoaded = () => {
@@ -121,14 +121,14 @@ describe('a scene', () => {
     assert.equal(scene.scene.isStepping, false)
   })
 
-  it('is not shown before every tile knows what to show', async () => {
+  it('is not shown before every tile knows its version', async () => {
     const scene = await shownStand()
     assert.equal(scene.scene.isShown, true)
     scene.scene.beginStep()
     assert.equal(scene.scene.isShown, false)
   })
 
-  it('is not complete because a tile leaves before the others know what to show', async () => {
+  it('stays incomplete when a tile leaves before the others know their versions', async () => {
     const scene = await shownStand()
     const beside = scene.add(2)
     await scene.look()
@@ -140,7 +140,7 @@ describe('a scene', () => {
     assert.equal(scene.scene.isStepping, true)
   })
 
-  it('keeps only the images that are seen, or wait to be', async () => {
+  it('keeps only the images that are shown or wait to be shown', async () => {
     const scene = await shownStand()
     for (const time of [2, 3, 4]) {
       await scene.step(time)
@@ -150,7 +150,7 @@ describe('a scene', () => {
     assert.deepEqual([...scene.open], ['0 1', '1 1', '0 4'])
   })
 
-  it('shows what has come without a tile that is late, and that one when it comes', async () => {
+  it('shows the loaded tiles after the wait, and a late tile when it arrives', async () => {
     const scene = await shownStand()
     await scene.step(2)
     await scene.come('0 2')
@@ -162,7 +162,7 @@ describe('a scene', () => {
     assert.deepEqual(scene.frames, ['0 2, 1 1', '0 2, 1 2'])
   })
 
-  it('mixes no times in any life in which nothing is late', async () => {
+  it('mixes no times in random sequences of events in which no tile is late', async () => {
     let seed = 7
     const random = count => (seed = seed * 16807 % 2147483647) % count
     for (let life = 0; life < 60; life++) {
@@ -204,9 +204,9 @@ describe('a scene', () => {
   })
 
   for (const [when, before] of /** @type {const} */ (
-    [['has not shown in full', TOGETHER - 1], ['has shown in part', TOGETHER]]
+    [['has not shown yet', TOGETHER - 1], ['has shown in part', TOGETHER]]
   )) {
-    it(`gives a step all of its time, though it comes after one that it ${when}`, async () => {
+    it(`gives a step its full waiting time after a step that it ${when}`, async () => {
       const scene = await shownStand()
       await scene.step(2)
       await scene.come('0 2')

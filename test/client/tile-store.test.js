@@ -31,8 +31,8 @@ function source () {
 const isAborted = error => error.name === 'AbortError'
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
 
-describe('the store of images', () => {
-  it('fetches so many at a time, the wanted before the merely likely, in order', async () => {
+describe('the image cache', () => {
+  it('fetches a limited number of images at a time, urgent ones first, in the order of the calls', async () => {
     const from = source()
     const store = new ImageCache(from, { requests: 2 })
     for (const x of [0, 1, 2, 3]) store.load(version(x), { urgent: false })
@@ -47,7 +47,7 @@ describe('the store of images', () => {
     assert.deepEqual(order, [0, 1, 4, 5, 2, 3])
   })
 
-  it('asks once for a version, whoever wants it and when', async () => {
+  it('requests the image of a version once for all its users', async () => {
     const from = source()
     const store = new ImageCache(from)
     const both = Promise.all([store.load(version(1)), store.load(version(1), { urgent: false })])
@@ -63,7 +63,7 @@ describe('the store of images', () => {
     assert.equal(from.asked.length, 3, 'another revision or time is another image, unless it is known to be the same')
   })
 
-  it('hurries what is wanted after all', async () => {
+  it('moves a waiting image to the front when it becomes urgent', async () => {
     const from = source()
     const store = new ImageCache(from, { requests: 1 })
     for (const x of [0, 1, 2]) store.load(version(x), { urgent: false })
@@ -73,7 +73,7 @@ describe('the store of images', () => {
     assert.equal(from.open()[0].x, 2)
   })
 
-  it('drops what nobody wants any more and has not begun, and lets come in what has', async () => {
+  it('drops a waiting request that all users released, and finishes one that has begun', async () => {
     const from = source()
     const store = new ImageCache(from, { requests: 1 })
     const [one, other] = [{}, {}]
@@ -90,7 +90,7 @@ describe('the store of images', () => {
     assert.ok(store.has(version(0)))
   })
 
-  it('aborts what leaves the screen, unless somebody else wants it', async () => {
+  it('aborts a request that is released with abort, unless it has another user', async () => {
     const from = source()
     const store = new ImageCache(from)
     const [one, other] = [{}, {}]
@@ -104,7 +104,7 @@ describe('the store of images', () => {
     assert.equal(from.asked.length, 3, 'who comes back asks anew')
   })
 
-  it('tries again what may pass, past the cache, and nothing else', async () => {
+  it('repeats a request only after a temporary failure, past the cache, up to its attempts', async () => {
     const from = source()
     const store = new ImageCache(from, { attempts: 2, requests: 1 })
     const result = store.load(version(0))
@@ -124,7 +124,7 @@ describe('the store of images', () => {
     assert.equal(from.open()[0].fresh, true)
   })
 
-  it('does not try again what nobody wants any more', async () => {
+  it('does not repeat a failed request whose image was released', async () => {
     const from = source()
     const store = new ImageCache(from)
     const user = {}
@@ -137,7 +137,7 @@ describe('the store of images', () => {
     assert.equal(from.asked.length, 2, 'and whoever comes back does not wait')
   })
 
-  it('keeps so many bytes, and forgets what was not used for longest', async () => {
+  it('keeps images up to cacheSize bytes, and drops the least recently used', async () => {
     const from = source()
     const store = new ImageCache(from, { cacheSize: 30 })
     const load = async x => {
@@ -170,7 +170,7 @@ describe('the store of images', () => {
     assert.deepEqual(from.asked.map(({ fresh }) => fresh), [false, true])
   })
 
-  it('takes from the device what failed before it was there, but not what is damaged there', async () => {
+  it('reads an image from the device as soon as it is there, unless it is damaged', async () => {
     const asked = []
     const device = new Map()
     const store = new ImageCache(/** @type {any} */ ({
@@ -188,7 +188,7 @@ describe('the store of images', () => {
     assert.deepEqual(asked, [0, 0])
   })
 
-  it('ends everything when it is closed, and may be used again', async () => {
+  it('aborts all requests when it is closed, and can be used again', async () => {
     const from = source()
     const store = new ImageCache(from, { requests: 1 })
     const all = [0, 1].map(x => store.load(version(x)))

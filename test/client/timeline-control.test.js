@@ -15,7 +15,7 @@ describe('the timeline on a map', function () {
   this.timeout(60000)
   const { visit } = onControls()
 
-  it('spans the map along its lower edge, and the attribution and the scale stand above it', async () => {
+  it('spans the map along its lower edge, below the attribution and the scale', async () => {
     const page = await visit(DAY)
     const boxes = await page.evaluate(() => Object.fromEntries(['timeline', 'attribution', 'scale'].map(name => {
       const { left, right, top, bottom } = document.querySelector(
@@ -33,7 +33,7 @@ describe('the timeline on a map', function () {
     assert.ok(timeline.top < 20 && zoom.top >= timeline.bottom, 'at the top it is the zoom buttons that give way')
   })
 
-  it('leaves nothing behind', async () => {
+  it('removes its elements, styles and listeners when it or its map is removed', async () => {
     const page = await visit(DAY)
     const counts = () => page.evaluate(() => [clock, layer, map, control.player].map(each => tilecouch.listeners(each)))
     const html = () => page.evaluate(() => [
@@ -60,7 +60,7 @@ describe('the timeline on a map', function () {
     assert.equal(await page.locator('.tilecouch-dock').count(), 0, 'a map that goes takes its timelines along')
   })
 
-  it('can be somewhere else on the page', async () => {
+  it('can be placed in another element of the page', async () => {
     const page = await visit(DAY)
     await page.evaluate(() => {
       control.remove()
@@ -76,7 +76,7 @@ describe('the timeline on a map', function () {
     assert.equal(await at(page), hour(0))
   })
 
-  it('is a plain element, for whatever shows the layer', async () => {
+  it('is available as an element that works without a map', async () => {
     const page = await visit(DAY)
     const made = await page.evaluate(() => {
       control.remove()
@@ -106,7 +106,7 @@ describe('the timeline on a map', function () {
     assert.deepEqual(docked, { open: ['tilecouch-docked-top', docked.open[1], 1], shut: ['', '', 0], left: true })
   })
 
-  it('says the time and what changed then', async () => {
+  it('shows the time and the number of tiles that changed then', async () => {
     const page = await visit(DAY)
     assert.equal(await text(page, 'time'), '20 Jun 2024, 01:00 UTC')
     assert.equal(await text(page, 'detail'), '12 tiles changed here')
@@ -119,7 +119,7 @@ describe('the timeline on a map', function () {
     assert.equal(await page.locator('.tilecouch-newest').getAttribute('aria-pressed'), 'true')
   })
 
-  it('goes to a change that is clicked near, and to any time elsewhere', async () => {
+  it('sets the clock to a change near the click, otherwise to the time under the pointer', async () => {
     const page = await visit(DAY)
     const bar = await spot(page, hour(14))
     await page.mouse.click(bar.x + 6, bar.y)
@@ -130,7 +130,7 @@ describe('the timeline on a map', function () {
     assert.match(time, /^2024-06-20T10:\d\d:00Z$/, 'as round as a pixel is wide')
   })
 
-  it('drags, snaps, and moves the clock once a frame at most', async () => {
+  it('snaps to changes while it is dragged, and sets the clock at most once a frame', async () => {
     const page = await visit(DAY)
     const start = await spot(page, hour(1))
     const end = await spot(page, hour(14))
@@ -154,7 +154,7 @@ describe('the timeline on a map', function () {
     assert.ok(await page.locator('.tilecouch-timeline-tip').isHidden())
   })
 
-  it('has the newest right of everything', async () => {
+  it('sets the clock to the newest beyond the right end of its axis, or by its button', async () => {
     const page = await visit(DAY)
     const { x, y, right } = await spot(page, hour(14))
     await page.mouse.move(x, y)
@@ -169,7 +169,7 @@ describe('the timeline on a map', function () {
     assert.equal(await at(page), null)
   })
 
-  it('shows what is under the pointer', async () => {
+  it('shows the change under the pointer in a tip', async () => {
     const page = await visit(DAY)
     const { x, y } = await spot(page, hour(14))
     await page.mouse.move(x - 40, y)
@@ -202,7 +202,7 @@ describe('the timeline on a map', function () {
     assert.equal(await view(), before)
   })
 
-  it('says what it is waiting for, what is missing, and what is wrong', async () => {
+  it('shows messages for loading, an unreachable store, no changes and a removed layer', async () => {
     const page = await visit({ times: null })
     assert.equal(await text(page, 'message'), 'Loading the history …')
     assert.ok(await page.getByRole('button', { name: 'Play' }).isDisabled())
@@ -223,7 +223,7 @@ describe('the timeline on a map', function () {
     assert.equal(await text(page, 'message'), 'The layer is not on the map')
   })
 
-  it('has a line and no axis while there is only one time', async () => {
+  it('has no axis and no buttons while the layer has only one time', async () => {
     const only = { times: [[hour(1), 12]], time: null }
     const page = await visit(only)
     assert.deepEqual([await text(page, 'time'), await text(page, 'detail')],
@@ -241,7 +241,7 @@ describe('the timeline on a map', function () {
     assert.equal(await text(page, 'time'), 'Newest')
   })
 
-  it('speaks another language', async () => {
+  it('uses the words of its options, and English for the others', async () => {
     const words = { timeline: 'Zeitleiste', play: 'Abspielen', newest: 'Neueste' }
     const page = await visit({ ...DAY, time: null, options: { words } })
     assert.equal(await page.locator('.tilecouch-timeline').getAttribute('aria-label'), 'Zeitleiste')
@@ -250,7 +250,7 @@ describe('the timeline on a map', function () {
     assert.equal(await page.getByRole('button', { name: 'Next change' }).count(), 1, 'what is not given stays English')
   })
 
-  it('moves no button when a range is chosen or the time is another', async () => {
+  it('keeps its buttons in place when the time or the range changes', async () => {
     const page = await visit(DAY)
     const boxes = () => page.locator('.tilecouch-timeline-head button:visible')
       .evaluateAll(nodes => nodes.map(node => [node.title, Math.round(node.getBoundingClientRect().x)])
@@ -266,7 +266,7 @@ describe('the timeline on a map', function () {
     assert.deepEqual(await boxes(), before)
   })
 
-  it('tells local time from UTC', async () => {
+  it('shows local time or the time of another zone instead of UTC', async () => {
     const page = await visit(DAY, { ...screens.desk, timezoneId: 'America/New_York' })
     await page.getByRole('button', { name: 'Local' }).click()
     await settled(page)
@@ -277,7 +277,7 @@ describe('the timeline on a map', function () {
     assert.match(String(await text(page, 'time')), /^20 Jun 2024, 10:00/)
   })
 
-  it('takes other layers on another clock', async () => {
+  it('can switch to other layers on another clock', async () => {
     const page = await visit(DAY)
     const found = await page.evaluate(() => {
       const other = tilecouch.clock({ time: '2001-02-03T00:00:00Z' })
@@ -295,7 +295,7 @@ describe('the timeline on a map', function () {
     )
   })
 
-  it('wears the colours a page gives it', async () => {
+  it('uses the accent colour that the page sets, in light and dark mode', async () => {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       const page = await visit(DAY, { ...screens.desk, colorScheme })
       await page.addStyleTag({ content: '.tilecouch-timeline { --tilecouch-accent: rgb(200, 0, 100) }' })

@@ -12,7 +12,7 @@ const spans = fc.tuple(fc.integer({ min: -1e12, max: 2e12 }), fc.integer({ min: 
 const close = (a, b, by = 1) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`)
 
 describe('the axis of the timeline', () => {
-  it('goes from pixel to time and back', () => {
+  it('converts pixels to times and back', () => {
     fc.assert(fc.property(spans, fc.integer({ min: 100, max: 3000 }), fc.integer({
       min: 0, max: 20
     }), fc.double({ min: 0, max: 1, noNaN: true }), (span, width, inset, share) => {
@@ -23,7 +23,7 @@ describe('the axis of the timeline', () => {
     }))
   })
 
-  it('spans what the layers hold, a day around a single moment, half a minute at least', () => {
+  it('spans the extent of its layers, a day for a single time, and at least 30 seconds', () => {
     assert.equal(domainOf(null, []), null)
     assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2024-01-01T00:00:00Z' }),
       { from: at('2020-01-01'), to: at('2024-01-01') })
@@ -35,7 +35,7 @@ describe('the axis of the timeline', () => {
       { from: at('2020-01-01'), to: at('2021-01-01') }, 'changes say enough while the extent is unknown')
   })
 
-  it('keeps a zoomed part inside, and forgets it when it is everything', () => {
+  it('keeps a zoomed span within the extent, and drops it when it covers everything', () => {
     fc.assert(fc.property(spans, spans, (span, domain) => {
       const clamped = clampSpan(span, domain)
       if (!clamped) {
@@ -70,7 +70,7 @@ describe('the axis of the timeline', () => {
     assert.ok(Number.isFinite(flat.from) && flat.to > flat.from, 'fingers on one spot')
   })
 
-  it('turns the page when the time leaves it, either way', () => {
+  it('moves by its own length when the time leaves it on either side', () => {
     const span = { from: 0, to: 1000 }
     assert.equal(followSpan(span, 500), span)
     assert.deepEqual(followSpan(span, 1100), { from: 1000, to: 2000 })
@@ -79,7 +79,7 @@ describe('the axis of the timeline', () => {
     assert.ok(airy({ from: 0, to: 0 }).to > 0, 'a single change in a range can be zoomed to')
   })
 
-  it('drags to times as round as a pixel is wide', () => {
+  it('rounds times to the precision of a pixel', () => {
     assert.equal(roundTime(at('2024-06-20T14:03:12.400Z'), DAY), at('2024-06-20T14:00:00Z'))
     assert.equal(roundTime(at('2024-06-20T14:03:12.400Z'), 90e3), at('2024-06-20T14:03:00Z'))
     assert.equal(roundTime(at('2024-06-20T14:03:12.400Z'), 10), at('2024-06-20T14:03:12Z'))
@@ -117,7 +117,7 @@ describe('the bars of the timeline', () => {
     }))
   })
 
-  it('stay the same bars while the axis is moved', () => {
+  it('join the same changes while the axis is moved', () => {
     fc.assert(fc.property(seconds, fc.integer({ min: -1e9, max: 1e9 }), (changes, by) => {
       const span = { from: 2e8, to: 7e8 }
       const bars = shift => binChanges(changes, axisOf(moveSpan(span, shift), 1000)).map(bin => bin.from)
@@ -125,7 +125,7 @@ describe('the bars of the timeline', () => {
     }))
   })
 
-  it('are wider where there is room', () => {
+  it('are wider when they are further apart', () => {
     const spread = apart => [0, 1, 2].map(i => /** @type {any} */ ({ x: i * apart }))
     assert.equal(barWidth([]), 8)
     assert.equal(barWidth(spread(40)), 8)
@@ -133,7 +133,7 @@ describe('the bars of the timeline', () => {
     assert.equal(barWidth(spread(5)), 4)
   })
 
-  it('show one tile beside thousands, and half as many as less', () => {
+  it('have heights by the square root of their tiles, and a minimum height', () => {
     assert.equal(barHeight(5000, 5000, 40), 40)
     assert.equal(barHeight(1250, 5000, 40), 20, 'a quarter of the tiles: half the height')
     assert.equal(barHeight(1, 5000, 40), 4)

@@ -10,7 +10,7 @@ const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 })
 const anyDay = fc.integer({ min: 1, max: 31 }).map(day)
 
 describe('changes of several layers', () => {
-  it('are one list, and what happened at once is added up', () => {
+  it('are united in one list, with the tiles of equal times added up', () => {
     const { changes, complete } = uniteChanges([[{ time: day(1), tiles: 2, bytes: 10 }, { time: day(5), tiles: 1 }],
       [{ time: day(1), tiles: 3, bytes: 5 }, { time: day(2), tiles: 7, bytes: 1 }]])
     assert.deepEqual(changes, [{ time: day(1), tiles: 5, bytes: 15 },
@@ -20,7 +20,7 @@ describe('changes of several layers', () => {
       { changes: [{ time: day(1), tiles: 1, bytes: 1 }], complete: false })
   })
 
-  it('span from the first to the last that is known', () => {
+  it('have an extent from the earliest first time to the latest last time', () => {
     assert.equal(uniteExtents([null]), null)
     assert.deepEqual(uniteExtents([null, { first: day(3), last: day(9) }, { first: day(1), last: day(4) }]),
       { first: day(1), last: day(9) })
@@ -30,7 +30,7 @@ describe('changes of several layers', () => {
 describe('steps', () => {
   const times = [1, 5, 9, 12].map(day)
 
-  it('go to the next and the last change, and stay at the ends', () => {
+  it('go to the next and the previous change, and stay at the ends', () => {
     assert.equal(stepFrom(times, day(1), 1), day(5))
     assert.equal(stepFrom(times, day(6), 1), day(9), 'from between')
     assert.equal(stepFrom(times, day(6), -1), day(5))
@@ -41,19 +41,19 @@ describe('steps', () => {
     assert.equal(stepFrom([], day(3), 1), day(3))
   })
 
-  it('outside of all changes never go the wrong way', () => {
+  it('never go in the wrong direction from a time outside of all changes', () => {
     assert.equal(stepFrom(times, day(20), 1), day(20))
     assert.equal(stepFrom(times, day(20), -1), day(12))
     assert.equal(stepFrom(times.slice(1), day(2), -1), day(2))
   })
 
-  it('from the newest go back to the change before the last, and not on', () => {
+  it('go from the newest back to the change before the last, and not forward', () => {
     assert.equal(stepFrom(times, null, 1), null)
     assert.equal(stepFrom(times, null, -1), day(9))
     assert.equal(stepFrom(times.slice(0, 1), null, -1), day(1))
   })
 
-  it('are where counting says they are', () => {
+  it('equal the result of a simple count in the list of changes', () => {
     fc.assert(fc.property(days, anyDay, fc.integer({ min: 1, max: 5 }), (list, time, steps) => {
       const after = list.filter(each => each > time)
       const before = list.filter(each => each < time)
@@ -63,7 +63,7 @@ describe('steps', () => {
     }))
   })
 
-  it('of the player stay in the range and begin again only where asked', () => {
+  it('stay in the range during play, and start again only on request', () => {
     const range = { from: day(4), to: day(10) }
     assert.deepEqual(within(times, range), [day(5), day(9)])
     assert.equal(nextToPlay(times, day(1), { range }), day(5))
@@ -76,7 +76,7 @@ describe('steps', () => {
     assert.equal(nextToPlay([], null, { again: true }), null)
   })
 
-  it('of so much time a second leave out what would be seen for less than a moment', () => {
+  it('skip changes that a pace would show for less than a moment', () => {
     const DAY = 86400000
     assert.equal(skipTo(times, day(1), day(5), 2 * DAY), day(5), 'the next one, however far it is')
     assert.equal(skipTo(times, day(1), day(5), 9 * DAY), day(9))
@@ -86,7 +86,7 @@ describe('steps', () => {
 })
 
 describe('the words of the timeline', () => {
-  it('say sizes', () => {
+  it('write sizes in bytes, kB, MB and GB', () => {
     assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(timelineWords.size),
       ['1 byte', '999 bytes', '1.0 kB', '12.3 kB', '1.0 MB', '5.0 GB'])
   })

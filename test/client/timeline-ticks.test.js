@@ -11,7 +11,7 @@ const labels = (...args) => ticks(.../** @type {[any, any]} */ (args))
   .ticks.filter(tick => tick.label).map(tick => tick.label)
 
 describe('the ticks of the timeline', () => {
-  it('adapt from years to seconds', () => {
+  it('adapt their labels to the span, from centuries to seconds', () => {
     assert.deepEqual(labels('2012-02-03', '2024-05-01', 340), ['2014', '2016', '2018', '2020', '2022', '2024'])
     assert.deepEqual(labels('2023-10-03', '2024-05-01', 340), ['Nov', 'Dec', '2024', 'Feb', 'Mar', 'Apr', 'May'])
     assert.deepEqual(labels('2024-06-29T10:00:00Z', '2024-07-02T10:00:00Z', 600),
@@ -20,26 +20,26 @@ describe('the ticks of the timeline', () => {
     assert.deepEqual(labels('1500-01-01', '2024-01-01', 340), ['1600', '1700', '1800', '1900', '2000'])
   })
 
-  it('say what the labels leave out at the left end', () => {
+  it('have a context at the left end with the date parts that the labels leave out', () => {
     assert.equal(ticks('2023-10-03', '2024-05-01').context, '2023')
     assert.equal(ticks('2024-06-20T09:00:00Z', '2024-06-20T12:00:00Z').context, '20 Jun 2024')
     assert.equal(ticks('2024-06-12', '2024-06-20', 340).context, 'Jun 2024')
     assert.equal(ticks('1900-01-01', '2024-01-01').context, '', 'years say all')
   })
 
-  it('stand at the midnights of the zone, also where clocks change', () => {
+  it('stand at the midnights of the time zone, also when summer time begins', () => {
     const days = ticks('2024-03-29', '2024-04-02', 340, 'Europe/Berlin').ticks.filter(tick => tick.label)
     assert.deepEqual(days.map(tick => tick.label), ['30', '31', 'Apr', '2'])
     assert.deepEqual(days.map(tick => new Date(tick.ms).toISOString().slice(0, 16)),
       ['2024-03-29T23:00', '2024-03-30T23:00', '2024-03-31T22:00', '2024-04-01T22:00'])
   })
 
-  it('leave out the hour that summer time leaves out', () => {
+  it('leave out the hour that the start of summer time skips', () => {
     const hours = labels('2024-03-30T23:00:00Z', '2024-03-31T04:00:00Z', 400, 'Europe/Berlin')
     assert.ok(hours.includes('03:00') && !hours.includes('02:00'), hours.join())
   })
 
-  it('ascend, say the truth and never overlap, wherever, whenever, however wide', () => {
+  it('ascend, have correct labels and never overlap for random spans, widths and zones', () => {
     const any = fc.record({
       from: fc.integer({ min: Date.parse('1800-01-01'), max: Date.parse('2090-01-01') }),
       length: fc.double({ min: Math.log(30e3), max: Math.log(9e12), noNaN: true }).map(Math.exp),
@@ -72,7 +72,7 @@ describe('the ticks of the timeline', () => {
 })
 
 describe('time zones', () => {
-  it('come back from the wall to the instant, except in the hour that is there twice', () => {
+  it('convert a civil time to an instant with the same civil time', () => {
     fc.assert(fc.property(fc.integer({
       min: Date.parse('1970-01-01') / 1000, max: Date.parse('2040-01-01') / 1000
     }), fc.constantFrom(...ZONES), (seconds, name) => {

@@ -12,7 +12,7 @@ const span = page => page.evaluate(() => control.state.span)
 const range = page => page.evaluate(() => control.getRange())
 const thumb = page => page.locator('.tilecouch-timeline-thumb')
 
-describe('the timeline by keyboard and ear', function () {
+describe('the timeline with keyboard and screen reader', function () {
   this.timeout(60000)
   const { visit } = onControls()
 
@@ -32,7 +32,7 @@ describe('the timeline by keyboard and ear', function () {
     assert.equal(await page.evaluate(() => control.player.isPlaying()), false, 'who steps has taken over')
   })
 
-  it('is a slider that says its time in words, and says it aloud only when it rests', async () => {
+  it('is a slider with its time in words, and announces the time only when it rests', async () => {
     const page = await visit(YEARS)
     const slider = page.getByRole('slider', { name: 'Time' })
     assert.equal(await slider.getAttribute('aria-valuetext'), '10 Apr 2020, 4 tiles changed here')
@@ -49,7 +49,7 @@ describe('the timeline by keyboard and ear', function () {
     }
   })
 
-  it('can be walked through with Tab alone, range and all', async () => {
+  it('lets the keyboard alone create, change and clear a range', async () => {
     const page = await visit(YEARS)
     await page.getByRole('button', { name: 'Select a range' }).focus()
     await page.keyboard.press('Enter')
@@ -71,7 +71,7 @@ describe('the timeline by keyboard and ear', function () {
     assert.equal((await page.evaluate(() => said)).at(-1)[1], undefined, 'says that it was cleared')
   })
 
-  it('says the hour of a midnight only where other changes have an hour', async () => {
+  it('shows the hour of a midnight only if another change is not at midnight', async () => {
     const head = page => page.locator('.tilecouch-timeline-time').textContent()
     const days = await visit(YEARS)
     assert.equal(await head(days), '10 Apr 2020')
@@ -115,7 +115,7 @@ describe('the timeline as a player', function () {
     assert.deepEqual(await page.evaluate(() => said), [11, 21, 31].map(day), 'every step once')
   })
 
-  it('plays within a range, at the speed of the menu, on and on', async () => {
+  it('plays in a loop within a range at the speed of the menu', async () => {
     const page = await visit({ times: TIMES, time: day(501), options: { range: { from: '2020-02', to: '2020-02' } } })
     await page.getByLabel('Speed').selectOption('10')
     await page.getByRole('button', { name: 'Start again at the end' }).click()
@@ -125,7 +125,7 @@ describe('the timeline as a player', function () {
     assert.deepEqual((await page.evaluate(() => said)).slice(0, 4), [41, 51, 41, 51].map(day))
   })
 
-  it('lets so much time pass in a second, as far as that shows all in good time', async () => {
+  it('offers paces in map time per second, and skips changes that a pace shows too briefly', async () => {
     const page = await visit({ times: TIMES, time: day(1) })
     const speed = page.getByLabel('Speed')
     assert.deepEqual(await speed.locator('optgroup').evaluateAll(groups => groups.map(group => group.label)),
@@ -160,7 +160,7 @@ describe('the axis of the timeline on a page', function () {
   this.timeout(60000)
   const { visit } = onControls()
 
-  it('makes a range with shift and drag, and moves its handles', async () => {
+  it('creates a range by shift and drag, and changes it by its handles', async () => {
     const page = await visit(YEARS)
     const [a, b, c] = await Promise.all([201, 401, 601].map(number => spot(page, day(number))))
     await page.keyboard.down('Shift')
@@ -180,7 +180,7 @@ describe('the axis of the timeline on a page', function () {
       '4 Feb 2021 – 23 Aug 2021 · 21 changes')
   })
 
-  it('zooms around the pointer, is dragged by its ticks, and shows all again', async () => {
+  it('zooms around the pointer, moves by a drag of its ticks, and shows everything with key 0', async () => {
     const page = await visit(YEARS)
     const { x: middle, y, strip } = await spot(page, day(301))
     const x = Math.round(middle) // as mice are
@@ -217,7 +217,7 @@ describe('the axis of the timeline on a page', function () {
       shown.to > Date.parse(day(301)) && shown.to < Date.parse(day(321)))
   })
 
-  it('writes labels that never overlap, whatever it shows', async () => {
+  it('writes labels that do not overlap at any zoom', async () => {
     const page = await visit(YEARS)
     for (const hours of [30000, 8000, 2000, 600, 200, 48, 7, 1, 0.02]) {
       await page.evaluate(each => {
@@ -233,7 +233,7 @@ describe('the axis of the timeline on a page', function () {
     }
   })
 
-  it('fits phones: two rows, fingers find everything, two of them zoom', async () => {
+  it('fits phones: two rows, large buttons, and a zoom with two fingers', async () => {
     const page = await visit(YEARS, { ...screens.phone, viewport: { width: 320, height: 568 } })
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true)
     const rows = await page.locator('.tilecouch-timeline').boundingBox()

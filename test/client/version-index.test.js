@@ -21,7 +21,7 @@ function fill (index, columns, all) {
 }
 
 describe('the version index', () => {
-  it('asks for whole blocks of rows, once, and joins those that are neighbours', () => {
+  it('reports missing rows in whole blocks, and joins adjacent blocks', () => {
     const index = new VersionIndex()
     assert.equal(BLOCK, 4)
     assert.deepEqual(index.missing([column(3, 5, 9)]), [column(3, 4, 11)])
@@ -31,19 +31,19 @@ describe('the version index', () => {
     assert.deepEqual(index.missing([column(3, 4, 7)]), [])
   })
 
-  it('ends the last block where the world ends', () => {
+  it('ends the last block at the last row of the zoom', () => {
     for (const z of [0, 1, 2, 3]) {
       assert.equal(new VersionIndex().missing([column(0, 0, 2 ** z - 1, z)])[0].y1, 2 ** z - 1)
     }
     assert.deepEqual(new VersionIndex().missing([column(0, 0, 0, 0)]), [column(0, 0, 0, 0)])
   })
 
-  it('leaves out what is on its way', () => {
+  it('leaves rows of open requests out of the missing rows', () => {
     assert.deepEqual(new VersionIndex().missing([column(3, 0, 11)], (z, x, y) => y === 4),
       [column(3, 0, 3), column(3, 8, 11)])
   })
 
-  it('knows that a tile has no versions apart from not knowing', () => {
+  it('distinguishes a tile without versions from an unknown tile', () => {
     const index = new VersionIndex()
     assert.equal(index.isKnown(5, 3, 4), false)
     index.add(column(3, 4, 7), [version(3, 5, 1)])
@@ -55,7 +55,7 @@ describe('the version index', () => {
     assert.equal(index.covers([]), true)
   })
 
-  it('replaces what it knew of a range, and counts it once', () => {
+  it('replaces the versions of a range that is added again', () => {
     const index = new VersionIndex()
     index.add(column(3, 4, 7), [version(3, 5, 1), version(3, 5, 2), version(3, 6, 1)])
     index.add(column(3, 8, 11), [version(3, 8, 1)])
@@ -69,7 +69,7 @@ describe('the version index', () => {
     assert.deepEqual([index.size, index.isKnown(5, 3, 5)], [0, false])
   })
 
-  it('shows a head that also stands in the past once, as the head', () => {
+  it('lists a head that is also a past version once, as the head', () => {
     const index = new VersionIndex()
     index.add(column(3, 4, 7),
       [version(3, 5, 1), version(3, 5, 2, { rev: '1-past' }), version(3, 5, 2, { rev: '2-head', current: true })])
@@ -77,7 +77,7 @@ describe('the version index', () => {
     assert.deepEqual(index.changes([column(3, 5, 5)]).map(({ tiles }) => tiles), [1, 1])
   })
 
-  it('keeps the name of an image whose head went to the past, for as long as it is the same', () => {
+  it('keeps the image name of a head that became a past version while its size is the same', () => {
     const index = new VersionIndex()
     const load = (...versions) => index.add(column(3, 4, 7), versions.map(more => version(3, 5, 1, more)))
     load({ rev: '1-head', current: true })
@@ -89,7 +89,7 @@ describe('the version index', () => {
     assert.equal(index.at(5, 3, 5, T(1))?.content, undefined)
   })
 
-  it('names an image by its digest, so that a time that was taken out and filled again is another one', () => {
+  it('identifies an image by its digest, so that another image of the same time differs', () => {
     const index = new VersionIndex()
     const load = more => {
       index.add(column(3, 4, 7), [version(3, 5, 1, more)])
@@ -105,7 +105,7 @@ describe('the version index', () => {
       'what the device told before, of a store whose index is older')
   })
 
-  it('asks again for what expired, and meanwhile tells what it knew', () => {
+  it('reports expired rows as missing, and returns their old versions meanwhile', () => {
     const index = new VersionIndex()
     const view = [column(3, 0, 11)]
     fill(index, view, [version(3, 5, 1)])
@@ -120,7 +120,7 @@ describe('the version index', () => {
     assert.equal(index.at(5, 3, 5, null)?.time, T(2))
   })
 
-  it('forgets what was not used for longest, and never what is looked at', () => {
+  it('drops the least recently used versions over its limit, but never those in view', () => {
     const index = new VersionIndex({ limit: 10 })
     const all = [0, 1, 2, 3].flatMap(x => [1, 2, 3, 4].map(step => version(x, 0, step)))
     for (const x of [0, 1, 2]) {
@@ -139,7 +139,7 @@ describe('the version index', () => {
     assert.ok(index.covers(view), 'though it is more than the limit')
   })
 
-  it('tells a tile that is gone from one that was never there', () => {
+  it('distinguishes a tile that is gone from a tile that never existed', () => {
     const index = new VersionIndex()
     index.add(column(3, 4, 7),
       [version(3, 5, 2), version(3, 5, 4, { gone: true, bytes: 0 }), version(3, 6, 3, { gone: true, bytes: 0 })])
@@ -154,7 +154,7 @@ describe('the version index', () => {
     assert.deepEqual(changed(null, T(2)), [[5, T(4), false, 10]], 'backwards as well')
   })
 
-  it('answers as a naive search over all versions would, whatever it was filled with in which order', () => {
+  it('gives the same answers as a naive search for random versions and views', () => {
     const tile = fc.record(
       {
         x: fc.integer({ min: 0, max: 2 }), y: fc.integer({ min: 0, max: 13 }),

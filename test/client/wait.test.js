@@ -6,7 +6,7 @@ import { leafletOptions, corners } from '../../client/leaflet/layer-options.js'
 const failure = code => Object.assign(new Error(code), { code })
 
 describe('waiting', () => {
-  it('ends when the time is over, or with the reason why nobody waits any more', async () => {
+  it('ends after its time, or rejects with the reason of its aborted signal', async () => {
     await wait(1)
     const stop = new AbortController()
     const waiting = wait(60000, stop.signal)
@@ -15,7 +15,7 @@ describe('waiting', () => {
     await assert.rejects(wait(60000, stop.signal), /enough/)
   })
 
-  it('gives a busy page the time to read an answer before it takes that for late', async () => {
+  it('lets a busy page read an answer before the answer counts as late', async () => {
     const order = []
     const late = new Promise(resolve => afterFree(60, () => resolve(order.push('late'))))
     const end = performance.now() + 100
@@ -29,7 +29,7 @@ describe('waiting', () => {
     assert.equal(order.length, 2)
   })
 
-  it('doubles up to a limit, with some chance in it', () => {
+  it('doubles with each attempt up to a limit, plus or minus a quarter', () => {
     for (let attempt = 0; attempt < 40; attempt++) {
       const middle = Math.min(30000, 500 * 2 ** attempt)
       for (let time = 0; time < 20; time++) {
@@ -40,7 +40,7 @@ describe('waiting', () => {
     assert.ok(backoff(9, { first: 1, longest: 2 }) <= 2.5)
   })
 
-  it('goes on until something works, and tells of each failure', async () => {
+  it('repeats a task until it succeeds, and reports each failure', async () => {
     const said = []
     let times = 0
     const task = async () => { if (times++ < 1) throw failure('A'); return 7 }
@@ -52,7 +52,7 @@ describe('waiting', () => {
     assert.deepEqual(said, ['A', 'done'])
   })
 
-  it('tells nobody of what happens after it was stopped', async () => {
+  it('reports nothing after its signal aborted', async () => {
     const stop = new AbortController()
     const said = []
     const options = { signal: stop.signal, onError: () => said.push('error'), onDone: () => said.push('done') }
@@ -68,7 +68,7 @@ describe('waiting', () => {
 describe('the health of a store', () => {
   const healthOf = said => new StoreHealth({ onError: ({ code }) => said.push(code), onBack: () => said.push('back') })
 
-  it('is told once, however many have the same trouble, and is good when the last of them has none', () => {
+  it('is reported once for the same fault of several parts, and is good when all have recovered', () => {
     const said = []
     const health = healthOf(said)
     health.ok('index')
@@ -86,7 +86,7 @@ describe('the health of a store', () => {
     assert.deepEqual(said, ['A', 'back', 'A'])
   })
 
-  it('is told again when the trouble is another', () => {
+  it('is reported again when the fault changes', () => {
     const said = []
     const health = healthOf(said)
     health.fail('index', failure('A'))
@@ -97,7 +97,7 @@ describe('the health of a store', () => {
 })
 
 describe('following a feed', () => {
-  it('waits for changes, but after a failure only for the store', async () => {
+  it('waits for changes, but asks without waiting after a failure', async () => {
     const stop = new AbortController()
     const said = []
     const tile = { z: 1, x: 1, y: 1, rev: '1-a', deleted: false }
@@ -127,7 +127,7 @@ describe('following a feed', () => {
 })
 
 describe('the options of a layer document', () => {
-  it('are those of Leaflet, with as many zooms more as wanted', () => {
+  it('become options of Leaflet, with the given number of additional zooms', () => {
     assert.deepEqual(leafletOptions({}, 3),
       {
         minZoom: 0, maxNativeZoom: 18, maxZoom: 21, zoomOffset: -0, tileSize: 256,
@@ -140,7 +140,7 @@ describe('the options of a layer document', () => {
     assert.equal(leafletOptions({ tileSize: 128 }, 0).minZoom, 0)
   })
 
-  it('have bounds that go on beyond the antimeridian', () => {
+  it('have bounds that continue beyond the antimeridian', () => {
     assert.deepEqual(corners([170, -10, -170, 10]), [[-10, 170], [10, 190]])
     assert.deepEqual(corners([-180, -90, 180, 90]), [[-90, -180], [90, 180]])
   })
