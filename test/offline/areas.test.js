@@ -24,7 +24,7 @@ onEachStore('areas of a device', backend => {
     }
     const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
 
-    it('are named, known after a restart, and have the zooms of the layer unless they are said', async () => {
+    it('have a name, survive a restart, and have the zooms of their layer by default', async () => {
       const area =
         await offline.areas.add({ name: ' Half ', layer: 'osm', bbox: HALF.bbox.join(), history: { since: '2024' } })
       assert.match(area.id, /^[0-9a-f]{8}$/)
@@ -39,7 +39,7 @@ onEachStore('areas of a device', backend => {
       assert.equal(again.areas.get('Half'), again.areas.get(area.id))
     })
 
-    it('are refused by code, and then nothing is kept', async () => {
+    it('are refused with a code and not stored when a field is bad', async () => {
       await offline.areas.add(HALF)
       for (const [wrong, code] of [
         [{ name: 'Half' }, 'AREA_EXISTS'], [{ name: '  ' }, 'BAD_OPTION'],
@@ -51,7 +51,7 @@ onEachStore('areas of a device', backend => {
       assert.equal(offline.areas.list().length, 1)
     })
 
-    it('take what there is, and say so while they do', async () => {
+    it('download exactly what they estimated, and report their progress', async () => {
       const area = await offline.areas.add({ ...HALF, history: true })
       const estimate = await area.estimate()
       const events = []
@@ -67,14 +67,14 @@ onEachStore('areas of a device', backend => {
       assert.ok(events.some(([type, count]) => type === 'progress' && count === 60) && events.includes('tiles'))
     })
 
-    it('are transferred once, however many ask for it', async () => {
+    it('download each tile once for several callers', async () => {
       const area = await offline.areas.add(HALF)
       const all = await Promise.all([area.download(), area.download(), area.refresh()])
       assert.deepEqual(all.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
       assert.equal(shelf.asked().length, 60)
     })
 
-    it('go on when one of two who wait leaves, and stop when both have', async () => {
+    it('continue a download when one of two callers aborts, and stop when both have', async () => {
       const area = await offline.areas.add(HALF)
       const held = hold()
       const [one, two] = [new AbortController(), new AbortController()]
@@ -91,7 +91,7 @@ onEachStore('areas of a device', backend => {
       assert.equal((await area.download()).state, 'complete')
     })
 
-    it('pause, and go on where they were', async () => {
+    it('can be paused, also across a restart, and continue with the missing tiles', async () => {
       await offline.close()
       offline = await shelf.open({ limits })
       const area = await offline.areas.add(HALF)
@@ -111,7 +111,7 @@ onEachStore('areas of a device', backend => {
       assert.ok(asked.length <= 60 - tiles, `${asked.length} asked for after ${tiles}`)
     })
 
-    it('pause while they are still being counted', async () => {
+    it('can be paused while their tiles are counted', async () => {
       const area = await offline.areas.add(HALF)
       const counting = gate()
       shelf.front.rule(({ kind }) => kind === 'index' ? counting.opened : undefined)
@@ -123,7 +123,7 @@ onEachStore('areas of a device', backend => {
       assert.equal((await area.download()).state, 'complete')
     })
 
-    it('are removed while they download, and all who wait hear of it', async () => {
+    it('can be removed during a download, which ends with ABORTED for all callers', async () => {
       const area = await offline.areas.add(HALF)
       const held = hold()
       const calls = [area.download(), area.refresh()].map(outcome)
@@ -144,7 +144,7 @@ onEachStore('areas of a device', backend => {
       await offline.areas.add(HALF) // the name is free again
     })
 
-    it('end with ABORTED when the store is closed, whatever runs', async () => {
+    it('end every call with ABORTED when the store is closed', async () => {
       const area = await offline.areas.add(HALF)
       const held = hold()
       const counting = gate()
@@ -165,7 +165,7 @@ onEachStore('areas of a device', backend => {
       assert.equal((await again.areas.get('Half').download()).tiles, 60)
     })
 
-    it('that overlap lend each other tiles, and one is removed without the other', async () => {
+    it('copy tiles from an overlapping area, and keep them when that area is removed', async () => {
       const [half, other] = [await offline.areas.add(HALF), await offline.areas.add(OTHER)]
       await half.download()
       shelf.front.forget()
@@ -181,7 +181,7 @@ onEachStore('areas of a device', backend => {
       assert.deepEqual((({ changed, state }) => [changed.docs, state])(await other.refresh()), [0, 'complete'])
     })
 
-    it('say what is wrong when the store is away, and what to go on with stays', async () => {
+    it('report the fault of a failed refresh, and stay complete', async () => {
       const area = await offline.areas.add(HALF)
       await area.download()
       const heard = []

@@ -11,7 +11,7 @@ import { square } from '../support/tiles.js'
 
 const T = '2024-01-01T00:00:00Z'
 
-onEachStore('a device beside bulk answers with errors and without rows', backend => {
+onEachStore('a device at a store whose bulk answers have errors or lack rows', backend => {
   let store, faulty, http
   beforeEach(async () => {
     const url = await backend.database()
@@ -28,7 +28,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
     await store.destroy()
   })
 
-  it('takes nothing of the store for missing, and what is missing for that', async () => {
+  it('finds every stored document, and reports only missing documents as missing', async () => {
     faulty.fault = wrongOnce()
     const ids = ['osm:5:0:0', 'osm:5:1:1', 'osm:5:2:2', 'osm:5:9:9', 'layer:osm']
     assert.deepEqual((await http.docs(ids)).map(({ doc, deleted }) => [doc?._id, deleted]),
@@ -40,7 +40,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
     assert.ok(faulty.faults >= ids.length)
   })
 
-  it('lists every document of a layer that is no tile', async () => {
+  it('lists every document of a layer that is not a tile', async () => {
     const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments())
       .documents.map(({ id }) => id)
     const expected = await names()
@@ -50,7 +50,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
     assert.ok(faulty.faults > 0)
   })
 
-  it('says which documents have no answer', async () => {
+  it('fails with the ids of documents that never get an answer', async () => {
     faulty.fault = ({ id }) => id === 'osm:5:1:1' ? 'missing' : undefined
     await assert.rejects(http.docs(['osm:5:0:0', 'osm:5:1:1']), error => {
       assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])

@@ -4,7 +4,7 @@ import { Connection } from '../../client/offline/connection.js'
 import { TilecouchError } from '../../core/index.js'
 
 describe('the connection to a store', () => {
-  it('is not lost again by an older request that fails after a newer one was answered', async () => {
+  it('stays online when its own older request fails after another was answered', async () => {
     const changes = []
     let fail
     const request = () => new Promise(
@@ -19,7 +19,7 @@ describe('the connection to a store', () => {
     assert.deepEqual(changes, [false, true])
   })
 
-  it('is not lost by a request that began before the last answer', async () => {
+  it('stays online when a request fails that began before the last answer', async () => {
     const changes = []
     const request = () => new Promise(() => {}) // its own questions are not answered
     const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))

@@ -34,10 +34,10 @@ const every = z => Array.from({ length: 2 ** z }, (_, x) => column(z, x))
 const look =
   async (store, columns, bounds) => Object.fromEntries(await coverageOf(store, 'osm', columns, bounds && { bounds }))
 
-describe('what is on the device, tile by tile', () => {
+describe('the coverage of a tile', () => {
   const west = [-180, -85, 0, 85]
 
-  it('is whole where an area has everything beneath, and part at its edge', async () => {
+  it('is whole where an area has all tiles below it, and part at the edge of the area', async () => {
     const store = storeOf([area({ bbox: [-180, -85.06, 45, 85.06], zooms: { min: 0, max: 6 } })],
       { held: (z, x) => x <= 2 ** z * 225 / 360 })
     assert.deepEqual(await look(store, every(1)),
@@ -48,7 +48,7 @@ describe('what is on the device, tile by tile', () => {
     assert.equal(store.asked.length, 2, 'one question for all columns')
   })
 
-  it('is as deep as the deepest area that touches it', async () => {
+  it('is measured by the deepest area that touches the tile', async () => {
     const overview = area({ bbox: [-180, -86, 180, 86], zooms: { min: 0, max: 2 } })
     const town = area({ bbox: [10, 10, 11, 11], zooms: { min: 0, max: 9 } })
     const store = storeOf([overview, town])
@@ -56,7 +56,7 @@ describe('what is on the device, tile by tile', () => {
       { '1/0/0': 'whole', '1/0/1': 'whole', '1/1/0': 'part', '1/1/1': 'whole' })
   })
 
-  it('is part of an area that is not complete, that ends deeper, or begins deeper', async () => {
+  it('is at most part when the area is incomplete or does not have the zoom of the tile', async () => {
     const zooms = { min: 2, max: 5 }
     const bbox = [-180, -86, 180, 86]
     assert.deepEqual(await look(storeOf([area({ bbox, zooms, isComplete: false })]), [column(3, 1, 1, 1)]),
@@ -70,7 +70,7 @@ describe('what is on the device, tile by tile', () => {
       {}, 'it is not as deep')
   })
 
-  it('is nothing of other layers, nor of areas on their way out', async () => {
+  it('ignores areas of other layers and areas that are being removed', async () => {
     const bbox = [-180, -86, 180, 86]
     const zooms = { min: 0, max: 3 }
     const store =
@@ -78,7 +78,7 @@ describe('what is on the device, tile by tile', () => {
     assert.deepEqual(await look(store, every(2)), {})
   })
 
-  it('knows polygons, and that beyond the layer nothing is missing', async () => {
+  it('respects polygons, and needs no tiles beyond the bounds of the layer', async () => {
     const polygon =
       { type: 'Polygon', coordinates: [[[-179.9, -80], [-0.1, -80], [-0.1, 80], [-179.9, 80], [-179.9, -80]]] }
     const shape = area({ polygon, zooms: { min: 0, max: 8 } })
@@ -93,7 +93,7 @@ describe('what is on the device, tile by tile', () => {
     assert.deepEqual(await look(storeOf([box], held), [column(1, 0, 0, 0)], [-90, 0, 0, 66]), { '1/0/0': 'whole' })
   })
 
-  it('crosses the antimeridian', async () => {
+  it('works across the antimeridian', async () => {
     const store = storeOf([area({ bbox: [135, 0, -135, 66], zooms: { min: 3, max: 5 } })],
       { held: (z, x, y) => z === 3 && (x === 0 || x === 7) && y === 3 })
     assert.deepEqual(await look(store, [column(3, 0, 3, 3), column(3, 7, 3, 3), column(3, 1, 3, 3)]),
@@ -128,7 +128,7 @@ onField('the coverage on a map', ['small'], stage => {
     }, zoom)
   }
 
-  it('follows a download, another area and its end', async () => {
+  it('is updated when an area is downloaded, added or removed', async () => {
     const device = await stage.device()
     const page = await device.open()
     await show(page)
@@ -148,7 +148,7 @@ onField('the coverage on a map', ['small'], stage => {
       .length === 0)
   })
 
-  it('is seen in another tab, and goes on without a network', async () => {
+  it('is shown in another tab, also without a network', async () => {
     const device = await stage.device()
     const page = await device.open()
     const other = await device.open()
@@ -165,7 +165,7 @@ onField('the coverage on a map', ['small'], stage => {
     await device.comeBack()
   })
 
-  it('may be taken off and put on again in the middle of a look, and ends with the store', async () => {
+  it('can be removed and added again during an update, and ends with the store', async () => {
     const device = await stage.device()
     const page = await device.open()
     await take(page, { name: 'All', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-2' })

@@ -29,7 +29,7 @@ onField('a download', ['plain', 'small'], stage => {
     return { open, isHolding: () => waiting > 0 }
   }
 
-  it('that is cancelled at half stops at once, keeps what it has, and fetches the rest alone', async () => {
+  it('stops at once when it is aborted, keeps its tiles, and later fetches only the rest', async () => {
     const device = await stage.device()
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
@@ -53,7 +53,7 @@ onField('a download', ['plain', 'small'], stage => {
     await stage.isWhole(page, PLAIN)
   })
 
-  it('that is paused says so, after a reload as well, and goes on', async () => {
+  it('stays paused after a reload, and continues on request', async () => {
     const device = await stage.device({ at: 'store' })
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
@@ -72,9 +72,9 @@ onField('a download', ['plain', 'small'], stage => {
 
   for (const [what, answer] of /** @type {const} */ ([
     ['the store fails for some tiles', { status: 500, body: '{"error":"internal_server_error","reason":"badmatch"}' }],
-    ['answers leave some tiles out', { status: 200, body: '{"results":[]}' }]
+    ['answers lack some tiles', { status: 200, body: '{"results":[]}' }]
   ])) {
-    it(`takes all others when ${what}, and then those alone`, async () => {
+    it(`fetches the other tiles when ${what}, and later only the failed ones`, async () => {
       const device = await stage.device()
       device.allow(/status of 500/)
       const page = await device.open({ limits: { ...limits, tries: 2, retryDelay: 20 } })
@@ -95,7 +95,7 @@ onField('a download', ['plain', 'small'], stage => {
     })
   }
 
-  it('believes no answer that is cut, changed or never ends', async function () {
+  it('is complete and correct although answers are cut, changed or failed', async function () {
     if (isLong) this.timeout(600000)
     const device = await stage.device()
     device.allow(/status of 50/)
@@ -119,7 +119,7 @@ onField('a download', ['plain', 'small'], stage => {
     await stage.isWhole(page, SMALL)
   })
 
-  it('in two tabs is one, which either may see, and goes on when its tab is closed', async () => {
+  it('runs in one of two tabs, and continues in the other when its tab is closed', async () => {
     const device = await stage.device()
     const one = await device.open({ limits })
     const two = await device.open({ limits })
@@ -141,7 +141,7 @@ onField('a download', ['plain', 'small'], stage => {
     await stage.isWhole(waiting, PLAIN)
   })
 
-  it('of two areas in two tabs does not trouble either', async () => {
+  it('completes for two areas in two tabs at the same time', async () => {
     const device = await stage.device()
     const [one, two] = [await device.open(), await device.open()]
     const [a, b] = await Promise.all([take(one, PLAIN), take(two, SMALL)])

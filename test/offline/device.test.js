@@ -23,7 +23,7 @@ const tile = async (step, [z, x, y], { current = true, gone = false, fields = {}
   )
 })
 
-describe('what is on a device', () => {
+describe('a device', () => {
   const pouch = usePouches()
   const PLACE = [7, 3, 9]
   const COLUMN = { z: 7, x: 3, y0: 9, y1: 9 }
@@ -41,7 +41,7 @@ describe('what is on a device', () => {
   const told = ([list]) =>
     list.map(({ time, current, gone }) => `${time.slice(8, 10)}${current ? ' head' : ''}${gone ? ' gone' : ''}`)
 
-  it('is told in rows as numbers, though their ids stand in the order of text', async () => {
+  it('lists versions by rows as numbers, although ids are sorted as text', async () => {
     const rows = [1, 8, 9, 10, 11, 80, 90, 91, 99, 100, 101, 102, 127]
     const there = await device(
       { docs: await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })])) }
@@ -55,8 +55,7 @@ describe('what is on a device', () => {
     assert.deepEqual(await there.versions('a', []), [])
   })
 
-  it('is one store, though areas are of different ages: a head that has gone to the ' +
-    'past elsewhere is told once', async () => {
+  it('lists a version once that is a head in one area and past in another', async () => {
     const old = { docs: [await tile(1, PLACE)], hasHistory: false }
     const fresh = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false }),
       await tile(2, PLACE, { current: false, gone: true })] }
@@ -65,8 +64,7 @@ describe('what is on a device', () => {
     }
   })
 
-  it('is not what one area had, where the time was taken out and filled again since: a version is its time and its ' +
-    'bytes', async () => {
+  it('distinguishes two images of the same time in two areas by their digest', async () => {
     const other = { ...await tile(1, PLACE), _attachments: (await tile(7, PLACE))._attachments }
     const fresh = { docs: [other] }
     const old = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false })] }
@@ -79,7 +77,7 @@ describe('what is on a device', () => {
     assert.ok(await behind.tile({ ...version, digest: digestOf(await picture(1, ...PLACE)) }))
   })
 
-  it('gives an image by the revision it is asked for, or by its time when the head has moved on', async () => {
+  it('returns an image by its revision, or by its time when the head has changed', async () => {
     const there = await device({ docs: [await tile(1, PLACE)] })
     const [{ db }] = there.parts
     const [[version]] = await there.versions('a', [COLUMN])
@@ -99,7 +97,7 @@ describe('what is on a device', () => {
     assert.deepEqual(await behind.holds('a', [version, { ...version, rev: '1-other' }]), [true, false])
   })
 
-  it('has no image where a tile is gone, and none of what is no tile', async () => {
+  it('returns no image for a tile that is gone or a document that is not a tile', async () => {
     const there = await device(
       { docs: [await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' },
         { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }] }
@@ -111,7 +109,7 @@ describe('what is on a device', () => {
       [undefined, false, undefined])
   })
 
-  it('answers, with less, when a database is closed or removed, also in the middle', async () => {
+  it('answers from the remaining databases when one is closed or removed, also during a call', async () => {
     const there = await device({ docs: [await tile(1, PLACE)] },
       { docs: [await tile(2, PLACE), { _id: layerId('a'), type: 'layer', layer: 'a' }] })
     const [[older, newer]] = await there.versions('a', [COLUMN])
@@ -129,13 +127,13 @@ describe('what is on a device', () => {
     assert.equal((await there.stats('a')).versions, 0)
   })
 
-  it('is nothing when the device cannot be opened', async () => {
+  it('is empty when its storage cannot be opened', async () => {
     const broken = new Device({ ready: Promise.reject(new Error('no storage')), databases: () => [] })
     assert.deepEqual([await broken.versions('a', [COLUMN]), await broken.layer('a'), await broken.extent('a')],
       [[[]], undefined, null])
   })
 
-  it('tells its layers, and of two documents of one the newer', async () => {
+  it('lists its layers, with the newer one of two documents of a layer', async () => {
     const doc = { _id: layerId('a'), type: 'layer', layer: 'a', name: 'old' }
     const there = await device({ docs: [doc] }, { docs: [doc, { _id: layerId('b'), type: 'layer', layer: 'b' }] })
     await there.parts[1].db.put({ ...doc, name: 'new', _rev: (await there.parts[1].db.get(doc._id))._rev })
@@ -144,7 +142,7 @@ describe('what is on a device', () => {
   })
 })
 
-onEachStore('an area that was taken along', backend => {
+onEachStore('a downloaded area', backend => {
   const folder = useFolder()
   const WEST = [-170, -86, -10, 86]
   let url
@@ -164,7 +162,7 @@ onEachStore('an area that was taken along', backend => {
   )
   afterEach(() => offline.close())
 
-  it('is told as the store tells it: versions, images, times and figures', async () => {
+  it('has the same versions, images, times and figures as the store', async () => {
     const area = await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })
     await area.download()
     const couch = new CouchSource(as(url), { fetchOptions: credentials(url) })
@@ -184,7 +182,7 @@ onEachStore('an area that was taken along', backend => {
     ], [tiles, versions, bytes, [[4, 1, 1, 15], [5, 3, 3, 31]]])
   })
 
-  it('is quick', async () => {
+  it('returns an image in less than 20 ms in the median', async () => {
     await (await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })).download()
     const versions = (
       await offline.device.versions('deep', [{ z: 5, x: 3, y0: 0, y1: 31 }, { z: 4, x: 1, y0: 0, y1: 15 }])
@@ -200,7 +198,7 @@ onEachStore('an area that was taken along', backend => {
   })
 })
 
-describe('an image that a compaction takes away while it is read', () => {
+describe('an image that a compaction removes during a read', () => {
   /** A database that answers `get` with each of these documents in turn. */
   const answering = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ??
     Promise.reject(Object.assign(new Error('missing'), { status: 404 })) })
@@ -211,7 +209,7 @@ describe('an image that a compaction takes away while it is read', () => {
     } }
   )
 
-  it('is read again, and is none where its document is gone', async () => {
+  it('is read again, and is undefined when its document is gone', async () => {
     const image = Buffer.from(await picture(1, 7, 3, 9))
     const found = await answering([await doc('1-a', EMPTY), await doc('2-b', image)]).image('a:7:3:9')
     assert.deepEqual([found?.version.rev, found && await bytesOf(found.blob)], ['2-b', image])

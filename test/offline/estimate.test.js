@@ -35,7 +35,7 @@ async function fill (url) {
   return store
 }
 
-onEachStore('what an area will be', backend => {
+onEachStore('the estimate of an area', backend => {
   const pouch = usePouches()
   let url
   let front
@@ -57,16 +57,16 @@ onEachStore('what an area will be', backend => {
   }
 
   for (const [title, wanted, most] of /** @type {[string, any, number][]} */ ([
-    ['all of a layer as it is', { current: true }, 12],
-    ['all of a layer with its past', {}, 20],
-    ['a box as it is', { current: true, area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 16],
+    ['a layer without its past', { current: true }, 12],
+    ['a layer with its past', {}, 20],
+    ['a box without its past', { current: true, area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 16],
     ['a box with its past', { area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 20],
     ['a box over the antimeridian', { area: parseArea({ bbox: [170, -85, -130, 85] }), zooms: { min: 5, max: 6 } }, 20],
     ['a polygon with its past', { area: parseArea({ polygon: POLYGON }) }, 20],
-    ['a box and what was to be seen at a time or later',
+    ['a box with its past since a time',
       { since: T(2023), area: parseArea({ bbox: [-180, 20, -100, 85] }) }, 20]
   ])) {
-    it(`is what comes: ${title}`, async () => {
+    it(`equals the download of ${title}`, async () => {
       const selection = new Selection({ layers: ['osm'], ...wanted })
       const said = await estimate(couch(), selection)
       const asked = front.requests().length
@@ -92,7 +92,7 @@ onEachStore('what an area will be', backend => {
     })
   }
 
-  it('is nothing where there is nothing', async () => {
+  it('is 0 tiles for an area without tiles', async () => {
     const { tiles, versions, bytes, transfer } = await estimate(couch(), new Selection(
       { layers: ['osm'], current: true, zooms: { min: 5, max: 6 }, area: parseArea({ bbox: [100, 0, 120, 10] }) }
     ))
@@ -100,7 +100,7 @@ onEachStore('what an area will be', backend => {
     assert.ok(transfer > 0 && transfer < 4000, 'the layer itself comes all the same')
   })
 
-  it('is counted row by row where the design documents are older', async () => {
+  it('is the same when older design documents lack the view rest_by_area', async () => {
     const selection = new Selection({ layers: ['osm'] })
     const said = await estimate(couch(), selection)
     front.rule(({ path }) => /rest_by_area/.test(path) &&
@@ -109,7 +109,7 @@ onEachStore('what an area will be', backend => {
     assert.deepEqual({ tiles, versions, bytes }, { tiles: said.tiles, versions: said.versions, bytes: said.bytes })
   })
 
-  it('cannot be told without the views', async () => {
+  it('fails with INDEX_MISSING in a store without the views', async () => {
     const bare = await backend.database()
     await request(bare, { method: 'PUT' })
     await assert.rejects(estimate(new HttpCouch(bare), new Selection({ layers: ['osm'], current: true })),
@@ -119,7 +119,7 @@ onEachStore('what an area will be', backend => {
     ).run(), { code: 'INDEX_MISSING' })
   })
 
-  it('is given up when nobody wants to know any more', async () => {
+  it('ends with ABORTED when its signal aborts', async () => {
     const stop = new AbortController()
     const told = estimate(couch(), new Selection({ layers: ['osm'] }), { signal: stop.signal })
     stop.abort()

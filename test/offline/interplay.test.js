@@ -18,7 +18,7 @@ const areas = {
   'polygons on both sides of the antimeridian': {
     polygon: { type: 'MultiPolygon', coordinates: [[ring(160, 10, 180, 40)], [ring(-180, 10, -150, 40)]] }
   },
-  'a single point of a box': { bbox: [10, 10, 10.001, 10.001] },
+  'a box of a single point': { bbox: [10, 10, 10.001, 10.001] },
   'one zoom': { bbox: [-20, -20, 20, 20], zooms: 4 },
   'the north of the world': { bbox: [-180, 60, 180, 85] }
 }
@@ -32,7 +32,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     `${what}: ${value}, foretold ${wanted}`)
 
   for (const [title, what] of Object.entries(areas)) {
-    it(`may be ${title}: what is foretold is what comes`, async () => {
+    it(`may be ${title}, and its estimate equals its download`, async () => {
       const device = await stage.device()
       const page = await device.open()
       const spec = { name: 'Part', layer: 'small', zooms: '0-4', history: true, ...what }
@@ -53,8 +53,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   for (const layer of ['photos', 'roads', 'large', 'gone']) {
     for (const history of [false, true, { since: T(2) }]) {
       it(`holds ${layer} ` +
-        (`${history === false ? 'as they are' : history === true ? 'with all of their past' : 'since a time'}, byte ` +
-          `for byte, as foretold`), async () => {
+        (`${history === false ? 'without their past' : history === true ? 'with all of their past' : 'since a time'}` +
+          `, byte for byte, as estimated`), async () => {
         const device = await stage.device()
         const page = await device.open()
         const spec = { name: 'All', layer, bbox: WORLD, zooms: 3, history }
@@ -84,7 +84,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     }
   }
 
-  it('shows photos, large tiles and what has gone as the store does', async () => {
+  it('shows photos, large tiles and tiles that are gone as the store does', async () => {
     const device = await stage.device()
     const page = await device.open()
     for (const layer of ['large', 'gone']) {
@@ -102,7 +102,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     })
   })
 
-  it('takes the winner of a conflict, the loser when that is deleted, and the new one when it is solved', async () => {
+  it('has the winner of a conflict, the loser when the winner is deleted, and then a new head', async () => {
     const put = docs => json(`${stage.url}/_bulk_docs`, {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false })
     })
@@ -133,7 +133,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     assert.equal((await field(page, 'contents', 'Small'))[id][1], wanted)
   })
 
-  it('takes the new name of its layer, and stays when the layer is taken away', async () => {
+  it('adopts the new name of its layer, and stays complete when the layer is deleted', async () => {
     const device = await stage.device()
     const page = await device.open()
     const spec = { name: 'Roads', layer: 'roads', bbox: WORLD, zooms: 3 }

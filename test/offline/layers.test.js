@@ -33,7 +33,7 @@ const marked = page => page.evaluate(() => {
 })
 const tell = (page, task, value) => page.evaluate(task, value)
 
-onField('maps and a device', ['small'], stage => {
+onField('maps that read from a device', ['small'], stage => {
   let device
   let page
 
@@ -45,7 +45,7 @@ onField('maps and a device', ['small'], stage => {
   beforeEach(() => stage.front.forget())
 
   for (const kind of KINDS) {
-    it(`show what is there with the net off, each tile marked, and ask nobody (${kind})`, async () => {
+    it(`show the tiles of the device without a network, each marked (${kind})`, async () => {
       await device.leave()
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
       const picture = await settled(page,
@@ -58,7 +58,7 @@ onField('maps and a device', ['small'], stage => {
       await device.comeBack()
     })
 
-    it(`draw the rest by themselves when the store is back (${kind})`, async () => {
+    it(`draw the other tiles by themselves when the store is back (${kind})`, async () => {
       await device.leave()
       await draw(page, 'small', { kind, offline: true })
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
@@ -71,7 +71,7 @@ onField('maps and a device', ['small'], stage => {
       assert.ok((await events(page, 'storeerror')).length)
     })
 
-    it(`do not let what is there wait for a store that says nothing (${kind})`, async () => {
+    it(`show the tiles of the device while the store does not answer (${kind})`, async () => {
       await draw(page, 'small', { kind, offline: true, timeout: 4000, attempts: 1, map: { center: [0, 170] } })
       await settled(page, all => Object.values(all).every(text => text === '2'))
       stage.front.rule(() => new Promise(() => {}))
@@ -87,7 +87,7 @@ onField('maps and a device', ['small'], stage => {
       stage.front.reset()
     })
 
-    it(`enlarge the nearest ancestor where a tile is only there in other zooms (${kind})`, async () => {
+    it(`enlarge the nearest ancestor on the device at a deeper zoom (${kind})`, async () => {
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90], zoom: 4 } })
       const picture = await settled(page, all => Object.entries(all)
         .filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
@@ -98,7 +98,7 @@ onField('maps and a device', ['small'], stage => {
       assert.deepEqual(stage.front.requests('tile'), [])
     })
 
-    it(`take another image from the store when one on the device is damaged (${kind})`, async () => {
+    it(`request an image from the store when it is damaged on the device (${kind})`, async () => {
       await tell(page, () => {
         const { device: there } = /** @type {any} */ (window).offline
         const broken = new Blob([new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0])], { type: 'image/png' })
@@ -113,7 +113,7 @@ onField('maps and a device', ['small'], stage => {
     })
   }
 
-  it('travel in time with the net off: changes, extent, and every step', async () => {
+  it('show changes, the extent and every step without a network', async () => {
     await draw(page, 'small', { offline: true, map: { center: [0, -90] } })
     await rest(page)
     const known = await tell(page, () => /** @type {any} */ (window).layer.changes())
@@ -133,7 +133,7 @@ onField('maps and a device', ['small'], stage => {
     await device.comeBack()
   })
 
-  it('end every tile when the map, the area or the store goes in the middle', async () => {
+  it('cause no unhandled rejection when the map, layer, area or store ends during a load', async () => {
     for (const kind of KINDS) {
       const own = await device.open({ name: `short-${kind}` })
       await take(own, { ...WEST, zooms: '3' })
@@ -161,11 +161,11 @@ onField('maps and a device', ['small'], stage => {
   })
 })
 
-onField('maps and what comes to a device', ['small'], stage => {
+onField('maps and changes of a device', ['small'], stage => {
   let step = 2
 
   for (const kind of KINDS) {
-    it(`show tiles that come, change and go there, by themselves and without a gap (${kind})`, async () => {
+    it(`show tiles that are added, changed and removed on the device, without a gap (${kind})`, async () => {
       const device = await stage.device()
       const page = await device.open()
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90] } })
@@ -187,8 +187,7 @@ onField('maps and what comes to a device', ['small'], stage => {
       await page.evaluate(() => /** @type {any} */ (window).map.remove())
     })
 
-    it(`show what changes in the store while they follow it, though the device has something older (${kind})`,
-      async () => {
+    it(`show live changes of the store although the device has older tiles (${kind})`, async () => {
       const device = await stage.device()
       const page = await device.open()
       await take(page, { ...WEST, bbox: ALL, history: true })
@@ -201,8 +200,7 @@ onField('maps and what comes to a device', ['small'], stage => {
       assert.deepEqual([...new Set(stage.front.tiles())], ['3/1/3'])
     })
 
-    it('read the network first where they are told to, the device while it is away, and the network again ' +
-      `(${kind})`, async () => {
+    it(`read the network first by their option read, and the device while the network is away (${kind})`, async () => {
       const device = await stage.device({ stays: true })
       const page = await device.open()
       await take(page, { ...WEST, bbox: ALL })

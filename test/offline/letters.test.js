@@ -4,7 +4,7 @@ import { LetterReader } from '../../client/offline/letter-reader.js'
 import { packTile } from '../support/vector-tile.js'
 
 describe('the letters of an area', () => {
-  it('are noted by the next tiles when a note failed', async () => {
+  it('are noted again with the next tiles when a note failed', async () => {
     const data = packTile({ place: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Łódź' } }] })
     const doc =
       { _id: 'osm:3:0:0', _attachments: { tile: { content_type: 'application/vnd.mapbox-vector-tile', data } } }

@@ -23,7 +23,7 @@ onEachStore('live areas', backend => {
 
     beforeEach(async () => { offline = await shelf.open() })
 
-    it('take what is new by themselves, with one poll for all, and leave alone what it is not for', async () => {
+    it('download changes with one poll for all areas, and only those of their own tiles', async () => {
       const areas = [await offline.areas.add(west), await offline.areas.add(east)]
       for (const area of areas) {
         await area.download()
@@ -47,7 +47,7 @@ onEachStore('live areas', backend => {
         .every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
     })
 
-    it('go on after a restart, with what came in between, until they are told not to', async () => {
+    it('continue after a restart with the changes since, until live is set to false', async () => {
       const area = await offline.areas.add(west)
       await area.download()
       await area.live()
@@ -65,7 +65,7 @@ onEachStore('live areas', backend => {
       assert.notEqual(await newest(again), T(year))
     })
 
-    it('wait for a store that is away, say so once, and go on when it is back', async () => {
+    it('report once that the store is away, and continue when it is back', async () => {
       const area = await offline.areas.add(west)
       await area.download()
       const said = []
@@ -82,7 +82,7 @@ onEachStore('live areas', backend => {
       await until(() => area.state === 'complete')
     })
 
-    it('that were paused are left alone', async () => {
+    it('download nothing by themselves before their first download', async () => {
       const area = await offline.areas.add(west)
       await area.live(true)
       await until(() => polls().length === 1)

@@ -74,7 +74,7 @@ onEachStore('a device in Node', backend => {
   const newest = (years = [2023, 2024]) =>
     Object.fromEntries(years.flatMap(flight).map(({ x, y, bytes }) => [`${x}/${y}`, bytes.toString('base64')]))
 
-  it('takes areas along, reads them without a net, refreshes what changed, and removes one of two', async function () {
+  it('downloads areas, reads them without a network, refreshes changes, and removes one of two', async function () {
     this.timeout(30000)
     const offline = await open()
     const area = await offline.areas.add(WORLD)
@@ -102,7 +102,7 @@ onEachStore('a device in Node', backend => {
     assert.equal(existsSync(path.join(folder.dir, 'device')), false)
   })
 
-  it('goes on with a download in the middle of which its process was killed', async function () {
+  it('continues a download whose process was killed in the middle', async function () {
     this.timeout(30000)
     const { said, how } = await run('take', WORLD, { kill: ({ tiles }) => tiles > 25 })
     assert.equal(how, ',SIGKILL')
@@ -115,7 +115,7 @@ onEachStore('a device in Node', backend => {
     assert.ok(changed.docs < 134 - 15, `${changed.docs} fetched after ${said.length} reports`)
   })
 
-  it('ends by itself after close(), whatever was begun', async function () {
+  it('lets its process end by itself after close()', async function () {
     this.timeout(30000)
     folder.write({
       'ends.mjs': `
@@ -135,7 +135,7 @@ onEachStore('a device in Node', backend => {
     assert.deepEqual([said, how], [[['undefined', 'undefined', 'undefined']], '0,'])
   })
 
-  it('says what is missing', async () => {
+  it('refuses a missing PouchDB, a bad address and calls after close()', async () => {
     assert.throws(() => new OfflineStore({ remote: front.url }),
       error => error instanceof TilecouchError && error.code === 'NO_POUCHDB')
     assert.throws(() => new OfflineStore({ remote: 'nonsense', PouchDB }), { code: 'BAD_DATABASE' })

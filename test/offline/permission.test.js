@@ -6,7 +6,7 @@ import { box, useShelf } from '../support/offline/shelf.js'
 
 const OSM = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
 
-onEachStore('layers that may not be taken along', backend => {
+onEachStore('layers that forbid offline use', backend => {
   describe('', function () {
     this.timeout(20000)
     const shelf = useShelf(backend)
@@ -23,14 +23,14 @@ onEachStore('layers that may not be taken along', backend => {
       offline = await shelf.open()
     })
 
-    it('are refused when they say so themselves, by their name', async () => {
+    it('are refused by their field offline, with their name', async () => {
       await define({ offline: false })
       assert.equal(await refusal(offline.areas.add(wish)), 'the layer "osm" does not allow offline use')
       assert.equal(await refusal(offline.areas.estimate(wish)), 'the layer "osm" does not allow offline use')
       assert.deepEqual(offline.areas.list(), [])
     })
 
-    it('are refused when the terms of their upstream forbid it, which is named', async () => {
+    it('are refused when the terms of their upstream forbid it, with the name of the upstream', async () => {
       await define({ upstream: OSM })
       assert.equal(await refusal(offline.areas.add(wish)),
         'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')
@@ -38,7 +38,7 @@ onEachStore('layers that may not be taken along', backend => {
       assert.equal((await offline.areas.add(wish)).state, 'new')
     })
 
-    it('are taken by who has leave, also after a restart', async () => {
+    it('are downloaded with the option permission, also after a restart', async () => {
       await define({ offline: false, upstream: OSM })
       await offline.areas.add({ ...wish, permission: true })
       await offline.close()
@@ -47,7 +47,7 @@ onEachStore('layers that may not be taken along', backend => {
       assert.equal((await offline.areas.get('Area').refresh()).state, 'complete')
     })
 
-    it('are not gone on with when they have come to say so since; what is there stays', async () => {
+    it('are neither refreshed nor downloaded when they forbid it later, but keep their tiles', async () => {
       const area = await offline.areas.add(wish)
       await area.download()
       await define({ offline: false })

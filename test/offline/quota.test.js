@@ -9,7 +9,7 @@ const ALL = { name: 'All', layer: 'heavy', bbox: [-180, -85, 180, 85], zooms: '0
 const LOTS = { limits: { batch: 50, smallBytes: 1, batchMost: 50 } }
 const PART = { name: 'Part', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
 
-onField('areas where there is little room', ['heavy', 'small'], stage => {
+onField('areas on a device with little room', ['heavy', 'small'], stage => {
   let device
   let page
   let session
@@ -52,7 +52,7 @@ onField('areas where there is little room', ['heavy', 'small'], stage => {
     await field(page, 'add', ALL)
   }
 
-  it('say how much there is, and what is theirs', async () => {
+  it('report the free room and their own size', async () => {
     const before = await storage()
     assert.ok(before.quota > 1e6 && before.free > 0 && before.usage >= 0 &&
       typeof before.persisted === 'boolean' && before.ours === 0)
@@ -61,7 +61,7 @@ onField('areas where there is little room', ['heavy', 'small'], stage => {
     assert.equal(typeof await page.evaluate(() => /** @type {any} */ (window).offline.persist()), 'boolean')
   })
 
-  it('are refused before anything is taken, with figures, and taken all the same by who insists', async () => {
+  it('are refused with figures before the download of tiles when they do not fit', async () => {
     await field(page, 'add', ALL)
     await give(200000)
     stage.front.forget()
@@ -77,7 +77,7 @@ onField('areas where there is little room', ['heavy', 'small'], stage => {
     assert.equal(result?.state, 'complete')
   })
 
-  it('stop cleanly when it becomes full, keep what is there, and go on when there is room', async () => {
+  it('stop when the device becomes full, keep their tiles, and continue when there is room', async () => {
     await openFull()
     const { code, message, details } = await field(page, 'call', 'All', 'download', { force: true })
     assert.equal(code, 'QUOTA_EXCEEDED', message)
@@ -101,7 +101,7 @@ onField('areas where there is little room', ['heavy', 'small'], stage => {
     assert.deepEqual(await field(page, 'unreadable', 'All'), [])
   })
 
-  it('can be paused, made and removed in the same tab after it was full, and go on when there is room', async () => {
+  it('can be paused, added, removed and continued in the tab that found the device full', async () => {
     await openFull()
     // again and again: what is kept free for notes is used up as well
     for (let times = 0; times < 4; times++) {
@@ -127,7 +127,7 @@ onField('areas where there is little room', ['heavy', 'small'], stage => {
     assert.deepEqual((await field(page, 'list')).map(({ name }) => name), ['All', 'Other'])
   })
 
-  it('take about as much as they are said to', async () => {
+  it('use between a quarter and 1.5 times of their stated size', async () => {
     await take(page, PART)
     const before = await storage()
     const { bytes, versions } = await take(page, { ...ALL, name: 'Large' })
@@ -137,7 +137,7 @@ onField('areas where there is little room', ['heavy', 'small'], stage => {
   })
 })
 
-describe('what fits', () => {
+describe('the check of free room', () => {
   const MB = 1e6
   const fits = (bytes, have, room) => {
     try {
@@ -149,7 +149,7 @@ describe('what fits', () => {
     }
   }
 
-  it('is what is lacking, a third larger as text, and a reserve', () => {
+  it('compares the missing bytes, a third larger as text, with the free room minus a reserve', () => {
     const room = { quota: 1000 * MB, free: 500 * MB }
     assert.equal(fits(330 * MB, 0, room), true)
     assert.deepEqual(fits(360 * MB, 0, room),
@@ -158,7 +158,7 @@ describe('what fits', () => {
     assert.equal(fits(360 * MB, 360 * MB, { quota: 1000 * MB, free: 0 }), true, 'nothing more is needed')
   })
 
-  it('is not known where nobody says', async () => {
+  it('accepts every area when the browser reports no quota', async () => {
     assert.equal(fits(1e15, 0, {}), true)
     assert.deepEqual(await storageRoom(undefined),
       { usage: undefined, quota: undefined, free: undefined, persisted: undefined })

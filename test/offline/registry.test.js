@@ -26,7 +26,7 @@ describe('the registry of areas', function () {
   }
   const stored = db => db.allDocs({ include_docs: true }).then(({ rows }) => rows.map(({ doc }) => doc))
 
-  it('holds a document for each area, without anything secret', async () => {
+  it('stores one document for each area, without credentials', async () => {
     await offline.close()
     const { port, pathname } = new URL(shelf.front.url)
     offline = await shelf.open(
@@ -49,7 +49,7 @@ describe('the registry of areas', function () {
     assert.equal(offline.fetchOptions.headers.Authorization, `Basic ${btoa('anna:s3cret')}`)
   })
 
-  it('is opened again after the device was full, also for whoever asked while it was being closed', async () => {
+  it('is reopened after the device was full, also for calls during its close', async () => {
     const area = await offline.areas.add(wish)
     const { registry } = offline
     const { db } = registry
@@ -72,7 +72,7 @@ describe('the registry of areas', function () {
     assert.notEqual(registry.db, db)
   })
 
-  it('is read again after it could not be read at first', async () => {
+  it('is read again when the first read failed', async () => {
     await offline.close()
     let failures = 1
     /** @param {any[]} args */
@@ -93,7 +93,7 @@ describe('the registry of areas', function () {
     }
   })
 
-  it('takes a change of somebody else in, and loses none', async () => {
+  it('keeps the changes that another writer makes at the same time', async () => {
     const area = await offline.areas.add(wish)
     const { db } = offline.registry
     const { get } = db
@@ -114,7 +114,7 @@ describe('the registry of areas', function () {
     assert.equal((await db.get(`area:${area.id}`)).name, area.name)
   })
 
-  it('keeps what is not its own, and does not take it for an area', async () => {
+  it('keeps other documents and invalid areas, and does not list them', async () => {
     const area = await offline.areas.add(wish)
     await between(
       db => db.bulkDocs([{ _id: 'note', text: 'x' }, { _id: 'area:zzz' },
@@ -124,7 +124,7 @@ describe('the registry of areas', function () {
     assert.equal((await stored(offline.registry.db)).length, 4)
   })
 
-  it('finishes a removal that was broken off before the database was gone, and one after', async () => {
+  it('finishes a removal that stopped before or after the database was deleted', async () => {
     const [one, two] = [await offline.areas.add(wish), await offline.areas.add({ ...wish, name: 'Two' })]
     for (const area of [one, two]) await area.download()
     await between(async db => {
@@ -136,7 +136,7 @@ describe('the registry of areas', function () {
     assert.equal((await (await offline.areas.add(wish)).download()).tiles, 16)
   })
 
-  it('says of an area whose database is gone that nothing is there, and takes it again', async () => {
+  it('reports an area whose database is missing as empty, and downloads it again', async () => {
     const { id } = await offline.areas.add(wish)
     await offline.areas.get(id).download()
     await between(() => rm(shelf.path(`field-${id}`), { recursive: true }))
@@ -145,7 +145,7 @@ describe('the registry of areas', function () {
     assert.deepEqual((({ state, tiles }) => [state, tiles])(await area.download()), ['complete', 16])
   })
 
-  it('goes on where a process was killed between its documents and those of the area', async () => {
+  it('continues from the tiles of an area when its own figures are older', async () => {
     const { id } = await offline.areas.add(wish)
     await offline.areas.get(id).download()
     // the registry is of before, the database of after
@@ -170,14 +170,14 @@ describe('the registry of areas', function () {
       .then(kinds => kinds.sort()), ['object', 'string'])
   })
 
-  it('is gone with all areas when the store is destroyed', async () => {
+  it('is deleted with all areas when the store is destroyed', async () => {
     const area = await offline.areas.add(wish)
     await area.download()
     await offline.destroy()
     assert.deepEqual(['field', `field-${area.id}`].map(name => existsSync(shelf.path(name))), [false, false])
   })
 
-  it('ignores tiles that an earlier version let somebody edit here, until the store is destroyed', async () => {
+  it('keeps but ignores tiles that an earlier release let users edit, until it is destroyed', async () => {
     const image = Buffer.from('edited')
     await between(async registry => {
       await registry.put({ _id: '_local/edits', made: T(2031) })
@@ -204,7 +204,7 @@ describe('the registry of areas', function () {
     assert.equal(existsSync(shelf.path('field-edits')), false)
   })
 
-  it('says what is missing when there is no PouchDB, or not this kind', () => {
+  it('refuses a missing PouchDB, an unknown adapter and a bad address', () => {
     for (const [options, code] of [[{ PouchDB: undefined }, 'NO_POUCHDB'],
       [{ PouchDB, adapter: 'idb' }, 'NO_POUCHDB'], [{ PouchDB, remote: 'x' }, 'BAD_DATABASE']]) {
       assert.throws(() => new OfflineStore({ remote: 'http://127.0.0.1:1/db', name: shelf.path('none'), ...options }),
@@ -213,13 +213,13 @@ describe('the registry of areas', function () {
   })
 })
 
-describe('what an area is of', () => {
+describe('the specification of an area', () => {
   const bboxOf = wish => readSpec({ layer: 'osm', zooms: 3, ...wish }).bbox
   const bounds = (west, south, east, north) => (
     { getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north }
   )
 
-  it('is said as Leaflet and GeoJSON say it', () => {
+  it('accepts boxes and polygons in the forms of Leaflet and GeoJSON', () => {
     const box1 = [5, 45, 11, 48]
     for (const wish of [{ bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, {
       bounds: [[48, 5], [45, 11]]
@@ -231,13 +231,13 @@ describe('what an area is of', () => {
       { layer: 'osm', polygon, zooms: { min: 0, max: 14 }, history: false })
   })
 
-  it('is the same place on every copy of the world, also over the date line', () => {
+  it('normalizes boxes of any copy of the world, also across the antimeridian', () => {
     assert.deepEqual(bboxOf({ bounds: bounds(365, 45, 371, 48) }), [5, 45, 11, 48])
     assert.deepEqual(bboxOf({ bounds: bounds(170, -20, 190, 20) }), [170, -20, -170, 20])
     assert.deepEqual(bboxOf({ bounds: bounds(-500, -95, 500, 95) }), [-180, -90, 180, 90])
   })
 
-  it('takes zooms in all their forms', () => {
+  it('accepts zooms as text, object or array, and refuses others with BAD_ZOOM', () => {
     for (const zooms of ['3-7', { min: 3, max: 7 }, [3, 7]]) {
       assert.deepEqual(readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }).zooms, { min: 3, max: 7 })
     }
@@ -248,7 +248,7 @@ describe('what an area is of', () => {
 })
 
 describe('the meter of a transfer', () => {
-  it('says how fast the last seconds were, and how long it will take', () => {
+  it('reports the rate of the last seconds and the remaining time', () => {
     const meter = new TransferRate()
     meter.mark(0, 0)
     assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 0, 500),
@@ -259,7 +259,7 @@ describe('the meter of a transfer', () => {
     assert.ok(/** @type {number} */ (meter.rate(25000)) < 3000, 'it falls when nothing comes')
   })
 
-  it('is zero when nothing came for as long as it looks back', () => {
+  it('reports a rate of 0 when nothing has arrived in its window', () => {
     const meter = new TransferRate()
     meter.mark(0, 0)
     meter.mark(50000, 1000)

@@ -61,7 +61,7 @@ onField('a device', ['plain', 'small'], stage => {
     return kills
   }
 
-  it('goes on where it was when its tab is closed in the middle, again and again', async function () {
+  it('continues a download after its tab is closed in the middle, again and again', async function () {
     this.timeout(60000 + 20000 * ROUNDS)
     const device = await stage.device()
     const kills = await survives(() => device.open({ limits }), page => page.close())
@@ -69,7 +69,7 @@ onField('a device', ['plain', 'small'], stage => {
     assert.ok(asked <= VERSIONS + kills * 8 * limits.batch, `${asked} asked for after ${kills} kills`)
   })
 
-  it('goes on where it was when the browser is killed, again and again', async function () {
+  it('completes a download although the browser is killed in the middle, again and again', async function () {
     this.timeout(60000 + 30000 * ROUNDS)
     const profile = await startProfile(this)
     try {
@@ -80,7 +80,7 @@ onField('a device', ['plain', 'small'], stage => {
     }
   })
 
-  it('goes on by itself when the store is killed in the middle and is back soon', async () => {
+  it('continues a download by itself when the store is killed and started again', async () => {
     const device = await stage.device()
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
@@ -99,7 +99,7 @@ onField('a device', ['plain', 'small'], stage => {
     await stage.isWhole(page, PLAIN)
   })
 
-  it('has what a store has that was put back to an older state', async () => {
+  it('shows the same as a store that was restored to an older state', async () => {
     const device = await stage.device()
     const page = await device.open({ limits })
     await take(page, SMALL)
@@ -119,7 +119,7 @@ onField('a device', ['plain', 'small'], stage => {
     assert.equal(versions, Object.keys(await stage.wanted(SMALL)).length)
   })
 
-  it('has what a store has that was deleted and made anew', async () => {
+  it('shows the same as a store that was deleted and created again', async () => {
     const device = await stage.device()
     device.allow(/status of 404/)
     const page = await device.open({ limits })

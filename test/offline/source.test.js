@@ -21,7 +21,7 @@ const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
 const show =
   async (blob, step, ...tile) => assert.deepEqual(await bytesOf(blob), Buffer.from(await picture(step, ...tile)))
 
-onEachStore('what layers read from', backend => {
+onEachStore('offline sources of layers', backend => {
   const folder = useFolder()
   let store
   let front
@@ -62,7 +62,7 @@ onEachStore('what layers read from', backend => {
   const silent = () => front.rule(() => new Promise(() => {}))
   const times = list => list.filter(({ y }) => y === 2).map(({ time }) => time)
 
-  it('ask nobody for what an area holds with its past', async () => {
+  it('send no request for tiles of an area with its past', async () => {
     await take(WHOLE)
     const read = source()
     const [list] = await read.versions('osm', [INSIDE])
@@ -74,8 +74,7 @@ onEachStore('what layers read from', backend => {
     assert.deepEqual(front.requests(), [])
   })
 
-  it('ask the network for what no area holds, in the same question, and without ' +
-    'the past of what has none', async () => {
+  it('request columns outside of all areas, and the past of areas that lack it', async () => {
     await take(WHOLE)
     const [inside, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
     assert.deepEqual([times(inside), times(outside)], [[T(1), T(2)], [T(1), T(2)]])
@@ -87,7 +86,7 @@ onEachStore('what layers read from', backend => {
     assert.equal(front.requests('index').length, 1)
   })
 
-  it('answer with what is there when the network is away, and say that it may not be all', async () => {
+  it('answer from the device when the network is away, and mark the answer as partial', async () => {
     await take(HEADS)
     await away()
     const [list, none] = await source().versions('osm', [INSIDE, OUTSIDE])
@@ -98,7 +97,7 @@ onEachStore('what layers read from', backend => {
     assert.equal(offline.isOnline, false)
   })
 
-  it('tell at once what is there, whether the network hangs or not, and then the rest', async () => {
+  it('report the versions of the device early, before the network answers', async () => {
     await take(HEADS)
     silent()
     const early = await new Promise(
@@ -114,7 +113,7 @@ onEachStore('what layers read from', backend => {
     await assert.rejects(source().versions('osm', [INSIDE], undefined, { onEarly () {} }), { code: 'UNREACHABLE' })
   })
 
-  it('ask the network first when they are told to, and the device when that fails or takes long', async () => {
+  it('read the network first by the option network, and the device when it fails or is slow', async () => {
     await take(HEADS)
     const read = source('network')
     assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
@@ -132,7 +131,7 @@ onEachStore('what layers read from', backend => {
     await show(await read.tile(version), 2, 3, 1, 0)
   })
 
-  it('ask nobody, ever, when they have the device only', async () => {
+  it('read only the device, and send no request, by the option only', async () => {
     await take(HEADS)
     const read = source('only')
     assert.deepEqual((await read.versions('osm', [INSIDE, OUTSIDE])).map(times), [[T(2)], []])
@@ -150,7 +149,7 @@ onEachStore('what layers read from', backend => {
       [], 'but for whether the store is there, which the OfflineStore asks')
   })
 
-  it('look past the device at tiles of which the network tells news, until they are there as well', async () => {
+  it('request tiles that changed in the store, until the device has them too', async () => {
     await take({ ...WHOLE, bbox: [-89, -84, -1, 84] })
     const read = source()
     const stop = new AbortController()
@@ -170,7 +169,7 @@ onEachStore('what layers read from', backend => {
     assert.deepEqual(front.requests(), [])
   })
 
-  it('ask nobody for the newest tiles of an area without the past, until the network tells news', async () => {
+  it('send no request for the newest tiles of an area without past, until they change in the store', async () => {
     await take(HEADS)
     const read = source('device', { newestOnly: true })
     assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(2)])
@@ -183,7 +182,7 @@ onEachStore('what layers read from', backend => {
     assert.deepEqual(times((await read.versions('osm', [{ ...INSIDE, x: 0 }]))[0]), [T(1), T(2), T(6)])
   })
 
-  it('go on without a device that is closed or whose area is removed in the middle', async () => {
+  it('read from the network when the area is removed or the device is closed meanwhile', async () => {
     await take(WHOLE)
     const read = source()
     const [list] = await read.versions('osm', [INSIDE])
@@ -196,7 +195,7 @@ onEachStore('what layers read from', backend => {
     assert.deepEqual(await source('only').versions('osm', [INSIDE]), [[]])
   })
 
-  it('refuse an order that is none', () => {
+  it('refuse an unknown value of the option read', () => {
     assert.throws(() => source('first'), { code: 'BAD_OPTION' })
   })
 })

@@ -74,8 +74,7 @@ onEachStore('styles on a device', backend => {
     const documents = async area => (await area.db.allDocs({ startkey: 'style:', endkey: 'style;' }))
       .rows.map(({ id }) => id)
 
-    it('come with an area, with the sprite and the glyphs that its labels need, and ' +
-      'are read without a network', async () => {
+    it('are downloaded with their sprite and the glyphs of the labels, and read without a network', async () => {
       const files = await put(T1, { name: 'A' })
       const offline = await device(remote)
       const area = await offline.areas.add(WORLD)
@@ -102,7 +101,7 @@ onEachStore('styles on a device', backend => {
       assert.equal(await offline.device.styleFile('osm', T2, 'sprite.png'), undefined)
     })
 
-    it('come from a gateway as well', async () => {
+    it('are downloaded from a gateway too', async () => {
       const files = await put(T1, { name: 'A' })
       const gateway = await openGateway(own.url)
       try {
@@ -115,7 +114,7 @@ onEachStore('styles on a device', backend => {
       }
     })
 
-    it('are those of the times that an area keeps', async () => {
+    it('are those of the times that their area keeps', async () => {
       await put(T1, { name: 'A' })
       await put(T2, { name: 'B' })
       await put(T3, { name: 'C' })
@@ -133,7 +132,7 @@ onEachStore('styles on a device', backend => {
       }
     })
 
-    it('share their files, and another area takes them from the device', async () => {
+    it('share their files, which another area copies from the device', async () => {
       await put(T1, { name: 'A' })
       await put(T2, { name: 'B' })
       const offline = await device(remote)
@@ -150,7 +149,7 @@ onEachStore('styles on a device', backend => {
         [undefined, undefined])
     })
 
-    it('follow the store: other styles, removed ones, and new letters', async () => {
+    it('follow the store in a refresh: new styles, removed styles and new letters', async () => {
       const files = await put(T1, { name: 'A' })
       const offline = await device(remote)
       const area = await offline.areas.add(WORLD)
@@ -178,7 +177,7 @@ onEachStore('styles on a device', backend => {
         [['osm'], [], 0])
     })
 
-    it('come by themselves to an area that is live', async () => {
+    it('are downloaded by a live area as soon as they are stored', async () => {
       const offline = await device(remote)
       const area = await offline.areas.add(WORLD)
       await area.download()
@@ -191,7 +190,7 @@ onEachStore('styles on a device', backend => {
       await until(async () => (await names(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
     })
 
-    it('are estimated, counted, and a part of what the device keeps', async () => {
+    it('are part of the estimate, the status and the storage figures', async () => {
       await put(T1, { name: 'A' })
       const offline = await device(remote)
       const without = await offline.areas.estimate({ ...WORLD, layer: 'relief' })
@@ -207,7 +206,7 @@ onEachStore('styles on a device', backend => {
       assert.ok((await offline.storage()).ours >= status.styles + status.bytes)
     })
 
-    it('go on after an abort, with the letters of the tiles that were there', async () => {
+    it('are completed after an abort, with the letters of tiles that were already there', async () => {
       const files = await put(T1, { name: 'A' })
       const name = 'again'
       let offline = await device(remote, { name, limits: { concurrency: 1 } })
@@ -225,7 +224,7 @@ onEachStore('styles on a device', backend => {
       assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
     })
 
-    it('have the letters of tiles that came before the process ended', async () => {
+    it('have the glyphs for tiles that arrived before the process ended', async () => {
       const files = await put(T1, { name: 'A' })
       await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern'.repeat(at + 1) })))
       const name = 'ended'
@@ -248,7 +247,7 @@ onEachStore('styles on a device', backend => {
       assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
     })
 
-    it('do not break an area when a file is damaged: it comes with the next download', async () => {
+    it('are completed by the next download when a file was damaged', async () => {
       const files = await put(T1, { name: 'A' })
       const offline = await device(remote, { limits: { concurrency: 1 } })
       offline.couch.options.retries = 1
@@ -264,7 +263,7 @@ onEachStore('styles on a device', backend => {
       assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
     })
 
-    it('bring every range of their fonts where the letters are not known', async () => {
+    it('include every range of their fonts when the letters are unknown', async () => {
       const files = await put(T1,
         {
           name: 'A',
@@ -285,7 +284,7 @@ onEachStore('styles on a device', backend => {
       assert.equal((await documents(area)).length, 1 + SPRITE.length + RANGES.length, 'the style came after the tiles')
     })
 
-    it('are the default ones for a layer without any, and none for one that the device does not have', async () => {
+    it('are default styles for a layer without any, and undefined for a layer not on the device', async () => {
       const offline = await device(remote)
       const area = await offline.areas.add({ ...WORLD, layer: 'relief' })
       assert.equal((await area.download()).state, 'complete')

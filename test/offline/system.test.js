@@ -29,7 +29,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     await device.install(page)
   })
 
-  it('comes as it was foretold, to the byte, and is what the store has', async () => {
+  it('is downloaded exactly as estimated, and equals the store', async () => {
     assert.ok((await field(page, 'add', WORLD)).id)
     stage.front.forget()
     const { result: foretold, ...error } = await field(page, 'call', 'World', 'estimate')
@@ -54,7 +54,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     )
   })
 
-  it('shows without a net what the store shows: here, elsewhere, and then', async () => {
+  it('shows the same as the store without a network, at all places and times', async () => {
     reference = await tour(page, 'world', HERE)
     await device.leave()
     await device.reload(page)
@@ -64,13 +64,13 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     await device.comeBack()
   })
 
-  it('asks the store for no tile that is on the device, net or not', async () => {
+  it('requests no tile that is on the device while the network is available', async () => {
     stage.front.forget()
     assert.deepEqual(await tour(page, 'world', HERE, { offline: true }), reference)
     assert.equal(stage.front.requests('tile').length, 0)
   })
 
-  it('is refreshed by what has changed and by nothing else', async () => {
+  it('requests only the changed tiles in a refresh', async () => {
     await stage.load('world', { 4: CHANGED })
     const wanted = await stage.wanted(WORLD)
     const changed = Object.keys(wanted).filter(id => wanted[id][0] !== held[id]?.[0])
@@ -91,7 +91,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     assert.deepEqual(seen, await tour(page, 'world', { ...HERE, times: [T(4)] }))
   })
 
-  it('lends to another area what that holds as well, and is taken away without it', async () => {
+  it('gives tiles to another area, which keeps them when the first area is removed', async () => {
     const West = { name: 'West', layer: 'world', bbox: [-179.9, 1, -0.1, 84], zooms: '2-6' }
     stage.front.forget()
     const status = await take(page, West)
@@ -114,7 +114,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     await device.comeBack()
   })
 
-  it('leaves nothing behind when it is closed, and nothing at all when it is destroyed', async () => {
+  it('leaves no connection when its store is closed, and no database when it is destroyed', async () => {
     await page.evaluate(() => /** @type {any} */ (window).map.remove())
     await page.evaluate(() => /** @type {any} */ (window).offline.close())
     assert.deepEqual(await field(page, 'connections'), [])

@@ -11,7 +11,7 @@ const AREA = { name: 'Field', layer: 'plain', bbox: [-180, -85, 180, 85], zooms:
 const TILES = 1365
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
 
-onField('areas over several tabs', ['plain', 'small'], stage => {
+onField('areas in several tabs', ['plain', 'small'], stage => {
   let device
   let one
   let two
@@ -50,7 +50,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     return held
   }
 
-  it('the list is the same in all of them, without a reload', async () => {
+  it('the list of areas is the same in all tabs without a reload', async () => {
     await field(one, 'add', AREA)
     await stateIs(two, 'new')
     assert.equal((await field(two, 'add', AREA)).code, 'AREA_EXISTS')
@@ -65,7 +65,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     assert.equal((await open().then(page => field(page, 'list'))).length, 1)
   })
 
-  it('one transfers each tile, and the others show how far it is', async () => {
+  it('one tab downloads each tile once, and the others show its progress', async () => {
     const held = await bothDownload(3)
     await until(async () => await tiles(two) > 0 && await tiles(two) === await tiles(one))
     const late = await open()
@@ -80,7 +80,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     assert.deepEqual((await field(two, 'unreadable', 'Field')), [])
   })
 
-  it('a download goes on in the next one when its tab is closed', async () => {
+  it('a waiting tab continues the download of a tab that is closed', async () => {
     const held = await bothDownload(4)
     const before = await until(() => tiles(two))
     await one.close()
@@ -93,7 +93,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     ), await stage.wanted(AREA))
   })
 
-  it('is incomplete for the others when the tab that transferred is gone, and goes on after', async () => {
+  it('an area is incomplete when its downloading tab is closed, and a new tab continues it', async () => {
     await field(one, 'add', AREA)
     const held = hold(4)
     await field(one, 'begin', 'Field', 'download')
@@ -111,7 +111,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     assert.ok(asked().length < TILES, 'not from the beginning')
   })
 
-  it('any of them pauses it, and any removes it', async () => {
+  it('any tab can pause or remove an area that another tab downloads', async () => {
     await field(one, 'add', AREA)
     await stateIs(two, 'new')
     const held = hold(2)
@@ -132,7 +132,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     assert.equal(result?.tiles, TILES)
   })
 
-  it('one follows for all, and another takes over when it is closed', async () => {
+  it('one tab follows the store for all, and another takes over when it is closed', async () => {
     await take(one, SMALL)
     await field(one, 'call', 'Small', 'live', true)
     await until(async () => (await field(two, 'status', 'Small')).live)

@@ -55,7 +55,7 @@ const steps = fc.array(
     { arbitrary: touch, weight: 1 }, { arbitrary: take, weight: 4 }), { minLength: 3, maxLength: 24, size: 'max' }
 )
 
-onEachStore('areas of stores to which anything happens', backend => {
+onEachStore('areas after random changes of a store and random downloads', backend => {
   const pouch = usePouches()
   let url
   let store
@@ -125,7 +125,7 @@ onEachStore('areas of stores to which anything happens', backend => {
     foreign: (layer, { year }) => store.couch.put({ _id: `${layer}:1:0:${year}x`, type: 'note' }).catch(() => {})
   }
 
-  it(`end in the same, whatever they do (seed ${SEED})`, async function () {
+  it(`equal the store and their estimate (seed ${SEED})`, async function () {
     this.timeout(RUNS * 5000)
     await fc.assert(fc.asyncProperty(wanted, steps, async ({ area: name, zooms, history }, played) => {
       const layer = `l${made++}`

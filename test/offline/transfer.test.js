@@ -18,7 +18,7 @@ const SIDE = 10
 const isBulk = ({ path }) => path.startsWith('_bulk_get?')
 const asksFor = (entry, id) => isBulk(entry) && entry.body.docs.some(doc => doc.id === id)
 
-onEachStore('taking an area along', backend => {
+onEachStore('the transfer of an area', backend => {
   describe('', function () {
     this.timeout(20000)
     const pouch = usePouches()
@@ -49,7 +49,7 @@ onEachStore('taking an area along', backend => {
     )
     const fetched = () => front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id))
 
-    it('passes over what a store cannot read, and takes exactly that the next time', async () => {
+    it('skips tiles that the store cannot read, and fetches only these the next time', async () => {
       const db = pouch()
       const bad = ['osm:5:2:3', 'osm:5:7:7']
       const mended = front.rule(entry => bad.some(id => asksFor(entry, id)) &&
@@ -75,14 +75,14 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(fetched(), [])
     })
 
-    it('is not stopped by a document that breaks every answer it is in', async () => {
+    it('skips a document that breaks every answer that contains it', async () => {
       const db = pouch()
       front.rule(entry => asksFor(entry, 'osm:5:4:4') && { cut: 200 })
       const { failed, counts } = await transfer(db).run()
       assert.deepEqual([failed.map(({ id }) => id), counts.tiles], [['osm:5:4:4'], SIDE * SIDE - 1])
     })
 
-    it('blames nobody when the store is away, and goes on afterwards where it was', async () => {
+    it('reports no failed tile when the store is away, and continues afterwards', async () => {
       const db = pouch()
       let answered = 0
       front.rule(entry => { if (isBulk(entry) && ++answered === 5) return front.stop() })
@@ -101,7 +101,7 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(counts, await assertSame(db, url, area))
     })
 
-    it('blames nobody when the store answers nothing but errors', async () => {
+    it('reports no failed tile when the store answers only with errors', async () => {
       const db = pouch()
       front.rule(entry => isBulk(entry) && { status: 500, body: '{"error":"internal"}' })
       const failed = []
@@ -110,7 +110,7 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(failed, [])
     })
 
-    it('ends when it is asked to, and counts nothing that is not there', async () => {
+    it('ends with ABORTED when its signal aborts, and completes the area the next time', async () => {
       const db = pouch()
       const stop = new AbortController()
       const broken = transfer(db, { signal: stop.signal, onProgress: ({ tiles }) => { if (tiles >= 30) stop.abort() } })
@@ -121,7 +121,7 @@ onEachStore('taking an area along', backend => {
       assert.equal((await transfer(db).run()).counts.tiles, SIDE * SIDE)
     })
 
-    it('takes from the device what another area has, and only the rest from the net', async () => {
+    it('copies tiles of another area on the device, and fetches only the rest', async () => {
       const [lender, db] = [pouch(), pouch()]
       const half = { layer: 'osm', selection: {
         ...area.selection, has: id => area.selection.has(id), layers: new Set(['osm']), zooms: { min: 5, max: 5 }
@@ -138,7 +138,7 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(counts, await assertSame(db, url, area))
     })
 
-    it('reads only what changed while little did, and lists anew when much did', async () => {
+    it('reads only the changes when they are few, and lists the area again when they are many', async () => {
       const db = pouch()
       await transfer(db).run()
       await store.write(
@@ -162,7 +162,7 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(later.counts, await assertSame(db, url, area))
     })
 
-    it('has the other image of a time that was taken out and filled again, also when it is as long', async () => {
+    it('fetches the new image of a version that was deleted and rewritten with the same length', async () => {
       const db = pouch()
       await store.write(
         square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 3 ? 500 + x * SIDE + y : undefined })
@@ -185,7 +185,7 @@ onEachStore('taking an area along', backend => {
       }
     })
 
-    describe('over a line that breaks', () => {
+    describe('over a connection that breaks', () => {
       const LARGE = 40
       const tiles = (z, seed) =>
         square({ layer: 'osm', z, side: LARGE, time: T(2023 + seed), seed: (x, y) => seed * 2000 + x * LARGE + y })
@@ -194,7 +194,7 @@ onEachStore('taking an area along', backend => {
       const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
       beforeEach(() => store.write(tiles(6, 0)))
 
-      it('asks for as many tiles at once as come across', async () => {
+      it('adapts the number of tiles in a request to the connection', async () => {
         const db = pouch()
         const whole = new Transfer({ couch: couch(), db: pouch(), area })
         await whole.run()
@@ -207,7 +207,7 @@ onEachStore('taking an area along', backend => {
         assert.ok(came < 2 * bytes, `${came} bytes came, ${bytes} are needed`)
       })
 
-      it('goes on in the listing where it was, with what changed before and after that place', async () => {
+      it('continues the listing where it stopped, with changes before and after that place', async () => {
         const db = pouch()
         const limits = { page: 100, batch: 20, smallBytes: 1, batchMost: 20, retryDelay: 1, noting: 0 }
         const all = async of => { await transfer(of, { limits }).run(); return down(listed()) }
@@ -235,8 +235,7 @@ onEachStore('taking an area along', backend => {
         assert.equal((await readState(db)).next, undefined)
       })
 
-      it('passes over a tile that fails, and has it in the end, though the listing ' +
-        'was broken off behind it', async () => {
+      it('skips a tile that fails, and fetches it later, even if the listing stopped behind it', async () => {
         const db = pouch()
         const limits = { page: 100, batch: 20, smallBytes: 1, batchMost: 20, retryDelay: 1, noting: 0 }
         let answered = 0
@@ -254,7 +253,7 @@ onEachStore('taking an area along', backend => {
       })
     })
 
-    it('wants a new database for a store that was created anew, before it reads or deletes anything', async () => {
+    it('fails with StoreReset for a store that was created again, and changes nothing', async () => {
       const db = pouch()
       await transfer(db).run()
       const { update_seq: before } = await db.info()
@@ -267,7 +266,7 @@ onEachStore('taking an area along', backend => {
       assert.equal((await transfer(pouch()).run()).counts.tiles, 0)
     })
 
-    it('counts again what an interrupted refresh has changed', async () => {
+    it('counts the tiles again after an interrupted refresh', async () => {
       const db = pouch()
       await transfer(db).run()
       const stop = new AbortController()
