@@ -22,14 +22,14 @@ async function add (page, list, name, kind = 'User') {
   await form.locator('.chip').filter({ hasText: name }).waitFor()
 }
 
-onAdmin('access', (stage, kind) => {
+onAdmin('the section Access', (stage, kind) => {
   const shot = process.env.TILECOUCH_SHOTS
   before(async () => {
     await stage.store.defineLayer('osm', { name: 'OSM' })
   })
   beforeEach(() => setAccess(stage.store, { public: true, writers: null }))
 
-  it('says who may read and write, and closes the store and opens it again after a question', async () => {
+  it('shows who may read and write, and closes and opens the store after a confirmation', async () => {
     const page = await stage.enter('access')
     await page.getByText('Everybody may read this store, without a name.').waitFor()
     await page.getByText('Every user with the role tilecouch-writer may write').waitFor()
@@ -49,7 +49,7 @@ onAdmin('access', (stage, kind) => {
     assert.equal((await accessOf(stage.store)).public, true)
   })
 
-  it('adds readers, writers and admins to their lists, removes them, and notes it', async () => {
+  it('adds and removes readers, writers and admins, and records it as activity', async () => {
     const page = await stage.enter('access')
     await page.getByRole('button', { name: 'Close the store' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Close the store' }).click()
@@ -77,7 +77,7 @@ onAdmin('access', (stage, kind) => {
     assert.ok(notes.some(({ doc }) => doc.what === 'access' && doc.fields?.writers?.after?.names?.includes('anna')))
   })
 
-  it('loses nothing of what another admin changes at the same time: it asks first', async () => {
+  it('asks before a change when another admin has changed the access, and keeps both changes', async () => {
     const page = await stage.enter('access')
     await isRead(page)
     await setAccess(stage.store, { writers: { names: ['otto'] } })
@@ -91,7 +91,7 @@ onAdmin('access', (stage, kind) => {
     assert.deepEqual((await accessOf(stage.store)).writers.names, ['otto', 'anna'])
   })
 
-  it('shows what another admin has changed as soon as it is noted', async () => {
+  it('shows a change of another admin as soon as its activity is recorded', async () => {
     const page = await stage.enter('access')
     await isRead(page)
     await setAccess(stage.store, { writers: { names: ['<b>otto</b>'] } })
@@ -102,7 +102,7 @@ onAdmin('access', (stage, kind) => {
     await group(page, 'Writers').getByText('<b>otto</b>').waitFor()
   })
 
-  it('goes on showing a change when an answer of the time before it comes late', async () => {
+  it('keeps a change when an older answer arrives late', async () => {
     const page = await stage.enter('access')
     await isRead(page)
     const [asked, late, ended] = [gate(), gate(), gate()]
@@ -129,7 +129,7 @@ onAdmin('access', (stage, kind) => {
     assert.deepEqual((await accessOf(stage.store)).writers.names, ['anna', 'otto'])
   })
 
-  it('asks as a stranger what a stranger sees', async () => {
+  it('shows what an anonymous user can see', async () => {
     const page = await stage.enter('access')
     const line = name => page.locator('.stranger dl > div').filter({ hasText: name }).locator('dd')
     await line('The database').getByText('reads').waitFor()
@@ -142,7 +142,7 @@ onAdmin('access', (stage, kind) => {
     assert.equal(await line('Layers').innerText(), 'sees nothing')
   })
 
-  it('shouts when everybody may write', async () => {
+  it('warns when everybody may write', async () => {
     const { couch } = stage.store
     const design = await couch.request({ path: '_design/tiles' })
     await couch.request(

@@ -9,7 +9,7 @@ const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19)
 const runOf = (milliseconds, number) =>
   `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
-onAdmin('activity', stage => {
+onAdmin('the section Activity', stage => {
   let number = 0
   /** A document of activity so many days ago. */
   const noted = (days, fields) => {
@@ -71,13 +71,13 @@ onAdmin('activity', stage => {
   for (const [locale, pattern] of /** @type {const} */ ([
     ['en-GB', /^\d\d:\d\d(:\d\d)? UTC$/], ['en-US', /^\d{1,2}:\d\d(:\d\d)?\s[AP]M UTC$/]
   ])) {
-    it(`says the time of day below the day (${locale})`, async () => {
+    it(`shows the time of each change in UTC and in the format of the browser (${locale})`, async () => {
       const page = await enter('activity', { ...screens.desk, locale })
       for (const text of await page.locator('.activity time').allInnerTexts()) assert.match(text, pattern)
     })
   }
 
-  it('links a layer and an edition to their places', async () => {
+  it('links each change to its layer, edition or section', async () => {
     const page = await enter()
     assert.deepEqual(await page.locator('.activity .subject a')
       .evaluateAll(links => links.map(link => link.getAttribute('href'))),
@@ -86,7 +86,7 @@ onAdmin('activity', stage => {
     await page.waitForFunction(() => document.location.hash === '#layers/osm')
   })
 
-  it('can be filtered by layer, user and kind, and says when nothing is left', async () => {
+  it('filters by layer, user and kind, and shows a message when nothing matches', async () => {
     const page = await enter()
     await inHead(page, 'Layer').selectOption('osm')
     await page.getByText('1 change', { exact: true }).waitFor()
@@ -107,7 +107,7 @@ onAdmin('activity', stage => {
     assert.equal(await entries(page).count(), 1)
   })
 
-  it('shows a change of somebody else at once', async () => {
+  it('shows a change of another user at once', async () => {
     const page = await enter()
     await page.getByText('Live', { exact: true }).waitFor()
     await put([noted(0, { layer: 'fresh', what: 'layer', done: 'removed', via: 'tilecouch remove' })])
@@ -115,7 +115,7 @@ onAdmin('activity', stage => {
     assert.match(await entries(page).first().textContent(), /^removed Layer fresh/)
   })
 
-  it('lets an admin say for how long it is kept, notes that, and removes what is older', async () => {
+  it('lets an admin set how long activity is kept, records that, and removes older documents', async () => {
     const old = noted(100, { layer: 'hundred' })
     await put([old])
     const page = await enter()
@@ -142,7 +142,7 @@ onAdmin('activity', stage => {
     assert.equal((await stage.store.couch.get(STORE_ID)).activityDays, undefined)
   })
 
-  it('asks to look again when somebody else has changed the days meanwhile', async () => {
+  it('does not overwrite the days that another user has changed, but shows them', async () => {
     stage.allow(/ERR_FAILED/)
     const page = await stage.visit('activity')
     await page.route(/_changes/, route => route.abort()) // nothing tells this page what others do
@@ -160,7 +160,7 @@ onAdmin('activity', stage => {
     assert.equal((await stage.store.couch.get(STORE_ID)).activityDays, 120)
   })
 
-  it('stays quick with many changes: a part is drawn, and the rest by a button', async function () {
+  it('draws 40 of many changes, and more on request', async function () {
     this.timeout(60000)
     await put(
       Array.from({ length: 1500 }, (_, at) => noted(1 + at / 100,

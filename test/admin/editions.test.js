@@ -29,7 +29,7 @@ onAdmin('editions', stage => {
       { title: 'Whole', complete: true })
   })
 
-  it('are listed by layer, the newest first, with what they counted', async () => {
+  it('are listed by layer, the newest first, with their counts', async () => {
     const page = await stage.enter('editions')
     const row = page.locator('tbody tr', { hasText: 'osm' })
     await row.waitFor()
@@ -45,7 +45,7 @@ onAdmin('editions', stage => {
     await page.getByText('This is the first edition of the layer.').waitFor()
   })
 
-  it('lead to the comparison with the one before, on the map and as a command', async () => {
+  it('link to a comparison with the edition before, on the map and as a command', async () => {
     const page = await stage.enter(`editions/osm/${T2}`)
     await page.getByText(`tilecouch diff osm@${T1} osm@${T2}`).waitFor()
     await page.getByRole('link', { name: 'Compare on the map' }).click()
@@ -53,7 +53,7 @@ onAdmin('editions', stage => {
     await page.getByRole('slider').first().waitFor()
   })
 
-  it('say what the map would show without them', async () => {
+  it('show how their removal would change the map', async () => {
     const page = await stage.enter(`editions/osm/${T2}`)
     const card = page.locator('.card.remove')
     await card.getByText(
@@ -68,13 +68,13 @@ onAdmin('editions', stage => {
     await card.getByText('the map would show nothing: there is no edition before.').waitFor()
   })
 
-  it('have titles that are text, whatever they hold', async () => {
+  it('show HTML in a title as text', async () => {
     const page = await stage.enter(`editions/osm/${T2}`)
     await page.getByRole('heading', { name: '<b>Bold</b> <img src=x onerror=alert(1)>' }).waitFor()
     assert.equal(await page.locator('#content b, #content img').count(), 0)
   })
 
-  it('take another title, which is noted under Activity and shows on other pages', async () => {
+  it('can get a new title, which is recorded as activity and shown on other pages', async () => {
     await loaded('town', T1, base, { title: 'Old' })
     const page = await stage.enter(`editions/town/${T1}`)
     const other = await stage.enter('editions/town')
@@ -93,7 +93,7 @@ onAdmin('editions', stage => {
     })
   })
 
-  it('keep what two people write at once, and ask where it is one field', async () => {
+  it('keep the changes of two users, and ask about a field that both changed', async () => {
     await loaded('both', T1, base, { title: 'Old' })
     const [one, two] = [await stage.enter(`editions/both/${T1}`), await stage.enter(`editions/both/${T1}`)]
     const write = async (page, field, text) => {
@@ -130,7 +130,7 @@ onAdmin('editions', stage => {
     assert.equal((await stored()).title, 'kept')
   })
 
-  it('say so when they are not there', async () => {
+  it('show a message for an edition that does not exist', async () => {
     const page = await stage.enter('editions/osm/1999-01-01T00:00:00Z')
     await page.getByText('There is no edition osm@1999-01-01T00:00:00Z.').waitFor()
   })

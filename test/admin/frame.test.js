@@ -6,10 +6,10 @@ import { setAccess } from '../../loader/store/access.js'
 import { gate } from '../support/client/front.js'
 import { onAdmin } from '../support/control-room.js'
 
-onAdmin('signing in', stage => {
+onAdmin('the frame', stage => {
   beforeEach(() => setAccess(stage.store, { public: true }))
 
-  it('needs a name and its password', async () => {
+  it('signs users in by name and password, and out again', async () => {
     const page = await stage.visit('layers')
     await stage.signIn(page, stage.owner.name, 'wrong')
     await page.getByText('Name or password is wrong.').waitFor()
@@ -22,7 +22,7 @@ onAdmin('signing in', stage => {
     assert.equal(await page.locator('#sections a').count(), 0)
   })
 
-  it('opens the section that its address names, and keeps the session', async () => {
+  it('opens the section of its address, and keeps the session after a reload', async () => {
     const page = await stage.enter()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.locator('#sections').getByText('Work').click()
@@ -31,7 +31,7 @@ onAdmin('signing in', stage => {
     await page.getByRole('heading', { name: 'Work' }).waitFor()
   })
 
-  it('is linked from the viewer in the browser of somebody who has signed in', async () => {
+  it('is linked from the viewer for a user who has signed in', async () => {
     const page = await stage.visit()
     await page.goto(stage.backend.viewer)
     await page.getByText('No layers yet').waitFor()
@@ -44,7 +44,7 @@ onAdmin('signing in', stage => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
   })
 
-  it('shows who has signed in and may write nothing that he may not', async () => {
+  it('shows a message and no sections to a user who may not write', async () => {
     const page = await stage.visit()
     await page.route('**/_session', async (route, request) => {
       if (request.method() !== 'GET') return route.continue()
@@ -55,7 +55,7 @@ onAdmin('signing in', stage => {
     assert.equal(await page.locator('#sections a').count(), 0)
   })
 
-  it('asks again when the session ends, and loses nothing', async () => {
+  it('asks for the password when the session ends, and continues afterwards', async () => {
     const page = await stage.enter('layers')
     await page.getByText('Live').waitFor()
     await page.context().clearCookies()
@@ -70,7 +70,7 @@ onAdmin('signing in', stage => {
     await page.getByText('Live').waitFor()
   })
 
-  it('asks again after the question was closed with Escape', async () => {
+  it('asks for the password again after the dialog was closed with Escape', async () => {
     const page = await stage.enter('layers')
     await page.getByText('Live').waitFor()
     await page.context().clearCookies()
@@ -84,7 +84,7 @@ onAdmin('signing in', stage => {
     await page.locator('dialog:not([data-closed])').getByText('Your session has ended').waitFor()
   })
 
-  it('does not ask again for a request that began before the question was closed', async () => {
+  it('does not ask again for a request that began before the dialog was closed', async () => {
     const page = await stage.enter('layers')
     await page.getByText('Live').waitFor()
     const { opened, open } = gate()
@@ -110,12 +110,12 @@ onAdmin('signing in', stage => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
-  it('opens with an address that cannot be decoded', async () => {
+  it('opens the overview at an address that cannot be decoded', async () => {
     const page = await stage.enter('%')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
   })
 
-  it('names the store in commands to copy', async () => {
+  it('names the store without the password in commands to copy', async () => {
     await stage.store.defineLayer('osm')
     const page = await stage.enter('layers/osm')
     const line = page.locator('code').filter({ hasText: /^tilecouch remove osm --all/ }).last()
@@ -129,7 +129,7 @@ onAdmin('signing in', stage => {
     assert.doesNotMatch(await line.innerText(), new RegExp(stage.owner.password))
   })
 
-  it('leaves the focus on a button that saves, and on "Cancel" where something is destroyed', async () => {
+  it('keeps the focus on a save button, and moves it to "Cancel" in a dialog before a removal', async () => {
     await stage.store.defineLayer('empty')
     const page = await stage.enter('layers/empty')
     await page.getByLabel('Title', { exact: true }).fill('Nothing yet')

@@ -9,12 +9,12 @@ describe('the order of layers', () => {
   const names = ['a', 'b', 'c', 'd', 'e']
 
   for (const [what, orders] of Object.entries({
-    'layers without any': [undefined, undefined, undefined, undefined, undefined],
-    'some layers': [10, 20, undefined, undefined, undefined],
-    'all layers': [10, 20, 30, 40, 50], 'layers without room between them': [1, 2, 3, 4, 5],
-    'layers that have the same': [7, 7, 7, 7, 7]
+    'no orders': [undefined, undefined, undefined, undefined, undefined],
+    'orders of some layers': [10, 20, undefined, undefined, undefined],
+    'orders of all layers': [10, 20, 30, 40, 50], 'orders without room between them': [1, 2, 3, 4, 5],
+    'equal orders': [7, 7, 7, 7, 7]
   })) {
-    it(`puts each at each place, of ${what}`, () => {
+    it(`moves each layer to each place (${what})`, () => {
       const layers = names.map((layer, at) => ({ layer, order: orders[at] }))
       for (let from = 0; from < names.length; from++) {
         for (let to = 0; to < names.length; to++) {
@@ -27,7 +27,7 @@ describe('the order of layers', () => {
     })
   }
 
-  it('writes one layer where there is room', () => {
+  it('changes the order of one layer when there is room', () => {
     const layers = names.map((layer, at) => ({ layer, order: (at + 1) * 10 }))
     assert.deepEqual([...ordersAfter(layers, 2, 1)], [['b', 35]])
   })

@@ -9,7 +9,7 @@ const input = (page, name) => page.locator(`[data-field="${name}"]`)
 const saved = page => page.getByText('Everything is saved.').waitFor()
 const save = page => page.getByRole('button', { name: 'Save changes' }).click()
 
-onAdmin('layers', stage => {
+onAdmin('the section Layers', stage => {
   const doc = layer => stage.store.couch.get(layerId(layer))
   /** Opens the form of a layer. */
   const form = async layer => {
@@ -51,7 +51,7 @@ onAdmin('layers', stage => {
       ['layer', 'created', stage.owner.name, '<b>Made</b>'])
   })
 
-  it('writes only the fields that were changed, and says at each field what is wrong', async () => {
+  it('writes only changed fields, and shows each problem at its field', async () => {
     await stage.store.defineLayer('plain',
       { name: 'Plain', description: 'stays', minzoom: 2, maxzoom: 9, ttl: 3600, bounds: [5, 45, 10, 48] })
     const before = await doc('plain')
@@ -90,7 +90,7 @@ onAdmin('layers', stage => {
     assert.deepEqual(Object.keys(note.fields).sort(), ['group', 'maxzoom', 'name', 'offline', 'ttl'])
   })
 
-  it('shows what somebody else changes, and keeps what one has typed', async () => {
+  it('shows changes of other users, and keeps the typed text of a field', async () => {
     await stage.store.defineLayer('live', { name: 'Live', attribution: 'old' })
     const page = await form('live')
     await page.getByText('Live', { exact: true }).first().waitFor()
@@ -104,7 +104,7 @@ onAdmin('layers', stage => {
     assert.equal(await input(page, 'name').inputValue(), 'Mine')
   })
 
-  it('loses nothing when two people save at once, and asks about a field that both changed', async () => {
+  it('keeps the changes of two users, and asks about fields that both changed', async () => {
     await stage.store.defineLayer('both', { name: 'Both', ttl: 60, description: 'old' })
     const [one, other] = [await form('both'), await form('both')]
     await input(one, 'name').fill('One')
@@ -127,7 +127,7 @@ onAdmin('layers', stage => {
     assert.deepEqual({ name, ttl, description }, { name: 'Other', ttl: 120, description: 'new' })
   })
 
-  it('keeps what is not saved while another section is shown', async () => {
+  it('keeps unsaved changes while another section is shown', async () => {
     await stage.store.defineLayer('draft', { name: 'Draft' })
     const page = await form('draft')
     await input(page, 'name').fill('Better')
@@ -142,7 +142,7 @@ onAdmin('layers', stage => {
     assert.equal((await doc('draft')).name, 'Better')
   })
 
-  it('shows the command that tells what a prune would remove, by rules that are typed', async () => {
+  it('shows the command for a dry run of a prune with the rules of the form', async () => {
     await stage.store.defineLayer('past', { name: 'Past' })
     const page = await form('past')
     assert.equal(await page.locator('.retention .command').isVisible(), false)
@@ -156,7 +156,7 @@ onAdmin('layers', stage => {
     assert.deepEqual((await doc('past')).retention, { daily: 3, within: 172800 })
   })
 
-  it('moves layers within their group, with keys', async () => {
+  it('moves layers within their group by the keyboard', async () => {
     for (const name of ['a', 'b', 'c']) {
       await stage.store.defineLayer(`row-${name}`, { name: `Row ${name}`, group: 'Rows' })
     }
@@ -185,7 +185,7 @@ onAdmin('layers', stage => {
     assert.deepEqual(await names.allInnerTexts(), ['Row c', 'Row a', 'Row b'], 'the map lists them so')
   })
 
-  it('removes a layer that is empty after its name was typed, and shows commands for others', async () => {
+  it('removes an empty layer after its name was typed, and shows commands for other layers', async () => {
     await stage.store.defineLayer('empty', { name: 'Empty' })
     await stage.store.defineLayer('full', { name: 'Full' })
     await stage.store.write([{ layer: 'full', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
@@ -210,7 +210,7 @@ onAdmin('layers', stage => {
     assert.equal((await notes('empty')).pop().done, 'removed')
   })
 
-  it('says who can see a layer; how to close the store only to an admin', async () => {
+  it('shows who can see a layer, and the command to close the store only to an admin', async () => {
     await stage.store.defineLayer('seen', { name: 'Seen' })
     const page = await form('seen')
     await page.getByText('Everybody can read this store').waitFor()

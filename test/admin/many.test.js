@@ -64,7 +64,7 @@ function * documents (user) {
   }
 }
 
-onAdmin('a store that has grown for years', stage => {
+onAdmin('a large store', stage => {
   before(async function () {
     this.timeout(180000)
     let batch = []
@@ -78,7 +78,7 @@ onAdmin('a store that has grown for years', stage => {
   })
 
   for (const [name, screen] of Object.entries({ desk: screens.desk, phone: screens.phone })) {
-    it(`opens every section (${name})`, async function () {
+    it(`is drawn in every section with fewer than ${NODES} elements (${name})`, async function () {
       this.timeout(180000)
       const page = await stage.enter('', stage.owner, screen)
       await page.getByText('Live', { exact: true }).waitFor()

@@ -38,7 +38,7 @@ onAdmin('mirrors', (stage, kind) => {
   const works = async () => (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;', include_docs: true }))
     .map(({ doc }) => doc)
 
-  it('show from where to where they copy, and are interrupted when they are silent', async function () {
+  it('are shown with their source and target, and as interrupted after a long silence', async function () {
     this.timeout(90000)
     const page = await stage.enter('work')
     await isRead(page)
@@ -57,7 +57,7 @@ onAdmin('mirrors', (stage, kind) => {
     assert.doesNotMatch(await interrupted.innerText(), /:\/\/[^/]*@/)
   })
 
-  it('show how far they are behind, what was refused, and which store they wait for', async () => {
+  it('show their lag, their refused documents, and that they wait for a store', async () => {
     const now = Date.now()
     const write = (number, about) => ({
       _id: workId(runOf(now, number)), type: 'work', command: 'edge',
@@ -79,7 +79,7 @@ onAdmin('mirrors', (stage, kind) => {
     await run(3).getByText(/^waits for a store · 100 documents$/).waitFor()
   })
 
-  it('of other machines show by their checkpoints: which part, and how far they are', async function () {
+  it('on other machines are shown by their checkpoints, with their layers and lag', async function () {
     this.timeout(60000)
     const mirror = ['mirror', stage.backend.database, urlOf(other), '--layer', 'land']
     const page = await stage.enter('work')
@@ -96,7 +96,7 @@ onAdmin('mirrors', (stage, kind) => {
     assert.equal(await row.count(), 1)
   })
 
-  it('are made by a command that the page fills in, without a password', async () => {
+  it('can be started by a command that the page fills in without the password', async () => {
     const page = await stage.enter('work')
     const start = part(page, 'Start something')
     await start.getByLabel('Command').selectOption('mirror')

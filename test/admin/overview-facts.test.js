@@ -12,7 +12,7 @@ const edition =
 const own = texts.overview.own
 
 describe('the growth of a store', () => {
-  it('counts an edition in the month in which it was loaded, and names the months without any', () => {
+  it('counts an edition in the month of its load, and lists months without editions', () => {
     const months = monthsOf([
       edition('2026-02-28T23:59:59Z', 100, { created: 3, advanced: 2, backfilled: 1 }),
       edition('2025-12-01T00:00:00Z', 50, { created: 4 }),
@@ -29,7 +29,7 @@ describe('the growth of a store', () => {
     assert.deepEqual(monthsOf([], NOW), [])
   })
 
-  it('is the mean of the last half year, or of a month where the store is younger', () => {
+  it('is the mean of the last half year, or of the age of a younger store', () => {
     const ago = days => new Date(NOW - days * DAY).toISOString()
     assert.equal(bytesADay([edition(ago(400), 1e9), edition(ago(100), 183), edition(ago(1), 183)], NOW), 2)
     assert.equal(bytesADay([edition(ago(2), 60)], NOW), 2)
@@ -38,7 +38,7 @@ describe('the growth of a store', () => {
     assert.equal(bytesADay([edition(ago(400), 1e9)], NOW), 0)
   })
 
-  it('says when the disk is full, and never where nothing is loaded', () => {
+  it('predicts when the disk is full, but not without growth or beyond 30 years', () => {
     assert.equal(fullAt({ free: 100, at: NOW }, 10), NOW + 10 * DAY)
     assert.equal(fullAt({ free: 100, at: NOW }, 0), null)
     const report = { _id: 'work:2', command: 'doctor', finished: '2026-03-07T12:00:00Z', about: {
@@ -71,9 +71,9 @@ describe('findings of the overview', () => {
   }, work: [], now: NOW, figures: null }
   const wrong = given => ownFindings({ ...seen, ...given }, own, String).filter(({ state }) => state !== 'ok')
 
-  it('are none of a store that is well', () => { assert.deepEqual(wrong({}), []) })
+  it('are empty for a healthy store', () => { assert.deepEqual(wrong({}), []) })
 
-  it('name what the page sees for itself', () => {
+  it('include the problems that the page detects itself, with their remedies', () => {
     const checks = given => wrong(given)
       .map(({ state, check, remedies }) => [
         state, check, remedies?.map(remedy => remedy.line ?? remedy.name ?? remedy.place)
@@ -98,7 +98,7 @@ describe('findings of the overview', () => {
     assert.match(wrong({ work })[0].found, /^1 command/)
   })
 
-  it('are sorted, the worst first, and what the page sees now is newer than a report', () => {
+  it('are sorted with the worst first, and those of the page replace those of a report', () => {
     const of = (area, check, state, more) => ({ area, check, state, found: `${check} ${state}`, ...more })
     const report = { about: { findings: [
       of('server', 'version', 'ok'), of('indexes', 'up to date', 'bad'), of('clocks', 'mirrors', 'unknown'),
@@ -130,7 +130,7 @@ describe('findings of the overview', () => {
     assert.deepEqual(of('tilecouch push', { state: 'ok' }), [])
   })
 
-  it('come from the newest report', () => {
+  it('come from the newest report of the doctor', () => {
     const doc = (_id, command = 'doctor', about = /** @type {any} */ ({ findings: [] })) => ({ _id, command, about })
     assert.equal(reportOf(
       [doc('work:1'), doc('work:3'), doc('work:2'), doc('work:4', 'load'), doc('work:5', 'doctor', {})]
@@ -139,8 +139,8 @@ describe('findings of the overview', () => {
   })
 })
 
-describe('what CouchDB does at the moment', () => {
-  it('is one line for all shards', () => {
+describe('the running tasks of CouchDB', () => {
+  it('are summed up in one line for all shards', () => {
     const task = (type, progress) => ({ type, progress })
     assert.deepEqual(runningOf({ info: {
       compact_running: true

@@ -83,7 +83,7 @@ onAdmin('the overview', (stage, kind) => {
     )
   })
 
-  it('plots the growth by the month in which the store learnt of it, with a table', async () => {
+  it('plots the growth by the month of each load, with a table', async () => {
     const page = await stage.enter()
     const card = part(page, 'Growth')
     const plots = card.getByRole('img')
@@ -107,7 +107,7 @@ onAdmin('the overview', (stage, kind) => {
     ])
   })
 
-  it('counts tiles that have expired and will soon', async () => {
+  it('counts tiles that have expired or expire within a day or a week', async () => {
     const page = await stage.enter()
     await figureIs(page, 'expired', '2')
     const lines = part(page, 'Expiring and failed tiles').locator('dl > div')
@@ -117,7 +117,7 @@ onAdmin('the overview', (stage, kind) => {
     await part(page, 'Expiring and failed tiles').getByText('tilecouch prune --expired --all').waitFor()
   })
 
-  it('says how to learn what it cannot see, before the doctor was there', async () => {
+  it('shows the doctor command while there is no report of the doctor', async () => {
     const page = await stage.enter()
     await part(page, 'Disk').getByText('How much room is left is not known').waitFor()
     await part(page, 'What needs attention').getByText('This page sees only a part').waitFor()
@@ -127,7 +127,7 @@ onAdmin('the overview', (stage, kind) => {
     await page.getByText('Access: validation – the store checks what is written').waitFor()
   })
 
-  it('shows what the doctor found, the worst first, each with its remedy, as soon as it is there', async () => {
+  it('shows the findings of a new doctor report, the worst first, each with its remedy', async () => {
     const page = await stage.enter()
     await isRead(page)
     const at = Date.now() - 3 * DAY
@@ -223,7 +223,7 @@ onAdmin('the overview', (stage, kind) => {
     assert.deepEqual(asked.filter(update => update !== 'false'), ['lazy'])
   })
 
-  it('shows a new layer and its tiles without being loaded again', async () => {
+  it('shows a new layer and its tiles without a reload', async () => {
     const page = await stage.enter()
     await figureIs(page, 'layers', '3')
     const tiles = Number(await page.locator('[data-figure="tiles"] .value').innerText())
@@ -234,7 +234,7 @@ onAdmin('the overview', (stage, kind) => {
   })
 
   if (kind === 'CouchDB') {
-    it('is there for an admin of the database alone', async () => {
+    it('works for an admin of the database who is not an admin of the server', async () => {
       const server = new URL(stage.backend.database)
       const { origin, username, password } = server
       const name = `boss_${process.pid}_${Date.now().toString(36)}`
@@ -272,7 +272,7 @@ onAdmin('the overview of many layers', stage => {
     assert.ok(await Store.open(stage.backend.database))
   })
 
-  it('opens with few requests, shows the first of them and all on request', async () => {
+  it('opens with few requests, and shows 24 layers at first and all on request', async () => {
     const page = await stage.visit()
     let asked = 0
     page.on('request', request => { if (request.url().includes('_design/versions/')) asked++ })

@@ -34,9 +34,9 @@ const states = {
     },
     '[aria-invalid="true"]'
   ],
-  'a question': ['layers/empty', page => press(page, 'Remove the empty layer'), 'dialog'],
+  'a dialog': ['layers/empty', page => press(page, 'Remove the empty layer'), 'dialog'],
   'an edition': ['editions/land', page => page.locator('tbody a').first().click(), '.edition'],
-  'a token that was made': [
+  'a new token': [
     'access',
     async page => {
       await page.getByText('New token').click()
@@ -53,7 +53,7 @@ const states = {
   ]
 }
 
-onAdmin('for everybody', stage => {
+onAdmin('pages', stage => {
   const check = async (page, name) => {
     assert.deepEqual(await findBarriers(page), [], name)
     const isWider = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
@@ -61,7 +61,7 @@ onAdmin('for everybody', stage => {
   }
 
   for (const [name, screen] of Object.entries({ 'on a desk': screens.desk, 'on a phone': screens.phone })) {
-    it(`has nothing in the way ${name}`, async () => {
+    it(`have no barriers in any section ${name}`, async () => {
       const page = await stage.enter('', stage.owner, screen)
       for (const place of [...SECTIONS, ...LAYER]) {
         await page.evaluate(hash => { document.location.hash = hash }, place)
@@ -71,7 +71,7 @@ onAdmin('for everybody', stage => {
     })
   }
 
-  it('has nothing in the way where somebody signs in', async () => {
+  it('have no barriers in the sign-in form', async () => {
     for (const screen of [screens.desk, screens.phone]) {
       const page = await stage.visit('', screen)
       await page.getByLabel('Password').waitFor()
@@ -80,7 +80,7 @@ onAdmin('for everybody', stage => {
   })
 
   for (const [name, [place, act, seen]] of Object.entries(states)) {
-    it(`has nothing in the way in: ${name}`, async () => {
+    it(`have no barriers in the state: ${name}`, async () => {
       await stage.store.defineLayer('empty')
       await workDocuments(stage)
       for (const screen of [screens.desk, screens.phone]) {
@@ -93,7 +93,7 @@ onAdmin('for everybody', stage => {
     })
   }
 
-  it('has nothing in the way where a session has ended', async () => {
+  it('have no barriers in the dialog of a session that has ended', async () => {
     const page = await stage.enter('layers')
     await page.getByText('Live').waitFor()
     await page.context().clearCookies()
@@ -104,7 +104,7 @@ onAdmin('for everybody', stage => {
     await setAccess(stage.store, { public: true })
   })
 
-  it('opens every section in English, whatever the browser asks for', async () => {
+  it('are in English in every section when the browser asks for another language', async () => {
     const page = await stage.enter('', stage.owner, { locale: 'de-DE' })
     for (const place of [...SECTIONS, ...LAYER]) {
       await page.evaluate(hash => { document.location.hash = hash }, place)

@@ -23,7 +23,7 @@ const part = (page, head) => page.locator('.work .card').filter({ has: page.getB
 const isRead =
   page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
 
-onAdmin('work', stage => {
+onAdmin('the section Work', stage => {
   const folder = useFolder()
 
   /** Writes a document of work. */
@@ -41,8 +41,7 @@ onAdmin('work', stage => {
     await stage.store.couch.bulk(old.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true })))
   })
 
-  it('shows a load while it runs, then as interrupted when it was killed, ' +
-    'with the command to go on', async function () {
+  it('shows a running load, and after a kill as interrupted with the command to continue', async function () {
     this.timeout(90000)
     const upstream = await startUpstream()
     const page = await stage.enter('work')
@@ -72,7 +71,7 @@ onAdmin('work', stage => {
     }
   })
 
-  it('counts a command as interrupted that is silent for too long, without any new document', async () => {
+  it('shows a command as interrupted after a long silence, without a new document', async () => {
     const page = await stage.enter('work')
     await isRead(page)
     const times = { started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) }
@@ -82,7 +81,7 @@ onAdmin('work', stage => {
     assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed( --db http:\S+)? osm$/)
   })
 
-  it('offers only a command that it has built itself: what a writer has put there runs nothing', async () => {
+  it('offers no command from unsafe arguments, and quotes the arguments of the others', async () => {
     const page = await stage.enter('work')
     await isRead(page)
     const evil = 'tilecouch load x ; curl evil|sh'
@@ -104,7 +103,7 @@ onAdmin('work', stage => {
     assert.match(await row('turned').locator('.why').innerText(), /^a\ufffdb/)
   })
 
-  it('shows how commands ended: a load, a check, and one that failed with its advice', async function () {
+  it('shows the end of a load and a check, and a failed command with its advice', async function () {
     this.timeout(90000)
     const page = await stage.enter('work')
     await isRead(page)
@@ -137,7 +136,7 @@ onAdmin('work', stage => {
     assert.equal(await stage.store.couch.get(id), undefined)
   })
 
-  it('shows what changes within two seconds, and keeps what is open', async () => {
+  it('shows changes within two seconds, and keeps opened details open', async () => {
     const page = await stage.enter('work')
     await isRead(page)
     const id = await write(
@@ -155,7 +154,7 @@ onAdmin('work', stage => {
     assert.equal(await running.count(), 0)
   })
 
-  it('shows a writer the same, and lets him remove what is his', async () => {
+  it('shows all commands to a writer, who can remove only their own entries', async () => {
     for (const user of ['wanda', 'otto']) {
       await write({ command: 'check', layer: user, user, state: 'done', finished: timeOf(Date.now()) })
     }
