@@ -36,7 +36,7 @@ describe('the internals of the map libraries', function () {
     ['MapLibre GL JS', ['7.0.0', '5.23.0', '4.7.1'], ['6.17.0', '5.24.0']],
     ['OpenLayers', ['11.0.0', '10.10.0', '9.2.4'], ['10.11.0', '10.20.1']]
   ])) {
-    it(`are not used in unsupported versions of ${library}, which get an error`, async () => {
+    it(`are not used in unsupported versions of ${library}: the adapter throws an error`, async () => {
       for (const version of refused) {
         await assert.rejects(beside[library](version), ({ code, message }) => {
           assert.equal(code, 'MAP_VERSION')
