@@ -22,12 +22,12 @@ const unfold = async page => { if (!await page.locator('#content').isVisible()) 
  * @type {Record<string, [string, (page: any) => unknown, string, boolean?]>}
  */
 const states = {
-  'the page': ['#steps/3/0/0', unfold, '.editions'],
-  'two times under a handle': [BETWEEN, () => {}, '.tilecouch-compare-handle'],
-  'two times faded': [`${BETWEEN}&mode=fade`, () => {}, '.tilecouch-compare-fade'],
-  'two maps': [`${BETWEEN}&mode=side`, () => {}, '.tilecouch-compare-other .tilecouch-tile'],
-  'a range': [`#steps/3/0/0/${T(2)}..${T(4)}`, () => {}, '.card.range .answer'],
-  'a place': [
+  'the open panel': ['#steps/3/0/0', unfold, '.editions'],
+  'a comparison under a handle': [BETWEEN, () => {}, '.tilecouch-compare-handle'],
+  'a faded comparison': [`${BETWEEN}&mode=fade`, () => {}, '.tilecouch-compare-fade'],
+  'a comparison on two maps': [`${BETWEEN}&mode=side`, () => {}, '.tilecouch-compare-other .tilecouch-tile'],
+  'a range of the timeline': [`#steps/3/0/0/${T(2)}..${T(4)}`, () => {}, '.card.range .answer'],
+  'the versions of a tile': [
     '#steps/3/0/0',
     async page => {
       await press(page, 'Enter')
@@ -35,7 +35,7 @@ const states = {
     },
     '.versions img'
   ],
-  'what changed here': [
+  'the editions that changed the view': [
     '#steps/3/0/0',
     async page => {
       await unfold(page)
@@ -43,7 +43,7 @@ const states = {
     },
     '.editions .share'
   ],
-  'how often': [
+  'the marks of frequent changes': [
     '#steps/3/0/0',
     async page => {
       await unfold(page)
@@ -51,9 +51,9 @@ const states = {
     },
     '.heat-legend'
   ],
-  'layers over each other': ['#steps/3/0/0&layers=late:50,*', unfold, '.stack li'],
-  'an image': ['#steps/3/0/0', page => open(page, '#take'), '.card.take canvas'],
-  'a time-lapse': [
+  'a stack of layers': ['#steps/3/0/0&layers=late:50,*', unfold, '.stack li'],
+  'the dialog for an image': ['#steps/3/0/0', page => open(page, '#take'), '.card.take canvas'],
+  'the dialog for a time-lapse': [
     '#steps/3/0/0',
     async page => {
       await open(page, '#take')
@@ -61,7 +61,7 @@ const states = {
     },
     '.card.take select'
   ],
-  'a link': [
+  'the dialog for a link': [
     '#steps/3/0/0',
     async page => {
       await open(page, '#take')
@@ -69,7 +69,7 @@ const states = {
     },
     '.card.take .qr svg'
   ],
-  'a search': [
+  'the results of a search': [
     '#steps/3/0/0',
     async page => {
       await press(page, 'f')
@@ -77,9 +77,9 @@ const states = {
     },
     '#find li'
   ],
-  'the keys': ['#steps/3/0/0', page => press(page, '?'), 'dl.keys'],
-  'offline maps': ['#steps/3/0/0', page => open(page, '#offline'), '.card.offline .primary'],
-  'the map in a frame': ['?embed#steps/3/0/0', () => {}, '.embed-link'],
+  'the list of keys': ['#steps/3/0/0', page => press(page, '?'), 'dl.keys'],
+  'the card of offline maps': ['#steps/3/0/0', page => open(page, '#offline'), '.card.offline .primary'],
+  'the map in a frame of another page': ['?embed#steps/3/0/0', () => {}, '.embed-link'],
   'the facts of a layer': [
     '#steps/3/0/0',
     async page => {
@@ -88,7 +88,7 @@ const states = {
     },
     '.address code'
   ],
-  'the title alone': [
+  'the folded panel': [
     '#steps/3/0/0',
     async page => {
       await unfold(page)
@@ -96,7 +96,7 @@ const states = {
     },
     '#panel.folded'
   ],
-  'an image that was made': [
+  'the dialog with a finished image': [
     '#steps/3/0/0',
     async page => {
       await open(page, '#take')
@@ -104,7 +104,7 @@ const states = {
     },
     '.card.take a.save'
   ],
-  'a new area': [
+  'the form of a new offline area': [
     '#steps/3/0/0',
     async page => {
       await open(page, '#offline')
@@ -112,20 +112,20 @@ const states = {
     },
     '.area-form .estimate strong'
   ],
-  'an area': ['#steps/3/0/0', page => take(page, 'Steps'), '.area .more'],
+  'a downloaded offline area': ['#steps/3/0/0', page => take(page, 'Steps'), '.area .more'],
   'a time without tiles': [`#steps@${BEFORE_ALL}/3/0/0`, () => {}, '.toast', false],
-  'another grid': ['#swiss', () => {}, '.elsewhere', false]
+  'a layer in another grid': ['#swiss', () => {}, '.elsewhere', false]
 }
 
 /** What a store answers that has no layers, or that answers nothing good, and what is seen then. */
 const answers = {
   'an empty store': [{ status: 200, body: '{"total_rows":0,"offset":0,"rows":[]}' }, 'tilecouch load'],
-  'a store in trouble': [{ status: 503, body: '{"reason":"not now"}' }, 'not now']
+  'a store that answers 503': [{ status: 503, body: '{"reason":"not now"}' }, 'not now']
 }
 
-onViewer('for everybody', { layers: ['steps', 'late', 'swiss'], demo: false }, stage => {
+onViewer('accessibility', { layers: ['steps', 'late', 'swiss'], demo: false }, stage => {
   for (const [name, [hash, act, seen, hasTiles = true]] of Object.entries(states)) {
-    it(`has nothing in the way in: ${name}`, async () => {
+    it(`axe finds no barriers: ${name}`, async () => {
       for (const screen of [screens.desk, screens.phone]) {
         const page = await stage.visit(hash, screen)
         if (hasTiles) await drawnTiles(page)
@@ -137,7 +137,7 @@ onViewer('for everybody', { layers: ['steps', 'late', 'swiss'], demo: false }, s
   }
 
   for (const [name, [answer, text]] of Object.entries(answers)) {
-    it(`has nothing in the way in: ${name}`, async () => {
+    it(`axe finds no barriers: ${name}`, async () => {
       stage.allow(/503/)
       for (const screen of [screens.desk, screens.phone]) {
         stage.front.rule(({ path }) => path.includes('_all_docs') ? answer : undefined)

@@ -24,8 +24,8 @@ const compared = (page, from, to) => until(async () => {
   return labels[0] === from && labels[1] === to
 }, { what: `${from} beside ${to}` })
 
-onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, stage => {
-  it('says how much of the view changed, outlines its tiles, and follows the map and the range', async () => {
+onViewer('changes between two times', { layers: ['steps', 'bounded'], demo: false }, stage => {
+  it('shows the share and the outline of the changed tiles, and follows the map and the range', async () => {
     const page = await stage.visit(`#steps@${T(4)}/4/60/-157.5/${T(3)}..${T(4)}`)
     await shownAt(page, '4 Jan 2024')
     await card(page).getByText('Nothing changed here.').waitFor()
@@ -46,7 +46,7 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await page.waitForURL(/#steps\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-04T00:00:00Z$/)
   })
 
-  it('opens with a range chosen on the timeline, and closes with its button or Escape', async () => {
+  it('opens a card for a range of the timeline, which its button and Escape close', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     for (const close of [() => card(page).getByRole('button', { name: /^Close/ }).click(),
@@ -63,7 +63,7 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await shownAt(page, '4 Jan 2024')
   })
 
-  it('shows both times side by side, each from its own versions, and plays on the right', async () => {
+  it('compares two dates under a handle, and steps through time on the right side', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.getByRole('button', { name: 'Compare', exact: true }).click()
@@ -96,7 +96,7 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await card(page).getByText('of this view changed').waitFor()
   })
 
-  it('is not offered for a layer of one edition', async () => {
+  it('offers no comparison for a layer with only one edition', async () => {
     const page = await stage.visit('#bounded/3/30/20')
     await drawnTiles(page)
     await page.locator('[data-does="compare"]').waitFor({ state: 'hidden' })
@@ -107,7 +107,7 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await page.getByRole('button', { name: 'Compare', exact: true }).waitFor()
   })
 
-  it('opens a comparison from its address, either way round, and with the newest', async () => {
+  it('opens a comparison from its address, with the times in any order or with the newest', async () => {
     const page = await stage.visit(`#steps@${T(4)}..${T(2)}/3/0/0`)
     await handle(page).waitFor()
     await compared(page, '2 Jan 2024', '4 Jan 2024')
@@ -121,7 +121,7 @@ onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, sta
     await page.waitForFunction(() => document.querySelectorAll('#map .leaflet-tile-pane > .leaflet-layer').length === 1)
   })
 
-  it('is a card below the timeline on a phone, and the handle can be dragged', async () => {
+  it('shows the card below the timeline on a phone, and lets the handle be dragged', async () => {
     const page = await stage.visit(`#steps@${T(2)}..${T(4)}/3/0/0`, screens.phone)
     await handle(page).waitFor()
     await card(page).getByText('of this view changed').waitFor()

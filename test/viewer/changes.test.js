@@ -10,7 +10,7 @@ import { onViewer } from '../support/viewer.js'
 
 const entries = page => page.locator('.editions li button .name').allTextContents()
 
-onViewer('what changed in view', { demo: false }, stage => {
+onViewer('changes of the view', { demo: false }, stage => {
   before(async () => {
     const world = n => Object.fromEntries(tilesOf(3).map(([z, x, y]) => [`${z}/${x}/${y}`, n]))
     for (const [day, title, tiles] of /** @type {const} */ ([
@@ -20,7 +20,7 @@ onViewer('what changed in view', { demo: false }, stage => {
   })
   const WEST = '#town/5/20/-150' // within 3/0/3
 
-  it('is all that is listed, with its share and a picture, and follows the map', async () => {
+  it('lists only the editions that changed the view, each with its share and a picture', async () => {
     const page = await stage.visit('#town/3/0/0')
     await drawnTiles(page)
     await page.getByText('4 editions').waitFor()
@@ -48,7 +48,7 @@ onViewer('what changed in view', { demo: false }, stage => {
     await shownAt(page, '4 Jan 2024')
   })
 
-  it('is shown by how often it happened', async () => {
+  it('marks how often each place changed', async () => {
     const page = await stage.visit('#town/3/0/-100')
     await drawnTiles(page)
     await page.getByLabel('Show where it changed often').check()
@@ -59,7 +59,7 @@ onViewer('what changed in view', { demo: false }, stage => {
     assert.equal(await page.locator('#map .heat-square').count(), 0)
   })
 
-  it('is shown by the deepest tiles in view', async () => {
+  it('marks the change of a deeper tile in the size of that tile', async () => {
     for (const [day, n] of /** @type {const} */ ([['01', 1], ['02', 2]])) {
       const tiles = Object.fromEntries([3, 4, 5].flatMap(zoom => tilesOf(zoom))
         .map(([z, x, y]) => [`${z}/${x}/${y}`, z === 5 && x === 16 && y === 15 ? n : 1]))
@@ -73,7 +73,7 @@ onViewer('what changed in view', { demo: false }, stage => {
     assert.ok(Math.abs(width - 64) <= 1, `${width} pixels: a tile two zooms below that of the view`)
   })
 
-  it('is searched among all editions, not only those that were read', async () => {
+  it('searches all editions of the layer, also those that were not read yet', async () => {
     const times =
       Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
     const docs = times.map(

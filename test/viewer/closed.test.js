@@ -8,7 +8,7 @@ import { openPage, screens } from './browser.js'
 
 const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
 
-onAdmin('of a closed store', (stage, kind) => {
+onAdmin('the sign-in of a closed store', (stage, kind) => {
   if (kind === 'CouchDB') return
   before(async () => {
     await stage.store.couch.request({ method: 'PUT', path: '_security', body: MEMBERS })
@@ -27,7 +27,7 @@ onAdmin('of a closed store', (stage, kind) => {
     return view
   }
 
-  it('lets a reader sign in, who lands at the place of the link', async () => {
+  it('lets a reader sign in, and then opens the place of the link', async () => {
     const { page, errors, close } = await visit(`${stage.backend.viewer}#3/10/20`)
     await signIn(page, 'wrong')
     await page.getByRole('alert').getByText('The name or the password is wrong.').waitFor()
@@ -38,14 +38,14 @@ onAdmin('of a closed store', (stage, kind) => {
     await close()
   })
 
-  it('leads to the control room', async () => {
+  it('opens the control room when that was the address', async () => {
     const { page, close } = await visit(`${stage.backend.viewer}admin`)
     await signIn(page, stage.owner.password)
     await page.locator('#sections a').first().waitFor()
     await close()
   })
 
-  it('does not ask a reader again who has signed in and follows a link of another site', async () => {
+  it('does not ask again when a signed-in reader follows a link from another site', async () => {
     const { page, close } = await visit(stage.backend.viewer)
     await signIn(page, stage.owner.password)
     await page.locator('#panel h1').waitFor()
@@ -55,7 +55,7 @@ onAdmin('of a closed store', (stage, kind) => {
     await close()
   })
 
-  it('has nothing in the way, on a desk and on a phone, in the light and in the dark', async () => {
+  it('has no accessibility barriers on a desk and on a phone, in light and dark colours', async () => {
     for (const screen of [screens.desk, screens.phone]) {
       const { page, close } = await visit(stage.backend.viewer, { ...screen, bypassCSP: true })
       assert.equal(await page.evaluate(() => getComputedStyle(document.body).margin), '0px', 'its style is allowed')

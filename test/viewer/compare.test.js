@@ -13,7 +13,7 @@ const other = page => page.getByRole('region', { name: 'Second map' })
 const choose = (page, name, value) => card(page).getByRole('combobox', { name }).selectOption(value)
 
 onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
-  it('is of two layers as well, each at its own time', async () => {
+  it('shows two layers, each at its own time', async () => {
     const page = await stage.visit(`#steps@${T(3)}..${T(4)}/3/0/0`)
     const handle = page.locator('.tilecouch-compare-handle')
     await handle.waitFor()
@@ -85,7 +85,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await drawnTiles(page)
   })
 
-  it('has the layers of the stack on both maps, and the opacity of the layer on both sides', async () => {
+  it('shows the stack of layers with its opacity on both maps', async () => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side&layers=*:60,late:50`)
     const layers = selector => page.locator(`${selector} > .leaflet-map-pane > .leaflet-tile-pane > .leaflet-layer`)
       .evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
@@ -102,7 +102,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     assert.deepEqual(await layers('#map'), [0.2, 0.6])
   })
 
-  it('is kept in the link with the later time at the left, and with the newest there', async () => {
+  it('is restored from its link with the later time or the newest on the left', async () => {
     for (const [time, label, link] of [['', 'Newest', /#steps@2024-01-03T00:00:00Z\/3\/0\.00\/0\.00&with=steps$/],
       [T(5), '5 Jan 2024', /#steps@2024-01-03T00:00:00Z\/3\/.*&with=steps@2024-01-05T00:00:00Z$/]]) {
       const page = await stage.visit(`#steps@${T(1)}..${T(3)}/3/0/0`)
@@ -117,7 +117,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     }
   })
 
-  it('is faded, by handle and by keys', async () => {
+  it('fades between both times with the keys of the handle', async () => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=fade`)
     const handle = page.getByRole('slider', { name: 'Compare: left and right' })
     await handle.waitFor()
@@ -134,7 +134,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
   })
 
   for (const width of [1280, 820, 390]) {
-    it(`has cards without text that is cut off, in every language, ${width} pixels wide`, async () => {
+    it(`cuts off no text of its cards in any language, ${width} pixels wide`, async () => {
       const page = await stage.visit('', { viewport: { width, height: 800 } })
       for (const language of ['en', 'de', 'fr', 'es']) {
         await page.goto(`${stage.address}?lang=${language}#steps@${T(1)}..${T(5)}/3/0/0`)

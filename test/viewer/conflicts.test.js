@@ -26,14 +26,14 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
     assert.deepEqual(await peerOf(stage.store.couch).write(leaves), [])
   }
 
-  it('are not mentioned where there are none', async () => {
+  it('are not mentioned when the layer has none', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
     assert.equal(await note(page).count(), 0)
     assert.ok(!(await page.locator('.facts dt').allTextContents()).includes('Conflicts'))
   })
 
-  it('are counted in the layer that has them, with what to do, until they are put right', async () => {
+  it('are counted in the facts of their layer, with the repair command, until they are repaired', async () => {
     await disagree(3)
     const page = await stage.visit('#steps/3/0/0')
     await note(page).waitFor()
@@ -78,7 +78,7 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
     await resolve(stage.store)
   })
 
-  it('are not mentioned where nobody can tell', async () => {
+  it('are not mentioned when the store lacks the view that counts them', async () => {
     await disagree(1)
     stage.front.rule(({ path }) => path.includes('/_view/conflicts')
       ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)

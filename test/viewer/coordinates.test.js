@@ -28,13 +28,13 @@ describe('coordinates', () => {
     near("47°30.5'N 8°18.25'E", 47.5083333, 8.3041667)
   })
 
-  it('know that O is east in German, and west in French and Spanish', () => {
+  it('mean east by an O in German, and west in French and Spanish', () => {
     near('47,5 N 8,3 O', 47.5, 8.3, undefined, 'de')
     near('47,5 N 8,3 O', 47.5, -8.3, undefined, 'fr')
     near('47,5 N 8,3 O', 47.5, -8.3, undefined, 'es')
   })
 
-  it('are read from tiles, geo: addresses and those of other maps', () => {
+  it('are read from tile numbers, geo: addresses and addresses of other maps', () => {
     near('3/4/3', 20.489949, 22.5, 3)
     near('12/47.5/8.3', 47.5, 8.3, 12)
     near('geo:47.5,8.3', 47.5, 8.3)
@@ -44,14 +44,14 @@ describe('coordinates', () => {
     near('https://maps.example/@47.5,8.3,12z', 47.5, 8.3, 12)
   })
 
-  it('are nothing else', () => {
+  it('are not read from other texts or outside of the world', () => {
     for (
       const text of ['', 'Bern', '47.5', '91, 0', '0, 181', '47.5S 8.3N', '10 Main Street',
         '2024-03-01', '1 2 3', '1,2,3', '47 61 N 8 18 E', '47 30 -5 N 8 E', 'N E', '°', '3/4/5/6', 'geo:x,y']
     ) assert.equal(parsePlace(text), null, text)
   })
 
-  it('come back as they were written', () => {
+  it('of any place are read back from each written form', () => {
     const degrees = most => fc.double({ min: -most, max: most, noNaN: true })
       .map(value => Math.round(value * 1e5) / 1e5 || 0)
     fc.assert(fc.property(degrees(90), degrees(180), (lat, lon) => {
@@ -66,7 +66,7 @@ describe('coordinates', () => {
 })
 
 describe('the answer of a gazetteer', () => {
-  it('is a list of places, and whatever else it holds is left out', () => {
+  it('is read as a list of places, without its invalid entries', () => {
     const bern = { lat: '46.948', lon: '7.447', display_name: 'Bern', boundingbox: ['46.9', '47.0', '7.2', '7.5'] }
     assert.deepEqual(placesIn([bern]), [{ title: 'Bern', lat: 46.948, lon: 7.447, box: [7.2, 46.9, 7.5, 47] }])
     assert.deepEqual(

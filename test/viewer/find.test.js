@@ -19,10 +19,10 @@ const mark = page => page.locator('#map .here').evaluate(node => {
   return { x: x + width / 2, y: y + height / 2 }
 })
 
-onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage => {
+onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }, stage => {
   const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
 
-  it('goes to coordinates that are typed, in whatever form', async () => {
+  it('goes to typed coordinates or to a typed tile', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await find(page, '20°30\'N 40°15\'W')
@@ -39,7 +39,7 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await page.waitForURL(/#steps\/4\//)
   })
 
-  it('finds layers by their names, and where they are', async () => {
+  it('finds a layer by its name, and goes to its area', async () => {
     const page = await stage.visit('#steps/3/0/-120')
     await drawnTiles(page)
     await find(page, 'bound')
@@ -50,7 +50,7 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     assert.ok(lat > 0 && lat < 65 && lon > -30 && lon < 60, `${lat}, ${lon}`)
   })
 
-  it('finds places that the store names, and says so when there is nothing', async () => {
+  it('finds places that the settings of the store name, and says when it finds nothing', async () => {
     await settings({ places: [['Bern', 7.44, 46.95, 5], ['Bergen', 5.32, 60.39, 5]] })
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
@@ -67,7 +67,7 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await settings({ places: undefined })
   })
 
-  it('asks a gazetteer that the operator names, when Enter is pressed and not before', async () => {
+  it('asks the gazetteer of the operator only when Enter is pressed', async () => {
     await settings({ gazetteer: '/places/search?format=x' })
     const page = await stage.visit('#steps/3/0/0')
     const asked = []
@@ -97,7 +97,7 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await settings({ gazetteer: undefined })
   })
 
-  it('shows where I am, or why not', async () => {
+  it('shows the position of the device, or says that the browser hides it', async () => {
     const page = await stage.visit('#steps/3/0/0', {
       ...screens.desk, geolocation: { latitude: -33.8, longitude: 151.2, accuracy: 5000 }, permissions: ['geolocation']
     })
@@ -110,7 +110,7 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await other.getByText('The browser does not let this page know where you are.').waitFor()
   })
 
-  it('says which place is under the pointer', async () => {
+  it('shows the coordinates under the pointer', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.mouse.move(640, 400)

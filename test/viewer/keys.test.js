@@ -21,7 +21,7 @@ onViewer('keys', { layers: ['steps', 'late'], demo: false }, stage => {
     await shownAt(page, '5 Jan 2024')
   })
 
-  it('move and zoom the map, which has the focus from then on', async () => {
+  it('move and zoom the map, and give it the focus', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.keyboard.press('ArrowRight')
@@ -37,7 +37,7 @@ onViewer('keys', { layers: ['steps', 'late'], demo: false }, stage => {
     await shownAt(page, '4 Jan 2024')
   })
 
-  it('compare, find, and list themselves', async () => {
+  it('start a comparison, open the search, and show the list of keys', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.keyboard.press('c')
@@ -60,7 +60,7 @@ onViewer('keys', { layers: ['steps', 'late'], demo: false }, stage => {
     assert.equal(await focused(page), 'map')
   })
 
-  it('do nothing with Control, and nothing in buttons', async () => {
+  it('do nothing with Control or while a button has the focus', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.keyboard.press('Control+[')

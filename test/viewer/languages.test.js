@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { drawnTiles, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
-onViewer('in other languages', {}, stage => {
+onViewer('languages', {}, stage => {
   for (const [locale, { lang, compare, newest, summary, date }] of Object.entries({
     'de-DE': {
       lang: 'de', compare: 'Vergleichen', newest: 'Neueste', summary: /^2 Ebenen · /, date: '20. Juni 2024, 01:00 UTC'
@@ -21,7 +21,7 @@ onViewer('in other languages', {}, stage => {
       lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC'
     }
   })) {
-    it(`speaks to a reader of ${locale}, and writes dates as he does`, async () => {
+    it(`shows texts and dates for the locale ${locale}`, async () => {
       const page = await stage.visit('#daylight@2024-06-20T01:00:00Z/2/0/0', { ...screens.desk, locale })
       await drawnTiles(page)
       await page.getByText(summary).waitFor()
@@ -42,13 +42,13 @@ onViewer('in other languages', {}, stage => {
     })
   }
 
-  it('speaks what an address asks for', async () => {
+  it('uses the language that the address names', async () => {
     const page = await stage.visit('?lang=fr#land/1/0/0')
     await page.getByText(/^2 couches/).waitFor()
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'fr')
   })
 
-  it('says of a layer of one time which it is, and has no axis of hours', async () => {
+  it('shows the only time of a layer with one edition, without an axis', async () => {
     const page = await stage.visit('#land/1/0/0')
     await drawnTiles(page)
     await page.locator('.tilecouch-timeline-time', { hasText: '21 May 2018' }).waitFor()

@@ -22,7 +22,7 @@ onViewer('many layers', { demo: false }, stage => {
     () => until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done), { what: 'a rest' })
   const titles = page => page.locator('.layer:visible .title').allTextContents()
 
-  it('are in groups, sorted as people count, and found by a part of their names', async () => {
+  it('are grouped, sorted by the numbers in their names, and found by a part of a name', async () => {
     const page = await stage.visit('#aerial-1/2/0/0')
     await drawnTiles(page)
     assert.deepEqual(await page.locator('.group').allTextContents(), ['aerial', 'Topographic maps'])
@@ -37,7 +37,7 @@ onViewer('many layers', { demo: false }, stage => {
     assert.equal((await titles(page)).length, LAYERS)
   })
 
-  it('have pictures where they are looked at, and not before', async () => {
+  it('load their pictures only when they come into view', async () => {
     const page = await stage.visit('#aerial-1/2/0/0')
     await page.locator('.thumbnail img').first().waitFor()
     await rest()
@@ -49,7 +49,7 @@ onViewer('many layers', { demo: false }, stage => {
     assert.equal(new Set(heads.map(({ path }) => path)).size, heads.length, 'each comes once')
   })
 
-  it('are a small first visit', async () => {
+  it(`need at most ${FIRST_LOAD / 1000} kB on a first visit`, async () => {
     for (const options of [screens.desk, screens.phone]) {
       stage.front.forget()
       const page = await stage.visit('#aerial-1/2/0/0', options)

@@ -20,7 +20,7 @@ describe('addresses of images on the device', () => {
   })
   afterEach(() => Object.assign(URL, { createObjectURL, revokeObjectURL }))
 
-  it('are of the newest image after a refresh brought another one', async () => {
+  it('lead to the newest image after a refresh', async () => {
     let rev = '1-a'
     const device = { head: async () => ({ blob: new Blob([rev]), version: { rev } }) }
     const store = new DeviceStore({ device })
@@ -32,7 +32,7 @@ describe('addresses of images on the device', () => {
     assert.deepEqual(await Promise.all(made.map(blob => blob.text())), ['1-a', '2-b'])
   })
 
-  it('are made once for readers at the same time', async () => {
+  it('are created once for concurrent readers', async () => {
     const device =
       { tile: async () => new Blob(['x']), head: async () => ({ blob: new Blob(['x']), version: { rev: '1-a' } }) }
     const store = new DeviceStore({ device })
@@ -43,7 +43,7 @@ describe('addresses of images on the device', () => {
     assert.deepEqual([new Set(urls).size, made.length], [1, 1], 'no address that nobody revokes')
   })
 
-  it('are asked for again where there was no image, or reading it failed', async () => {
+  it('are looked up again after the image was missing or its reading failed', async () => {
     const answers = [undefined, new Error('closed'), new Blob(['x'])]
     const device = { tile: async () => {
       const answer = answers.shift()
@@ -56,7 +56,7 @@ describe('addresses of images on the device', () => {
     assert.equal(await store.tileUrl(version('1-a')), 'blob:1')
   })
 
-  it('are revoked from the least recently used one, all but 500', async () => {
+  it('are revoked when there are more than 500, the least recently used first', async () => {
     const store = new DeviceStore({ device: { tile: async () => new Blob(['x']) } })
     const urls = []
     for (let index = 0; index < 500; index++) urls.push(await store.tileUrl(version(`1-${index}`)))

@@ -16,13 +16,13 @@ const isFailing = ({ path, body }) => isBatch({ path })
   ? body.docs.some(({ id }) => id === 'small:0:0:0')
   : /^small(:|%3A)0(:|%3A)0(:|%3A)0/.test(path)
 
-onViewer('offline maps that fit', { layers: ['steps'], demo: false }, stage => {
+onViewer('text of the card of offline maps', { layers: ['steps'], demo: false }, stage => {
   before(() => hang(stage.store, ['small']))
 
   for (const language of ['en', 'de', 'fr', 'es']) {
     for (const screen of SCREENS) {
       const { width } = screen.viewport
-      it(`show all of their text in ${language} at ${width} pixels`, async () => {
+      it(`is not cut off in any state in ${language} at ${width} pixels`, async () => {
         const page = await stage.visit(`?lang=${language}#small/2/0/0`, screen)
         await page.locator('#map .tilecouch-tile img').first().waitFor()
         await page.locator('#offline').click()

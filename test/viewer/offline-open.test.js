@@ -33,8 +33,7 @@ const titles = page => page.locator('.layer .title').allTextContents()
 const toast = page => page.locator('.toast[data-topic="store"]')
 
 onViewer('without a network', {}, stage => {
-  it('opens with what was taken along: the map, its times, its editions, its ' +
-    'figures, the versions of a tile', async () => {
+  it('opens a downloaded area with its times, editions, figures and versions of a tile', async () => {
     const page = await stage.visit('#daylight/2/20/0')
     await drawnTiles(page)
     await kept(page)
@@ -73,7 +72,7 @@ onViewer('without a network', {}, stage => {
     await page.locator('[data-layer="land"]').waitFor()
   })
 
-  it('goes on with what was taken along when the server goes away, and says so once', async () => {
+  it('goes on with a downloaded area when the server goes away, and says so once', async () => {
     const page = await stage.visit('#daylight/1/20/0')
     await drawnTiles(page)
     await take(page, world)
@@ -90,7 +89,7 @@ onViewer('without a network', {}, stage => {
     stage.allow(AWAY)
   })
 
-  it('shows what the store has as soon as it answers, and no image a second time', async () => {
+  it('shows the layers of the store when it answers, and loads no downloaded image again', async () => {
     const page = await stage.visit('#daylight/1/20/0')
     await drawnTiles(page)
     await kept(page)
@@ -108,7 +107,7 @@ onViewer('without a network', {}, stage => {
     assert.deepEqual(inCaches.filter(url => /\/tile\b|\/\d+\/\d+\/\d+|_all_docs|_bulk_get|_view/.test(url)), [])
   })
 
-  it('says of a link to a layer that is not here, and of a place that is not', async () => {
+  it('says that the layer of a link, or its place, is not on the device', async () => {
     const page = await stage.visit('#daylight/2/20/0', screens.phone)
     await drawnTiles(page)
     await kept(page)
@@ -141,7 +140,7 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
     await store?.destroy()
   })
 
-  it('opens with what was taken along', async function () {
+  it('opens with a downloaded area', async function () {
     this.timeout(60000)
     const proxy = await startServer((request, response) => {
       const { port } = new URL(gateway.url)

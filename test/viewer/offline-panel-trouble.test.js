@@ -11,7 +11,7 @@ const isBatch = ({ path }) => /_bulk_get/.test(path)
 const ROOM = 40000000 // bytes, far more than the tiles take
 const problem = (page, name) => area(page, name).locator('.problem')
 
-onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }, stage => {
+onViewer('problems of offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, stage => {
   before(() => stage.store.defineLayer('late', { name: 'Late', minzoom: 3, maxzoom: 3, offline: false }))
 
   const download = page => page.getByRole('button', { name: 'Download', exact: true })
@@ -19,7 +19,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
   const say = (page, quota) =>
     page.evaluate(most => { navigator.storage.estimate = async () => ({ quota: most, usage: 1000 }) }, quota)
 
-  it('says before a download that it does not fit, and takes it when there is room', async () => {
+  it('says before a download that it does not fit, and downloads it when there is room', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await openAreas(page)
     await say(page, 3000)
@@ -36,7 +36,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await state(page, 'Steps', 'Up to date just now')
   })
 
-  it('says why a layer cannot be taken along, and takes another one', async () => {
+  it('says why a layer cannot be downloaded, and offers another one', async () => {
     const page = await stage.visit('#late/3/0/0')
     await openAreas(page)
     await page.getByRole('button', { name: 'Download an area' }).click()
@@ -47,7 +47,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Steps')
   })
 
-  it('says that there is nothing in an area, and that numbers are no box', async () => {
+  it('says that an area has no tiles, and that its numbers are not a box', async () => {
     const page = await stage.visit('#holes/3/0/0')
     await openAreas(page)
     await begin(page)
@@ -65,7 +65,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     assert.equal(await download(page).getAttribute('aria-disabled'), 'true')
   })
 
-  it('says that the store is away in the middle of a download, and goes on with one press', async function () {
+  it('says that the store is away during a download, and continues it with one press', async function () {
     this.timeout(150000) // a download asks for a while before it gives up
     const page = await stage.visit('#steps/3/0/0')
     const { opened, open } = gate()
@@ -115,7 +115,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     stage.allow(/500/)
   })
 
-  it('is left with Escape step by step, and worked with keys alone', async () => {
+  it('changes an area with keys alone, and closes one step with each Escape', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     await page.locator('#offline').focus()
@@ -138,7 +138,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await page.locator('.card.offline').waitFor()
   })
 
-  it('shows what is on the device without the store, after the page was loaded again', async () => {
+  it('lists the areas of the device after a reload without the store', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await take(page, 'Steps')
     await page.waitForFunction(() => navigator.serviceWorker.controller)
@@ -158,7 +158,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     stage.allow(AWAY)
   })
 
-  it('says so where the browser keeps nothing', async () => {
+  it('says when the browser keeps nothing on the device', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await page.addInitScript(() => {
       indexedDB.open = () => { throw new DOMException('no', 'SecurityError') }

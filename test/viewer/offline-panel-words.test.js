@@ -21,7 +21,7 @@ describe('words of the panel of areas', () => {
     assert.equal(freshness({ updated: before(-MINUTE) }, NOW), 'Up to date just now', 'a clock that was put back')
   })
 
-  it('say how much of the past an area has, from a day as dates are written', () => {
+  it('say how much of the past an area has, and since which day', () => {
     assert.equal(pastWords(false), '')
     assert.equal(pastWords(true), 'with all its past')
     for (const since of ['2023-11-29', '2023-11-29T00:00:00Z']) {
@@ -29,7 +29,7 @@ describe('words of the panel of areas', () => {
     }
   })
 
-  it('say what there is to do in each state', () => {
+  it('name each state and the action for it', () => {
     for (const [state, ...words] of /** @type {[any, ...string[]][]} */ ([
       [{ state: 'new' }, 'Not downloaded yet', 'Download', 'download'],
       [{ state: 'downloading' }, 'Downloading …', 'Pause', 'pause'],
@@ -41,7 +41,7 @@ describe('words of the panel of areas', () => {
     ])) assert.deepEqual([stateWords(state), ...actionOf(state)], words)
   })
 
-  it('say how far a download is, and nothing that is not known', () => {
+  it('say how far a download is, without figures that are not known', () => {
     const total = { tiles: 1234, versions: 1234, bytes: 12000000 }
     const status = { state: 'downloading', tiles: 617, bytes: 6000000, total, rate: 1200000, remaining: 5 }
     assert.equal(figuresOf(status), '617 of 1,234 tiles · 6.0 MB of 12.0 MB · 1.2 MB/s · a few seconds left')
@@ -74,14 +74,14 @@ describe('words of the panel of areas', () => {
       !isStopped(new Error('x')))
   })
 
-  it('find a name that is free', () => {
+  it('propose a name that no other area has', () => {
     assert.equal(freeName('Harbour', []), 'Harbour')
     assert.equal(freeName('Harbour', ['Harbour', 'Harbour 2']), 'Harbour 3')
   })
 })
 
 describe('shapes of areas', () => {
-  it('are boxes in any copy of the world', () => {
+  it('are the same box in every copy of the world', () => {
     const box = (west, east) => boxOf([{ lat: 10, lng: west }, { lat: -10, lng: east }])
     assert.deepEqual(box(5, 15), [5, -10, 15, 10])
     assert.deepEqual(box(365, 375), [5, -10, 15, 10])
@@ -93,7 +93,7 @@ describe('shapes of areas', () => {
       [0, -85.05113, 1, 85.05113], 'beyond there are no tiles')
   })
 
-  it('come back as they were drawn', () => {
+  it('keep their corners when they are converted to boxes, polygons and outlines', () => {
     assert.deepEqual(boxOf(cornersOf([170, -10, -170, 10])), [170, -10, -170, 10])
     const { type, coordinates } = polygonOf([{ lat: 0, lng: 370 }, { lat: 10, lng: 375 }, { lat: 5, lng: 380 }])
     assert.equal(type, 'Polygon')
@@ -103,8 +103,8 @@ describe('shapes of areas', () => {
   })
 })
 
-describe('an estimate that follows', () => {
-  it('asks once there is a rest, and only the last answer counts', async () => {
+describe('an estimate for an area that changes', () => {
+  it('is requested after a pause, and only the last answer counts', async () => {
     const asked = []
     const answered = []
     const answers = {}

@@ -9,10 +9,10 @@ import { area, begin, corner, dragTouch, draw, estimate, openAreas, phone, state
 
 const isBatch = ({ path }) => /_bulk_get/.test(path)
 
-onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage => {
+onViewer('offline areas', { layers: ['steps'], demo: false }, stage => {
   before(() => hang(stage.store, ['small']))
 
-  it('follows a corner that is dragged, downloads what is inside, and says how fresh it is', async () => {
+  it('downloads the box whose corner was dragged, and shows its size and age', async () => {
     const page = await stage.visit('#small/2/0/0')
     await openAreas(page)
     await page.getByText('Connected to the store').waitFor()
@@ -39,7 +39,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     assert.equal(await page.locator('.area-name', { hasText: 'Small' }).count() > 0, true, 'its name on the map')
   })
 
-  it('takes a shape that fingers tap, on a phone', async () => {
+  it('downloads a shape that is tapped on a phone', async () => {
     const page = await stage.visit('#small/2/0/0', phone)
     await openAreas(page)
     await begin(page)
@@ -68,7 +68,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     assert.equal(await page.locator('.card.offline img, .area-name img').count(), 0)
   })
 
-  it('pauses, and goes on with one press after the page was loaded again', async () => {
+  it('pauses a download, and continues it with one press after a reload', async () => {
     const page = await stage.visit('#small/2/0/0')
     const { opened, open } = gate()
     await openAreas(page)
@@ -92,7 +92,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     stage.allow(AWAY)
   })
 
-  it('says what a refresh brought', async () => {
+  it('reads only the changed tiles in a refresh, and says how many there are', async () => {
     const page = await stage.visit('#small/2/0/0')
     await take(page, 'Small')
     const item = area(page, 'Small')
@@ -106,7 +106,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
       'and nothing else was read')
   })
 
-  it('removes one of two that overlap, after one question, and the other stays', async () => {
+  it('removes one of two overlapping areas after a question, and keeps the other', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await take(page, 'Steps')
     await take(page, 'Steps 2')
@@ -127,7 +127,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     assert.ok(after, 'what is left takes room')
   })
 
-  it('renames, and refuses a name that is taken', async () => {
+  it('renames an area, and refuses the name of another area', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await take(page, 'Steps')
     await take(page, 'Steps 2')
@@ -142,7 +142,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     assert.deepEqual(await page.locator('.area .title').allTextContents(), ['Steps', 'Harbour'])
   })
 
-  it('keeps an area up to date by itself, also after the page was loaded again', async () => {
+  it('keeps an area up to date by itself, also after a reload', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await take(page, 'Steps')
     await page.getByLabel('Keep it up to date').check()

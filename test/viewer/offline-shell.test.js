@@ -45,7 +45,7 @@ onViewer('its own files', {}, stage => {
     await page.locator('#summary', { hasText: /\S/ }).waitFor()
   }
 
-  it('are kept, all of one version, and nothing of the store ever comes by there', async () => {
+  it('are cached in one version, and the service worker answers no request for data', async () => {
     const page = await stage.visit()
     const bySw = []
     page.on('response', response => { if (response.fromServiceWorker()) bySw.push(response.url()) })
@@ -62,7 +62,7 @@ onViewer('its own files', {}, stage => {
     for (const name of ['', `viewer.js?v=${version}`, `leaflet.js?v=${version}`]) assert.ok(inside.includes(name), name)
   })
 
-  it('make the page open without a network, and say what is missing', async () => {
+  it('open the page without a network or a server, and the page says which is missing', async () => {
     const page = await stage.visit()
     await drawnTiles(page)
     await keptVersion(page)
@@ -80,7 +80,7 @@ onViewer('its own files', {}, stage => {
     stage.allow(AWAY)
   })
 
-  it('come for a proxy whose server is away as well, and for no other answer', async () => {
+  it('are used when a proxy answers 502 for the page, and for no other answer', async () => {
     const page = await stage.visit()
     await keptVersion(page)
     const isPage = ({ path }) => path === '_design/tiles/_rewrite/'
@@ -99,7 +99,7 @@ onViewer('its own files', {}, stage => {
     stage.allow(/401|404/)
   })
 
-  it('are of a new version after one reload, all of them, and then without a network too', async () => {
+  it('are all of the new version after one reload, also without a network', async () => {
     const page = await stage.visit()
     await drawnTiles(page)
     const first = await keptVersion(page)
@@ -138,7 +138,7 @@ onViewer('its own files', {}, stage => {
     assert.deepEqual(await versionsOf(page), { ...all(4), 'offline.js': 4 })
   })
 
-  it('are not kept when one of them is of another version, as in the middle of a deployment', async () => {
+  it('are not cached when one of them is of another version, as during a deployment', async () => {
     stage.front.rule(({ path }) => path.includes('/icon-512.png?v=')
       ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'image/png' } } : undefined)
     const page = await stage.visit()
@@ -152,7 +152,7 @@ onViewer('its own files', {}, stage => {
     await keptVersion(page)
   })
 
-  it('are kept without those that only offline maps need, until the page has been open for a while', async () => {
+  it('are cached later when only offline maps or images need them', async () => {
     const page = await stage.visit()
     await drawnTiles(page)
     await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'),
@@ -163,7 +163,7 @@ onViewer('its own files', {}, stage => {
     assert.deepEqual(Object.values(await kept(page)), [FILES])
   })
 
-  it('can be installed', async () => {
+  it('can be installed as an app', async () => {
     const page = await stage.visit()
     await keptVersion(page)
     const devtools = await page.context().newCDPSession(page)

@@ -11,7 +11,7 @@ onViewer('a layer in another grid', { demo: false, layers: ['steps', 'swiss'] },
     .evaluateAll(list => list.map(option => option.value))
 
   for (const [name, screen] of Object.entries({ desk: screens.desk, phone: screens.phone })) {
-    it(`is listed, and its map says which programs draw it, with its address (${name})`, async () => {
+    it(`is listed, and the page names its address and programs that draw it (${name})`, async () => {
       const page = await stage.visit('#swiss', screen)
       await card(page).waitFor()
       assert.match(String(await card(page).textContent()),
@@ -25,7 +25,7 @@ onViewer('a layer in another grid', { demo: false, layers: ['steps', 'swiss'] },
     })
   }
 
-  it('gives way to a layer that can be drawn, and is not offered under, over or beside one', async () => {
+  it('is not offered as a base map, over another layer or in a comparison', async () => {
     const page = await stage.visit('#swiss')
     await card(page).waitFor()
     await page.evaluate(() => { location.hash = '#steps/3/0/0' })

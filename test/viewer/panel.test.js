@@ -58,7 +58,7 @@ onViewer('the panel', { layers: ['steps', 'bounded', 'late', 'deep', 'vector'] }
     }
   })
 
-  it('shows four changes of the view with their pictures, and does not move when one is chosen', async () => {
+  it('has room for four changes with pictures, and keeps its layout when one is chosen', async () => {
     const page = await stage.visit('#town/3/0/0')
     await page.getByText('5 editions').waitFor()
     await page.getByLabel('Only what changed here').check()
@@ -81,7 +81,7 @@ onViewer('the panel', { layers: ['steps', 'bounded', 'late', 'deep', 'vector'] }
   })
 
   for (const locale of ['en-GB', 'de-DE', 'fr-FR', 'es-ES']) {
-    it(`cuts nothing off in ${locale}`, async () => {
+    it(`cuts off no text in ${locale}`, async () => {
       for (const [width, options] of Object.entries(WIDTHS)) {
         const page = await stage.visit('#town@2020-12-31T00:00:00Z/3/0/0&layers=steps:40,*', { ...options, locale })
         await page.locator('.editions [data-time]').nth(5).waitFor({ state: 'attached' })

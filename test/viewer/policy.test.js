@@ -82,12 +82,12 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     return found
   }
 
-  it('that older versions set ran what anybody attached, with the session of an admin', async () => {
+  it('runs scripts that anybody attached, for an admin too, if an older version set it', async () => {
     await set(VIEWER_CSP)
     assert.deepEqual(await hurt(), ['hurt_module', 'hurt_script'])
   })
 
-  it('is narrowed by `doctor --fix`, which opens nothing by itself', async () => {
+  it('is narrowed by `doctor --fix`, which allows the viewer only with --allow-viewer', async () => {
     const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
     assert.equal((await state({}))?.state, 'bad', 'the old one')
     assert.equal((await state({ fix: true }))?.fixed, VIEWER_CSP)
@@ -106,7 +106,7 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     assert.equal((await state({ fix: true }))?.state, 'ok')
   })
 
-  it('runs the viewer, its service worker and its maps on the device, and no page of another database', async () => {
+  it('runs the viewer with its workers and offline maps, and no script of another database', async () => {
     await set(await couchPolicy(ALLOWED))
     assert.equal((await up({ db: url, demo: false })).blocked, false)
     assert.deepEqual(await hurt(), [])
@@ -142,7 +142,7 @@ describe('the policy of a CouchDB that serves the viewer', function () {
       await couchPolicy(ALLOWED))
   })
 
-  it('lets the viewer that another page runs register no worker of that page', async () => {
+  it('refuses the service worker of a foreign page that runs the scripts of the viewer', async () => {
     const policy = await couchPolicy(ALLOWED)
     /** What came first of it: a refusal, or a worker that ran. */
     const outcome = async () => {
@@ -170,20 +170,20 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), policy)
   })
 
-  it('that CouchDB sends by itself lets nothing run', async () => {
+  it('runs no attached script if it is the default of CouchDB', async () => {
     await set(null)
     assert.deepEqual(await hurt(), [])
   })
 })
 
-describe('what a policy lets run', () => {
-  it('names the workers of each store', async () => {
+describe('reading a policy', () => {
+  it('finds the stores whose viewers it allows', async () => {
     const stores = ['/tiles', '/a%2Fb']
     assert.deepEqual(storesIn(await couchPolicy({ stores })), stores)
     assert.deepEqual([storesIn(''), storesIn(VIEWER_CSP), storesIn(await couchPolicy())], [[], [], []])
   })
 
-  it('is told of each', async () => {
+  it('tells whether the policy runs no scripts, listed scripts or any script', async () => {
     const policies = {
       nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'",
         "script-src 'none'; default-src *", 'default-src *; sandbox'],

@@ -49,7 +49,7 @@ describe('requests of the pages', () => {
     assert.deepEqual([message, status], ['No answer within 0.5 seconds.', undefined])
   })
 
-  it('end without a word when the page stops them while they are read', async () => {
+  it('end with an AbortError when the page stops them', async () => {
     const stopping = new AbortController()
     const { name } = await failure('/slow', {
       signal: stopping.signal, onAnswer: () => { setTimeout(() => stopping.abort(), 50) }

@@ -12,7 +12,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
       .sort(([a], [b]) => a - b))
   const base = page => page.getByRole('combobox', { name: 'Base map' })
 
-  it('are put over the map, faded, moved and taken off, and a link holds all of it', async () => {
+  it('are added, faded, moved and removed, and a link restores all of it', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     assert.equal((await onMap(page)).length, 1)
@@ -37,7 +37,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.equal((await onMap(page)).length, 1)
   })
 
-  it('that a link names and the store does not have are left out', async () => {
+  it('are left out when a link names them and the store does not have them', async () => {
     const page = await stage.visit('#steps/3/0/0&base=nothing&layers=nothing:40,*')
     await drawnTiles(page)
     await page.waitForURL(/#steps\/3\/0\.00\/0\.00$/)
@@ -45,7 +45,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.equal((await onMap(page)).length, 1)
   })
 
-  it('lie on a base map that is chosen', async () => {
+  it('lie on the chosen base map, which is never the layer itself', async () => {
     const page = await stage.visit('#bounded/3/0/-100')
     await base(page).selectOption('steps')
     await page.waitForURL(/#bounded\/3\/0\.00\/-100\.00&base=steps$/)
@@ -59,7 +59,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.equal((await onMap(page)).filter(([level]) => level === 1).length, 0, 'not under itself')
   })
 
-  it('lie on the operator’s base map, and begin with the layer that he names', async () => {
+  it('lie on the base map of the operator, who also sets the first layer, title and colour', async () => {
     await settings(
       {
         base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', description: 'The <i>town</i> since 1850.',
@@ -102,7 +102,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     stage.allow(/404/)
   })
 
-  it('that are empty are not what is shown first', async () => {
+  it('are not opened first when they are empty', async () => {
     await stage.store.defineLayer('aaa', { name: 'A layer without tiles', minzoom: 3, maxzoom: 3 })
     const page = await stage.visit()
     await drawnTiles(page)

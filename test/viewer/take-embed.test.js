@@ -60,7 +60,7 @@ describe('the viewer in the frame of another page', function () {
 
   const policyOf = async address => (await fetch(address)).headers.get('content-security-policy')
 
-  it('is refused by default, and the page says who may change that', async () => {
+  it('is refused by default, and the dialog for a link says so', async () => {
     const gateway = await serve({})
     assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)], [VIEWER_CSP, VIEWER_CSP])
     const page = await frame(`${gateway}?embed#steps/3/0/0`)
@@ -72,8 +72,7 @@ describe('the viewer in the frame of another page', function () {
     await card.getByText('Other sites may not show this map yet.').waitFor()
   })
 
-  it('is a map alone where the operator names the origin of that page, and the ' +
-    'whole viewer is shown in none', async () => {
+  it('is a map alone for origins that the operator names, and never the whole viewer', async () => {
     const gateway = await serve({ embed: host.url })
     assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)],
       [VIEWER_CSP, viewerPolicy([host.url])])
@@ -103,7 +102,7 @@ describe('the viewer in the frame of another page', function () {
     assert.equal(await page.frameLocator('iframe').nth(2).locator('#map').count(), 0, 'another word')
   })
 
-  it('does not zoom while its page is scrolled over it, until it is clicked', async () => {
+  it('zooms with the wheel only after a click', async () => {
     const gateway = await serve({ embed: '*' })
     const page = await visit(`${gateway}?embed#steps/3/0/0`)
     await drawnTiles(page)
@@ -121,7 +120,7 @@ describe('the viewer in the frame of another page', function () {
     assert.equal(await zooms(), true)
   })
 
-  it('comes from a snippet that the page writes, with the place and the time', async () => {
+  it('opens from the HTML that the dialog offers, with the same place and time', async () => {
     const gateway = await serve({ embed: `${host.url}, https://www.example.org` })
     const own = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
     await shownAt(own, '2 Jan 2024')
@@ -141,7 +140,7 @@ describe('the viewer in the frame of another page', function () {
     await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor({ state: 'attached' })
   })
 
-  it('gives an image, a GIF and a layer file away under the policy of a gateway', async () => {
+  it('makes an image, a GIF and an address for QGIS under the policy of a gateway', async () => {
     const gateway = await serve({})
     const page = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
     await shownAt(page, '2 Jan 2024')

@@ -10,11 +10,11 @@ const SCREENS = [
   { viewport: { width: 390, height: 844 }, hasTouch: true }
 ]
 
-onViewer('text that fits', { layers: ['steps'], demo: false }, stage => {
+onViewer('text of the dialog "Save or share the map"', { layers: ['steps'], demo: false }, stage => {
   for (const language of ['en', 'de', 'fr', 'es']) {
     for (const screen of SCREENS) {
       const { width } = screen.viewport
-      it(`is whole in every tab of the dialog in ${language} at ${width} pixels`, async () => {
+      it(`is not cut off in any tab in ${language} at ${width} pixels`, async () => {
         const page = await stage.visit(`?lang=${language}#steps@${T(3)}/3/0/0/${T(2)}..${T(4)}`, screen)
         await page.locator('#map .tilecouch-tile img').first().waitFor()
         await page.locator('#take').evaluate(button => button.click()) // on a phone the card of the range lies over it

@@ -21,7 +21,7 @@ describe('the plan of a time-lapse', () => {
     assert.deepEqual(planFrames([], 4), { times: [], all: 0, frames: [], seconds: 0 })
   })
 
-  it('never has more frames than the most, and leaves changes out evenly, never the first or the last', () => {
+  it('limits its frames by leaving out changes evenly, but not the first or the last', () => {
     const { frames, times, all } = planFrames(days(5000), 24)
     assert.equal(frames.length, MAX_FRAMES)
     assert.deepEqual([times[0], times.at(-1), all], [days(5000)[0], days(5000)[4999], 5000])
@@ -31,7 +31,7 @@ describe('the plan of a time-lapse', () => {
     assert.deepEqual(spread([1, 2, 3, 4, 5], 3), [1, 3, 5])
   })
 
-  it('of a range begins with what was shown then', () => {
+  it('begins with the state at the start of its range', () => {
     const changes = changesAt(days(5))
     const [first, second, third, fourth] = days(5)
     assert.deepEqual(timesOf(changes, null), days(5))
@@ -44,7 +44,7 @@ describe('the plan of a time-lapse', () => {
       ['2021-01-01T00:00:00Z'])
   })
 
-  it('knows about how large it will be: a GIF by what changes, a video by how long it is', () => {
+  it('estimates the size of a GIF from its changes, and of a video from its length', () => {
     const size = { width: 100, height: 100 }
     const known = { fps: 4, perPixel: 0.5, tiles: 10, changes: changesAt(days(5)) }
     const plan = planFrames(days(5), known.fps)
@@ -55,15 +55,15 @@ describe('the plan of a time-lapse', () => {
   })
 })
 
-describe('what is taken away', () => {
-  it('has a name that says of which layer and when', () => {
+describe('saving and sharing', () => {
+  it('names a file after its layer and its times', () => {
     assert.equal(fileName('osm', ['2024-03-01T00:00:00Z'], 'png'), 'osm-2024-03-01.png')
     assert.equal(fileName('osm', ['2024-03-01T14:30:00Z', '2024-03-02T14:30:05Z'], 'gif'),
       'osm-2024-03-01T1430-2024-03-02T143005.gif')
     assert.equal(fileName('osm', [null], 'png'), 'osm.png')
   })
 
-  it('is a layer for QGIS, whatever its name is', () => {
+  it('escapes the name and the address of a layer in a file for QGIS', () => {
     const text = qgisLayers({ layer: 'osm', name: '<A & "B">', minzoom: 2, maxzoom: 14, tileSize: 512 },
       { base: 'https://maps.example.org/', time: '2024' })
     assert.match(text ?? '', /<layername>&#60;A &#38; &#34;B&#34;&#62;, 2024<\/layername>/)
@@ -74,7 +74,7 @@ describe('what is taken away', () => {
       ))
   })
 
-  it('is shown in frames of those that the policy names, as the page and the server read it', async () => {
+  it('reads the same embedding origins from a policy in the page and on the server', async () => {
     for (const origins of [[], ['*'], ['https://a.example', 'http://localhost:8080']]) {
       for (
         const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores: ['/tiles', '/a%2Fb'] })]
@@ -95,10 +95,10 @@ describe('what is taken away', () => {
   })
 })
 
-describe('what a page may read because its operator names it', () => {
+describe('the origins that an operator names', () => {
   const TILES = 'https://{s}.tiles.example.org/{z}/{x}/{y}.png'
 
-  it('is the origin of the base map and of the search, and nothing else of the document', () => {
+  it('are those of the base map and the gazetteer, without invalid addresses', () => {
     const of = settings => Object.values(originsOf(settings))
     assert.deepEqual(of({}), [[], []])
     assert.deepEqual(of({ base: 'land', gazetteer: '/search' }), [[], []], 'of the same origin')
@@ -118,8 +118,7 @@ describe('what a page may read because its operator names it', () => {
     }
   })
 
-  it('stands in the policy of a gateway and of CouchDB, for images and for ' +
-    'requests, and can be read from it', async () => {
+  it('are written into the policies of a gateway and of CouchDB, and read from them', async () => {
     const origins = originsOf({ base: { url: TILES }, gazetteer: 'https://places.example.org/search' })
     const gateway = viewerPolicy(['https://a.example'], origins)
     const couch = await couchPolicy({ embed: ['https://a.example'], stores: ['/tiles'], origins })

@@ -28,8 +28,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     return { page, card }
   }
 
-  it('as a GIF shows every change, each with its date, as long as was chosen, and says ' +
-    'before how long it will be', async () => {
+  it('shows every change with its date in a GIF, after an estimate of its length', async () => {
     const { page, card } = await open('#steps/3/0/0', 'gif')
     await choose(card, 'Frames a second', '2')
     await card.getByText(/^5 frames, 4\.5 seconds, about [\d.,]+\s[kM]B\.$/).waitFor()
@@ -51,8 +50,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     await hasEnded(page)
   })
 
-  it('shows only what changed in the range that is chosen on the timeline, from how ' +
-    'it was at its beginning', async () => {
+  it('shows only the changes of the chosen range, from the state at its beginning', async () => {
     const { page, card } = await open(`#steps@${T(3)}/3/0/0/${'2024-01-02T12:00:00Z'}..${T(4)}`, 'gif')
     await shownAt(page, '3 Jan 2024')
     await card.getByText(/^3 frames/).waitFor()
@@ -71,7 +69,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   })
 
   for (const [format, codec, type] of [['webm', 'vp09.00.10.08', 'video/webm'], ['mp4', 'avc1.42001f', 'video/mp4']]) {
-    it(`as a ${format} shows every change where the browser has an encoder, and says where it has none`, async () => {
+    it(`shows every change in a file of the format ${format}, or says that the browser has no encoder`, async () => {
       const { page, card } = await open('#steps/3/0/0', 'gif')
       const isPossible = await page.evaluate(async name =>
         (await VideoEncoder.isConfigSupported({ codec: name, width: 640, height: 480, bitrate: 1e6 })).supported, codec)
@@ -97,7 +95,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     })
   }
 
-  it('offers no videos where the browser makes none', async () => {
+  it('offers no video format when the browser has no encoder', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.evaluate(() => { /** @type {any} */ (window).VideoEncoder = undefined })
@@ -109,7 +107,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     }
   })
 
-  it('is cancelled in the middle, and leaves nothing running', async () => {
+  it('stops its requests and its worker when it is cancelled, and can be made again', async () => {
     const { page, card } = await open('#steps/3/0/0', 'gif')
     await card.getByText(/^5 frames/).waitFor()
     const held = gate()
@@ -127,7 +125,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     assert.equal((await decode((await make(card, 'Make the time-lapse')).bytes)).pages, 5)
   })
 
-  it('ends when its card is closed, and says so', async () => {
+  it('is cancelled when its card is closed, and says so', async () => {
     const { page, card } = await open('#steps/3/0/0', 'gif')
     await card.getByText(/^5 frames/).waitFor()
     const held = gate()
@@ -140,7 +138,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     await hasEnded(page)
   })
 
-  it('that lacks an image says which and what to do, and goes on when it is there', async () => {
+  it('says which time lacks a tile, and continues with "Try again" when the tile loads', async () => {
     const { card } = await open('#steps/3/0/0', 'gif')
     await card.getByText(/^5 frames/).waitFor()
     const heal = stage.front.rule(entry => isFirst(entry) ? { status: 500, body: '{"reason":"broken"}' } : undefined)

@@ -76,7 +76,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     await page.locator('.hidden-map').waitFor({ state: 'detached' })
   })
 
-  it('both times of a comparison are drawn, at any number of pixels of the screen', async () => {
+  it('an image shows both times of a comparison in the pixels of a dense screen', async () => {
     const { page, card } = await open(`#squares@${T(1)}..${T(5)}/4/0/0`, 'image', { ...SMALL, deviceScaleFactor: 2 })
     await page.getByRole('slider', { name: 'Compare: left and right' }).waitFor()
     await choose(card, 'Size', 'screen')
@@ -87,7 +87,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     }
   })
 
-  it('a layer that the browser cannot draw is named before the button is pressed', async () => {
+  it('the dialog says that it leaves out a layer that the browser cannot draw', async () => {
     const page = await stage.visit('', SMALL)
     await page.addInitScript(() => {
       const { getContext } = HTMLCanvasElement.prototype
@@ -107,7 +107,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     await make(card, 'Make the image')
   })
 
-  it('a base map whose images cannot be copied is named before the button is pressed', async () => {
+  it('the dialog says that it leaves out a base map whose images cannot be copied', async () => {
     const page = await stage.visit('#steps/3/0/0', { ...SMALL, bypassCSP: true })
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     await page.route('https://base.example/**',

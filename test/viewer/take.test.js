@@ -34,7 +34,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await page.waitForURL(/#steps@2024-01-04T00:00:00Z\/3\/0\.00\/0\.00$/)
   })
 
-  it('is as large as the map on the screen, with its pixels, and has ground where there are no tiles', async () => {
+  it('has the pixels of the screen, and the background colour where there are no tiles', async () => {
     const page =
       await stage.visit(`#steps@${T(1)}/3/0/0`, { viewport: { width: 900, height: 600 }, deviceScaleFactor: 2 })
     await shownAt(page, '1 Jan 2024')
@@ -51,8 +51,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     assert.deepEqual(empty.at(900, 700), GROUND)
   })
 
-  it('mixes several layers as the map does, in their order and with their opacity, and cuts both sides of a ' +
-    'comparison', async () => {
+  it('mixes layers by their order and opacity, and shows both sides of a comparison', async () => {
     const page = await stage.visit(`#steps@${T(4)}/3/0/0`)
     await shownAt(page, '4 Jan 2024')
     await watch(page)
@@ -87,8 +86,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     for (const date of ['2 Jan 2024', '4 Jan 2024']) assert.ok(written.includes(date), date)
   })
 
-  it('draws two maps beside each other, and the share of each time of a comparison that ' +
-    'is faded, with both dates', async () => {
+  it('shows a comparison on two maps or a faded one, with both dates', async () => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side`)
     await page.getByRole('region', { name: 'Second map' }).waitFor()
     await drawnTiles(page)
@@ -128,7 +126,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     for (const date of ['1 Jan 2024', '5 Jan 2024']) assert.ok(dates.includes(date), date)
   })
 
-  it('refuses a size that nobody can draw, and says what is possible', async () => {
+  it('refuses a size that is too small or too large, and says the limits', async () => {
     const page = await stage.visit('#steps/3/0/0')
     const card = await openTake(page)
     await ownSize(card, 100, 512)
@@ -141,7 +139,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await make(card, 'Make the image')
   })
 
-  it('is not made without a tile that does not load, unless that is wanted', async () => {
+  it('is not made when a tile does not load, unless the user leaves the tile out', async () => {
     // tiles at the edge of the world, which this map does not show: a wider picture needs them
     const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && /^3\/[07]\//.test(tile)
       ? { status: 500, body: '{"reason":"broken"}' } : undefined)
@@ -162,8 +160,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     stage.allow(/500/)
   })
 
-  it('is printed alone, and the browser prints the map with the layer, the edition, the date and the sources, and ' +
-    'no controls', async () => {
+  it('is printed alone, and the browser prints the map with its title, without controls', async () => {
     for (const [step, title] of [[2, 'First survey'], [3, 'Second survey'], [4, 'Third survey']]) {
       const tiles = Object.fromEntries(tilesOf(3).map(tile => [tile.join('/'), Number(step)]))
       await load(stage.store, memorySource(tiles), { layer: 'town', time: T(step), title: String(title) })
@@ -197,7 +194,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     assert.equal(await page.locator('#map').isVisible(), true)
   })
 
-  it('is made on a phone, and closes with Escape', async () => {
+  it('is made on a phone in a card that Escape closes', async () => {
     const page = await stage.visit('#steps/3/0/0', screens.phone)
     const card = await openTake(page)
     assert.ok(/** @type {any} */ (await page.locator('#map').boundingBox()).height >= 844 / 2 - 1,
@@ -210,7 +207,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     assert.equal(await page.locator('#take').getAttribute('aria-expanded'), 'false')
   })
 
-  it('says that its part of the page did not load', async () => {
+  it('is replaced by a message when the script of its dialog does not load', async () => {
     stage.front.rule(({ path }) => path.includes('/take.js') ? { status: 503, body: '' } : undefined)
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
@@ -237,7 +234,7 @@ onViewer('the link to the map', { layers: ['steps'], demo: false }, stage => {
     assert.equal(await other.getByRole('slider', { name: 'End of the range' }).count(), 1)
   })
 
-  it('is copied, shared, and a QR code', async () => {
+  it('can be copied, shared and shown as a QR code', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate(() => { window.navigator.share = async data => { /** @type {any} */ (window).shared = data } })
@@ -254,7 +251,7 @@ onViewer('the link to the map', { layers: ['steps'], demo: false }, stage => {
     assert.match(await code.locator('path').getAttribute('d'), /^M0 0h1v1h-1zM1 0h1v1h-1z/, 'its corner is dark')
   })
 
-  it('has a layer file for QGIS with the address of the tiles at that time, where QGIS can read it', async () => {
+  it('has a layer file for QGIS, with the address of the newest tiles without a gateway', async () => {
     const page = await stage.visit(`#steps@${T(2)}/3/0/0`)
     await shownAt(page, '2 Jan 2024')
     const card = await openTake(page, 'Link')

@@ -9,8 +9,8 @@ import { onViewer } from '../support/viewer.js'
 const card = page => page.getByRole('region', { name: 'This place' })
 const TILE_333 = { x: 600, y: 300 } // left of and above the middle of a desk's map at 0, 0
 
-onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, stage => {
-  it('lists them where the map is clicked, goes to their times, and gives their images', async () => {
+onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stage => {
+  it('lists the versions of a clicked tile, goes to their times, and offers their images', async () => {
     const page = await stage.visit(`#holes@${T(1)}/3/0/0`)
     await shownAt(page, '1 Jan 2024')
     await page.mouse.click(TILE_333.x, TILE_333.y)
@@ -41,7 +41,7 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     assert.equal(await page.locator('.picked-tile').count(), 0, 'the same tile again closes it')
   })
 
-  it('says when its versions expire, by themselves or by the layer', async () => {
+  it('says when a tile expires by the time to live of its layer', async () => {
     await stage.store.defineLayer('steps', { name: 'Steps', minzoom: 3, maxzoom: 3, ttl: 86400 * 365 })
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
@@ -80,7 +80,7 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     assert.equal(await card(page).count(), 0)
   })
 
-  it('says so where the store has no tile, and follows new versions', async () => {
+  it('says when the store has no tile, and shows a version that is written later', async () => {
     const page = await stage.visit('#holes/3/0/0')
     await drawnTiles(page)
     await page.mouse.click(TILE_333.x, 430)
@@ -105,7 +105,7 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     await page.locator('#panel').waitFor()
   })
 
-  it('says first of what date it is, from where, and when that was last checked', async () => {
+  it('shows the date, the source and the last check of the tile', async () => {
     for (const [time, title, tiles] of /** @type {const} */ ([
       ['2024-02-01T00:00:00Z', 'Spring survey', { '3/3/3': 1, '3/4/4': 1 }],
       ['2024-05-01T00:00:00Z', 'Summer survey', { '3/3/3': 1, '3/4/4': 2 }]

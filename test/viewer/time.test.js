@@ -10,7 +10,7 @@ const DAY = '2024-06-20T'
 const thumb = page => page.getByRole('slider', { name: 'Time' })
 const play = page => page.getByRole('button', { name: 'Play', exact: true })
 
-onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
+onViewer('time', { layers: ['steps', 'late', 'vector'] }, stage => {
   it('steps by keys from change to change, and asks for each version that differs once', async () => {
     const page = await stage.visit(`#steps@${T(1)}/3/0/0`)
     await shownAt(page, '1 Jan 2024')
@@ -34,7 +34,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await page.waitForURL(/#steps@2024-01-05T00:00:00Z\/3\//)
   })
 
-  it('outlines what the chosen edition covers, when asked to', async () => {
+  it('outlines the blocks that the chosen edition covers', async () => {
     for (const [time, tiles] of /** @type {const} */ (
       [['2024-02-01T00:00:00Z', { '3/1/1': 1, '7/1/1': 2, '7/100/70': 3 }], ['2024-03-01T00:00:00Z', { '3/1/1': 1 }]]
     )) {
@@ -58,7 +58,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     stage.allow(/404/)
   })
 
-  it('goes where the thumb is dragged to', async () => {
+  it('goes to the time to which the thumb is dragged', async () => {
     const page = await stage.visit(`#steps@${T(1)}/3/0/0`)
     await shownAt(page, '1 Jan 2024')
     const axis = /** @type {any} */ (await page.locator('.tilecouch-timeline-axis').boundingBox())
@@ -71,7 +71,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await page.waitForURL(/#steps@2024-01-03T00:00:00Z\/3\/0\.00\/0\.00$/)
   })
 
-  it('plays to the end, and goes on from where the map is dragged to meanwhile', async () => {
+  it('plays to the end while the map is dragged', async () => {
     const page = await stage.visit(`#daylight@${DAY}00:00:00Z/2/0/0`)
     await shownAt(page, '20 Jun 2024, 00:00 UTC')
     await play(page).click()
@@ -89,7 +89,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
       `${DAY}04:00:00Z`, 'the list follows')
   })
 
-  it('says kindly that there is nothing yet at a time, and goes to the first', async () => {
+  it('says that a place has no tiles before a time, and goes to that time', async () => {
     const page = await stage.visit(`#late@${T(2)}/3/0/0`)
     await page.getByText('This place has no tiles before 4 Jan 2024.').waitFor()
     assert.equal(await page.locator('#map .tilecouch-tile img').count(), 0)
@@ -112,7 +112,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     assert.equal(await page.locator('.toast').count(), 0)
   })
 
-  it('tells times in the zone that is chosen', async () => {
+  it('shows times in the chosen time zone, also after a reload', async () => {
     const page = await stage.visit(`#daylight@${DAY}02:00:00Z/2/0/0`,
       { viewport: { width: 1280, height: 800 }, timezoneId: 'Asia/Kolkata' })
     await shownAt(page, '20 Jun 2024, 02:00 UTC')

@@ -5,13 +5,13 @@ import { T } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
 
-onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
+onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
   const remove = async id => {
     const { _rev } = await stage.store.couch.get(id)
     await stage.store.couch.request({ method: 'DELETE', path: `${encodeURIComponent(id)}?rev=${_rev}` })
   }
 
-  it('waits for a slow server, keeps what is to be seen, and shows that it waits', async () => {
+  it('keeps the visible tiles while it waits for a slow server, and shows that it waits', async () => {
     const page = await stage.visit(`#steps@${T(1)}/3/0/0`)
     await shownAt(page, '1 Jan 2024')
     const before = await page.locator('#map .tilecouch-tile img').count()
@@ -31,7 +31,7 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
     assert.equal(await page.locator('.toast').count(), 0)
   })
 
-  it('says that a tile does not load, and that it is there in the end', async () => {
+  it('says that a tile did not load, and loads it with "Try again"', async () => {
     const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3'
       ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     const page = await stage.visit(`#steps@${T(4)}/3/0/0`)
@@ -89,7 +89,7 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
     ['#steps/25/80/170', null],
     ['#@@//..//@', /no layer|names no layer/]
   ])) {
-    it(`takes no harm from ${hash}`, async () => {
+    it(`shows a map at the faulty address ${hash}`, async () => {
       const page = await stage.visit(hash)
       if (said) await page.locator('.toast', { hasText: said }).waitFor()
       await page.locator('.tilecouch-timeline').waitFor()
@@ -103,7 +103,7 @@ onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
 })
 
 onViewer('an empty store', { demo: false }, stage => {
-  it('explains how to load one, and shows it by itself when it is there', async () => {
+  it('explains how to load a layer, and shows a new layer and its tiles by itself', async () => {
     const page = await stage.visit()
     await page.getByRole('heading', { name: 'No layers yet' }).waitFor()
     assert.match(String(await page.locator('.notice code').textContent()),

@@ -66,7 +66,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     }, png)
   }
 
-  it('is drawn in the style that its source layers suggest, and what draws it comes only then', async () => {
+  it('is drawn in a style for its source layers, by a script that is loaded only then', async () => {
     const page = await stage.visit('#steps/3/0/0', SMALL)
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('vector.js')), [])
@@ -98,7 +98,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     assert.deepEqual(stage.front.requests('tile'), [], 'on the way back nothing is asked for')
   })
 
-  it('has a picture of each time at which something changed here, and none is left of another view', async () => {
+  it('has a picture of each change of the view, and removes its hidden map afterwards', async () => {
     const page = await stage.visit(`#tilby/${PLACE}`, screens.desk)
     await drawn(page)
     await page.getByLabel('Only what changed here').check()
@@ -122,7 +122,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     await page.locator('.hidden-map').waitFor({ state: 'detached' })
   })
 
-  it('tells what lies at a place, with all attributes', async () => {
+  it('lists the features at a place with their attributes', async () => {
     const page = await stage.visit('#tilby/16/45/-30', SMALL)
     await drawn(page)
     // MapLibre parses what has come in workers
@@ -204,13 +204,13 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-vector').length === 1)
   })
 
-  it('lies over an image layer, on a phone and in the dark as well', async () => {
+  it('lies over an image layer with its opacity, on a phone in dark colours', async () => {
     const page = await stage.visit(`#steps/4/45/-30&layers=*,tilby:80`, { ...screens.phone, colorScheme: 'dark' })
     await page.locator('#map .tilecouch-vector canvas').waitFor()
     assert.equal(await page.locator('#map .tilecouch-vector').evaluate(node => node.style.opacity), '0.8')
   })
 
-  it('is only known of where the browser has no WebGL, and the page says so', async () => {
+  it('is not drawn in a browser without WebGL, and the page says so', async () => {
     const page = await stage.visit()
     await page.addInitScript(() => { HTMLCanvasElement.prototype.getContext = () => null })
     await page.goto(`${stage.address}#tilby/${PLACE}`)

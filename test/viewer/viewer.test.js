@@ -21,7 +21,7 @@ onViewer('the page', {}, (stage, kind) => {
     assert.equal(await page.getByRole('button', { name: 'Newest' }).first().getAttribute('aria-pressed'), 'true')
   })
 
-  it(`sends at most ${FIRST_LOAD / 1000} kB until the map is to be seen`, async () => {
+  it(`sends at most ${FIRST_LOAD / 1000} kB until the map is visible`, async () => {
     const { page, close } = await openPage(stage.browser)
     const network = await page.context().newCDPSession(page)
     // The same request twice counts once: where the feed of changes is slow, the page looks at the history again.
@@ -42,7 +42,7 @@ onViewer('the page', {}, (stage, kind) => {
     assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD, `${bytes} bytes`)
   })
 
-  it('says what a layer holds', async () => {
+  it('shows the figures of a layer', async () => {
     const page = await stage.visit('#land')
     await page.locator('.facts summary').click()
     await page.locator('.facts dt', { hasText: 'Tiles' }).waitFor() // the last that comes
@@ -60,7 +60,7 @@ onViewer('the page', {}, (stage, kind) => {
     assert.equal(await page.locator('.address code').textContent(), `${stage.address}land/{z}/{x}/{y}.png`)
   })
 
-  it('lists the editions by title, and goes to the time of one', async () => {
+  it('lists the editions by title, and goes to the time of the chosen one', async () => {
     const page = await stage.visit('#daylight/2/10/20')
     await drawnTiles(page)
     await page.locator('.editions li').first().waitFor()
@@ -102,7 +102,7 @@ onViewer('the page', {}, (stage, kind) => {
     stage.allow(/404/)
   })
 
-  it('changes the layer and keeps place and time, by keyboard too', async () => {
+  it('changes the layer by keyboard, and keeps place and time', async () => {
     const page = await stage.visit('#daylight@2024-06-20T02:00:00Z/2/30/40')
     await drawnTiles(page)
     await page.locator('[data-layer="land"]').focus()
@@ -114,7 +114,7 @@ onViewer('the page', {}, (stage, kind) => {
     assert.equal(await page.evaluate(() => /** @type {any} */ (document.activeElement).dataset.layer), 'land')
   })
 
-  it('opens at the address of a permalink, and follows it', async () => {
+  it('opens at the place of a permalink, and follows changes of the address', async () => {
     const page = await stage.visit('#land/2/-25.50/134.20')
     await drawnTiles(page)
     assert.equal(await page.locator('[data-layer="land"]').getAttribute('aria-pressed'), 'true')
@@ -125,7 +125,7 @@ onViewer('the page', {}, (stage, kind) => {
     await page.waitForURL(/#daylight@2024-06-20T00:00:00Z\/2\//)
   })
 
-  it('reads the database itself, and what the page shows of it where a proxy hides the rest', async () => {
+  it('reads the database directly, or through its rewrites when a proxy hides the rest', async () => {
     let page = await stage.visit()
     await drawnTiles(page)
     assert.deepEqual(stage.front.requests('other').filter(({ path }) => path.includes('_rewrite/db')), [])
@@ -166,7 +166,7 @@ onViewer('the page', {}, (stage, kind) => {
   })
 
   // the embedded store has no such policy
-  if (kind === 'CouchDB') it('tells what to run where a stock CouchDB forbids its scripts', async () => {
+  if (kind === 'CouchDB') it('names the command to run when a stock CouchDB forbids its scripts', async () => {
     await stage.backend.forbidScripts()
     try {
       const page = await stage.visit()
@@ -180,7 +180,7 @@ onViewer('the page', {}, (stage, kind) => {
     stage.allow(/sandbox|CORS/i, AWAY) // the scripts that were not let
   })
 
-  it('shows where a layer of deeper zooms lies when it is chosen', async () => {
+  it('zooms to a chosen layer that has only deeper zooms', async () => {
     const versions = await history('steps', { 1: [[7, 66, 44], [7, 67, 44]] })
     await stage.store.defineLayer('deep', { name: 'Deep', minzoom: 7, maxzoom: 7, bounds: [5.6, 47, 11.2, 49] })
     await stage.store.write(versions.map(version => ({ ...version, layer: 'deep' })))
@@ -191,7 +191,7 @@ onViewer('the page', {}, (stage, kind) => {
     await page.locator('#map .tilecouch-tile img').first().waitFor()
   })
 
-  it('shows text from the store as text, and its links as links', async () => {
+  it('shows text of the store as text, and only its safe links as links', async () => {
     await stage.store.defineLayer('rude', {
       name: '<img src=x onerror="window.hurt=1">', minzoom: 30, maxzoom: 30,
       attribution: '<a href="https://example.org/" onclick="window.hurt=1">Someone</a> <a ' +

@@ -26,7 +26,7 @@ const textsOf = (value, path = '') => {
 describe('the languages of the page', () => {
   const others = languages.filter(language => language !== 'en')
 
-  it('are those of the reader, as far as the page has them', () => {
+  it('are chosen from those of the reader, or English when the page has none of them', () => {
     const tags = [['de-AT', 'en'], ['pt', 'es-MX', 'en'], ['FR'], ['ja'], []]
     assert.deepEqual(tags.map(languageOf), ['de', 'es', 'fr', 'en', 'en'])
     assert.deepEqual([localeOf('en', ['de', 'en-GB']), localeOf('fr', ['en']), localeOf('de', ['de_x', 'de-CH'])],
