@@ -102,7 +102,7 @@ const star = fc.tuple(longitude(-80, 80), fc.integer({ min: -60, max: 60 }),
   })))
 
 describe('areas that are polygons', () => {
-  it('leave out what lies in their holes, whichever way round those go', () => {
+  it('leave out the tiles inside their holes, in either direction of the rings', () => {
     fc.assert(fc.property(star, fc.nat(5), fc.boolean(), fc.boolean(), (figure, z, turnOutline, turnHole) => {
       const rings = [figure(1), figure(0.5)]
       if (turnOutline) rings[0].reverse()
@@ -121,7 +121,7 @@ describe('areas that are polygons', () => {
     assert.equal(area.has(3, 0, 4), true)
   })
 
-  it('hold exactly the tiles they touch, whatever their figure, and may be several, which overlap as they like', () => {
+  it('hold exactly the tiles they touch, also when they cross themselves or overlap', () => {
     fc.assert(fc.property(fc.array(ring, { minLength: 1, maxLength: 4 }), fc.nat(5), (outlines, z) => {
       const polygons = outlines.map(outline => [outline])
       agrees(parseArea({ polygon: { type: 'MultiPolygon', coordinates: polygons } }), polygons, z)
@@ -129,7 +129,7 @@ describe('areas that are polygons', () => {
     }), { numRuns: 300 })
   })
 
-  it('go on beyond the antimeridian', () => {
+  it('hold the same tiles in every notation for crossing the antimeridian', () => {
     fc.assert(fc.property(ringIn(100, 260), fc.nat(4), fc.constantFrom(-360, 0), (outline, z, turn) => {
       const moved = outline.map(([lon, lat]) => [lon + turn, lat])
       agrees(parseArea({ polygon: polygon(moved) }), [[outline], [moved]], z)
@@ -157,7 +157,7 @@ describe('areas that are polygons', () => {
     assert.equal(area.has(8, 3, 128), false, 'in the hole')
   })
 
-  it('are the boxes they look like', () => {
+  it('hold the same tiles as the box with the same corners', () => {
     fc.assert(fc.property(longitude(-90, 90), latitude, longitude(-90, 90), latitude, fc.nat(12), (a, b, c, d, z) => {
       const box = [Math.min(a, c), Math.min(b, d), Math.max(a, c), Math.max(b, d)]
       fc.pre(box[2] - box[0] > 1e-6 && Math.min(box[3], 85) - Math.max(box[1], -85) > 1e-6)
@@ -169,7 +169,7 @@ describe('areas that are polygons', () => {
     }), { numRuns: 300 })
   })
 
-  it('do not take in tiles beyond an edge they end on, at any zoom', () => {
+  it('hold no tiles beyond an edge of tiles on which they end, at any zoom', () => {
     const address = fc.integer({ min: 1, max: 30 })
       .chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
     fc.assert(fc.property(address, fc.constantFrom(-1e-11, 0, 1e-11), ([z, x, y], noise) => {
@@ -188,7 +188,7 @@ describe('areas that are polygons', () => {
     )
   })
 
-  it('are somewhere, however thin they are', () => {
+  it('hold at least one tile when they are very thin', () => {
     for (const z of [3, 12, 22, 30]) {
       const line = parseArea({ polygon: polygon([[10, 20], [10.001, 20.0000000005], [10.001, 20], [10, 20]]) })
       assert.ok(line.count({ min: z, max: z }) > 0, `zoom ${z}`)
@@ -198,7 +198,7 @@ describe('areas that are polygons', () => {
     }
   })
 
-  it('end where there are no tiles any more', () => {
+  it('end at the first and last rows of tiles', () => {
     const whole = parseArea({ polygon: polygon(square(-180, -90, 180, 90)) })
     assert.equal(whole.count({ min: 0, max: 5 }), 1365)
     assert.deepEqual(whole.bbox, [-180, -90, 180, 90])
@@ -228,7 +228,7 @@ describe('areas that are polygons', () => {
     }), { numRuns: 500 })
   })
 
-  it('bound nothing with an edge that is walked there and back', () => {
+  it('hold no tiles along an edge that goes there and back', () => {
     const spike = [[0, 0], [10, 0], [10, 10], [60, 10], [10, 10], [0, 10], [0, 0]]
     assert.deepEqual(tilesOf(parseArea({ polygon: polygon(spike) }), 5),
       tilesOf(parseArea({ polygon: polygon(square(0, 0, 10, 10)) }), 5))
@@ -258,7 +258,7 @@ describe('areas of any kind', () => {
     assert.deepEqual(ids, [...ids].sort())
   })
 
-  it('know what they hold, and count it', () => {
+  it('count and recognize exactly the tiles of their columns', () => {
     fc.assert(fc.property(anyArea, fc.nat(4), (area, z) => {
       const tiles = new Set(tilesOf(area, z))
       assert.equal(area.count({ min: z, max: z }), tiles.size)
@@ -286,7 +286,7 @@ describe('areas of any kind', () => {
     }), { numRuns: 150 })
   })
 
-  it('are counted and walked without being held, however deep the zoom', () => {
+  it('are counted and walked at deep zooms without a list of tiles in memory', () => {
     assert.equal(parseArea({ bbox: [-180, -90, 180, 90] }).count({ min: 26, max: 26 }), 2 ** 52)
     const [first] = parseArea({ bbox: [90, -90, 180, 90] }).tiles(30)
     assert.deepEqual(first, { z: 30, x: 1000000000, y: 0 }, 'the first of a thousand million columns')
@@ -299,7 +299,7 @@ describe('areas of any kind', () => {
     assert.ok(process.memoryUsage().heapUsed - before < 50e6)
   })
 
-  it('are told apart by a key', () => {
+  it('have equal keys only when they are the same area', () => {
     const corner = size => ({ type: 'Polygon', coordinates: [[[0, 0], [size, 0], [size, 10], [0, 10], [0, 0]]] })
     const notched = { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [5, 5], [10, 10], [0, 10], [0, 0]]] }
     const keys = [{ bbox: '0,0,10,10' }, { bbox: '0,0,10,11' }, { polygon: corner(10) },

@@ -18,8 +18,8 @@ function answering (...answers) {
   }
 }
 
-describe('what a bulk answer says', () => {
-  it('is asked for again where it has an error or says nothing, and only there', async () => {
+describe('a bulk answer', () => {
+  it('is requested again only for ids with an error or without a row', async () => {
     const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }, { id: 'd', error: 'not_found' },
       { id: 'x', doc: 9 }], [{ id: 'c', doc: 3 }, { id: 'b', ...TROUBLE }], [{ id: 'b', doc: 2 }])
     const rows = await askAll('here', ['a', 'b', 'c', 'd'], ask, { limits })
@@ -29,7 +29,7 @@ describe('what a bulk answer says', () => {
     assert.deepEqual(asked, [['a', 'b', 'c', 'd'], ['b', 'c'], ['b']])
   })
 
-  it('is an error that lists what has no answer, when that does not pass', async () => {
+  it('leads to NO_ANSWER with the ids that lack a row, when their errors last', async () => {
     const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }])
     await assert.rejects(askAll('here', ['a', 'b', 'c'], ask, { limits: { ...limits, tries: 3 } }), error => {
       assert.deepEqual([error.code, error.details.ids, error.details.reason], ['NO_ANSWER', ['b', 'c'], TROUBLE.reason])
@@ -39,26 +39,26 @@ describe('what a bulk answer says', () => {
     assert.equal(asked.length, 3)
   })
 
-  it('costs the others nothing where each is wanted by somebody else', async () => {
+  it('gives askEach the good rows beside the errors of the other ids', async () => {
     const { rows, failed } = await askEach(['a', 'b'], async () => [{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }],
       { limits: { ...limits, tries: 2 } })
     assert.deepEqual([[...rows.keys()], Object.fromEntries(failed)], [['a'], { b: TROUBLE }])
   })
 
-  it('counts for nothing where one of its rows has an error: another leaf may be the newest', async () => {
+  it('is requested again for an id when one of the rows of its leaves has an error', async () => {
     const { ask } =
       answering([{ id: 'a', doc: 1 }, { id: 'a', ...TROUBLE }], [{ id: 'a', doc: 1 }, { id: 'a', doc: 2 }])
     assert.deepEqual([...(await askAll('here', ['a'], ask, { limits })).values()].flat().map(({ doc }) => doc), [1, 2])
   })
 
-  it('is not waited for when it is not wanted any more', async () => {
+  it('is not requested again after the signal was aborted', async () => {
     const stop = new AbortController()
     const asking = askAll('here', ['a'], async () => { stop.abort(); return [] },
       { signal: stop.signal, limits: { firstDelay: 60000, longestDelay: 60000 } })
     await assert.rejects(asking, { code: 'ABORTED' })
   })
 
-  it('of _bulk_get is a row for each leaf and each error, also of an id with an empty list', async () => {
+  it('of _bulk_get becomes a row for each leaf and each error, as JSON or as multipart', async () => {
     const answer = {
       results: [{ id: 'a', docs: [{ ok: { _id: 'a', _rev: '1-x' } }, { ok: { _id: 'a', _rev: '1-y' } }] }, {
         id: 'b', docs: [{ error: { id: 'b', rev: 'undefined', error: 'not_found', reason: 'missing' } }]
@@ -83,7 +83,7 @@ describe('what a bulk answer says', () => {
   })
 })
 
-describe('what an answer to many queries says', () => {
+describe('an answer to many queries', () => {
   const run = async (queries, ...answers) => {
     const { asked, ask } = answering(...answers.map(results => ({ results })))
     const rows = await askQueries({ url: 'here', request: ({ body }) => ask(body.queries) },
@@ -94,7 +94,7 @@ describe('what an answer to many queries says', () => {
   const keys = { keys: ['k', 'l'] }
   const row = key => ({ id: key, key, value: { rev: '1-a' } })
 
-  it('is asked for again where a range has an error, or no rows, or lacks a document that was named', async () => {
+  it('is requested again for queries with an error, without rows, or without one of several keys', async () => {
     const { rows, asked } = await run([range, keys, { keys: ['one'] }, range],
       [TROUBLE, { rows: [row('k')] }, { rows: [] }],
       [{ rows: [row('a')] }, { rows: [row('k'), { key: 'l', ...TROUBLE }] }, {}],
@@ -103,7 +103,7 @@ describe('what an answer to many queries says', () => {
     assert.deepEqual(asked, [[range, keys, { keys: ['one'] }, range], [range, keys, range], [keys, range]])
   })
 
-  it('is an error that says which one, when that does not pass', async () => {
+  it('leads to NO_ANSWER with the name of the query, when its error lasts', async () => {
     await assert.rejects(run([range, keys], [{ rows: [] }, { rows: [row('l')] }]),
       { code: 'NO_ANSWER', message: /query 1 \(\["k","l"\]\): k: no row/ })
     await assert.rejects(run([range], []), { code: 'NO_ANSWER' })
@@ -111,14 +111,13 @@ describe('what an answer to many queries says', () => {
       { code: 'BAD_ANSWER' })
   })
 
-  it('of a view may lack keys: nothing was emitted for them', async () => {
+  it('of a view may lack keys for which the view emitted nothing', async () => {
     const rows = await askQueries({ request: async () => ({ results: [{ rows: [] }] }) },
       '_design/versions/_view/by_tile', [keys], { limits })
     assert.deepEqual(rows, [[]])
   })
 
-  it('is asked for once more where CouchDB has just ended the index, and an index ' +
-    'that is missing is an error', async () => {
+  it('is requested once more when the index was just deleted, and fails when it is missing', async () => {
     const client = (...answers) => new CouchClient({
       url: 'http://here/db', retries: 0,
       exchange: async () => (

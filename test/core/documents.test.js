@@ -23,16 +23,16 @@ function refusalOf (doc) {
 
 const brief = doc => JSON.stringify(doc).slice(0, 300)
 
-describe('documents of layers that mean harm', () => {
+describe('hostile documents of layers', () => {
   const hostile = hostileDocuments(17)
 
-  it('are many, of every kind', () => {
+  it('include more than 80 of each type', () => {
     for (
       const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'limits', 'work', 'activity', 'token']
     ) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
   })
 
-  it('have a fault each, which is said in few words', () => {
+  it('each have a fault with a short description', () => {
     for (const doc of hostile) {
       const fault = faultOf(doc)
       assert.ok(fault, brief(doc))
@@ -45,7 +45,7 @@ describe('documents of layers that mean harm', () => {
     for (const doc of hostile) assert.equal(typeof refusalOf(doc), 'string', brief(doc))
   })
 
-  it('are told from good ones, which both take', () => {
+  it('are told from good documents, which both checks accept', () => {
     for (const layer of ['osm', '0', 'a'.repeat(63)]) {
       for (const doc of goodDocuments(layer)) {
         assert.equal(faultOf(doc), undefined)
@@ -60,7 +60,7 @@ describe('documents of layers that mean harm', () => {
     }
   })
 
-  it('are not those that older versions wrote', () => {
+  it('are told from documents of older versions, which both checks accept', () => {
     const T = '2024-03-01T00:00:00Z'
     const run = '20240301T101500123-4f9k'
     for (const doc of [
@@ -95,7 +95,7 @@ describe('documents of layers that mean harm', () => {
     }
   })
 
-  it('may be nested as deep as they like, and as long', () => {
+  it('have a fault also when they are nested very deep or are very long', () => {
     let value = /** @type {any} */ (1)
     for (let at = 0; at < 20_000; at++) value = [value]
     for (const field of ['name', 'vector_layers', 'upstream', 'later']) {
@@ -106,7 +106,7 @@ describe('documents of layers that mean harm', () => {
       /bad attribution/)
   })
 
-  it('leave the good ones beside them alone, and are named', () => {
+  it('are reported and left out by soundOf, which keeps the good documents', () => {
     const [layer] = goodDocuments('osm')
     const layers = hostile.filter(({ type }) => type === 'layer')
     const told = []
@@ -115,7 +115,7 @@ describe('documents of layers that mean harm', () => {
     assert.equal(told.length, layers.length + 1)
   })
 
-  it('may name a prototype', () => {
+  it('cannot change a prototype', () => {
     const [layer, , , manifest] = goodDocuments('osm')
     assert.match(faultInRecord({ ...manifest, blocks: JSON.parse('{"__proto__":["abcdefghijkl"]}') }) ?? '',
       /bad blocks/)
@@ -126,14 +126,14 @@ describe('documents of layers that mean harm', () => {
       Object.keys(layer).filter(field => !['_id', 'type', 'layer'].includes(field)).sort())
   })
 
-  it('tell which of their fields are good', () => {
+  it('are split into faults and valid fields by examine', () => {
     const { faults, valid } =
       examine({ _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 4e9, maxzoom: 3, ttl: -1, name: 'x' })
     assert.deepEqual(faults, ['bad minzoom 4000000000', 'bad ttl -1'])
     assert.deepEqual(valid, { maxzoom: 3, name: 'x' })
   })
 
-  it('of any other kind are none of these', () => {
+  it('have a fault when they are not objects of a known type', () => {
     for (const doc of [null, undefined, 5, 'layer', [], {}, { type: 'tile' }, { type: '__proto__' },
       { type: 'constructor' }, { type: { toString: 5 } }, { type: 'layer' }]) assert.ok(faultIn(doc))
   })

@@ -54,7 +54,7 @@ describe('the catalogue of errors', () => {
     assert.deepEqual(Object.keys(catalogue).filter(code => !all.includes(`'${code}'`)), [])
   })
 
-  it('makes a new error each time, which programs tell by its code', () => {
+  it('makes a new error each time, with its code, reason and advice in JSON', () => {
     const [a, b] = [new TilecouchError('BAD_LAYER', { value: 'X' }), new TilecouchError('BAD_LAYER', { value: 'X' })]
     assert.notEqual(a, b)
     assert.ok(a instanceof Error && a instanceof TilecouchError)
@@ -63,14 +63,14 @@ describe('the catalogue of errors', () => {
     assert.equal(a.details.value, 'X')
   })
 
-  it('keeps the cause, and takes an unknown code for an internal error with that code', () => {
+  it('keeps the cause, and gives an unknown code the status 500', () => {
     const cause = new Error('below')
     assert.equal(new TilecouchError('INTERNAL', { why: 'x' }, { cause }).cause, cause)
     assert.equal(new TilecouchError('INTERNAL').message, 'unexpected error')
     assert.equal(new TilecouchError('NO_SUCH_CODE').status, 500)
   })
 
-  it('cuts values that would flood a terminal', () => {
+  it('shortens long values in messages', () => {
     assert.ok(new TilecouchError('BAD_LAYER', { value: 'x'.repeat(1e6) }).message.length < 200)
   })
 })
@@ -94,7 +94,7 @@ describe('passwords', () => {
     for (const [text, clean] of Object.entries(golden)) assert.equal(scrub(text), clean)
   })
 
-  it('are in no error, however it is shown and whatever it was given', () => {
+  it('are in no text of an error whose details have a URL with a password', () => {
     fc.assert(fc.property(fc.constantFrom(...Object.keys(catalogue)), password, (code, secret) => {
       const url = `http://admin:${secret}@host:5984/Tiles`
       const given = Object.fromEntries(

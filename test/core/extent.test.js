@@ -20,11 +20,11 @@ const pyramid = (z, x, y) => Array.from({ length: z + 1 }, (_, up) => [z - up, x
 const world = z => Array.from({ length: 4 ** z }, (_, i) => [z, i >> z, i & (2 ** z - 1)])
 
 describe('the bounds of a layer', () => {
-  it('hold the world where only one place goes deeper', () => {
+  it('cover the world when only one place has deeper tiles', () => {
     assert.deepEqual(rounded(extentOf(...world(0), ...world(1), ...world(2), ...world(5), [6, 33, 22]).bounds), WORLD)
   })
 
-  it('are those of the finest zoom where the coarse tiles are only above it', () => {
+  it('are those of the finest zoom when all coarser tiles are its ancestors', () => {
     assert.deepEqual(extentOf(...pyramid(14, 8532, 5765)).bounds, tileBounds(14, 8532, 5765))
     const far = extentOf(...pyramid(10, 10, 10), ...pyramid(10, 1000, 900))
     assert.deepEqual(far.bounds, [tileBounds(10, 10, 10)[0], tileBounds(10, 1000, 900)[1],
@@ -37,13 +37,13 @@ describe('the bounds of a layer', () => {
       [west, south, tileBounds(5, 20, 11)[2], north])
   })
 
-  it('stay as exact as they were given where the tiles touch them', () => {
+  it('stay as they were given when all tiles touch them', () => {
     const given = /** @type {[number, number, number, number]} */ ([5.96, 45.82, 10.49, 47.81])
     assert.deepEqual(extentOf(...pyramid(8, 133, 90)).widen(given), given)
     assert.deepEqual(extentOf([0, 0, 0], [1, 1, 0]).widen(given), given, 'a load of the overviews alone')
   })
 
-  it('over the antimeridian stay when they hold, and go all the way round when not', () => {
+  it('over the antimeridian stay when they hold all tiles, and else span all longitudes', () => {
     const fiji = /** @type {[number, number, number, number]} */ ([177, -20, -178, -15])
     assert.deepEqual(extentOf([0, 0, 0], [4, 15, 8]).widen(fiji), fiji)
     assert.deepEqual(extentOf([4, 3, 8]).widen(fiji), [-180, -20, 180, -15])
@@ -51,7 +51,7 @@ describe('the bounds of a layer', () => {
     assert.deepEqual(union(fiji, [176, -19, -179, -16]), [176, -20, -178, -15])
   })
 
-  it('touch every tile, and no tile that is all outside of the box of each zoom', () => {
+  it('touch every tile, and stay when the same tiles are added again', () => {
     const tile = fc.integer({ min: 0, max: 12 })
       .chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
     fc.assert(fc.property(fc.array(tile, { minLength: 1, maxLength: 12 }), fc.option(tile, {
@@ -66,7 +66,7 @@ describe('the bounds of a layer', () => {
     }))
   })
 
-  it('in a grid of degrees are compared at once, however deep a zoom is', () => {
+  it('in a grid of degrees are compared without walking columns, at a deep zoom', () => {
     const grid = gridOf({ grid: 'WorldCRS84Quad' })
     for (const [bounds, box, isInside] of /** @type {[import('../../core/grid.js').Bbox, number[], boolean][]} */ ([
       [[-180, -90, 180, 90], [0, 0, 2 ** 24 - 1, 2 ** 23 - 1], true], [[7, 46, 9, 48], [0, 0, 2 ** 24 - 1, 9], false],
@@ -84,7 +84,7 @@ describe('the bounds of a layer', () => {
     }
   })
 
-  it('and zooms limit no upstream that had no limits', () => {
+  it('and zooms are not set for a layer with an upstream that has none', () => {
     const extent = extentOf([3, 1, 1])
     assert.deepEqual(widen({ upstream: {}, format: 'png' }, extent, { types: {} }), { upstream: {}, format: 'png' })
     assert.deepEqual(widen({ upstream: {}, format: 'png', maxzoom: 2 }, extent, { types: {} }),

@@ -84,7 +84,7 @@ describe('differences of features', () => {
     }), { seed: 21, numRuns: 400 })
   })
 
-  it('agree with a model for features without ids, of which neighbouring tiles repeat those in the margin', () => {
+  it('agree with a model for features without ids that neighbouring tiles repeat', () => {
     const points = fc.array(fc.record(
       { at: fc.constantFrom([1, 1], [60, 60], [63, 70], [64, 64], [100, 3], [127, 127], [130, 64]), kind: kinds }
     ), { maxLength: 12 })
@@ -134,7 +134,7 @@ describe('differences of features', () => {
     }, 'attributes of these names are kept')
   })
 
-  it('have polygons with holes as RFC 7946 winds them, and one geometry for the parts in all tiles', () => {
+  it('wind polygons as RFC 7946 does, and join the parts of all tiles in one geometry', () => {
     const ring = (from, to) => [[from, from], [to, from], [to, to], [from, to]]
     const lake = { id: 3, type: 'Polygon', lines: [ring(0, 64), ring(16, 32).reverse()] }
     const differ = new FeatureDiff()
@@ -160,14 +160,14 @@ describe('differences of features', () => {
     assert.deepEqual(compare(before, after, { ids: false }).map(({ properties }) => properties.change), ['added'])
   })
 
-  it('say the same of a layer that came or went as a whole, and of a tile that did', () => {
+  it('include every feature of a layer or a tile that was added or removed', () => {
     const changesOf = list => list.map(({ properties }) => `${properties.source_layer} ${properties.change}`)
     assert.deepEqual(changesOf(compare({ a: [point(1, 5)] }, { b: [point(1, 5)] })), ['a removed', 'b added'])
     assert.deepEqual(changesOf(compare({ a: [point(1, 5)] }, undefined)), ['a removed'])
     assert.deepEqual(compare({ a: [point(1, 5)], b: [] }, { a: [point(1, 5)] }), [])
   })
 
-  it('are of all layers of one name', () => {
+  it('join the layers of a tile that have the same name', () => {
     const [one, other] = [encodeTile({ a: [point(1, 5)] }), encodeTile({ a: [point(2, 7)] })]
     const both = new Uint8Array([...one, ...other])
     const differ = new FeatureDiff()
@@ -194,7 +194,7 @@ describe('the canonical text of a vector tile', () => {
       fc.oneof(fc.string(), fc.integer({ min: 0, max: 1e6 }), fc.boolean(), fc.constantFrom(0.5, -1.25)))
   }), { maxLength: 5 })
 
-  it('is the same however the features were encoded, and another for other features', () => {
+  it('is equal for tiles with the same features in another encoding, and differs for others', () => {
     const anyLayers = fc.dictionary(fc.constantFrom('a', 'b', 'c'), lists)
     const otherLayers = fc.dictionary(fc.constantFrom('a', 'b'), lists)
     fc.assert(fc.property(anyLayers, otherLayers, (one, other) => {
@@ -215,7 +215,7 @@ describe('the canonical text of a vector tile', () => {
     }
   })
 
-  it('is another one where polygons are drawn in another order, and the same for points and lines', () => {
+  it('depends on the order of polygons, but not on that of points and lines', () => {
     const feature = (type, name) => ({ type, lines: [[[0, 0], [0, 9], [9, 9]]], properties: { name } })
     for (const [type, isSame] of [['Point', true], ['LineString', true], ['Polygon', false]]) {
       const [lake, wood] = ['lake', 'wood'].map(name => feature(type, name))
@@ -224,7 +224,7 @@ describe('the canonical text of a vector tile', () => {
     }
   })
 
-  it('tells values of other types and another extent apart, and does not guess at numbers beyond 2^53', () => {
+  it('differs by the types of values and the extent, and is undefined for numbers beyond 2^53', () => {
     const tile = (value, extent, id) =>
       canonicalText(encodeTile({ a: [{ id, type: 'Point', lines: [[[1, 1]]], properties: { value } }] }, { extent }))
     assert.notEqual(tile(1), tile('1'))
@@ -235,7 +235,7 @@ describe('the canonical text of a vector tile', () => {
   })
 })
 
-it('a tile is unpacked where it is gzipped', async () => {
+it('unzipTile unpacks a gzipped tile, and returns any other tile unchanged', async () => {
   const bytes = encodeTile({ a: [] })
   assert.deepEqual([await unzipTile(gzipSync(bytes)), await unzipTile(bytes)], [bytes, bytes])
 })

@@ -77,7 +77,7 @@ describe('the grid', () => {
 })
 
 describe('quadkeys', () => {
-  it('are one digit a zoom', () => {
+  it('have one digit for each zoom', () => {
     assert.equal(quadkey(3, 3, 5), '213')
     assert.equal(quadkey(0, 0, 0), '')
     assert.equal(quadkey(1, 1, 1), '3')
@@ -99,7 +99,7 @@ describe('quadkeys', () => {
     }
   })
 
-  it('come back from parsing as they went in', () => {
+  it('are parsed into the tile they were made from, or refused', () => {
     fc.assert(fc.property(tile, ([z, x, y]) => { assert.deepEqual(parseQuadkey(quadkey(z, x, y)), { z, x, y }) }))
     refusesAll(parseQuadkey, ['4', '0 ', 'a', '0'.repeat(31), null, 3], 'BAD_QUADKEY')
   })
@@ -114,7 +114,7 @@ describe('areas', () => {
     }), { numRuns: 300 })
   })
 
-  it('do not take in tiles beyond an edge they end on', () => {
+  it('hold no tiles beyond an edge of tiles on which they end', () => {
     fc.assert(fc.property(tile, ([z, x, y]) => {
       assert.deepEqual(tileRanges(tileBounds(z, x, y), z), [{ x0: x, x1: x, y0: y, y1: y }])
     }), { numRuns: 1000 })
@@ -140,7 +140,7 @@ describe('areas', () => {
     assert.deepEqual(tileRanges([0, -90, 1, -86], 5), [{ x0: 16, x1: 16, y0: 31, y1: 31 }])
   })
 
-  it('hold no tile twice, and count what they hold', () => {
+  it('hold each tile once, and count their tiles', () => {
     fc.assert(fc.property(fc.oneof(bbox, edgeBbox), fc.nat(6), (box, z) => {
       const tiles = enumerate(box, z)
       assert.equal(new Set(tiles).size, tiles.length)
@@ -162,8 +162,8 @@ describe('areas', () => {
   })
 })
 
-describe('what a person types for an area', () => {
-  it('is a box of west, south, east, north', () => {
+describe('an area or zooms as a user types them', () => {
+  it('are parsed as a box of west, south, east, north', () => {
     assert.deepEqual(parseBbox('5.9,45.8,10.5,47.8'), [5.9, 45.8, 10.5, 47.8])
     assert.deepEqual(parseBbox(' 170, -10 ,-170,10'), [170, -10, -170, 10])
     assert.deepEqual(parseBbox([1, 2, 3, 4]), [1, 2, 3, 4])
@@ -172,7 +172,7 @@ describe('what a person types for an area', () => {
         '0,2,0,1', '0,0,0,NaN', 'Infinity,0,0,0', [1, 2, 3], ['1', '2', '3', '4'], null, undefined, 5], 'BAD_BBOX')
   })
 
-  it('is one zoom or a range of zooms', () => {
+  it('are parsed as one zoom or a range of zooms', () => {
     assert.deepEqual(parseZooms('7'), { min: 7, max: 7 })
     assert.deepEqual(parseZooms('0-14'), { min: 0, max: 14 })
     assert.deepEqual(parseZooms(30), { min: 30, max: 30 })

@@ -29,7 +29,7 @@ function placesIn (grid, z, x, y, steps = 8) {
 }
 
 describe('grids', () => {
-  it('are Web Mercator where a layer names none', () => {
+  it('are Web Mercator for a layer that names none', () => {
     const grid = gridOf()
     assert.equal(grid, gridOf({ grid: 'WebMercatorQuad' }))
     assert.deepEqual([grid.isWebMercator, grid.crs, grid.firstZoom, grid.lastZoom, grid.tileSize],
@@ -39,7 +39,7 @@ describe('grids', () => {
     assert.equal(gridOf({ tileSize: 512 }).matrix(0).scaleDenominator, 559082264.0287178 / 2)
   })
 
-  it('have the figures of their registers', () => {
+  it('have the scales and sizes of their official definitions', () => {
     const set = name => tileMatrixSets[name]()
     const [first, last] =
       [set('EuropeanETRS89_LAEAQuad').tileMatrices[0], set('EuropeanETRS89_LAEAQuad').tileMatrices[15]]
@@ -113,7 +113,7 @@ describe('grids', () => {
     }
   })
 
-  it('say in degrees where they are, poles and all', () => {
+  it('have bounds in degrees, also around a pole and over the antimeridian', () => {
     const bounds = name => gridOf({ grid: name }).bounds
     assert.deepEqual(bounds('WorldCRS84Quad'), [-180, -90, 180, 90])
     assert.deepEqual(bounds('UPSArcticWGS84Quad').map(Math.round), [-180, -33, 180, 90])
@@ -135,7 +135,7 @@ describe('grids', () => {
     assert.deepEqual(fiji.ranges([-179.9, -18, -179.8, -17], 0), [{ x0: 0, x1: 0, y0: 0, y1: 0 }])
   })
 
-  it('find the box around a box of degrees in the system', () => {
+  it('find the box around a box of degrees in their coordinate system', () => {
     const box = (name, bbox) => gridOf({ grid: name }).boxOf(bbox)?.map(Math.round)
     assert.deepEqual(box('WorldCRS84Quad', [7, 46, 9, 48]), [7, 46, 9, 48])
     // meridians meet: the south is the wider side, and the middle of the north reaches furthest
@@ -145,7 +145,7 @@ describe('grids', () => {
     assert.equal(box('LV95', [100, 0, 110, 10]), undefined)
   })
 
-  it('refuse what is no tile matrix set', () => {
+  it('are refused when they are not a tile matrix set', () => {
     const [matrix] = town.tileMatrices
     const bad = fields => () => gridOf({ grid: { ...town, ...fields } })
     for (const [grid, why] of [
@@ -165,7 +165,7 @@ describe('grids', () => {
       .toCrs([3, 52])[0] > 4e5)
   })
 
-  it('whose projection gives no places are refused, each time, and those of its layer are left out', () => {
+  it('with a bad projection are refused each time, and soundLayers leaves out their layers', () => {
     const of = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
     const odd =
       ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
@@ -179,7 +179,7 @@ describe('grids', () => {
     assert.ok(checkGrid({ grid: of('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite))
   })
 
-  it('are refused where they lie beyond the world, or their texts are none', () => {
+  it('are refused when they lie beyond the world, or their texts are not strings', () => {
     const [matrix] = town.tileMatrices
     const beyond = [[1e308, 0], [0, 5e6], [500, 90]].map(pointOfOrigin => ({
       ...town, crs: 'OGC:CRS84', orderedAxes: undefined, tileMatrices: [{ ...matrix, pointOfOrigin }]
@@ -191,7 +191,7 @@ describe('grids', () => {
     }
   })
 
-  it('that begin with many tiles are outlined as exactly as others, in no more points', () => {
+  it('with many tiles at their first zoom have outlines of as many points as others', () => {
     const [matrix] = town.tileMatrices
     const deep = { ...matrix, cellSize: matrix.cellSize / 2 ** 20, matrixWidth: 2 ** 20, matrixHeight: 2 ** 20 }
     const points = grid => gridOf({ grid }).outline([5, 52, 5.4, 52.3]).flat().length
@@ -199,7 +199,7 @@ describe('grids', () => {
       points({ ...town, tileMatrices: [{ ...matrix, matrixWidth: 1, matrixHeight: 1 }] }))
   })
 
-  it('of a layer that cannot be read leave the layer out, and no other', () => {
+  it('that are bad make soundLayers leave out their own layer only', () => {
     const docs = [undefined, 'LV95', town, 'LV96', { id: 'x' }].map(
       (grid, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, ...(grid && { grid }) })
     )
@@ -209,14 +209,14 @@ describe('grids', () => {
     assert.match(faults.join('\n'), /^l3: bad grid: there is no "LV96".*\nl4: bad grid: it has no crs$/)
   })
 
-  it('of a name that is built in are what they say, and have an address of their own', () => {
+  it('with the name of a built-in grid keep their own definition and unique id', () => {
     const [web, swiss] = ['WebMercatorQuad', 'LV95'].map(id => gridOf({ grid: { ...town, id } }))
     assert.deepEqual([web.isWebMercator, web.crs, swiss.matrices.length], [false, 'EPSG:28992', 2])
     assert.equal(new Set([web, swiss, gridOf(), gridOf({ grid: 'LV95' })].map(({ uniqueId }) => uniqueId)).size, 4)
     assert.throws(() => gridOf({ grid: { ...town, id: '..' } }), { code: 'BAD_GRID' })
   })
 
-  it('have ranges that hold all tiles of an area in a box', () => {
+  it('have ranges that hold all tiles of a box, and at most one more on each side', () => {
     for (const grid of grids.filter(({ inDegrees }) => !inDegrees)) {
       const [left, bottom, right, top] = grid.box
       const [lon, lat] = grid.toLonLat([left + (right - left) * 0.4, bottom + (top - bottom) * 0.7])
@@ -238,7 +238,7 @@ describe('grids', () => {
     }
   })
 
-  it('are the same or not', () => {
+  it('are compared by their names and definitions', () => {
     assert.ok(isSameGrid({}, { grid: 'WebMercatorQuad' }))
     assert.ok(isSameGrid({ grid: town }, { grid: structuredClone(town) }))
     assert.ok(!isSameGrid({ grid: 'LV95' }, {}))
@@ -286,7 +286,7 @@ describe('areas in other grids', () => {
     }
   })
 
-  it('count and walk what they hold, each once', () => {
+  it('count and walk each of their tiles once', () => {
     for (const grid of grids) {
       for (const bbox of boxes[grid.id]) {
         const area = parseArea({ bbox, grid })
@@ -299,7 +299,7 @@ describe('areas in other grids', () => {
     }
   })
 
-  it('may be polygons, and both', () => {
+  it('may be polygons, or the intersection of a polygon and a box', () => {
     const grid = gridOf({ grid: 'LV95' })
     const polygon = { type: 'Polygon', coordinates: [[[7, 46.5], [8, 46.2], [8.5, 47], [7.2, 47.3], [7, 46.5]]] }
     const [all, box, both] = [parseArea({ polygon, grid }), parseArea({ bbox: [7.5, 46, 9, 46.8], grid }),
@@ -317,7 +317,7 @@ describe('areas in other grids', () => {
     assert.equal(all.rectangles(z), undefined)
   })
 
-  it('are stored with their grid, and come back', () => {
+  it('are restored from JSON with their grid', () => {
     for (const grid of grids) {
       const area = parseArea({ bbox: boxes[grid.id][0], grid }).within([-30, -88, 60, 88])
       const again = areaFrom(JSON.parse(JSON.stringify(area)))
@@ -328,7 +328,7 @@ describe('areas in other grids', () => {
     }
   })
 
-  it('that are elsewhere are empty, or refused', () => {
+  it('outside the grid are empty as a box, and refused as a polygon', () => {
     const grid = gridOf({ grid: 'LV95' })
     assert.equal(parseArea({ bbox: [100, 0, 110, 10], grid }).count({ min: 0, max: 20 }), 0)
     const polygon = { type: 'Polygon', coordinates: [[[100, 0], [101, 0], [101, 1], [100, 0]]] }
@@ -343,8 +343,8 @@ describe('areas in other grids', () => {
   })
 })
 
-describe('what is loaded into a layer in another grid', () => {
-  it('widens its bounds by its own grid, whoever writes it', () => {
+describe('tiles that are written into a layer in another grid', () => {
+  it('widen its bounds by the grid of the layer', () => {
     for (const grid of grids) {
       const z = grid.firstZoom + 1 > grid.lastZoom ? grid.lastZoom : grid.firstZoom + 1
       const extent = new Extent() // as an edit on a device counts tiles, before the layer is known

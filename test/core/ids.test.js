@@ -14,7 +14,7 @@ const sign = Math.sign
 const T = '2024-03-01T00:00:00Z'
 
 describe('ids', () => {
-  it('are written as DESIGN says', () => {
+  it('have a fixed form for each kind of document', () => {
     assert.equal(tileId('osm', 10, 300, 412), 'osm:10:300:412')
     assert.equal(versionId('osm', 10, 300, 412, '2023-06-01T00:00:00Z'), 'osm:10:300:412@2023-06-01T00:00:00Z')
     assert.equal(layerId('osm'), 'layer:osm')
@@ -27,7 +27,7 @@ describe('ids', () => {
     }
   })
 
-  it('tell what is about the running of a store from tiles of a layer that is called so', () => {
+  it('tell administrative documents from tiles of a layer named work or token', () => {
     for (const id of [workId('20240301T101500123-4f9k'), 'activity:20240301T101500123-4f9k', 'token:x_-5', 'work:']) {
       assert.equal(isAdministrative(id), id !== 'work:', id)
     }
@@ -38,14 +38,14 @@ describe('ids', () => {
     assert.equal(parseDocumentId(workId('20240301T101500123-4f9k')), undefined, 'it belongs to no layer')
   })
 
-  it('come back from parsing as they went in', () => {
+  it('are parsed into the parts they were made from', () => {
     fc.assert(fc.property(layer, tile, time, (name, [z, x, y], t) => {
       assert.deepEqual(parseTileId(tileId(name, z, x, y)), { layer: name, z, x, y })
       assert.deepEqual(parseTileId(versionId(name, z, x, y, t)), { layer: name, z, x, y, time: t })
     }))
   })
 
-  it('parse only in the form they are written in', () => {
+  it('are parsed only in the form in which they are written', () => {
     fc.assert(fc.property(fc.stringMatching(/^[a-z0-9_:@.TZ-]{0,20}$/), text => {
       if (!isTileId(text)) return
       const { layer: name, z, x, y, time: t } = parseTileId(text)
@@ -53,7 +53,7 @@ describe('ids', () => {
     }), { numRuns: 1000 })
   })
 
-  it('refuse what is no tile, whatever it looks like', () => {
+  it('are refused when they are not the ids of tiles', () => {
     refusesAll(parseTileId, [
       '', 'osm', 'osm:1:1', 'osm:1:1:1:1', 'osm:01:0:0', 'osm:1:00:0',
       'osm:1:0:0x', ' osm:1:0:0', 'osm:1:0:0 ', 'osm:1:0:0\n', 'osm:1:-1:0',
@@ -65,7 +65,7 @@ describe('ids', () => {
     assert.equal(isTileId('osm:1:1:1'), true)
   })
 
-  it('put the head before its past, and its past in the order of time', () => {
+  it('sort the head before its past, and the past by time', () => {
     fc.assert(fc.property(tile, time, time, ([z, x, y], a, b) => {
       const head = tileId('osm', z, x, y)
       assert.equal(compareIds(head, versionId('osm', z, x, y, a)), -1)
@@ -73,7 +73,7 @@ describe('ids', () => {
     }))
   })
 
-  it('put a tile and its past before the next tile, unless that one goes on with its digits', () => {
+  it('sort a tile with its past before the next tile, unless the next id starts with its id', () => {
     fc.assert(fc.property(tile, fc.nat(), time, ([z, x, y], other, t) => {
       const [head, next] = [tileId('osm', z, x, y), tileId('osm', z, x, other % 2 ** z)].sort(compareIds)
       if (head === next || next.startsWith(head)) return
@@ -81,7 +81,7 @@ describe('ids', () => {
     }))
   })
 
-  it('keep the past of a tile together: nothing else lies in its range', () => {
+  it('of the past of a tile lie in a range without any other ids', () => {
     fc.assert(fc.property(tile, tile, time, ([z, x, y], [oz, ox, oy], t) => {
       const { startkey, endkey } = pastRange(tileId('osm', z, x, y))
       const inside = id => compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0
@@ -96,7 +96,7 @@ describe('ids', () => {
     }
   })
 
-  it('lie in the range of their layer, and in no other', () => {
+  it('lie in the range of their layer, and in the range of no other layer', () => {
     fc.assert(fc.property(layer, layer, tile, time, (name, other, [z, x, y], t) => {
       const { startkey, endkey } = layerRange(name)
       for (const id of [tileId(other, z, x, y), versionId(other, z, x, y, t)]) {
@@ -109,7 +109,7 @@ describe('ids', () => {
     }
   })
 
-  it('compare by part as they compare whole', () => {
+  it('have the same order when their numbers are compared one by one', () => {
     fc.assert(fc.property(tile, tile, ([z1, x1, y1], [z2, x2, y2]) => {
       const whole = sign(compareIds(tileId('osm', z1, x1, y1), tileId('osm', z2, x2, y2)))
       assert.equal(sign(compareInner(z1, z2) || compareInner(x1, x2) || compareRows(y1, y2)), whole)
@@ -128,14 +128,14 @@ describe('ids', () => {
 })
 
 describe('layer names', () => {
-  it('are 1 to 63 of a-z, 0-9, _ and -, and not the beginning of other ids', () => {
+  it('are 1 to 63 characters of a-z, 0-9, _ and -, but not layer or edition', () => {
     for (const name of ['a', '0', 'osm', 'osm-2024_v1', 'layers', 'a'.repeat(63)]) assert.equal(checkLayer(name), name)
     refusesAll(checkLayer, ['', '_a', '-a', 'Osm', 'a b', 'a.b',
       'a/b', 'ä', 'a\n', 'layer', 'edition', 'a'.repeat(64), null, 3, undefined], 'BAD_LAYER')
     assert.equal(isLayer(['osm']), false, 'a list of one is not a name')
   })
 
-  it('of new layers are not those of kinds of documents, nor db; a store may have one from before', () => {
+  it('of new layers are not kinds of documents or db, which older layers may have', () => {
     refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest',
       'block', 'removed', 'limits', 'style', 'work', 'activity', 'token', 'db', 'Osm'], 'BAD_LAYER')
     assert.equal(checkNewLayer('dbs'), 'dbs')
@@ -149,7 +149,7 @@ describe('layer names', () => {
 })
 
 describe('ids of the documents of some layers', () => {
-  it('are those of every kind, and none of a layer whose name looks alike', () => {
+  it('include every kind of document, and none of a layer with a similar name', () => {
     const layers = ['osm', '3', 'block']
     const expression = new RegExp(idsOfLayers(layers))
     const run = '20240301T101500123-4f9k'
@@ -179,7 +179,7 @@ describe('references', () => {
     assert.equal(codeOf(() => parseReference(undefined)), 'BAD_LAYER')
   })
 
-  it('come back from parsing as they went in', () => {
+  it('are parsed into the parts they were made from', () => {
     fc.assert(fc.property(layer, time, (name, t) => {
       assert.deepEqual(parseReference(formatReference(name, t)), { layer: name, time: t })
     }))

@@ -21,7 +21,7 @@ describe('tile images', () => {
   let images
   before(async () => { images = await samples() })
 
-  it('are told by their bytes, in whichever kind of array they come', () => {
+  it('are recognized by their bytes, in a Buffer and in a Uint8Array', () => {
     for (const [name, bytes] of Object.entries(images)) {
       assert.deepEqual(inspect(bytes), formats[name], name)
       assert.deepEqual(inspectTile(new Uint8Array(bytes)), formats[name], `${name} without gunzip`)
@@ -29,7 +29,7 @@ describe('tile images', () => {
   })
 
   for (const name of Object.keys(formats)) {
-    it(`of ${name} are refused when cut off, at whatever length`, () => {
+    it(`of ${name} are refused when they are cut off at any length`, () => {
       const bytes = images[name]
       for (let length = 1; length < bytes.length; length++) {
         const code = codeOf(() => inspect(bytes.subarray(0, length)))
@@ -39,7 +39,7 @@ describe('tile images', () => {
     })
   }
 
-  it('that cannot be unpacked are refused, also where the platform does not say why', () => {
+  it('are refused when unpacking fails with an empty message', () => {
     const gunzip = () => { throw new TypeError('') }
     assert.equal(codeOf(() => inspectTile(images.mvt, { gunzip })), 'TRUNCATED_IMAGE')
   })
@@ -57,7 +57,7 @@ describe('tile images', () => {
     }
   })
 
-  it('without the part that holds the picture are refused', () => {
+  it('without a header or image data are refused', () => {
     const png = images.png
     const empty = Buffer.concat([png.subarray(0, 33), png.subarray(-12)])
     assert.throws(() => inspect(empty), { code: 'TRUNCATED_IMAGE', message: /no image data/ })
@@ -66,7 +66,7 @@ describe('tile images', () => {
       { code: 'TRUNCATED_IMAGE', message: /no IHDR/ })
   })
 
-  it('of AVIF need their description, whichever box comes first', () => {
+  it('of AVIF need their meta and mdat boxes, in any order', () => {
     const boxes = []
     for (let at = 0; at < images.avif.length; at += images.avif.readUInt32BE(at)) {
       boxes.push(images.avif.subarray(at, at + images.avif.readUInt32BE(at)))
@@ -78,7 +78,7 @@ describe('tile images', () => {
     assert.equal(codeOf(() => inspect(Buffer.concat([type, meta]))), 'TRUNCATED_IMAGE')
   })
 
-  it('that are vector tiles hold layers, and nothing else that was gzipped', () => {
+  it('that are gzipped are refused unless they are vector tiles', () => {
     assert.equal(inspect(gzipSync('')).ext, 'pbf', 'an empty tile is a tile')
     for (
       const text of ['<html></html>', '{"error":"not found"}', '\x1a', '\x1a\x05abc', '\x1a\xff\xff\xff\xff\xff\x01']
@@ -88,7 +88,7 @@ describe('tile images', () => {
     }
   })
 
-  it('are not HTML, text or nothing, and the message shows what is there', () => {
+  it('are refused when they are HTML, text or empty, and the message shows how they start', () => {
     const html = Buffer.from('<!DOCTYPE html><html><body>502 Bad Gateway</body></html>')
     assert.throws(() => inspect(html), { code: 'UNKNOWN_IMAGE', message: /<!DOCTYPE html>/ })
     assert.throws(() => inspect(Buffer.from([0, 1, 2, 255])), { code: 'UNKNOWN_IMAGE', message: /00 01 02 ff/ })
@@ -97,7 +97,7 @@ describe('tile images', () => {
       Buffer.from('{}'), Buffer.alloc(100), images.png.subarray(1)], 'UNKNOWN_IMAGE')
   })
 
-  it('that are garbage behind a right beginning are refused or known, and never crash', () => {
+  it('with garbage after a valid signature are recognized or refused without a crash', () => {
     const garbage = fc.tuple(fc.constantFrom([], ...Object.values(signatures)), fc.uint8Array({ maxLength: 200 }))
       .map(([start, rest]) => Uint8Array.from([...start, ...rest]))
     fc.assert(fc.property(garbage, bytes => {
@@ -106,7 +106,7 @@ describe('tile images', () => {
     }), { numRuns: 2000 })
   })
 
-  it('that were damaged in one byte are refused or known, and never crash', () => {
+  it('with one damaged byte are recognized or refused without a crash', () => {
     fc.assert(fc.property(fc.constantFrom(...Object.keys(formats)), fc.nat(), fc.nat(255), (name, at, value) => {
       const bytes = Buffer.from(images[name])
       bytes[at % bytes.length] = value
@@ -129,7 +129,7 @@ describe('the size of an image', () => {
     avif: ['avif', one => one.avif({ effort: 0 })]
   }
   for (const [kind, [ext, encode]] of Object.entries(kinds)) {
-    it(`is in the header of ${kind}, which is known`, async () => {
+    it(`is read from the header of ${kind}`, async () => {
       for (const [width, height] of [[1, 1], [256, 256], [512, 512], [300, 17], [17, 1030]]) {
         for (const channels of /** @type {const} */ ([3, 4])) {
           if (channels === 4 && kind.includes('jpeg')) continue
@@ -142,7 +142,7 @@ describe('the size of an image', () => {
     })
   }
 
-  it('of a tile is a square of 128, 256, 512 and so on: a blank pixel says nothing of the others', async () => {
+  it('of a square tile is a power of two from 128 to 4096, and undefined for any other image', async () => {
     const shapes = [
       [128, 128], [256, 256], [512, 512], [4096, 4096], [1, 1], [64, 64], [300, 300], [256, 512], [8192, 8192]
     ]
@@ -152,7 +152,7 @@ describe('the size of an image', () => {
     assert.deepEqual(sizes, [128, 256, 512, 4096, undefined, undefined, undefined, undefined, undefined])
   })
 
-  it('is unknown of vector tiles, of what is cut off, and of anything else', async () => {
+  it('is undefined for vector tiles and other bytes, and cut-off images do not crash', async () => {
     const all = await samples()
     assert.equal(imageSize(all.mvt), undefined)
     for (const bytes of Object.values(all)) for (let length = 0; length < Math.min(bytes.length, 400); length++) {

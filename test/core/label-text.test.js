@@ -18,7 +18,7 @@ const labels = (...layouts) => {
 }
 
 describe('the letters of vector tiles', () => {
-  it('are counted by attribute, in ranges of 256, apart from the first', () => {
+  it('are counted for each attribute in ranges of 256, without the first range', () => {
     const { isNew, letters } = countIn(
       { place: [point({ name: 'Zürich', height: 400, open: true })] },
       { place: [point({ name: 'Łódź', 'name:el': 'Αθήνα' }), point({ class: 'town' })], water: [
@@ -31,12 +31,12 @@ describe('the letters of vector tiles', () => {
     assert.deepEqual(letters, { name: [1], 'name:el': [3], 'name:ru': [4] })
   })
 
-  it('are those of values that a feature has, with their capitals and beyond 65,535', () => {
+  it('include the capitals of letters, and letters beyond 65,535', () => {
     assert.deepEqual(countIn({ a: [point({ name: 'ÿ' })] }).letters, { name: [1] }, 'Ÿ is in the next range')
     assert.deepEqual(countIn({ a: [point({ name: '𐍈' })] }).letters, { name: [0x103] })
   })
 
-  it('are counted on, also where thousands of attributes have some', () => {
+  it('of more than 500 attributes are counted together and belong to every label', () => {
     const counter = new LetterCounter({ name: [1] })
     assert.equal(counter.add(encodeTile({ a: [point({ name: 'Ł' })] })), false)
     const many = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`name${at}`, at % 2 ? 'Łódź' : 'Αθήνα']))
@@ -47,7 +47,7 @@ describe('the letters of vector tiles', () => {
       [1, 3], 'those not told apart count for every label')
   })
 
-  it('are nothing of a damaged tile but an error', () => {
+  it('of a cut-off tile lead to an error or to few ranges', () => {
     const bytes = encodeTile({ place: [point({ name: 'Łódź' })] })
     const counter = new LetterCounter()
     for (let length = 1; length < bytes.length; length++) {
@@ -76,7 +76,7 @@ describe('the labels of a style', () => {
     assert.deepEqual(stacksIn(undefined), [])
   })
 
-  it('may have any, where an expression finds them', () => {
+  it('have undefined attributes or fonts when an expression computes them', () => {
     assert.deepEqual(labels({ 'text-field': ['get', ['concat', 'name:', 'de']], 'text-font': ['A'] }),
       [['A'], undefined])
     assert.deepEqual(labels({ 'text-field': 'x', 'text-font': { stops: [[0, ['A']]] } }), [undefined, ['x']])

@@ -20,7 +20,7 @@ describe('layer documents', () => {
     assert.deepEqual(Object.keys(full).sort(), Object.keys(layerRules).sort(), 'every field is tried here')
   })
 
-  it('leave out what is empty, which is how a field is removed', () => {
+  it('leave out fields that are undefined or null, which removes these fields', () => {
     assert.deepEqual(layerDocument('osm', { name: undefined, ttl: null }),
       { _id: 'layer:osm', type: 'layer', layer: 'osm' })
   })
@@ -63,7 +63,7 @@ describe('layer documents', () => {
 })
 
 describe('TileJSON', () => {
-  it('is relative to its own address, and keeps what is nobody else’s business to itself', () => {
+  it('has relative addresses in Web Mercator only, and leaves out internal fields', () => {
     const { upstream, retention, same, dropped, pruned, renaming, retina, ttl, grid, ...shown } = full
     const doc = { ...layerDocument('osm', full), _rev: '1-a' }
     const json = { tilejson: '3.0.0', ...shown, scheme: 'xyz' }
@@ -80,7 +80,7 @@ describe('TileJSON', () => {
     })
   })
 
-  it('of a time has a name that says it, which comes off again', () => {
+  it('of a time has a name with the time, which plainNameOf removes', () => {
     const names = {
       2023: 'Town, 2023', '2023-06-01T00:00:00Z': 'Town, 2023-06-01',
       '2023-12-31T23:59:59Z': 'Town, 2023-12-31', '2023-06-01T06:00:00Z': 'Town, 2023-06-01T06:00:00Z'
@@ -94,7 +94,7 @@ describe('TileJSON', () => {
     assert.equal(plainNameOf({}), undefined)
   })
 
-  it('is of PNG tiles unless the layer says otherwise, and called as the layer is', () => {
+  it('has PNG tiles and the name of the layer by default', () => {
     assert.deepEqual(tileJson(layerDocument('osm')),
       { tilejson: '3.0.0', name: 'osm', scheme: 'xyz', tiles: ['osm/{z}/{x}/{y}.png'], format: 'png' })
   })

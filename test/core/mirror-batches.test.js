@@ -6,7 +6,7 @@ import { FailureStreak, RevisionCopier, replicationDefaults } from '../../core/m
 const SIZE = 10000 // bytes of a document
 const { signal } = new AbortController()
 
-describe('batches', () => {
+describe('batches of a replication', () => {
   const { now } = performance
   let clock
   beforeEach(() => {
@@ -60,7 +60,7 @@ describe('batches', () => {
     assert.deepEqual([...new Set(batches)], [20, 50, 30])
   })
 
-  it('grow with what is written, so that little of it is read again after a break', async () => {
+  it('grow with the number of documents that were written', async () => {
     const { batches } = await carry(12000, bytes => bytes / 10000, {})
     batches.reduce((written, count) => {
       assert.ok(count <= Math.max(50, written / 20), `${count} after ${written}`)

@@ -12,7 +12,7 @@ const add = (peer, from, count) => {
 }
 
 describe('core/mirror: checkpoints', () => {
-  it('are the same on both sides, with CouchDB’s fields and some for people', async () => {
+  it('are the same on both sides, with the fields of CouchDB and fields for people', async () => {
     const [source, target] = [filled(25), new FakePeer()]
     await copy(source, target, { about: { from: 'a', to: 'b' } })
     const { session_id: session, source_last_seq: since, history: [entry], from, to, bytes, state } = target.checkpoint
@@ -64,7 +64,7 @@ describe('core/mirror: checkpoints', () => {
     })
   }
 
-  it('of two places of one session the smaller counts', async () => {
+  it('a run continues at the smaller of the two places of a session', async () => {
     for (const side of ['source', 'target']) {
       const sides = { source: filled(20), target: new FakePeer() }
       await copy(sides.source, sides.target)
@@ -92,7 +92,7 @@ describe('core/mirror: checkpoints', () => {
     assert.equal((await copy(source, target)).changes, 1)
   })
 
-  it('of a run that is killed between the two writes: the smaller place counts', async () => {
+  it('a run continues at the smaller place after a run that was killed between the two writes', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     await copy(source, target)
     add(source, 20, 20)
@@ -106,7 +106,7 @@ describe('core/mirror: checkpoints', () => {
     assert.deepEqual(target.ids(), source.ids())
   })
 
-  it('opaque places count only where both sides have the same', async () => {
+  it('opaque places count only when they are equal on both sides', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     const opaque = seq => seq ? `x${'abcdefghijklmnopqrstuvwxyz'[seq % 26]}${seq}` : 0
     const changes = source.changes.bind(source)
@@ -156,7 +156,7 @@ describe('core/mirror: checkpoints', () => {
     assert.deepEqual([missing, docs, source.local.size, target.local.size, target.docs.size], [20, 0, 0, 0, 0])
   })
 
-  it('the timer ends when it is stopped, although a side never answers', async () => {
+  it('the timer of a run ends when the run is stopped while a side never answers', async () => {
     const { setInterval: begin, clearInterval: end } = globalThis
     const open = new Set()
     globalThis.setInterval = (...args) => {

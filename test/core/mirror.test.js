@@ -15,7 +15,7 @@ const pairOf = count => [filled(count), new FakePeer()]
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
 
 describe('core/mirror: order', () => {
-  it('the place is where the first unfinished page begins, in whatever order they end', () => {
+  it('the place is the start of the first unfinished page, in any order of their ends', () => {
     fc.assert(fc.property(fc.array(fc.nat(), { minLength: 1, maxLength: 30 }), fc.nat(30), (keys, count) => {
       const window = new PageTracker(0)
       const parts = keys.map((_, index) => ({ done: window.begin(index + 1), index }))
@@ -29,7 +29,7 @@ describe('core/mirror: order', () => {
     }))
   })
 
-  it('a checkpoint never passes what the target lacks, in whatever order batches end', async () => {
+  it('a checkpoint never passes a document that the target lacks, in any order of batches', async () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.array(fc.nat(6), {
       minLength: 1, maxLength: 40
     }), fc.option(fc.nat(15)), async (count, delays, breaks) => {
@@ -56,7 +56,7 @@ describe('core/mirror: order', () => {
   })
 })
 
-describe('core/mirror: trouble', () => {
+describe('core/mirror: failures', () => {
   it('a batch that fails while a page is read ends the run with the first error', async () => {
     const [source, target] = pairOf(100)
     const signals = []
@@ -90,7 +90,7 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual(target.ids(), source.ids())
   })
 
-  it('nobody waits for the last write to a side that does not answer', async () => {
+  it('a stopped run does not wait for the last write to a side that does not answer', async () => {
     const [source, target] = pairOf(20)
     const stop = new AbortController()
     target.hook = async (call, id, signal) => {
@@ -119,7 +119,7 @@ describe('core/mirror: trouble', () => {
   })
 
   for (const status of [400, 413]) {
-    it(`of a batch that is answered with ${status}, the bad document is found and left out`, async () => {
+    it(`the bad document of a batch that is answered with ${status} is found and left out`, async () => {
       const [source, target] = pairOf(20)
       let writes = 0
       target.hook = (call, docs) => {
@@ -151,7 +151,7 @@ describe('core/mirror: trouble', () => {
       docs => docs.some(({ _id: id }) => id === 'doc1') &&
         [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }],
       { code: 'COUCHDB_ERROR', message: /doc1: busy/ }],
-    'a source that keeps failing: 200 with errors is no answer,': ['source', 'fetch',
+    'a source that keeps answering 200 with errors': ['source', 'fetch',
       ([{ id }]) => ({ docs: [], bytes: 10, failed: [{ id, error: 'internal_fabric_error', reason: 'timeout' }] }),
       { code: 'NO_ANSWER', message: /timeout/ }],
     'an answer that omits a document': ['source', 'fetch',
@@ -235,7 +235,7 @@ function useLive () {
 describe('core/mirror: live', () => {
   const follow = useLive()
 
-  it('changes arrive, a side that is away is waited for, and the lag is right', async () => {
+  it('a mirror copies changes, waits for a source that is away, and reports its lag', async () => {
     const [source, target] = pairOf(10)
     const states = []
     const replication =
@@ -318,7 +318,7 @@ describe('core/mirror: refusals', () => {
     assert.deepEqual([...target.docs.get('doc2').keys()], ['2-b'])
   })
 
-  it('a live one tries again while it follows', async () => {
+  it('are tried again by a live mirror while it follows', async () => {
     const [source, target] = pairOf(6)
     const refused = new Set(['doc1'])
     target.hook = forbids(refused)

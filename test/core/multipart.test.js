@@ -63,13 +63,13 @@ describe('a multipart answer of CouchDB', () => {
     assert.equal(docs[1]._deleted, true)
   })
 
-  it('names the documents that could not be read to who wants to know', () => {
+  it('reports the documents that could not be read to a callback', () => {
     const errors = []
     parseBulkGet(golden, error => errors.push(error))
     assert.deepEqual(errors, [{ rev: 'undefined', reason: 'missing', id: 'osm:1:0:0', error: 'not_found' }])
   })
 
-  it('that was cut off, at whatever length, is refused', () => {
+  it('is refused when it is cut off at any length', () => {
     // the last line end may be missing: nothing is lost with it
     for (let length = 0; length < golden.length - 2; length++) {
       assert.throws(() => parseBulkGet(golden.subarray(0, length)),
@@ -96,13 +96,13 @@ describe('a multipart answer of CouchDB', () => {
     assert.throws(() => parseBulkGet(Buffer.from(missing)), { code: 'BAD_ANSWER' })
   })
 
-  it('knows the length of what travels compressed', () => {
+  it('has compressed attachments with their encoded length', () => {
     const body = related([Buffer.from('zip')]).toString()
       .replace('"length":3', '"length":90,"encoding":"gzip","encoded_length":3')
     assert.equal(parseBulkGet(Buffer.from(body))[0]._attachments.a0.data.toString(), 'zip')
   })
 
-  it('is unpacked to the length that it says, and no further', async () => {
+  it('has attachments that are unpacked to their stated length, and no further', async () => {
     const zip = gzipSync(Buffer.alloc(1e6))
     const length = `"length":5,"encoding":"gzip","encoded_length":${zip.length}`
     const bytes = Buffer.from(related([zip]).toString('latin1').replace(`"length":${zip.length}`, length), 'latin1')
@@ -119,7 +119,7 @@ describe('a multipart answer of CouchDB', () => {
     assert.deepEqual(limits, [5])
   })
 
-  it('that is something else is refused', () => {
+  it('is refused when it is not valid multipart', () => {
     for (const text of ['', '{"results": []}', '<html>--</html>', '--', '--x', '--x\r\n',
       '--x\r\n\r\n{}', '--x\r\n\r\n{\r\n--x--', '--x\r\nContent-Type: multipart/related; boundary="y"\r\n\r\n--x--']) {
       assert.throws(() => parseBulkGet(Buffer.from(text)), { code: 'BAD_ANSWER' }, JSON.stringify(text))

@@ -31,7 +31,7 @@ describe('raceAbort', () => {
 })
 
 describe('a semaphore', () => {
-  it('never lets more tasks run, and keeps their order', async () => {
+  it('never lets more tasks run than it has slots, and keeps their order', async () => {
     const slots = new Semaphore(2)
     const begun = []
     let running = 0

@@ -87,7 +87,7 @@ async function taken (docs, selection) {
 }
 
 describe('A selection', () => {
-  it('decides as one does who reads the documents', async () => {
+  it('decides from ids as a simple model does from whole documents', async () => {
     await fc.assert(fc.asyncProperty(store, wanted, async (docs, what) => {
       const { ids } = await taken(docs, selectionOf(what))
       const expected = Object.keys(what).length ? belonging(docs, what)
@@ -96,7 +96,7 @@ describe('A selection', () => {
     }), { numRuns: 300 })
   })
 
-  it('decides the same where the past is longer than was thought', async () => {
+  it('decides the same when the past needs more requests than the usual ones', async () => {
     const before = { ...visiblePastDefaults }
     Object.assign(visiblePastDefaults, { depth: 1, slack: 0, ranges: 3, docs: 2 })
     try {
@@ -109,7 +109,7 @@ describe('A selection', () => {
     }
   })
 
-  it('asks about a thousand neighbours in two requests, and not for each', async () => {
+  it('asks about the past of a thousand neighbours in three requests', async () => {
     const docs = documentsOf(
       Array.from({ length: 1000 },
         (_, index) => [{ layer: 'osm', z: 12, x: 2000 + Math.floor(index / 100), y: 1000 + index % 100 },
@@ -120,7 +120,7 @@ describe('A selection', () => {
     assert.deepEqual(asked, ['_all_docs/queries', '_bulk_get', '_bulk_get'])
   })
 
-  it('is not misled by documents that are called almost like versions', async () => {
+  it('ignores documents whose ids resemble versions', async () => {
     const strangers = ['osm:4:8:8@', 'osm:4:8:8@2020', 'osm:4:8:8@2021-13-01T00:00:00Z',
       'osm:4:8:8@2021-06-01T00:00:00Z/../x', 'osm:4:8:8@2021-06-01T00:00:00Z@2021']
     const docs = [...documentsOf(
@@ -144,7 +144,7 @@ describe('A selection', () => {
     assert.equal(new Set(same.map(([key]) => key)).size, same.length)
   })
 
-  it('takes nothing that is called strangely into a part', () => {
+  it('takes no document with a malformed id into a part', () => {
     const strange = [
       '', ' ', 'osm', 'osm:', 'osm:1:0', 'osm:1:0:0:0', 'osm:01:0:0',
       'osm:1:2:0', 'osm:1:0:-1', 'osm:1:0:1e0', 'osm:31:0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0',
@@ -168,7 +168,7 @@ describe('A selection', () => {
     assert.equal(new Selection().has('osm:1:2:0'), true, 'all is all')
   })
 
-  it('refuses what is no selection', () => {
+  it('refuses bad names of layers and bad times', () => {
     assert.equal(codeOf(() => new Selection({ layers: ['../etc'] })), 'BAD_LAYER')
     assert.equal(codeOf(() => new Selection({ since: 'yesterday' })), 'BAD_TIME')
     assert.equal(codeOf(() => new Selection({ current: true, since: 'yesterday' })), 'BAD_TIME')
@@ -191,7 +191,7 @@ describe('A selection', () => {
     assert.equal(judged('layer:osm', ['2-a'], true), 'true,false', 'a layer')
   })
 
-  it('takes a few microseconds an id', () => {
+  it('checks an id in less than 50 microseconds', () => {
     const round = {
       type: 'Polygon',
       coordinates: [Array.from({ length: 501 },

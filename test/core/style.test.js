@@ -86,13 +86,13 @@ describe('the default style of a layer', () => {
     }
   })
 
-  it('is nothing for vector tiles of which nobody said what is in them', () => {
+  it('is undefined for vector tiles without named source layers', () => {
     for (const vector of [undefined, [], [{}], [{ id: 5 }], [null]]) {
       assert.equal(defaultStyle({ layer: 'town', format: 'pbf', vector_layers: vector }), undefined)
     }
   })
 
-  it('takes whatever a document of another program may say', () => {
+  it('is valid for odd source layers in documents of other programs', () => {
     const odd = [{ id: 'a' }, { id: 'a' }, { id: '__proto__', fields: { name: '' } }, {
       id: 'toString', fields: 'name'
     }, { id: 'x/line' }, { id: 'x' }, { id: '', fields: {} }, { id: 'n', fields: null }]

@@ -75,7 +75,7 @@ describe('times', () => {
     }
   })
 
-  it('are exact whenever they come out of the store or the clock', () => {
+  it('of the clock and of whole seconds are exact', () => {
     assert.ok(isExactTime(now()))
     fc.assert(fc.property(time, text => { assert.ok(isExactTime(text)) }))
   })
@@ -86,7 +86,7 @@ describe('times', () => {
     }))
   })
 
-  it('as of a partial time take in everything that begins with it, and nothing later', () => {
+  it('up to the end of a partial time include all that begin with it, and none later', () => {
     fc.assert(fc.property(seconds, seconds, fc.constantFrom(4, 7, 10, 13, 16, 19), (a, b, length) => {
       const written = iso(a).slice(0, length)
       assert.equal(iso(b) <= endOf(written), iso(b) <= written + AFTER, `${iso(b)} as of ${written}`)
@@ -94,7 +94,7 @@ describe('times', () => {
     }))
   })
 
-  it('mean the same moment with an offset', () => {
+  it('with an offset are converted to UTC', () => {
     fc.assert(fc.property(seconds, fc.integer({ min: -14 * 60 + 1, max: 14 * 60 - 1 }), (at, offset) => {
       const pad = value => String(Math.abs(Math.trunc(value))).padStart(2, '0')
       const written = iso(at + offset * 60).slice(0, 19) +
@@ -131,7 +131,7 @@ describe('durations', () => {
     assert.equal(expiryOf({}, { ttl: 60 }), null)
   })
 
-  it('leave what other programs wrote out of it, unless it is a time', () => {
+  it('ignore values of other programs that are not valid times or numbers', () => {
     const stored = '2024-01-01T00:00:00Z'
     const bad = /** @type {any[]} */ (['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, ''])
     for (const expires of bad) {

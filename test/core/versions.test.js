@@ -51,7 +51,7 @@ class Model {
 }
 
 describe('the rules of the timeline', () => {
-  it('give the same map at every time as a simple model, whatever the order of the loads', () => {
+  it('give the same map at every time as a simple model, in any order of loads', () => {
     fc.assert(fc.property(fc.array(version, { maxLength: 15 }), added => {
       const tile = new Tile()
       const model = new Model()
@@ -63,7 +63,7 @@ describe('the rules of the timeline', () => {
     }), { numRuns: 1000 })
   })
 
-  it('never lose a version, never have a head older than the past, and change nothing when one comes twice', () => {
+  it('never lose a version, keep the head newest, and change nothing for a repeated write', () => {
     fc.assert(fc.property(fc.array(version, { maxLength: 15 }), added => {
       const tile = new Tile()
       let kept = []
@@ -88,7 +88,7 @@ describe('the rules of the timeline', () => {
     }))
   })
 
-  it('are these, one by one', () => {
+  it('decide on the action of each row of a table', () => {
     const head = { time: at(5), digest: 'a' }
     const table = [
       // version, head, before, action
@@ -130,7 +130,7 @@ describe('the version as of a time', () => {
 })
 
 describe('a timeline', () => {
-  it('is in order, and has each time once: the head stands before its own copy in the past', () => {
+  it('is sorted, and has the head instead of its copy in the past', () => {
     const copy = { time: at(3), id: 'copy', current: false }
     const head = { time: at(3), id: 'head', current: true }
     const old = { time: at(1), id: 'old', current: false }
