@@ -20,7 +20,7 @@ describe('bundles', () => {
     return true
   })
 
-  it('hold a worker as a text, bundled itself, in the script that starts it', async () => {
+  it('hold a bundled worker as a text in the script that starts it', async () => {
     const { 'main.js': { bytes, inputs } } = await bundle(entry, folder.write({
       'main.js': 'import code from "./part/worker.js?worker"\nglobalThis.code = code',
       'part/worker.js': 'import { b } from "./b.js"\nglobalThis.result = b',
@@ -33,7 +33,7 @@ describe('bundles', () => {
     assert.equal(worker.result, 'from the worker')
   })
 
-  it('find Leaflet as the global L, and say so when it is not there', async () => {
+  it('use the global L as Leaflet, and name the missing file when there is none', async () => {
     const { 'main.js': { bytes } } =
       await bundle(entry, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
     const context = { L: { found: false } }
@@ -42,7 +42,7 @@ describe('bundles', () => {
     assert.throws(() => vm.runInNewContext(bytes.toString(), {}), /load leaflet\.js first/)
   })
 
-  it('take one file from many, with images of styles inside', async () => {
+  it('join imported styles in one file, with their images inside', async () => {
     const dir = folder.write(
       { 'main.css': '@import "./part.css";', 'part.css': '.a { background: url(x.svg) }', 'x.svg': '<svg/>' }
     )
@@ -51,7 +51,7 @@ describe('bundles', () => {
     assert.deepEqual(inputs, ['main.css', 'part.css', 'x.svg'])
   })
 
-  it('do not depend on where the folder is, nor on a tsconfig.json above it', async () => {
+  it('do not depend on the place of the folder or on a tsconfig.json above it', async () => {
     const text = 'import { a } from "./a.js"\nconsole.log(a, import.meta)'
     const here = folder.write(
       {
@@ -64,7 +64,7 @@ describe('bundles', () => {
     assert.deepEqual(one, two)
   })
 
-  it('are kept beside the packages of a clone, until a source changes or the copy is damaged', async () => {
+  it('are cached in node_modules until a source changes or the copy is damaged', async () => {
     const dir = folder.write({
       'main.js': 'import { a } from "./a.js"\nconsole.log(a)', 'a.js': 'export const a = 1', 'node_modules/x.json': '{}'
     })
@@ -80,7 +80,7 @@ describe('bundles', () => {
     assert.equal(readFileSync(stored, 'utf8'), await text())
   })
 
-  it('name the file and the line of what is wrong', async () => {
+  it('name the file and the line of an error', async () => {
     await refuses({ 'main.js': '\nlet a = (' }, /main\.js: line 2: Unexpected end of file/)
     await refuses({ 'main.js': 'import "./sub/part.js"', 'sub/part.js': 'import "./none.js"' },
       /sub\/part\.js: line 1: Could not resolve "\.\/none\.js"/)
@@ -90,16 +90,16 @@ describe('bundles', () => {
       /main\.js: line 1: Could not resolve "node:fs"/)
   })
 
-  it('refuse what esbuild only warns of', async () => {
+  it('refuse code for which esbuild has only a warning', async () => {
     await refuses({ 'main.js': 'console.log(typeof a === "strnig")' }, /main\.js: line 1: .*"strnig"/)
   })
 
-  it('refuse an entry that is not there', async () => {
+  it('refuse an entry that does not exist', async () => {
     await refuses({}, /main\.js/)
   })
 })
 
-describe('what browsers get of this project', () => {
+describe('the code that browsers get', () => {
   const names = { ...viewerBundles, ...layersBundles, ...adminBundles, ...clientBundles, ...besides }
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
   const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // of vector tiles
@@ -117,7 +117,7 @@ describe('what browsers get of this project', () => {
     'vector.js': /(^|\/)node_modules\/(preact|htm|maplibre-gl|pbf|@mapbox\/(vector-tile|point-geometry))\//
   }
 
-  it('is attached to the design document "tiles", beside the files that are no modules', async () => {
+  it('is attached to the design document "tiles", beside all files that are not modules', async () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
     const plain = readdirSync(path.join(root, 'attachments'), { recursive: true })
       .map(String).filter(name => /\.(?!js$|css$)\w+$/.test(name))
@@ -129,7 +129,7 @@ describe('what browsers get of this project', () => {
     }
   })
 
-  it('has pictures in its styles that can be drawn', async () => {
+  it('has valid SVG images in its styles', async () => {
     const bundles = await bundle(names)
     const styleNames = Object.keys(bundles).filter(name => name.endsWith('.css'))
     const styles = styleNames.map(name => bundles[name].bytes.toString())
@@ -138,7 +138,7 @@ describe('what browsers get of this project', () => {
     for (const [, picture] of pictures) await sharp(Buffer.from(decodeURIComponent(picture).trim())).png().toBuffer()
   })
 
-  it('has every module and every style of its folders in it: none was forgotten', async () => {
+  it('includes every module and every style of its folders', async () => {
     const bundles = await bundle(names)
     const inside = new Set(Object.values(bundles).flatMap(({ inputs }) => inputs))
     for (const top of ['attachments', 'client']) {
@@ -150,8 +150,7 @@ describe('what browsers get of this project', () => {
     }
   })
 
-  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, Preact with htm, and ' +
-    'what makes files of a map or draws and reads vector tiles', async () => {
+  it('includes in each bundle only its listed packages, and no code of the loader', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
       const packages = inputs.filter(input =>
         !/^(attachments\/|client\/|core\/|global:(leaflet|ol\/.*)$)|(^|\/)node_modules\/spark-md5\//.test(input))
@@ -160,14 +159,14 @@ describe('what browsers get of this project', () => {
     }
   })
 
-  it('is the global PouchDB, in a script for pages that bring none', async () => {
+  it('has a script that defines the global PouchDB', async () => {
     const { 'pouchdb.js': { bytes } } = await bundle(besides)
     const context = vm.createContext({ setTimeout, addEventListener () {}, localStorage: {}, self: {}, fetch, Headers })
     vm.runInContext(bytes.toString(), context)
     assert.match(context.PouchDB.version, /^9\./)
   })
 
-  it('needs its map library and nothing else', async () => {
+  it('imports at most its map library', async () => {
     for (const [name, { imports }] of Object.entries(await bundle(names))) {
       const needed = imports.filter(address => !address.startsWith('data:') && address !== './tilecouch-grids.esm.js')
         .map(address => address.replace(/\/.*/, ''))
@@ -176,7 +175,7 @@ describe('what browsers get of this project', () => {
     }
   })
 
-  it('is small', async () => {
+  it('is smaller than the limit of each file', async () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
     assert.ok(size('tilecouch.js') < 345_000 && size('tilecouch.esm.js') < 345_000, 'the client library')

@@ -42,13 +42,13 @@ withPeople('a store that couchdb-push deployed', start => {
     Object.fromEntries((await push(new Couch(url), designs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const unchanged = { '_design/tiles': 'unchanged', '_design/versions': 'unchanged' }
 
-  it('needs no other push, as doctor finds', async () => {
+  it('needs no other push, and doctor finds it deployed', async () => {
     assert.deepEqual(await actions(), unchanged)
     const { findings } = await doctor(url, { docs: designs })
     assert.equal(findings.find(({ check }) => check === 'deployed').state, 'ok')
   })
 
-  it('is loaded by a writer, also at first', async function () {
+  it('lets a writer load editions, also the first one', async function () {
     this.timeout(100000)
     tiles.write({ 'town/1/0/0.png': png(1), 'town/1/1/0.png': png(2) })
     const command = ['load', path.join(tiles.dir, 'town'), '--layer', 'town', '--db', as(url, ...server.writer)]
@@ -59,18 +59,18 @@ withPeople('a store that couchdb-push deployed', start => {
     assert.equal((await request(`${as(url)}/_design/tiles/_rewrite/town@2023/1/0/0.png`)).status, 200)
   })
 
-  it('needs a push when bytes of a file, a content type or a function differ', async () => {
+  it('needs a push only when bytes of a file, a content type or a function differ', async () => {
     const whole = await json(`${url}/_design/tiles?attachments=true`, { headers: { accept: 'application/json' } })
     const { _attachments: files } = whole
     const page = { ...files['index.html'], data: btoa('<p>another page</p>') }
     const signatures = signaturesOf(files)
     const cases = {
-      'other bytes': [{ ...whole, _attachments: { ...files, 'index.html': page } }, 'changed'],
-      'another type': [{
+      'a file with other bytes': [{ ...whole, _attachments: { ...files, 'index.html': page } }, 'changed'],
+      'a file with another content type': [{
         ...whole, _attachments: { ...files, 'index.html': { ...files['index.html'], content_type: 'image/png' } }
       }, 'changed'],
       'another function': [{ ...whole, rewrites: '(function () {})' }, 'changed'],
-      'what couchapp writes besides': [{ ...whole, couchapp: { signatures, manifest: ['lists/'], objects: {} } },
+      'additional fields of couchapp': [{ ...whole, couchapp: { signatures, manifest: ['lists/'], objects: {} } },
         'unchanged']
     }
     for (const [name, [doc, wanted]] of Object.entries(cases)) {

@@ -53,7 +53,7 @@ describe('composing design documents', () => {
     assert.equal(docs.at(-1)._id, '_design/tiles')
   })
 
-  it('makes the design documents of this project', async () => {
+  it('makes the design documents tiles and versions of this project', async () => {
     const docs = await compose()
     assert.deepEqual(docs.map(({ _id }) => _id).sort(), ['_design/tiles', '_design/versions'])
     const tiles = docs.find(({ _id }) => _id === '_design/tiles')
@@ -61,7 +61,7 @@ describe('composing design documents', () => {
     assert.ok(!tiles.views, 'what changes often has no index to rebuild')
   })
 
-  it('gives the same bytes every time, wherever the folder is', async () => {
+  it('gives the same bytes every time and in every folder', async () => {
     const copy = path.join(folder.dir, 'elsewhere')
     for (const part of ['_design', 'views', 'core']) {
       cpSync(path.join(root, part), path.join(copy, part), { recursive: true })
@@ -72,13 +72,13 @@ describe('composing design documents', () => {
     assert.equal(designs(await compose(copy)), designs(here))
   })
 
-  it('strips the comments before a function, which query servers would trip over, and a semicolon', async () => {
+  it('strips the comments before a function and a semicolon after it', async () => {
     const dir =
       folder.write({ ...small, 'views/a/all/map.js': `// why\n\n/* how,\n   and how much */\n  // more\n${MAP};\n` })
     assert.equal((await compose(dir))[0].views.all.map, MAP)
   })
 
-  it('puts the code of a module where a function names it', async () => {
+  it('inserts the code of a module at the comment that names it', async () => {
     const module = 'export var one = 1\n\n/** Adds. */\nexport function add (a) { return a + one }\n'
     const dir = folder.write(
       {
@@ -119,10 +119,10 @@ describe('composing design documents', () => {
   })
 
   const oddFunctions = {
-    'a name': '(function map (doc) {})',
+    'a named function': '(function map (doc) {})',
     'no parentheses': 'function (doc) {}',
     'a declaration': 'function map (doc) {}',
-    'an arrow': '(doc => {})',
+    'an arrow function': '(doc => {})',
     'two functions': '(function (doc) {}), (function (doc) {})',
     'two functions, the second called with the first': '(function (doc) {})\n(function (doc) {})',
     'two functions in one pair of parentheses': '(function (doc) {}, function (doc) {})',
@@ -138,7 +138,7 @@ describe('composing design documents', () => {
       () => refuses({ ...small, 'views/a/all/map.js': text }, /views\/a\/all\/map\.js: /))
   }
 
-  it('does not run what it composes', async () => {
+  it('does not run the functions that it composes', async () => {
     await refuses({ ...small, 'views/a/all/map.js': '(function () { throw new Error("run") }())' },
       /one anonymous function/)
   })
@@ -147,7 +147,7 @@ describe('composing design documents', () => {
     await refuses({ ...small, 'views/a/all/notes.txt': 'x' }, /only \.js, \.json and files without extension/)
   })
 
-  it('passes over hidden files', async () => {
+  it('ignores hidden files', async () => {
     assert.equal((await compose(folder.write({ ...small, 'views/a/all/.DS_Store': 'x', '_design/.gitkeep': '' })))
       .length, 1)
   })
@@ -166,7 +166,7 @@ describe('composing design documents', () => {
     await refuses({ 'attachments/b': 'x' }, /unknown content type/)
   })
 
-  it('refuses fields that are not files', async () => {
+  it('refuses files for _id, _rev and _attachments', async () => {
     await refuses({ ...small, '_design/a/_id': '_design/b' }, /_id, _rev and _attachments are not files/)
   })
 
@@ -176,7 +176,7 @@ describe('composing design documents', () => {
     await refuses({}, /views\/a\/link: symbolic links/)
   })
 
-  it('refuses a folder that is no couchapp', async () => {
+  it('refuses a folder without design documents', async () => {
     await refuses({ 'readme.txt': 'x' }, /no such folder/)
   })
 })

@@ -24,12 +24,12 @@ describe('environments', () => {
   }
   const environments = env => ({ env })
 
-  it('are the embedded store when nothing is said anywhere', async () => {
+  it('are the embedded store when nothing names a database', async () => {
     assert.equal(await resolve(), null)
     assert.equal(await resolve(undefined, { project: {} }), null)
   })
 
-  it('are what .couchapprc calls default', async () => {
+  it('are the default of .couchapprc', async () => {
     assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }),
       'http://localhost:5984/maps')
     assert.equal(await resolve(
@@ -37,8 +37,7 @@ describe('environments', () => {
     ), 'http://localhost:5984/maps')
   })
 
-  it('are the running store of the folder, where the default is its usual address ' +
-    'and it has another port', async () => {
+  it('are the running store of the folder when the default is its usual address', async () => {
     const data = path.join(folder.dir, 'data')
     const { adminUrl, close } = await startEmbedded({ dir: data })
     const usual = environments({ default: { db: 'http://localhost:5984/tiles' } })
@@ -58,7 +57,7 @@ describe('environments', () => {
       'http://localhost:5984/tiles', 'it does not run any more')
   })
 
-  it('tell what named them, unless they were typed', async () => {
+  it('tell which file or variable named them, unless they were typed', async () => {
     folder.write({ 'project/.couchapprc': JSON.stringify(environments({ default: { db: 'http://h/x' } })) })
     const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir, env: {} }
     assert.equal((await findDatabase('http://h/x', options)).namedBy, undefined)
@@ -68,20 +67,20 @@ describe('environments', () => {
       'COUCHDB_URL')
   })
 
-  it('are named', async () => {
+  it('are chosen by their names in .couchapprc', async () => {
     const project =
       environments({ default: { db: 'http://a/x' }, production: { db: 'https://maps.example.org/tiles' } })
     assert.equal(await resolve('production', { project }), 'https://maps.example.org/tiles')
   })
 
-  it('are looked for in the folders above as well, the nearest first', async () => {
+  it('are looked for in the parent folders too, the nearest first', async () => {
     const project = environments({ default: { db: 'http://near/x' } })
     folder.write({ '.couchapprc': JSON.stringify(environments({ default: { db: 'http://far/x' } })) })
     assert.equal(await resolve(undefined, { cwd: 'project/deep/er' }), 'http://far/x')
     assert.equal(await resolve(undefined, { project, cwd: 'project/deep/er' }), 'http://near/x')
   })
 
-  it('of a folder that everybody may write, as /tmp, are passed over', async () => {
+  it('of a folder that everybody may write to are ignored', async () => {
     folder.write({ 'all/.couchapprc': JSON.stringify(environments({ default: { db: 'http://thief/x' } })) })
     chmodSync(path.join(folder.dir, 'all'), 0o1777)
     assert.equal(await resolve(undefined, { cwd: 'all/mine' }), null)
@@ -89,12 +88,12 @@ describe('environments', () => {
     assert.equal(await resolve(undefined, { cwd: 'all/mine' }), 'http://thief/x')
   })
 
-  it('are URLs, as they are', async () => {
+  it('may be URLs, which are not changed', async () => {
     const project = environments({ default: { db: 'http://a/x' } })
     assert.equal(await resolve('http://u:p@host:5984/maps', { project }), 'http://u:p@host:5984/maps')
   })
 
-  it('name a database: a server alone is refused, with an address that would do', async () => {
+  it('are refused when they name only a server, with a database in the message', async () => {
     const server = environments({ default: { db: 'http://host:5984' } })
     for (const [target, options] of /** @type {[string | undefined, any][]} */ ([
       ['http://host:5984', {}], ['http://u:secret@host:5984/', {}],
@@ -109,7 +108,7 @@ describe('environments', () => {
     }
   })
 
-  it('are names of databases on this machine', async () => {
+  it('may be names of databases on this machine', async () => {
     assert.equal(await resolve('maps'), 'http://127.0.0.1:5984/maps')
     assert.equal(await resolve('prod', { project: environments({ prod: { db: 'maps' } }) }),
       'http://127.0.0.1:5984/maps', 'in .couchapprc too')
@@ -117,7 +116,7 @@ describe('environments', () => {
     await assert.rejects(resolve('constructor.x'), { code: 'BAD_DATABASE' })
   })
 
-  it('are not a URL that lost its beginning: its password is not shown', async () => {
+  it('are refused without showing a password when they are broken URLs', async () => {
     for (const target of ['admin:secret@host:5984/tiles', 'HTTP//admin:secret@host/tiles',
       'ftp://admin:secret@host/tiles', 'tiles/../x']) {
       await assert.rejects(resolve(target), error => {
@@ -128,7 +127,7 @@ describe('environments', () => {
     }
   })
 
-  it('count less than COUCHDB_URL, and that less than what is typed', async () => {
+  it('are overridden by COUCHDB_URL, and that by a typed name or URL', async () => {
     const project =
       environments({ default: { db: 'http://localhost:5984/maps' }, own: { db: 'http://localhost:5984/own' } })
     const env = { COUCHDB_URL: 'http://other:1/x' }
@@ -137,7 +136,7 @@ describe('environments', () => {
     assert.equal(await resolve('http://h/typed', { project, env }), 'http://h/typed')
   })
 
-  describe('with a name and password of the environment', () => {
+  describe('with a name and password in environment variables', () => {
     const [COUCHDB_USER, COUCHDB_PASSWORD] = ['anna', 'hunter2-s3cret']
     const project = environments(
       { default: { db: 'https://maps.example.org/tiles' }, here: {
@@ -152,7 +151,7 @@ describe('environments', () => {
     })
     const env = { COUCHDB_USER, COUCHDB_PASSWORD }
 
-    it('of a file in the folder get none of it for a server that only they name', async () => {
+    it('do not send the password to a server that only .couchapprc names', async () => {
       await refused(undefined, { env })
       await refused('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
       await refused('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
@@ -163,7 +162,7 @@ describe('environments', () => {
         'https://maps.example.org/tiles', 'the file at home is his own')
     })
 
-    it('get it for the server of COUCHDB_URL, and without that on this machine', async () => {
+    it('send the password to the server of COUCHDB_URL, or to this machine without that', async () => {
       assert.equal(await resolve(
         'default', { project, env: { ...env, COUCHDB_URL: 'https://u:p@maps.example.org:443/x' } }
       ), 'https://maps.example.org/tiles')
@@ -176,7 +175,7 @@ describe('environments', () => {
       }
     })
 
-    it('keep apart what is for the store and what is for the one that is copied from', async () => {
+    it('keep the passwords of the store and of the store to copy from apart', async () => {
       const side = 'TILECOUCH_FROM'
       const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: COUCHDB_PASSWORD }
       folder.write({ 'project/.couchapprc': JSON.stringify(project) })
@@ -191,12 +190,12 @@ describe('environments', () => {
     })
   })
 
-  it('fall back to COUCHDB_URL', async () => {
+  it('are COUCHDB_URL when no file names a database', async () => {
     assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://u:p@h:5984/maps' } }), 'http://u:p@h:5984/maps')
     await assert.rejects(resolve(undefined, { env: { COUCHDB_URL: 'nonsense' } }), { code: 'BAD_DATABASE' })
   })
 
-  it('of the user are in ~/.couchapp.conf, with passwords if they like; the project’s count more', async () => {
+  it('of the user are in ~/.couchapp.conf with passwords, and those of the project override them', async () => {
     const user = environments({ default: { db: 'http://me:pw@h/mine' }, own: { db: 'http://me:pw@h/own' } })
     assert.equal(await resolve(undefined, { user }), 'http://me:pw@h/mine')
     assert.equal(await resolve('own', { user, project: environments({ default: { db: 'http://h/project' } }) }),
@@ -205,7 +204,7 @@ describe('environments', () => {
       'http://h/project')
   })
 
-  it('of the project hold no password, in whichever environment', async () => {
+  it('of the project are refused when any of them has a user name or a password', async () => {
     for (const db of ['http://admin:secret@h/x', 'https://admin@h/x',
       'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x', 'http://:secret@h/x']) {
       await assert.rejects(resolve(undefined, {
@@ -218,7 +217,7 @@ describe('environments', () => {
     }
   })
 
-  it('that cannot be read are said to be so', async () => {
+  it('that cannot be read lead to an error with the file, without its content', async () => {
     for (const text of ['{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}',
       '{"env": {"default": "http://h/x"}}', '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}']) {
       await assert.rejects(resolve(undefined, { project: text }), error => {

@@ -8,7 +8,7 @@ describe('couchapp folders', () => {
   const folder = useFolder()
   const read = (...parts) => readFileSync(path.join(folder.dir, ...parts), 'utf8')
 
-  it('writes one folder a design document, laid out as couchapp reads it', async () => {
+  it('hold each design document in the layout of couchapp', async () => {
     const folders = await composeFolder(folder.dir)
     assert.deepEqual(folders.map(name => path.relative(folder.dir, name)).sort(), ['tiles', 'versions'])
     assert.equal(read('tiles', '_id'), '_design/tiles')
@@ -21,7 +21,7 @@ describe('couchapp folders', () => {
     assert.ok(existsSync(path.join(folder.dir, 'tiles', '_attachments', 'leaflet.js')))
   })
 
-  it('writes everything that is composed', async () => {
+  it('hold every function and attachment that is composed', async () => {
     await composeFolder(folder.dir)
     for (const {
       _id, views = {}, lists = {}, shows = {}, rewrites, validate_doc_update: validation, _attachments = {}
@@ -41,14 +41,14 @@ describe('couchapp folders', () => {
     }
   })
 
-  it('replaces what an earlier build left, and touches nothing beside it', async () => {
+  it('replace the files of an earlier build, and keep other folders', async () => {
     folder.write({ 'tiles/lists/old.js': 'x', 'mine/note.txt': 'x' })
     await composeFolder(folder.dir)
     assert.ok(!existsSync(path.join(folder.dir, 'tiles/lists/old.js')))
     assert.deepEqual(readdirSync(path.join(folder.dir, 'mine')), ['note.txt'])
   })
 
-  it('writes arrays and numbers as JSON', async () => {
+  it('hold arrays and numbers as JSON', async () => {
     const app = folder.write(
       { 'app/_design/a/rewrites.json': '[{"from": "/", "to": "index.html"}]', 'app/_design/a/options.json': '{"n": 1}' }
     )

@@ -11,7 +11,7 @@ import { useFolder } from '../support/couch-database.js'
 const read = name => JSON.parse(readFileSync(path.join(root, name), 'utf8'))
 
 describe('the npm package of the server', () => {
-  it('holds what it names', () => {
+  it('holds all files of its exports', () => {
     const { exports, files } = read('package.json')
     for (const target of Object.values(exports).map(name => name.replace(/^\.\//, ''))
       .filter(name => name !== 'package.json')) {
@@ -22,7 +22,7 @@ describe('the npm package of the server', () => {
       'what the couchapp is composed from')
   })
 
-  it('is loaded in Node without a window, and without Leaflet', async () => {
+  it('is imported in Node without a window and without Leaflet', async () => {
     const { load, TilecouchError } = await import('tilecouch')
     assert.deepEqual([typeof load, typeof TilecouchError], ['function', 'function'])
   })
@@ -47,12 +47,12 @@ describe('the npm package for pages', () => {
     }
   }
 
-  it('has the licence beside it, which npm packs', () => {
+  it('has the same licence as the server', () => {
     const [own, whole] = ['client/LICENSE', 'LICENSE'].map(name => readFileSync(path.join(root, name), 'utf8'))
     assert.equal(own, whole)
   })
 
-  it('holds what it names, in the version of the server, with nothing but optional peers', () => {
+  it('holds all files of its exports, with the version of the server and only optional peers', () => {
     const { exports, version, dependencies, peerDependenciesMeta } = read('client/package.json')
     const built = [...Object.keys(entries).map(name => `${name}.js`), ...Object.keys(clientBundles)]
     for (const target of Object.values(exports)
@@ -67,8 +67,7 @@ describe('the npm package for pages', () => {
     assert.ok(Object.values(peerDependenciesMeta).every(({ optional }) => optional))
   })
 
-  it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, mirrors or the ' +
-    'timeline', async () => {
+  it('loads at most 30 kB for one history layer, without areas, mirrors and the timeline', async () => {
     for (const name of ['history', 'maplibre-history', 'openlayers-history']) {
       const { bytes, inputs } = await loadedFor(name)
       assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
@@ -78,12 +77,12 @@ describe('the npm package for pages', () => {
     }
   })
 
-  it('keeps the writing of tiles out of areas', async () => {
+  it('leaves the writing of tiles out of the module for areas', async () => {
     const { inputs } = await loadedFor('offline')
     assert.deepEqual(inputs.filter(name => /core\/store\/(head-writer|settle|statements)/.test(name)), [])
   })
 
-  it('is bundled by others, who get only what they import', async () => {
+  it('lets bundlers leave out the exports that are not imported', async () => {
     await buildModules(folder.dir)
     const sizeOf = async contents => {
       const { outputFiles, warnings } = await build({

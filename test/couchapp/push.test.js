@@ -22,7 +22,7 @@ describe('pushing design documents', function () {
   const ids = async () => (await request(`${database.url}/_all_docs`))
     .rows.map(({ id }) => id).filter(id => id.startsWith('_design/'))
 
-  it('deploys what is new, and leaves no staging document', async () => {
+  it('deploys new documents, and leaves no staging document', async () => {
     const docs = await compose()
     assert.deepEqual(Object.values(actions(await push(couch(), docs))), ['new', 'new'])
     assert.deepEqual(await ids(), docs.map(({ _id }) => _id).sort())
@@ -34,7 +34,7 @@ describe('pushing design documents', function () {
     }
   })
 
-  it('does not touch what is unchanged', async () => {
+  it('does not write unchanged documents', async () => {
     const docs = await compose()
     await push(couch(), docs)
     const revs = async () => (await request(`${database.url}/_all_docs`))
@@ -44,7 +44,7 @@ describe('pushing design documents', function () {
     assert.deepEqual(await revs(), before)
   })
 
-  it('replaces only what changed, and names the fields', async () => {
+  it('replaces only the documents that changed, and names their fields', async () => {
     const docs = await compose()
     await push(couch(), docs)
     const revOf = async id => (await request(`${database.url}/${id}`))._rev
@@ -103,7 +103,7 @@ describe('pushing design documents', function () {
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
-  it('finishes what an earlier push left half done', async () => {
+  it('replaces the staging document of an earlier push that did not end', async () => {
     await push(couch(), [design('emit(doc._id)')])
     await request(`${database.url}/_design/app-staging`,
       { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(1)') } } } })
@@ -119,7 +119,7 @@ describe('pushing design documents', function () {
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
-  it('two at once of the same both end well, whichever is quicker', async () => {
+  it('succeeds for three concurrent pushes of the same document', async () => {
     await fill(300)
     for (const body of ['emit(doc.index)', 'emit(doc.index + 1)', 'emit(doc.index + 2)']) {
       const pushed = await Promise.all([0, 20, 40].map(async delay => {
@@ -132,7 +132,7 @@ describe('pushing design documents', function () {
     }
   })
 
-  it('goes on when somebody else who pushed the same removes what it builds on', async () => {
+  it('goes on when a concurrent push removes the staging document', async () => {
     await fill(10)
     await push(couch(), [design('emit(1)')])
     for (const step of ['warm', 'remove']) {
@@ -153,7 +153,7 @@ describe('pushing design documents', function () {
     }
   })
 
-  it('can be stopped while an index is built, and the old one stays in use', async () => {
+  it('can be stopped while an index is built, and then keeps the old index', async () => {
     await fill(3000)
     await push(couch(), [design('emit(doc._id)')])
     const stop = new AbortController()
@@ -185,7 +185,7 @@ describe('the classic couchapp folders', function () {
     }
   })
 
-  it('and what couchdb-push made of them answers as what tilecouch pushes does', async () => {
+  it('pushed by couchdb-push answer requests, and differ only in signatures and attachments', async () => {
     for (const source of await composeFolder(folder.dir)) {
       await new Promise(
         (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }

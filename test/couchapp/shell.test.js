@@ -30,7 +30,7 @@ function stamped (changed = {}) {
 const shellOf = worker => JSON.parse(/^const SHELL=(.*);\n/.exec(worker.toString())?.[1] ?? '')
 
 describe('the version of the viewer', () => {
-  it('stands in every address that its page asks for, and in no other', () => {
+  it('is in every address of its own files on the page, and in no other', () => {
     const { text, shell: { version } } = stamped()
     assert.match(version, /^[0-9a-f]{16}$/)
     assert.equal(text('index.html'),
@@ -39,14 +39,14 @@ describe('the version of the viewer', () => {
           `src="library.js"></script>`))
   })
 
-  it('names each file of it by its content, as it is served', () => {
+  it('comes with the digest of each of its files as it is served', () => {
     const { text, shell: { files } } = stamped()
     assert.deepEqual(Object.keys(files), ['a.svg', 'index.html', 'later.js', 'main.js'])
     for (const [name, found] of Object.entries(files)) assert.equal(found, digest(text(name)), name)
     assert.match(text('sw.js'), /;\nkeep\(\)$/)
   })
 
-  it('is another one when any of its files is, the service worker too, and the same otherwise', () => {
+  it('changes with each of its files and its service worker, and only with them', () => {
     const { shell: { version } } = stamped()
     assert.equal(stamped().shell.version, version)
     assert.equal(stamped({ 'library.js': 'other' }).shell.version, version, 'what is for other pages')
@@ -56,7 +56,7 @@ describe('the version of the viewer', () => {
     assert.notEqual(stamped({ 'new.css': '' }).shell.version, version)
   })
 
-  it('covers all that the viewer is made of, and nothing that is for other pages', async () => {
+  it('covers all files of the viewer, and none of other pages', async () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
     const bytes = name => Buffer.from(attached?.[name].data ?? '', 'base64')
     const { version, files } = shellOf(bytes('sw.js'))
