@@ -65,7 +65,7 @@ for (const { name, open } of openKinds) {
       await drawn(page)
     })
 
-    it('history.html says what changed, and steps', async () => {
+    it('history.html counts the changes in view, and steps through time', async () => {
       const page = await visit('history.html')
       await page.getByText('3 changes in view').waitFor()
       await page.getByRole('slider', { name: 'Time' }).focus()
@@ -77,7 +77,7 @@ for (const { name, open } of openKinds) {
     })
 
     for (const example of ['maplibre.html', 'openlayers.html']) {
-      it(`${example} says what changed, and steps`, async () => {
+      it(`${example} counts the changes in view, and draws another picture at another time`, async () => {
         const page = await visit(example)
         await page.getByText('3 changes in view').waitFor()
         const before = await page.screenshot()
@@ -91,15 +91,14 @@ for (const { name, open } of openKinds) {
       })
     }
 
-    it('other-grids.html draws a layer in the coordinate system of its grid, and ' +
-      'says where its middle is', async () => {
+    it('other-grids.html draws a layer in its own grid, with coordinates of that system', async () => {
       const page = await visit('other-grids.html')
       assert.deepEqual(await page.locator('#layers option').allTextContents(), ['europe (EuropeanETRS89_LAEAQuad)'])
       await page.getByText(/^EPSG:3035: \d{7}, \d{7}$/).waitFor()
       assert.ok(await page.locator('#trouble').isHidden())
     })
 
-    it('compare.html shows two times', async () => {
+    it('compare.html compares two times, of which one can be changed', async () => {
       const page = await visit('compare.html')
       const labels = page.locator('.tilecouch-compare-label')
       await page.locator('#left:enabled').waitFor()
@@ -123,7 +122,7 @@ for (const { name, open } of openKinds) {
       await drawn(page)
     })
 
-    it('live.html shows what is written while it is open', async () => {
+    it('live.html reports a tile that is written while the page is open', async () => {
       const page = await visit('live.html')
       const writer = await Store.open(store.database)
       const { bytes } = await writer.at('daylight', 2, 0, 0, '2024')
@@ -142,7 +141,7 @@ for (const { name, open } of openKinds) {
       }
     })
 
-    it('say so when there is no store', async () => {
+    it('history.html says when there is no store', async () => {
       view = await openPage(browser)
       await view.page.goto(`${server.url}/history.html?db=${encodeURIComponent(`${store.url}-none`)}`)
       await view.page.getByText(`There is no store at ${store.url}-none`).waitFor()

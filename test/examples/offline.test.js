@@ -89,7 +89,7 @@ for (const { name, open } of openKinds) {
       )
     }
 
-    it('1, 2: what the map shows gets a name and is listed; nothing is downloaded', async () => {
+    it('1, 2: the visible area gets a name and is listed, and nothing is downloaded', async () => {
       await move(0, 0, 1)
       await add('World', '0-2')
       assert.deepEqual(await areas(), ['Worldnot downloaded'])
@@ -99,7 +99,7 @@ for (const { name, open } of openKinds) {
       await says('trouble', 'there is an area "World" already. Use another name')
     })
 
-    it('3, 4: its size is known first, and is what it takes in the end', async () => {
+    it('3, 4: the size of an area is known before the download, and equals the room that it takes', async () => {
       const before = await text('size')
       assert.match(before, /^21 tiles, \d+ kB$/)
       await button('Download').click()
@@ -108,7 +108,7 @@ for (const { name, open } of openKinds) {
       assert.equal(await text('trouble'), '')
     })
 
-    it('5: a download is cancelled, and goes on where it was after a reload', async () => {
+    it('5: a cancelled download continues after a reload without losing tiles', async () => {
       await add('Everything', '0-3')
       assert.match(await text('size'), /^85 tiles, /)
       link.set({ rate: 60000 })
@@ -129,7 +129,7 @@ for (const { name, open } of openKinds) {
       assert.equal(await readable(), ALL)
     })
 
-    it('6: only what changed is fetched, when asked for or by itself', async () => {
+    it('6: a refresh fetches only changed tiles, and a live area fetches them by itself', async () => {
       await change('05')
       link.bytes.down = 0
       await button('Refresh').click()
@@ -144,7 +144,7 @@ for (const { name, open } of openKinds) {
       ), { timeout: 40000, what: 'the news' })
     })
 
-    it('7: an area is removed, and the other one with the same tiles stays whole', async () => {
+    it('7: removing an area keeps another area with the same tiles complete', async () => {
       await choose('World')
       await button('Remove').click()
       await page.waitForFunction(() => document.querySelectorAll('#areas label').length === 1)
@@ -153,20 +153,20 @@ for (const { name, open } of openKinds) {
       await until(async () => /^Everythingcomplete, /.test((await areas())[0]), { what: 'the other area' })
     })
 
-    it('9: what is on the device is marked', async () => {
+    it('9: the tiles on the device are marked', async () => {
       await move(20, 0, 2)
       await page.getByLabel('mark the tiles').check()
       await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-coverage-whole').length >= 9)
       assert.equal(await page.locator('#map .tilecouch-coverage-part').count(), 0)
     })
 
-    it('10: the limits are told', async () => {
+    it('10: the used and the free room are shown, and the browser is asked to keep it', async () => {
       assert.match(await text('storage'), /Maps take \d+ kB of this device, and [\d.]+ GB are free\./)
       await button('Keep it safe').click()
       await page.waitForFunction(() => !document.getElementById('persist')?.textContent?.startsWith('Keep'))
     })
 
-    it('8: the map is there without a network, from the device alone or not, and says so', async () => {
+    it('8: the map is drawn without a network, with and without asking the store, and says so', async () => {
       await link.cut()
       isCut = true
       await view.page.context().setOffline(true)

@@ -42,12 +42,12 @@ describe('the pages of docs/client.md', function () {
     return view
   }
 
-  it('are three: scripts, a module, and OpenLayers', () => {
+  it('are three: with scripts, with a module, and with OpenLayers', () => {
     assert.deepEqual(snippets.map(html => [/importmap/, /ol\.js/].findIndex(pattern => pattern.test(html))), [-1, 0, 1])
   })
 
   for (const [index, html] of snippets.entries()) {
-    it(`work as they stand (${index + 1})`, async () => {
+    it(`draw their map without errors as they are written (page ${index + 1})`, async () => {
       const { page, errors, close } = await open(html)
       try {
         await drawn(page)
@@ -59,7 +59,7 @@ describe('the pages of docs/client.md', function () {
     })
   }
 
-  it('work under the content security policy that the page asks for', async () => {
+  it('draw their map under the content security policy that docs/client.md names', async () => {
     const { origin } = new URL(store.url)
     assert.ok(['`connect-src STORE`', '`img-src STORE blob: data:`',
       '`script-src STORE`', '`style-src STORE`'].every(part => text.includes(part)))
