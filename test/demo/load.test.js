@@ -28,7 +28,7 @@ describe('loading the demo', () => {
     store = await Store.create(`${server.url}/demo_${++databases}`)
   })
 
-  it('fills an empty store, with an edition an hour and a sparse history', async () => {
+  it('fills an empty store with an edition for each hour, which holds only changed tiles', async () => {
     assert.equal(await isDemoWanted(store), true)
     const { editions, tiles } = await loadDemo(store, small)
     assert.equal(editions, 5)
@@ -46,7 +46,7 @@ describe('loading the demo', () => {
     assert.deepEqual(layers.map(({ layer }) => layer), ['daylight', 'land'])
   })
 
-  it('opens with the town, surveyed every ten years as images and as vector tiles', async () => {
+  it('makes the town the first layer, with surveys every ten years as images and vector tiles', async () => {
     await loadDemo(store, { zooms: { min: 0, max: 0 }, hours: 1, surveys: 2 })
     const { opens } = await store.couch.get('tilecouch')
     assert.equal(opens, 'tilby-map')
@@ -58,12 +58,12 @@ describe('loading the demo', () => {
     }
   })
 
-  it('is done once', async () => {
+  it('is not wanted again afterwards', async () => {
     await loadDemo(store, small)
     assert.equal(await isDemoWanted(store), false)
   })
 
-  it('goes on where it was stopped', async () => {
+  it('continues after a stop, without loading finished editions again', async () => {
     const stop = new AbortController()
     const seen = []
     const stopped = loadDemo(store, {
@@ -92,17 +92,17 @@ describe('loading the demo', () => {
     assert.deepEqual(await outline(store), await outline(whole))
   })
 
-  it('leaves stores alone that hold something else', async () => {
+  it('is not wanted for a store with another layer', async () => {
     await store.defineLayer('osm', { name: 'mine' })
     assert.equal(await isDemoWanted(store), false)
   })
 
-  it('leaves layers of the same name alone', async () => {
+  it('is not wanted for a store with a layer of the same name', async () => {
     await store.defineLayer('land', { description: 'my own land' })
     assert.equal(await isDemoWanted(store), false)
   })
 
-  it('lists its editions in the order of time, each layer for itself', () => {
+  it('lists its editions of each layer in the order of time', () => {
     const editions = demoEditions()
     assert.equal(editions.length, 45)
     const times = editions.filter(({ layer }) => layer === 'daylight').map(({ time }) => time)

@@ -18,7 +18,7 @@ async function collect (source, wanted = () => true) {
 }
 
 describe('the tiles of the demo', () => {
-  it('show a town whose features have complete names, however large it grows', () => {
+  it('show a town whose features have complete names when it is large', () => {
     const features = Object.values(townIn(2030)).flat()
     const names = new Set(features.map(({ properties }) => properties.name).filter(Boolean))
     assert.ok(names.size > 30, `${names.size} names`)
@@ -70,7 +70,7 @@ describe('the tiles of the demo', () => {
 })
 
 describe('daylight', () => {
-  it('has the light that the height of the sun asks for', () => {
+  it('is full by day and darkest at night, by the altitude of the sun', () => {
     const RAD = Math.PI / 180
     const noon = 45 // degrees east: it is 9 UTC
     for (const { z, x, y } of pyramid(SMALL)) {
@@ -85,7 +85,7 @@ describe('daylight', () => {
     }
   })
 
-  it('knows without looking at every pixel which tiles are of one light', () => {
+  it('knows which tiles have the same light at every pixel', () => {
     for (const number of [0, 7, 20]) {
       for (const z of [1, 2, 3]) {
         const light = new Light(hour(number), z)
@@ -98,7 +98,7 @@ describe('daylight', () => {
     }
   })
 
-  it('leaves more than half of the world alone from hour to hour', async () => {
+  it('changes less than half of the tiles from hour to hour', async () => {
     for (let number = 1; number < 24; number++) {
       const changed = await collect(daylightSource(hour(number), hour(number - 1), ALL))
       assert.ok(changed.size > 341 * 0.2 && changed.size < 341 * 0.45,
@@ -106,7 +106,7 @@ describe('daylight', () => {
     }
   })
 
-  it('gives again every tile that looks different an hour later', async () => {
+  it('lists exactly the tiles that look different an hour later', async () => {
     const before = await collect(daylightSource(hour(3), undefined, SMALL))
     const after = await collect(daylightSource(hour(4), undefined, SMALL))
     const changed = await collect(daylightSource(hour(4), hour(3), SMALL))
@@ -116,7 +116,7 @@ describe('daylight', () => {
     }
   })
 
-  it('by day has the very bytes of the plain map, and one image of every night', async () => {
+  it('has the bytes of the plain map by day, and equal bytes in all hours of a night', async () => {
     const light = new Light(hour(12), 3)
     const later = new Light(hour(13), 3)
     const land = await collect(landSource({ min: 3, max: 3 }))

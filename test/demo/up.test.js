@@ -29,7 +29,7 @@ describe('tilecouch up', () => {
     return started
   }
 
-  it('leads from nothing to a page, tiles, tiles as of a time, and CouchDB', async () => {
+  it('starts a store with the demo, its viewer, tiles and tiles as of a time', async () => {
     const steps = []
     const { viewer, tiles, asOf, url, demo, blocked } =
       await start({ port: 0, onProgress: ({ step }) => steps.push(step) })
@@ -54,13 +54,13 @@ describe('tilecouch up', () => {
     assert.match(tiles, /daylight/)
   })
 
-  it('leaves a store empty when asked to', async () => {
+  it('leaves a store empty without the demo', async () => {
     const { demo, tiles } = await start({ port: 0, demo: false })
     assert.equal(demo, null)
     assert.match(tiles, /LAYER/)
   })
 
-  it('uses the server that runs on the folder already', async () => {
+  it('uses the server that already runs on the folder, and does not stop it', async () => {
     const first = await start({ port: 0, demo: false })
     const second = await start({ port: 0, demo: false })
     assert.deepEqual([second.started, second.url], [false, first.url])
@@ -68,7 +68,7 @@ describe('tilecouch up', () => {
     assert.ok(await findEmbedded(folder), 'whoever found it does not stop it')
   })
 
-  it('takes the next port when the usual one is taken, and fails when told which', async () => {
+  it('takes the next port when the usual one is taken, and fails when a given port is taken', async () => {
     const other = createServer()
     const port = await new Promise(resolve => {
       other.listen(0, '127.0.0.1', () => resolve(/** @type {any} */ (other.address()).port))
@@ -90,7 +90,7 @@ describe('tilecouch up', () => {
     assert.ok(ports[0] !== ports[1] && ports.every(each => each >= 5984 && each <= 6004), ports.join(' '))
   })
 
-  it('closes the server when it is stopped in the middle, and goes on the next time', async () => {
+  it('closes the server when it is stopped, and loads the rest of the demo the next time', async () => {
     const stop = new AbortController()
     const stopped =
       start({ port: 0, signal: stop.signal, onProgress: ({ title }) => { if (title === '00:00 UTC') stop.abort() } })
@@ -100,7 +100,7 @@ describe('tilecouch up', () => {
     assert.equal(demo?.editions, 2)
   })
 
-  it('prints addresses on standard output, and ends with 0 when it is interrupted', async () => {
+  it('prints addresses on standard output, and exits with 0 when it is interrupted', async () => {
     let text = ''
     const stdout = new Writable({
       write (chunk, encoding, done) {
