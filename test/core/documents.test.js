@@ -45,7 +45,7 @@ describe('hostile documents of layers', () => {
     for (const doc of hostile) assert.equal(typeof refusalOf(doc), 'string', brief(doc))
   })
 
-  it('are told from good documents, which both checks accept', () => {
+  it('are distinguished from good documents, which both checks accept', () => {
     for (const layer of ['osm', '0', 'a'.repeat(63)]) {
       for (const doc of goodDocuments(layer)) {
         assert.equal(faultOf(doc), undefined)
@@ -60,7 +60,7 @@ describe('hostile documents of layers', () => {
     }
   })
 
-  it('are told from documents of older versions, which both checks accept', () => {
+  it('are distinguished from documents of older versions, which both checks accept', () => {
     const T = '2024-03-01T00:00:00Z'
     const run = '20240301T101500123-4f9k'
     for (const doc of [

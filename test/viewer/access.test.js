@@ -79,7 +79,7 @@ const states = {
   ],
   'the list of keys': ['#steps/3/0/0', page => press(page, '?'), 'dl.keys'],
   'the card of offline maps': ['#steps/3/0/0', page => open(page, '#offline'), '.card.offline .primary'],
-  'the map in a frame of another page': ['?embed#steps/3/0/0', () => {}, '.embed-link'],
+  'the map as it is embedded in other pages': ['?embed#steps/3/0/0', () => {}, '.embed-link'],
   'the facts of a layer': [
     '#steps/3/0/0',
     async page => {
