@@ -26,7 +26,7 @@ const commands = await allCommands()
 describe('the command line', () => {
   const folder = useFolder()
 
-  it('explains itself, and every command', async () => {
+  it('lists every group and every command in its help', async () => {
     const { code, out } = await run('--help')
     assert.equal(code, 0)
     for (const heading of Object.keys(groups)) assert.ok(out.includes(`\n${heading}\n`), heading)
@@ -73,7 +73,7 @@ describe('the command line', () => {
     }
   })
 
-  it('fits into 80 columns, but for examples', async () => {
+  it('prints help of at most 80 columns, except for examples', async () => {
     for (const name of ['help', 'up', 'doctor', 'load', 'layer',
       'info', 'get', 'serve', 'export', 'push', 'access', 'token', 'settings']) {
       const { out } = await run(name, ...(name === 'help' ? [] : ['--help']))
@@ -86,7 +86,7 @@ describe('the command line', () => {
   const start = (...argv) => spawn(process.execPath,
     [bin, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
 
-  it('ends quietly when nobody reads on, and not with 0: it has not done all', async () => {
+  it('ends with 141 and without a message when the reader closes standard output', async () => {
     const child = start('--help')
     child.stdout.destroy()
     const stderr = []
@@ -96,7 +96,7 @@ describe('the command line', () => {
     assert.equal(code, 141)
   })
 
-  it('goes on when nobody reads its messages', async () => {
+  it('ends with the code of the error when the reader closes standard error', async () => {
     const child = start('load', folder.dir, '-l', 'Osm')
     child.stderr.destroy()
     const [code] = await once(child, 'close')
@@ -105,7 +105,7 @@ describe('the command line', () => {
 
   for (const found of commands) {
     const command = found.name()
-    it(`shows examples for ${command} that it would parse`, async () => {
+    it(`shows examples for ${command} that use only options of it`, async () => {
       const { code, out } = await run(command, '--help')
       assert.equal(code, 0)
       const examples = out.split(/Examples?:\n/)[1].split('\n')
@@ -121,13 +121,13 @@ describe('the command line', () => {
     })
   }
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     const { code, out } = await run('--version')
     assert.equal(code, 0)
     assert.match(out, /^\d+\.\d+\.\d+\n$/)
   })
 
-  it('ends with 2 when it was used wrongly, and says how to go on', async () => {
+  it('ends with 2 and names the help when its arguments are wrong', async () => {
     for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'],
       ['remove'], ['get', 'osm', '1/0/0'], ['info', '--nope'], ['info', 'a', 'b', 'c'], []]) {
       const { code, err, out } = await run(...argv)
@@ -189,7 +189,7 @@ describe('the command line', () => {
     })
   }
 
-  it('shows no password in what it says, as text or as JSON', async () => {
+  it('hides the password of a database URL in errors, as text and as JSON', async () => {
     for (const url of ['http://admin:s3cret@127.0.0.1:1/Tiles', 'ftp://admin:s3cret@h/tiles', 'admin:s3cret@h/tiles']) {
       for (const more of [[], ['--json']]) {
         const { code, out, err } = await run('info', '--db', url, ...more)
@@ -222,7 +222,7 @@ describe('the command line', () => {
     })
   }
 
-  it('leaves no listeners behind', async () => {
+  it('leaves no signal listeners behind after a command', async () => {
     const before = process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')
     await run('load', folder.dir, '-l', 'Osm')
     assert.equal(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM'), before)

@@ -18,7 +18,7 @@ describe('a database URL', () => {
     if (value === undefined) delete process.env[name]; else process.env[name] = value
   } })
 
-  it('is taken apart, and shown without its password', () => {
+  it('is split into database, server and credentials, and is shown without its password', () => {
     assert.deepEqual(parseDatabaseUrl('http://admin:secret@localhost:5984/tiles'), {
       db: 'tiles', url: 'http://localhost:5984/tiles', serverUrl: 'http://localhost:5984',
       authorised: 'http://admin:secret@localhost:5984'
@@ -26,12 +26,12 @@ describe('a database URL', () => {
     assert.equal(parseDatabaseUrl('https://h/tiles/').db, 'tiles')
   })
 
-  it('may lie behind a path, and hold slashes of its own when they are encoded', () => {
+  it('may have a path before the database, and encoded slashes in the database name', () => {
     const parsed = parseDatabaseUrl('https://h/couch/a%2Fb')
     assert.deepEqual([parsed.db, parsed.url, parsed.serverUrl], ['a/b', 'https://h/couch/a%2Fb', 'https://h/couch'])
   })
 
-  it('gets its name and password from the environment when it has none', () => {
+  it('gets its user and password from the environment when it has none, unless this is off', () => {
     process.env.COUCHDB_USER = 'me@home'
     process.env.COUCHDB_PASSWORD = 'p:w/d'
     assert.equal(parseDatabaseUrl('http://h/tiles').authorised, 'http://me%40home:p%3Aw%2Fd@h')
@@ -42,7 +42,7 @@ describe('a database URL', () => {
     assert.equal(parseDatabaseUrl('http://a:b@h/tiles', { ambient: false }).authorised, 'http://a:b@h')
   })
 
-  it('is refused when it names no database, or one that CouchDB would refuse', () => {
+  it('is refused when it names no database, or a database that CouchDB would refuse', () => {
     for (
       const url of ['', 'tiles', 'http://h', 'http://h/', 'ftp://h/tiles',
         'file:///tiles', 'http://h/Tiles', 'http://h/1tiles', 'http://h/_users', 'http://h/a.b',
@@ -54,7 +54,7 @@ describe('a database URL', () => {
 })
 
 describe('an id in a path', () => {
-  it('stays readable where it can', () => {
+  it('encodes only characters that a path does not allow', () => {
     assert.equal(encodeId('osm:10:300:412'), 'osm:10:300:412')
     assert.equal(encodeId('osm:10:300:412@2024-03-01T00:00:00Z'), 'osm:10:300:412%402024-03-01T00:00:00Z')
     assert.equal(encodeId('_design/tiles'), '_design/tiles')
@@ -62,7 +62,7 @@ describe('an id in a path', () => {
     assert.equal(encodeId('a/../b?c#d%'), 'a%2F..%2Fb%3Fc%23d%25')
   })
 
-  it('is one segment that means the id, whatever the id is', () => {
+  it('is one path segment that decodes to the id, for any id', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), id => {
       const encoded = encodeId(id)
       if (/^_(design|local)\//.test(id)) return
@@ -75,7 +75,7 @@ describe('an id in a path', () => {
 })
 
 describe('the winner among the leaves of a document', () => {
-  it('is the one CouchDB shows: not deleted, the longest history, then the greater revision', () => {
+  it('is the leaf that CouchDB shows: not deleted, the longest history, then the greater revision', () => {
     const golden = [
       [[], undefined],
       [['1-a'], '1-a'],

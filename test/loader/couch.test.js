@@ -10,7 +10,7 @@ const OK = [200, { ok: true }]
 const troubles = {
   'too many requests': [[429, { error: 'too_many_requests', reason: 'slow down' }], 'COUCHDB_ERROR'],
   'an internal error': [[500, { error: 'internal_server_error', reason: 'badmatch' }], 'COUCHDB_ERROR'],
-  'a proxy’s page': [(request, response) => response.writeHead(503, { 'content-type': 'text/html' })
+  'an HTML page of a proxy': [(request, response) => response.writeHead(503, { 'content-type': 'text/html' })
     .end('<h1>Service Unavailable</h1>'), 'COUCHDB_ERROR'],
   'a connection that is reset': [request => request.socket.resetAndDestroy(), 'UNREACHABLE'],
   'a connection that is closed without an answer': [request => request.socket.destroy(), 'UNREACHABLE'],
@@ -19,7 +19,7 @@ const troubles = {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
     response.write('{"ok": true', () => response.destroy())
   }, 'UNREACHABLE'],
-  'no JSON at all': [
+  'an answer that is not JSON': [
     (request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Log in</p>'), 'BAD_ANSWER'
   ]
 }
@@ -37,14 +37,14 @@ describe('requests to CouchDB', () => {
       assert.equal(server.requests.length, 3)
     })
 
-    it(`give up after ${what} that does not pass`, async () => {
+    it(`fail when every repetition ends in ${what}`, async () => {
       server.answers = [answer]
       await assert.rejects(couch({ retries: 2 }).request({ path: 'x' }), { code })
       assert.equal(server.requests.length, 3, 'once, and two repetitions')
     })
   }
 
-  it('that ask for little once an answer broke off are repeated after a refusal, which came whole', async () => {
+  it('that can be divided are repeated after a refusal, but not after an incomplete answer', async () => {
     const seen = []
     const ask = () => couch({ onRetry: ({ details }) => seen.push([details.status, details.isBroken]) })
       .request({ path: 'x', isDivisible: true })
@@ -60,7 +60,7 @@ describe('requests to CouchDB', () => {
     assert.equal(seen.length, 2 + fast.retries)
   })
 
-  it('for bytes survive an answer that is cut off, as those for JSON do', async () => {
+  it('for attachments are repeated when the answer is cut off', async () => {
     server.answers = [(request, response) => {
       response.writeHead(200, { 'content-type': 'multipart/mixed; boundary=x', 'content-length': 1000 })
       response.write('--x\r\n', () => response.destroy())
@@ -79,7 +79,7 @@ describe('requests to CouchDB', () => {
     assert.equal(server.requests.length, 2)
   })
 
-  it('wait longer each time', async () => {
+  it('wait longer before each repetition', async () => {
     server.answers = [[503, {}]]
     const times = []
     await assert.rejects(
@@ -90,7 +90,7 @@ describe('requests to CouchDB', () => {
     assert.ok(waits[0] >= 7 && waits[1] >= 15 && waits[2] >= 31, String(waits))
   })
 
-  it('are not repeated when it would be in vain', async () => {
+  it('are not repeated after errors that a repetition cannot fix', async () => {
     const final = [
       [401, { error: 'unauthorized', reason: 'Name or password is incorrect.' }, 'UNAUTHORIZED'],
       [401, { error: 'unauthorized', reason: 'You are not authorized to access this db.' }, 'FORBIDDEN'],
@@ -110,7 +110,7 @@ describe('requests to CouchDB', () => {
     }
   })
 
-  it('know what is not there from a database that is not there', async () => {
+  it('distinguish a missing document or index from a missing database', async () => {
     server.answers = [[404, { error: 'not_found', reason: 'deleted' }]]
     assert.equal(await couch().get('x'), undefined)
     server.answers = [[404, { error: 'not_found', reason: 'no_db_file' }]]
@@ -121,7 +121,7 @@ describe('requests to CouchDB', () => {
     await assert.rejects(couch().view('_design/versions/_view/by_tile', {}), { code: 'DATABASE_NOT_FOUND' })
   })
 
-  it('do not take a page that somebody else answers for a document that is not there', async () => {
+  it('fail when a 404 answer does not come from CouchDB', async () => {
     for (const [type, page] of [['text/html', '<h1>404 Not Found</h1>'],
       ['text/plain', 'default backend - 404'], ['application/json', '[]'], ['text/plain', '']]) {
       server.answers = [(request, response) => response.writeHead(404, { 'content-type': type }).end(page)]
@@ -131,7 +131,7 @@ describe('requests to CouchDB', () => {
     }
   })
 
-  it('can be stopped before, while they are under way, and between two tries', async () => {
+  it('can be stopped before they are sent, while they run, and between two tries', async () => {
     const stopped = AbortSignal.abort()
     await assert.rejects(couch().request({ signal: stopped }), { code: 'ABORTED' })
     assert.equal(server.requests.length, 0)
@@ -147,7 +147,7 @@ describe('requests to CouchDB', () => {
     await assert.rejects(waiting.request({ signal: later.signal }), { code: 'ABORTED' })
   })
 
-  it('change a document again when somebody else was quicker, and not for ever', async () => {
+  it('repeat an update after a conflict, and give up when the conflicts do not end', async () => {
     const conflict = [409, { error: 'conflict', reason: 'Document update conflict.' }]
     server.answers = [[200, { _id: 'x', _rev: '1-a', n: 1 }], conflict,
       [200, { _id: 'x', _rev: '2-b', n: 5 }], [201, { ok: true, id: 'x', rev: '3-c' }]]
@@ -161,7 +161,7 @@ describe('requests to CouchDB', () => {
     await assert.rejects(couch().update('x', doc => ({ ...doc })), { code: 'CONTENDED' })
   })
 
-  it('carry the password to the server, and show it to nobody', async () => {
+  it('send the password to the server, and show it in no error', async () => {
     server.answers = [OK]
     await couch().request({ path: 'x' })
     assert.equal(server.requests[0].authorization, `Basic ${btoa('admin:s3cret')}`)
@@ -183,7 +183,7 @@ describe('requests to CouchDB', () => {
     }
   })
 
-  it('say where nobody answers', async () => {
+  it('name the address of a server that cannot be reached', async () => {
     const nobody = new Couch('http://admin:s3cret@127.0.0.1:1/tiles', { ...fast, retries: 0 })
     await assert.rejects(nobody.request({}), error => {
       assert.equal(error.code, 'UNREACHABLE')

@@ -18,7 +18,7 @@ onEachStore('tiles that are dated in the future', backend => {
     return findings.find(({ check: what }) => what === 'osm: editions')
   }
 
-  it('are named by the load that makes them, by every load that meets them, and not by others', async () => {
+  it('cause a warning in the load that writes them and in later loads, not in earlier loads', async () => {
     assert.equal((await loaded(1, NOW)).warnings, undefined)
     const [made] = (await loaded(2, FAR)).warnings ?? []
     assert.deepEqual([made?.code, made?.details], ['FUTURE_TIME', { layer: 'osm', time: FAR }])
@@ -28,7 +28,7 @@ onEachStore('tiles that are dated in the future', backend => {
     assert.match(met?.message, /2204-01-01T00:00:00Z/)
   })
 
-  it('are named by check and doctor: an edition once, a tile without one by itself', async function () {
+  it('are reported by check and doctor, once for each edition and each tile without an edition', async function () {
     this.timeout(30000)
     await loaded(1, FAR)
     await store.write([{ layer: 'osm', z: 3, x: 1, y: 3, time: '2205-01-01T00:00:00Z', bytes: png(2) }])

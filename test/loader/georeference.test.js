@@ -33,7 +33,7 @@ const tileMap = ([west, south, east, north], profile = 'mercator') =>
 const image = (side, format = 'png') =>
   sharp({ create: { width: side, height: side, channels: 3, background: '#123456' } }).toFormat(format).toBuffer()
 
-onEachStore('what a load says of its tiles', backend => {
+onEachStore('the report of a load about its tiles', backend => {
   const folder = useFolder()
   const own = useStore(backend)
   let store, url
@@ -56,7 +56,7 @@ onEachStore('what a load says of its tiles', backend => {
     loadFrom(store, name, { layer: 'osm', time: T1, ...options }, { scheme, area: options.area, zooms: options.zooms })
   const codes = ({ warnings = [] }) => warnings.map(({ code }) => code)
 
-  it('is a place, bounds, zooms, size and types', async () => {
+  it('names the place, bounds, zooms, size and types of the tiles', async () => {
     const { where, warnings } = await loaded(pyramid('bern', BERN, { bytes: () => png(1), min: 0 }))
     assert.equal(warnings, undefined)
     assert.deepEqual([where.place, where.zooms, where.formats, where.tileSize, where.flipped],
@@ -67,7 +67,7 @@ onEachStore('what a load says of its tiles', backend => {
     assert.match(JSON.stringify({ where }), /"place":"Switzerland, near Bern"/)
   })
 
-  it('is told once after the first tiles, before the end', async () => {
+  it('comes once after the first tiles, before the load ends', async () => {
     const told = []
     const name = pyramid('tms', BERN, { place: fromSouth, beside: { 'tilemapresource.xml': tileMap(BERN) }, max: 12 })
     const result = await loaded(name, {
@@ -82,7 +82,7 @@ onEachStore('what a load says of its tiles', backend => {
     assert.deepEqual(codes(result), ['ROWS_FLIPPED'])
   })
 
-  it('says who says the time', async () => {
+  it('says whether the time comes from the option, the clock or the source', async () => {
     const name = pyramid('bern', BERN, { max: 4 })
     const begun = []
     const onBegin = ({ time, timeFrom }) => begun.push([time, timeFrom])
@@ -95,14 +95,14 @@ onEachStore('what a load says of its tiles', backend => {
     assert.deepEqual([begun[0][0], begun[2][0]], [T1, T2])
   })
 
-  describe('of rows that are counted from the wrong side', () => {
+  describe('for rows that are counted from the wrong side', () => {
     const says = {
       'the tilemapresource.xml of gdal2tiles': { 'tilemapresource.xml': tileMap(BERN) },
       'a metadata.json': { 'metadata.json': JSON.stringify({ bounds: BERN.join(',') }) },
       'a tilejson.json': { 'tilejson.json': JSON.stringify({ tilejson: '3.0.0', bounds: BERN, tiles: [] }) }
     }
     for (const [what, beside] of Object.entries(says)) {
-      it(`warns when ${what} says where they are, and is silent when that agrees`, async () => {
+      it(`warns when ${what} contradicts the rows, and is silent when it agrees`, async () => {
         const { warnings: [warning, ...more] } = await loaded(pyramid('tms', BERN, { place: fromSouth, beside }))
         assert.deepEqual([warning.code, more], ['ROWS_FLIPPED', []])
         assert.match(warning.message,
@@ -120,7 +120,7 @@ onEachStore('what a load says of its tiles', backend => {
       })
     }
 
-    it('warns of MBTiles whose writer did not turn them, and of no others', async () => {
+    it('warns of MBTiles whose writer did not flip the rows, and of no other MBTiles', async () => {
       const tiles = [...parseArea({ bbox: BERN }).tiles(9)].map(tile => ({ ...tile, bytes: png(tile.y) }))
       const metadata = { bounds: BERN.join(',') }
       const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, metadata)
@@ -133,7 +133,7 @@ onEachStore('what a load says of its tiles', backend => {
       assert.deepEqual(codes(await loaded(wrong, { layer: 'turned', scheme: 'xyz' })), [])
     })
 
-    it('compares with the other editions of the layer', async () => {
+    it('warns when only flipped rows would lie where the other editions of the layer lie', async () => {
       await loaded(pyramid('first', BERN))
       const { warnings: [warning] } = await loaded(pyramid('second', BERN, { place: fromSouth }), { time: T2 })
       assert.equal(warning.code, 'ROWS_FLIPPED')
@@ -147,7 +147,7 @@ onEachStore('what a load says of its tiles', backend => {
       assert.deepEqual(codes(await loaded(pyramid('again', BERN))), [], 'it is corrected')
     })
 
-    it('says it of an area in which there is nothing as read', async () => {
+    it('suggests a scheme when only flipped rows lie in the selected area', async () => {
       const area = parseArea({ bbox: BERN })
       const name = pyramid('tms', [6.5, 46.5, 8, 47.5], { place: fromSouth })
       await assert.rejects(loaded(name, { area }), error => {
@@ -166,7 +166,7 @@ onEachStore('what a load says of its tiles', backend => {
       assert.deepEqual([tiles, codes({ warnings })], [1, ['ROWS_FLIPPED']], 'the tile of zoom 0 is everywhere')
     })
 
-    it('says where tiles lie when there are none in an area, and guesses nothing', async () => {
+    it('says where the tiles lie when none is in the area, and suggests no scheme', async () => {
       const berlin = pyramid('berlin', BERLIN, { min: 6 })
       await assert.rejects(loaded(berlin, { area: parseArea({ bbox: BERN }) }), error => {
         assert.match(error.message, /its tiles lie in Germany, near Berlin, at zooms 6 to 10, and not in this area/)
@@ -175,7 +175,7 @@ onEachStore('what a load says of its tiles', backend => {
       })
     })
 
-    it('guesses nothing of a map on both sides of the equator, nor without anything to compare with', async () => {
+    it('does not warn for a map on both sides of the equator, nor for tiles without bounds', async () => {
       const beside = { 'metadata.json': JSON.stringify({ bounds: UGANDA }) }
       assert.deepEqual(codes(await loaded(pyramid('uganda', UGANDA, { place: fromSouth, beside, max: 7 }))), [])
       const { where, warnings } = await loaded(pyramid('unknown', BERN, { place: fromSouth }), { layer: 'unknown' })
@@ -185,7 +185,7 @@ onEachStore('what a load says of its tiles', backend => {
     })
   })
 
-  it('warns when columns and rows are exchanged, and not of others', async () => {
+  it('warns when columns and rows are exchanged, and not when the bounds are wrong', async () => {
     const beside = { 'metadata.json': JSON.stringify({ bounds: BERN }) }
     const { warnings: [warning, ...more] } = await loaded(pyramid('zyx', BERN, { place: rowsFirst, beside }))
     assert.deepEqual([warning.code, more], ['AXES_SWAPPED', []])
@@ -195,7 +195,7 @@ onEachStore('what a load says of its tiles', backend => {
       [], 'metadata that are wrong')
   })
 
-  it('warns when tiles are of another grid, unless it is known', async () => {
+  it('warns when tiles are in an unknown grid, and stores a known grid in the layer', async () => {
     const beside = { 'tilemapresource.xml': tileMap(BERN, 'raster') }
     const { warnings: [warning] } = await loaded(pyramid('raster', BERN, { beside }))
     assert.deepEqual([warning.code, warning.details.profile], ['NOT_WEB_MERCATOR', 'raster'])
@@ -213,7 +213,7 @@ onEachStore('what a load says of its tiles', backend => {
     }
   })
 
-  it('warns of several sizes, where they are accepted', async () => {
+  it('warns of several tile sizes when they are accepted', async () => {
     const sizes = { '1/0/0': await image(512), '1/0/1': await image(256), '1/1/0': await image(512), '1/1/1': png(1) }
     folder.write(Object.fromEntries(Object.entries(sizes).map(([tile, bytes]) => [`mixed/${tile}.png`, bytes])))
     const name = path.join(folder.dir, 'mixed')
@@ -225,7 +225,7 @@ onEachStore('what a load says of its tiles', backend => {
     assert.deepEqual(codes(await loaded(name, { layer: 'strict' })), [], 'what is refused is not there')
   })
 
-  it('warns of large tiles', async () => {
+  it('warns of tiles of more than 1 MB', async () => {
     folder.write(
       { 'large/1/0/0.png': noiseTile(1, 1.2e6), 'large/1/0/1.png': noiseTile(2, 2.4e6), 'large/1/1/0.png': png(1) }
     )
@@ -236,7 +236,7 @@ onEachStore('what a load says of its tiles', backend => {
     assert.match(large?.advice, /smaller as JPEG or WebP/)
   })
 
-  it('warns of types that names or metadata do not say', async () => {
+  it('warns when image types differ from file names or metadata', async () => {
     const jpeg = await image(256, 'jpeg')
     folder.write({ 'named/1/0/0.png': jpeg, 'named/1/0/1.png': await image(256), 'named/1/1/0.jpeg': jpeg })
     const { warnings: [named, ...more], where } = await loaded(path.join(folder.dir, 'named'))
@@ -252,7 +252,7 @@ onEachStore('what a load says of its tiles', backend => {
     assert.deepEqual(codes(await loaded(right, { layer: 'right' })), [])
   })
 
-  it('stores vector tiles in gzip, also those that were not', async () => {
+  it('has no failures for uncompressed vector tiles, which the load stores in gzip', async () => {
     const raw = rawVectorTile(1)
     folder.write({ 'vector/1/0/0.pbf': raw, 'vector/1/0/1.mvt': raw })
     const { failed, created, where } = await loaded(path.join(folder.dir, 'vector'))

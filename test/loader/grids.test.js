@@ -127,7 +127,7 @@ onEachStore('a layer in another grid', backend => {
   }
 
   for (const { name, grid: field, bbox, half, zooms } of cases) {
-    it(`${name}: goes through history, exports, mirror and backup without a pixel's difference`, async () => {
+    it(`${name}: keeps every pixel in its history, exports, mirrors and backup`, async () => {
       const grid = gridOf({ grid: field })
       const area = parseArea({ bbox: /** @type {any} */ (bbox), grid })
       const wmts = await startWmts(grid)
@@ -204,7 +204,7 @@ onEachStore('a layer in another grid', backend => {
     }).timeout(120000)
   }
 
-  it('is loaded from a WMTS with parameters, whose matrices have other names', async () => {
+  it('is loaded from a WMTS with query parameters and other names of matrices', async () => {
     const grid = gridOf({ grid: 'WorldCRS84Quad' })
     const wmts = await startWmts(grid, { isRest: false, prefix: 'EPSG:4326:' })
     const store = await newStore()
@@ -241,7 +241,7 @@ onEachStore('a layer in another grid', backend => {
     assert.equal((await store.defineLayer('empty', { grid: 'WebMercatorQuad' })).grid, undefined)
   })
 
-  it('takes no tile that its grid has not', async () => {
+  it('refuses a tile outside its grid', async () => {
     const store = await newStore()
     const done = await load(store, {
       ...one(18, 30, 20), async * tiles () { yield * one(18, 30, 20).tiles(); yield * one(18, 39, 20).tiles() }
@@ -250,7 +250,7 @@ onEachStore('a layer in another grid', backend => {
     assert.match(done.failures[0].reason, /zoom 18 of LV95 has columns 0 to 37/)
   })
 
-  it('is not compared with a layer in another grid, nor copied into one', async () => {
+  it('cannot be compared with a layer of a different grid, nor copied into it', async () => {
     const store = await newStore()
     await load(store, one(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
     await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
@@ -269,7 +269,7 @@ describe('an upstream of a layer in another grid', () => {
   }
   const wms = { type: 'wms', url: 'http://h/wms', layers: 'a' }
 
-  it('is asked in its coordinate system, with the axes as the version wants them', () => {
+  it('is asked in the coordinate system of the grid, with the axis order of the WMS version', () => {
     const at = (grid, tile, more = {}) => {
       const query = new URL(addressOf({ grid, upstream: { ...wms, ...more } }, tile)).searchParams
       return `${query.get('CRS') ?? query.get('SRS')} ${query.get('BBOX')}`
@@ -287,7 +287,7 @@ describe('an upstream of a layer in another grid', () => {
     }
   })
 
-  it('has the names of its matrices, and rows from the south of them', () => {
+  it('gets addresses with the names of its matrices, and with rows from the south for TMS', () => {
     const wmts = { type: 'wmts', url: 'http://h/{TileMatrixSet}/{TileMatrix}/{TileCol}/{TileRow}.png' }
     assert.equal(addressOf({ grid: 'WorldCRS84Quad', upstream: wmts }, { z: 1, x: 1, y: 0 }),
       'http://h/WorldCRS84Quad/0/1/0.png')

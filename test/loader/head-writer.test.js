@@ -5,8 +5,8 @@ import { HeadWriter } from '../../core/store/head-writer.js'
 
 const T = '2024-01-01T00:00:00Z'
 
-describe('a batch on new ground', () => {
-  it('looks for the past of every one of its tiles, also where rows go on with the same digits', async () => {
+describe('a batch of new tiles', () => {
+  it('reads a range of ids that holds the heads and past versions of all its tiles', async () => {
     await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 2, maxLength: 8 }), async rows => {
       let range
       const couch = {
@@ -32,7 +32,7 @@ describe('a batch on new ground', () => {
   })
 })
 
-describe('a batch of tiles of which a manifest says that they changed', () => {
+describe('a head writer', () => {
   const id = tileId('osm', 8, 0, 1)
   const [BEFORE, AFTER] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
   const tile = bytes => ({
@@ -64,7 +64,7 @@ describe('a batch of tiles of which a manifest says that they changed', () => {
     return { asked, sent, done }
   }
 
-  it('reads every head once, with its bytes, and writes them to the past as they came', async () => {
+  it('reads the head of a changed tile once, with its bytes, and writes these to the past', async () => {
     const { asked, sent, done } = await storing(100)
     assert.deepEqual([asked, done], [[{ ids: [id], attachments: true, base64: true }], ['advance']])
     assert.deepEqual(sent.map(({ _id }) => _id), [versionId('osm', 8, 0, 1, BEFORE), id])
@@ -72,16 +72,16 @@ describe('a batch of tiles of which a manifest says that they changed', () => {
     assert.equal(sent[1]._rev, '1-a')
   })
 
-  it('reads large ones as bytes', async () => {
+  it('reads heads as bytes instead of base64 when the tiles are large', async () => {
     assert.deepEqual((await storing(20_000)).asked, [{ ids: [id], attachments: true, base64: false }])
   })
 
-  it('asks for the head of a tile that is alone, and for nothing around it', async () => {
+  it('reads nothing but the head of a tile that is written alone', async () => {
     const { asked, done } = await storing(100, { exists: false, inManifest: false, expectsChanges: false })
     assert.deepEqual([asked.flatMap(({ ids }) => ids), done], [[id], ['create']])
   })
 
-  it('asks for no bytes of a head that shows no tile', async () => {
+  it('reads no bytes of a head that is gone', async () => {
     const { asked, done } =
       await storing(100, { fields: { _attachments: undefined, gone: true }, expectsChanges: false })
     assert.deepEqual([asked.filter(({ attachments }) => attachments), done], [[], ['advance']])

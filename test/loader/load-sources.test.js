@@ -44,7 +44,7 @@ onEachStore('a load', backend => {
   const COUNTS = ['tiles', 'created', 'advanced', 'unchanged', 'missing', 'failed', 'gone']
   const numbers = result => COUNTS.map(name => result[name])
 
-  it('counts what is not there after all as missing, and writes nothing of it', async () => {
+  it('counts listed tiles that the source does not have as missing, and does not write them', async () => {
     const result = await run({ '4:0:0': png(1), '4:0:1': null, '4:9:9': null }, T1)
     assert.deepEqual(numbers(result), [1, 1, 0, 0, 2, 0, 0])
     assert.equal(result.edition.missing, 2)
@@ -52,14 +52,14 @@ onEachStore('a load', backend => {
       [-180, 83, -157, 85], 'it reaches as far as there are tiles')
   })
 
-  it('writes what the source says is gone', async () => {
+  it('makes the tiles gone that the source marks as gone', async () => {
     await run(grid(2), T1)
     const result = await run({ '4:0:0': 'gone', '4:1:1': png(99) }, T2)
     assert.deepEqual(numbers(result), [2, 0, 2, 0, 0, 0, 1])
     assert.deepEqual(await heads(), ['4:0:1', '4:1:0', '4:1:1'])
   })
 
-  it('that is run again leaves its edition as it was, also after a run that was broken off', async () => {
+  it('that is run again does not change its edition, also after an interrupted run', async () => {
     const second = { ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }
     await run(grid(3), T1)
     const first = await run(second, T2, { title: 'Second' })
@@ -76,7 +76,7 @@ onEachStore('a load', backend => {
     assert.deepEqual([more.edition.tiles, more.edition.created, more.edition.unchanged], [10, 1, 9])
   })
 
-  it('that is complete takes away what is missing, and nothing that could not be read', async () => {
+  it('that is complete makes missing tiles gone, and keeps tiles that could not be read', async () => {
     await run(grid(3), T1)
     const { '4:0:0': first, ...rest } = grid(3)
     const source = sourceOf(
@@ -91,7 +91,7 @@ onEachStore('a load', backend => {
     await checkInvariants(url)
   })
 
-  it('that is complete takes nothing away when nothing of the source can be read', async () => {
+  it('that is complete makes no tile gone when no tile of the source can be read', async () => {
     await run(grid(3), T1)
     const result = await run({ '4:0:0': new Error('EIO') }, T2, { complete: true })
     assert.deepEqual([result.failed, result.gone], [1, 0])
@@ -99,7 +99,7 @@ onEachStore('a load', backend => {
     assert.equal((await heads()).length, 9)
   })
 
-  it('that is complete takes away only what was selected: by zooms, a box, or polygons', async () => {
+  it('that is complete makes tiles gone only in the selected zooms, box and polygons', async () => {
     const tiles = Object.entries(grid(8)).map(([id, bytes]) => {
       const [z, x, y] = id.split(':').map(Number)
       return { z, x, y, bytes }
@@ -127,7 +127,7 @@ onEachStore('a load', backend => {
     }
   })
 
-  it('keeps what was read when the source breaks on the way, and says how much', async () => {
+  it('keeps and counts the tiles that it read before the source failed', async () => {
     const ended = await run({ ...grid(4), '4:3:2': 'end' }, T1, { complete: true }).catch(error => error)
     assert.deepEqual([ended.message, ended.summary.created, (await heads()).length], ['the disk is gone', 14, 14])
     assert.equal((await store.edition('osm', T1)).finished, undefined)
@@ -135,7 +135,7 @@ onEachStore('a load', backend => {
     assert.deepEqual([result.created, result.unchanged], [2, 14])
   })
 
-  it('does not trust a source that loses its order', async () => {
+  it('fails when the source does not give its tiles in order', async () => {
     await run(grid(3), T1)
     const unordered =
       sourceOf({}, { async * tiles () { for (const y of [2, 1, 0]) yield { z: 4, x: 1, y, read: () => png(y) } } })
@@ -144,7 +144,7 @@ onEachStore('a load', backend => {
     assert.ok((await heads()).length >= 9 - 3)
   })
 
-  it('begins nothing in a store whose validation function is of before there were manifests', async () => {
+  it('writes nothing to a store whose validation function does not know manifests', async () => {
     const outdated = ("(function (newDoc) { if (newDoc.type === 'manifest') throw ({ forbidden: 'the id of an " +
       "edition must be edition:LAYER@TIME' }) })").replace("'manifest'", "'other'")
     await store.couch.put({ _id: '_design/tiles', language: 'javascript', validate_doc_update: outdated })

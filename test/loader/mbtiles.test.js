@@ -49,12 +49,12 @@ describe('an MBTiles file', () => {
       CREATE VIEW tiles AS SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column,
         map.tile_row AS tile_row, images.tile_data AS tile_data
       FROM map JOIN images ON images.tile_id = map.tile_id`,
-    'of several tables, in an order': `CREATE VIEW tiles AS WITH low AS (SELECT * FROM own WHERE zoom_level < 5)
+    'several tables, in an order': `CREATE VIEW tiles AS WITH low AS (SELECT * FROM own WHERE zoom_level < 5)
       SELECT * FROM low UNION ALL SELECT CAST(zoom_level AS INTEGER), abs(tile_column), coalesce(tile_row, 0), tile_data
       FROM own WHERE zoom_level >= 5 ORDER BY 1, 2`
   }
   for (const [kind, view] of Object.entries(views)) {
-    it(`may have a view for tiles: ${kind}`, () => {
+    it(`is read when its tiles are a view: ${kind}`, () => {
       const file = make()
       const db = new Database(file)
       db.exec(`ALTER TABLE tiles RENAME TO own; ${view}`)
@@ -63,7 +63,7 @@ describe('an MBTiles file', () => {
     })
   }
 
-  it('is not taken for one without metadata when those are damaged: they may say that it is a diff', async () => {
+  it('is refused when its metadata are damaged, because they may say that it is a diff', async () => {
     const file = make({ metadata: { name: 'City', 'agg_tiles_hash_after_apply': 'x' } })
     const db = new Database(file)
     const [[page]] = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'metadata'").raw().all()
@@ -74,7 +74,7 @@ describe('an MBTiles file', () => {
     await assert.rejects(openSource(file), { code: 'SOURCE_UNREADABLE' })
   })
 
-  it('may be called anything', async () => {
+  it('is read when its name has special characters', async () => {
     for (const name of ['a b.mbtiles', 'a#b?c=d.mbtiles', '100%.mbtiles', 'ü.MBTILES', 'x.sqlite']) {
       await using(make({ name, tiles: { '0/0/0': 'x' } }), async source => {
         assert.deepEqual(await tilesOf(source), ['0/0/0'])
@@ -83,7 +83,7 @@ describe('an MBTiles file', () => {
     }
   })
 
-  it('is only read: nothing is changed or left beside it, even where nothing may be written', async () => {
+  it('is not changed, and no file is left beside it, also in a read-only folder', async () => {
     const file = make()
     const before = readFileSync(file)
     chmodSync(file, 0o444)
@@ -97,7 +97,7 @@ describe('an MBTiles file', () => {
     assert.deepEqual(readdirSync(folder.dir), ['city.mbtiles'])
   })
 
-  it('is opened for reading alone, by another process', function () {
+  it('is opened read-only, by another process', function () {
     if (!childrenOf(process.pid)) this.skip() // only Linux shows how a file was opened
     const file = make()
     return using(file, async source => {
@@ -109,7 +109,7 @@ describe('an MBTiles file', () => {
     })
   })
 
-  it('must be SQLite, whole, and have tiles', async () => {
+  it('is refused when it is not SQLite, is cut off, or has no tiles', async () => {
     const db = new Database(path.join(folder.dir, 'other.mbtiles'))
     db.exec('CREATE TABLE points (x, y)')
     db.close()
@@ -123,7 +123,7 @@ describe('an MBTiles file', () => {
     }
   })
 
-  it('may hold anything in any place: what is no tile is no end of the process', async () => {
+  it('is read without a crash when its rows hold values of any type', async () => {
     // SQLite keeps texts that are no UTF-8, at which the binding would abort
     const junk = "CAST(x'ff80' AS TEXT)"
     const file = path.join(folder.dir, 'junk.mbtiles')

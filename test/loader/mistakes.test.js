@@ -59,17 +59,17 @@ describe('a mistake on the command line', function () {
 
   /** @type {Record<string, [string[], RegExp]>} */
   const refusals = {
-    'a mistyped option, before one that is missing': [['load', 'tiles', '--layr', 'osm'],
+    'a mistyped option, named before a missing option': [['load', 'tiles', '--layr', 'osm'],
       /^error: unknown option '--layr'\n\(Did you mean --layer\?\)\n(?![^]*required)/],
     'a missing option': [['load', 'tiles'],
       /^error: required option '-l, --layer <name>' not specified\n\(see --help\)\n$/],
     'a layer in capitals': [['load', 'tiles', '--layer', 'Town', '--db', 'STORE'],
       /bad layer name "Town": write it small: town \[BAD_LAYER\]/],
-    'a removal of nothing': [['remove', 'town', '--yes', '--db', 'STORE'],
+    'a removal that selects nothing': [['remove', 'town', '--yes', '--db', 'STORE'],
       /^tilecouch: what to remove is missing: name it with --bbox, .* or --all \[BAD_OPTION\]/],
-    'a removal of all and of a part': [['remove', 'town', '--all', '--edition', '2024', '--yes', '--db', 'STORE'],
+    'a removal of all and a part': [['remove', 'town', '--all', '--edition', '2024', '--yes', '--db', 'STORE'],
       /^tilecouch: --all cannot be used here: it is the whole layer: leave out other options \[BAD_OPTION\]/],
-    'a server without a database': [['load', 'tiles', '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/'],
+    'a server URL without a database': [['load', 'tiles', '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/'],
       pattern(
         /^tilecouch: http:\/\/127\.0\.0\.1:1\/ names a server and no database: /,
         /add the name of one, such as http:\/\/127\.0\.0\.1:1\/tiles \[NO_DATABASE_NAMED\]\n/
@@ -85,7 +85,7 @@ describe('a mistake on the command line', function () {
   }
 
   describe('about which store is meant', () => {
-    it('leaves no folder behind when a command only reads', async () => {
+    it('creates no data folder when a command needs a store that exists', async () => {
       const data = path.join(folder.dir, 'data')
       for (const argv of [
         ['info'], ['info', 'osm'], ['get', 'osm', '1/0/0', '-o', 'x.png'],
@@ -106,7 +106,7 @@ describe('a mistake on the command line', function () {
       }
     })
 
-    it('shows in the line that names the store, which is printed unless --db was typed', async () => {
+    it('shows in the line that names the store, which only --db and --json omit', async () => {
       const data = path.join(folder.dir, 'data')
       const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data],
         { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
@@ -128,7 +128,7 @@ describe('a mistake on the command line', function () {
     })
   })
 
-  it('is answered with the version of Node that is needed, before anything else is read', () => {
+  it('is answered with the required version of Node when Node is too old', () => {
     const fake = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.20.4'}})"
     for (const script of ['server/bin.js', '.ci/ensure-installed.js']) {
       const file = fileURLToPath(new URL(`../../${script}`, import.meta.url))
@@ -139,7 +139,7 @@ describe('a mistake on the command line', function () {
     }
   })
 
-  it('is answered with the place that may not be written', async () => {
+  it('is answered with the path that may not be written', async () => {
     const refuse = async dir => {
       throw Object.assign(new Error('EACCES: no'), { code: 'EACCES', path: `${dir}/databases` })
     }
@@ -149,16 +149,16 @@ describe('a mistake on the command line', function () {
       /tilecouch: no permission to read or write \.\/data\/databases \[NO_PERMISSION\]\n {2}Name another place/)
   })
 
-  it('is not hidden by repetition: bounds and place are printed once', async () => {
+  it('is not hidden by repetition: a load prints bounds and place once', async () => {
     const { out, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
     assert.equal((out + err).split(', bounds ').length, 2)
     assert.equal((out + err).split(/Place: |First tiles: /).length, 2)
   })
 
-  describe('about who reads', () => {
+  describe('about who may read the store', () => {
     const securityOf = () => json(`${url}/_security`)
 
-    it('is prevented by a line when a store is created and when it opens to readers', async () => {
+    it('is prevented by messages when a load creates a store and opens it to readers', async () => {
       const { code, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 0, err)
       assert.match(err,
@@ -178,7 +178,7 @@ describe('a mistake on the command line', function () {
     })
 
     for (const command of [['load'], ['layer', 'osm', '--title', 'Map'], ['push'], ['doctor', '--fix']]) {
-      it(`is prevented from the start by ${command[0]} --private, and by no later load undone`, async () => {
+      it(`is prevented by ${command[0]} --private, which no later load undoes`, async () => {
         const argv = command[0] === 'load' ? ['load', tiles('tiles'), '--layer', 'osm', '--time', '2024'] : command
         const { err } = await run(...argv, '--private', '--db', url)
         assert.doesNotMatch(err, /^Everybody|everybody who/m)
@@ -191,7 +191,7 @@ describe('a mistake on the command line', function () {
       })
     }
 
-    it('can be corrected after a first load that was stopped', async () => {
+    it('can be corrected with --private after a first load that was stopped', async () => {
       await Store.create(url, { public: false })
       assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2024', '--private')).code, 0)
       assert.deepEqual(await securityOf(), CLOSED_SECURITY)
@@ -203,7 +203,7 @@ describe('a mistake on the command line', function () {
     const left = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
       .filter(id => !id.startsWith('_design/') && !id.startsWith('work:'))
 
-    it('leaves no layer when not one tile could be stored, and opens no store', async () => {
+    it('leaves no layer and keeps the store closed when no tile could be stored', async () => {
       const { code, out } = await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 1)
       assert.match(out,
@@ -219,7 +219,7 @@ describe('a mistake on the command line', function () {
       assert.equal(right.code, 0, right.err)
     })
 
-    it('leaves a layer that was there before, and one with some tiles', async () => {
+    it('keeps a layer that existed before the load, and a layer with some tiles', async () => {
       const store = await Store.create(url)
       await store.defineLayer('osm', { name: 'Map' })
       assert.equal((await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')).code, 1)
@@ -229,7 +229,7 @@ describe('a mistake on the command line', function () {
       assert.equal((await store.editions('town'))[0].failed, 1)
     })
 
-    it('takes nothing from a load that begins while an empty layer goes', async () => {
+    it('deletes nothing of a load that begins while an empty layer is deleted', async () => {
       const store = await Store.create(url)
       await store.defineLayer('osm')
       await store.putEdition('osm', '2024-01-01T00:00:00Z', { run: 'failed' })
@@ -247,7 +247,7 @@ describe('a mistake on the command line', function () {
       assert.ok((await store.layer('osm')).bounds, 'the layer is that of the other load')
     })
 
-    it('shows in the report of the load, which is printed also when the index is stopped after it', async () => {
+    it('shows in the report of the load, also when the indexing after it is stopped', async () => {
       const ends = []
       const output = new Output(/** @type {any} */ ({ json: false, stdout: memory(), stderr: memory() }))
       const context = /** @type {any} */ ({ output, signal: AbortSignal.abort() })
@@ -263,14 +263,14 @@ describe('a mistake on the command line', function () {
       assert.deepEqual(ends, [' (stopped)', ''])
     })
 
-    it('is answered where the viewer does not draw the tiles, with the programs that do', async () => {
+    it('is answered with the programs that draw vector tiles, which the viewer does not draw', async () => {
       folder.write({ 'roads/0/0/0.pbf': vectorTile() })
       const { code, err } = await load(path.join(folder.dir, 'roads'), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 0)
       assert.match(err, /MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed\./)
     })
 
-    it('makes no store of an empty folder', async () => {
+    it('creates no store for a folder without tiles', async () => {
       folder.write({ 'empty/readme.txt': 'x' })
       assert.match((await load(path.join(folder.dir, 'empty'), '--layer', 'osm')).err, /\[SOURCE_EMPTY\]/)
       assert.equal((await request(url)).status, 404)
@@ -278,7 +278,7 @@ describe('a mistake on the command line', function () {
   })
 
   describe('about the time', () => {
-    it('is answered with the time that the load took instead, and where it comes from', async () => {
+    it('is answered with the time that the load used, and where it comes from', async () => {
       const { err, out } = await load(tiles('tiles-2024-03-01'), '--layer', 'osm')
       assert.match(err,
         pattern(
@@ -291,7 +291,7 @@ describe('a mistake on the command line', function () {
       assert.doesNotMatch(typed.err + typed.out, /^Time: |time of the load/m)
     })
 
-    it('is answered once where two loads of one time have other bytes, with the remedy', async () => {
+    it('is answered once, with the remedy, when two loads of one time have different bytes', async () => {
       assert.equal((await load(tiles('a'), '--layer', 'osm', '--time', '2024')).code, 0)
       const { code, out } = await load(tiles('b', { seed: 500 }), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 1)
@@ -336,7 +336,7 @@ describe('a mistake on the command line', function () {
       assert.deepEqual((await store.head('osm', 3, 5, 0)).bytes, png(40))
     })
 
-    it('of a dated set', async () => {
+    it('of a dated set, which lists its editions and creates no store', async () => {
       tiles('set/town-2022')
       tiles('set/town-2023')
       const { code, out } = await load(path.join(folder.dir, 'set'), '--layer', 'town', '--dated', '--dry-run')
@@ -353,7 +353,7 @@ describe('a mistake on the command line', function () {
     })
   })
 
-  it('cannot come from different numbers: info and layer show the same bounds, those of the finest zoom', async () => {
+  it('cannot come from different bounds: info and layer show those of the finest zoom', async () => {
     const store = await Store.create(url)
     await store.defineLayer('osm')
     const source = folder.write({ 'map/0/0/0.png': png(1), 'map/3/2/3.png': png(2), 'map/3/3/3.png': png(3) })

@@ -30,7 +30,7 @@ function stage ({ json = false, columns = 0, counted = 'tiles', options = {} } =
 }
 
 describe('the progress of a long command', () => {
-  it('is a line every ten seconds in a log: what is done, of how much, how fast, and how long it still takes', () => {
+  it('is a line every ten seconds in a log: tiles done, total, rate and time left', () => {
     const log = stage()
     for (let second = 1; second <= 25; second++) log.at(second, second * 100, 10000, () => ['12 MB'])
     assert.deepEqual(log.lines, [
@@ -52,7 +52,7 @@ describe('the progress of a long command', () => {
     assert.ok(screen.stderr.text.endsWith('\r\u001b[K'))
   })
 
-  it('gives way to a message, which stands in a line of its own', () => {
+  it('is removed before a message, which is printed in its own line', () => {
     const screen = stage({ columns: 200 })
     screen.at(1, 500, 2000)
     screen.output.note('Waiting: the server is busy')
@@ -61,14 +61,14 @@ describe('the progress of a long command', () => {
     assert.ok(screen.stderr.text.endsWith('busy\nAgain\n'), 'there was no bar any more')
   })
 
-  it('is never wider than the terminal: it could not be drawn over', () => {
+  it('is never wider than the terminal', () => {
     const screen = stage({ columns: 40, options: { title: '12 of 300, a-survey-with-a-long-name' } })
     screen.at(1, 500, 2000, () => ['some', 'more'])
     const [drawn] = screen.stderr.text.split('\r').slice(1)
     assert.equal(drawn.replace('\u001b[K', '').length, 39)
   })
 
-  it('shows on 80 columns all that is done, left and failed, without the bar and the rate', () => {
+  it('shows all counts and the time left on 80 columns, without the bar and the rate', () => {
     const more = () => ['12.4 MB', '1,200 unchanged', '3 failed']
     const drawn = done => {
       const screen = stage({ columns: 80 })
@@ -80,7 +80,7 @@ describe('the progress of a long command', () => {
       /^25% {2}500,000 of 2,000,000 tiles {2}0:03 left {2}12\.4 MB {2}1,200 unchanged {2}3 failed$/)
   })
 
-  it('is nothing with --json', () => {
+  it('is not printed with --json', () => {
     for (const columns of [0, 80]) {
       const quiet = stage({ json: true, columns })
       quiet.at(30, 10, 20)
@@ -89,14 +89,14 @@ describe('the progress of a long command', () => {
     }
   })
 
-  it('counts without a total, and with a title, in the unit that it is given', () => {
+  it('counts in the given unit, with a title and without a total', () => {
     const log = stage({ counted: 'documents', options: { title: 'Writing' } })
     log.at(10, 5)
     log.at(20, 15, undefined)
     assert.deepEqual(log.lines, ['Writing:  5 documents  0.5 documents/s', 'Writing:  15 documents  0.8 documents/s'])
   })
 
-  it('tells how fast it is lately, not on average', () => {
+  it('shows the latest rate, not the average rate', () => {
     const log = stage()
     for (const [second, done] of [[10, 10000], [20, 20000], [30, 20100], [40, 20200], [50, 20300]]) {
       log.at(second, done, 30000)
@@ -106,7 +106,7 @@ describe('the progress of a long command', () => {
       /^67% {2}20,300 of 30,000 tiles {2}10 tiles\/s {2}16:10 left$/)
   })
 
-  it('begins anew for the next task, and when something is counted anew', () => {
+  it('starts again for the next task, and when the count falls', () => {
     const log = stage()
     log.at(10, 1000, 2000)
     log.line.restart('2 of 3')
@@ -120,13 +120,13 @@ describe('the progress of a long command', () => {
     ])
   })
 
-  it('stays at 100 % when there is more than was expected', () => {
+  it('stays at 100 % when more tiles are done than expected', () => {
     const log = stage()
     log.at(10, 300, 200)
     assert.match(log.lines[0], /^100% {2}300 of 200 tiles .* 0:00 left$/)
   })
 
-  it('of an index, of an archive that is read, and of a folder whose tiles are counted meanwhile', async () => {
+  it('is shown for an index, an archive, and a folder whose tiles are counted meanwhile', async () => {
     const { output, stderr } = stage({ columns: 200 })
     new IndexProgress(output).show({ step: 'index', done: 50, total: 200 })
     new IndexProgress(output).show({ step: 'swap' })

@@ -18,25 +18,25 @@ const read = async (answers, sequences, limit = 100) => {
 }
 
 describe('reading ranges of a view', () => {
-  it('reads once what nobody writes meanwhile', async () => {
+  it('reads a range once when nothing is written meanwhile', async () => {
     assert.deepEqual(await read([[row(1, T0)]], ['7-x', '7-y']), ['osm:5:1:1 2000'])
   })
 
-  it('finds a version whose head was no more in the one shard and whose copy not yet in the other', async () => {
+  it('finds a version that moved from a head to the past between two reads of shards', async () => {
     const skewed = [row(1, T1)]
     const settled = [row(1, T0, true), row(1, T1)]
     assert.deepEqual(await read([skewed, settled], ['7-x', '9-x']),
       ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2001'])
   })
 
-  it('keeps what only the first answer has, and takes what the second one says of the rest', async () => {
+  it('keeps rows that only the first answer has, and takes the other rows from the second answer', async () => {
     const first = [row(1, T0), row(2, T0)]
     const second = [row(1, T0, true), row(1, T2), row(3, T2)]
     assert.deepEqual(await read([first, second], ['7', '8']),
       ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2002', 'osm:5:1:2 2000', 'osm:5:1:3 2002'])
   })
 
-  it('goes on where the shorter of two full answers ends', async () => {
+  it('continues where the shorter of two full answers ends', async () => {
     const first = [row(1, T0), row(2, T0), row(3, T0)]
     const second = [row(1, T0, true), row(1, T1), row(2, T0)]
     const rest = [row(3, T0), row(4, T0)]

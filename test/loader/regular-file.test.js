@@ -11,12 +11,12 @@ import { readKeys } from '../../loader/store/token.js'
 import { loadOptions } from '../../server/gateway/config.js'
 import { useFolder } from '../support/folder.js'
 
-describe('a file that somebody else may have put there', () => {
+describe('a file that a command reads', () => {
   const folder = useFolder()
   const file = () => path.join(folder.dir, '.couchapprc')
 
   const readers = {
-    '.couchapprc': () => resolveDatabase('default', { cwd: folder.dir, home: folder.dir, env: {} }),
+    'the environments of .couchapprc': () => resolveDatabase('default', { cwd: folder.dir, home: folder.dir, env: {} }),
     'an area': () => partOf({ polygon: file() }),
     'an upstream': () => readUpstream(file()),
     'the keys of tokens': () => readKeys(file()),
@@ -33,7 +33,7 @@ describe('a file that somebody else may have put there', () => {
   }
 
   for (const [what, read] of Object.entries(readers)) {
-    it(`with ${what} in it is refused when it is a pipe, a device, or far too long`, async function () {
+    it(`for ${what} is refused when it is a pipe, a device, or too long`, async function () {
       if (process.platform === 'win32') this.skip() // no pipes with names
       for (const [title, make] of Object.entries(harm)) {
         make()

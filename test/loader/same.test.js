@@ -38,7 +38,7 @@ const road = (id, name) => (
 )
 const features = name => ({ roads: [road(1, 'A'), road(2, name)], water: [{ type: 'Point', lines: [[[5, 5]]] }] })
 
-onEachStore('tiles that were only encoded anew', backend => {
+onEachStore('tiles that differ only in their encoding', backend => {
   const folder = useFolder()
   let store, layer
   let made = 0
@@ -54,7 +54,7 @@ onEachStore('tiles that were only encoded anew', backend => {
   const versionsOf = async (x = 0) => (await store.versions(layer, 4, x, 3)).map(({ time, digest }) => [time, digest])
 
   for (const encoder of ['other', 'palette', 'lossless']) {
-    it(`make no version where pixels are compared: ${encoder}`, async () => {
+    it(`make no version when pixels are compared: ${encoder}`, async () => {
       const first = await loadTiles(images('first', [0, 1, 2]), T1, { same: 'pixels' })
       assert.deepEqual([first.created, first.reencoded], [3, 0])
       assert.equal((await store.layer(layer)).same, 'pixels')
@@ -66,7 +66,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     })
   }
 
-  it('are changes unless the layer says otherwise, and again from --same bytes on', async () => {
+  it('make versions by default, and again after --same bytes', async () => {
     await loadTiles(images('first', [0]), T1)
     assert.equal((await loadTiles(images('other', [0]), T2)).advanced, 1)
     assert.equal((await loadTiles(images('first', [0]), T3, { same: 'pixels' })).advanced, 0)
@@ -75,7 +75,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     assert.deepEqual([again.advanced, again.reencoded, (await store.layer(layer)).same], [1, undefined, undefined])
   })
 
-  it('may differ by as much as the layer allows', async () => {
+  it('make no version when their pixels differ by at most the tolerance of the layer', async () => {
     const slightly = { '4/0/3': encoders.slightly }
     await loadTiles(images('first', [0]), T1)
     for (const [time, same, changed] of [[T2, 'pixels:2', 0], [T3, 'pixels:1', 1]]) {
@@ -83,7 +83,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     }
   })
 
-  it('do not count what is hidden, and never take 16 bits for 8', async () => {
+  it('are compared without the colours of transparent pixels, and with all 16 bits', async () => {
     const hidden = pixels(0).raw().toBuffer().then(data => {
       for (let at = 0; at < data.length; at += 4) if (!data[at + 3]) data[at] ^= 0xff
       return sharp(data, { raw: { width: SIDE, height: SIDE, channels: 4 } }).png().toBuffer()
@@ -97,7 +97,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     assert.equal((await loadTiles({ '4/9/3': () => deep(513) }, T2)).advanced, 1)
   })
 
-  it('make no version where features are compared', async () => {
+  it('make no version when features are compared', async () => {
     const tiles = (other, names) =>
       Object.fromEntries(names.map((name, x) => [`4/${x}/3`, () => packTile(features(name), { other })]))
     await loadTiles(tiles(false, ['B', 'C']), T1, { same: 'features' })
@@ -105,7 +105,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     assert.deepEqual([second.unchanged, second.advanced, second.reencoded], [1, 1, 1])
   })
 
-  it('are refused before anything is written where they cannot be compared like that', async () => {
+  it('are refused before anything is written when the comparison does not fit their type', async () => {
     await assert.rejects(loadTiles(images('first', [0]), T1, { same: 'features' }),
       { code: 'SAME_UNFIT', message: /images/ })
     await assert.rejects(store.layer(layer), { code: 'LAYER_NOT_FOUND' })
@@ -116,7 +116,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     await assert.rejects(loadTiles({}, T2, { same: 'pixels:999' }), { code: 'BAD_OPTION' })
   })
 
-  it('say the same when they are loaded again, and are complete', async () => {
+  it('give a complete edition the same root digest when they are loaded again', async () => {
     await loadTiles(images('first', [0, 1]), T1, { same: 'pixels' })
     const first = await loadTiles(images('other', [0, 9]), T2, { complete: true })
     const again = await loadTiles(images('other', [0, 9]), T2, { complete: true })
@@ -126,7 +126,7 @@ onEachStore('tiles that were only encoded anew', backend => {
       [2, 0, first.edition.root], 'also by a third encoder')
   })
 
-  it('keep their bytes when the edition that brought them is removed', async () => {
+  it('keep the stored bytes when the edition that brought these is removed', async () => {
     await loadTiles(images('first', [0, 1]), T1, { same: 'pixels' })
     await loadTiles(images('other', [0, 9]), T2)
     const [[, digest]] = await versionsOf()
@@ -136,7 +136,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     await assert.rejects(store.at(layer, 4, 0, 3, T1), { code: 'TILE_NOT_FOUND' })
   })
 
-  it('are compared with what the layer shows at their time, also in the past', async () => {
+  it('are compared with the version that the layer shows at their time', async () => {
     await loadTiles(images('first', [0]), T1, { same: 'pixels' })
     await loadTiles(images('first', [9]), T3)
     const middle = await loadTiles(images('other', [0]), T2)
@@ -147,7 +147,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     assert.deepEqual((await versionsOf()).map(([time]) => time), [T0, T1, T3])
   })
 
-  it('are written after all where what they were taken for is removed during the load', async function () {
+  it('are written when the version that they equal is removed during the load', async function () {
     this.timeout(60000)
     await loadTiles(images('first', [0, 1, 2]), T1, { same: 'pixels' })
     const tiles = images('other', [0, 1, 2])
@@ -166,7 +166,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     assert.deepEqual((await check(store, { layers: [layer], decode: false })).kinds, {})
   })
 
-  it('leave every time as the editions say, in any order of loads and removals', async function () {
+  it('show the newest remaining edition at every time, after any order of loads and removals', async function () {
     this.timeout(120000)
     const small = seed => sharp(Buffer.alloc(16 * 16 * 3, seed * 20), { raw: { width: 16, height: 16, channels: 3 } })
     const encodings = await Promise.all([0, 1, 2].map(seed => Promise.all([
@@ -210,7 +210,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     }), { seed: 24, numRuns: 25 })
   })
 
-  it('are two loads at once that mean the same, in either order', async () => {
+  it('show the right pixels after two loads at the same moment', async () => {
     await loadTiles(images('first', [0, 1, 2, 3]), T1, { same: 'pixels' })
     await Promise.all([loadTiles(images('other', [0, 1, 9, 8]), T3), loadTiles(images('palette', [0, 9, 9, 3]), T2)])
     assert.deepEqual((await versionsOf(0)).map(([time]) => time), [T1])
@@ -220,7 +220,7 @@ onEachStore('tiles that were only encoded anew', backend => {
     }
   })
 
-  it('are counted by tilecouch load --same, which tilecouch layer shows and takes back', async () => {
+  it('are counted by tilecouch load --same; tilecouch layer shows and resets this setting', async () => {
     const db = new URL(store.couch.access.path, await backend.url()).href
     const write = async (name, encoder) => {
       for (const x of [0, 1]) folder.write({ [`${name}/4/${x}/3.png`]: await encoders[encoder](x) })

@@ -24,7 +24,7 @@ onEachStore('tilecouch settings', backend => {
   const all = ['--title', 'Maps of Bern', '--description', 'The town since 1850.',
     '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
 
-  it('shows and sets what the viewer shows, and leaves the mark of the store as it is', async () => {
+  it('sets and shows the settings of the viewer, and keeps other fields of the store document', async () => {
     assert.deepEqual(await run(), { code: 0, out: NOTHING, err: '' })
     const { _id, _rev, ...mark } = await stored()
     const lines = [
@@ -44,7 +44,7 @@ onEachStore('tilecouch settings', backend => {
     assert.equal((await stored())._rev, rev, 'twice is once')
   })
 
-  it('takes one back where the value is empty, and leaves the others', async () => {
+  it('removes a setting when its value is empty, and keeps the other settings', async () => {
     await run(...all)
     assert.doesNotMatch((await run('--colour-light', '')).out, /light/)
     assert.deepEqual((await stored()).colours, { dark: DARK })
@@ -56,7 +56,7 @@ onEachStore('tilecouch settings', backend => {
     }
   })
 
-  it('attaches a logo, which stays when something else is set', async () => {
+  it('attaches a logo, keeps it when another setting changes, and removes it', async () => {
     folder.write({ 'logo.png': png(1) })
     await own.store.couch.update(STORE_ID, doc => ({ ...doc, logo: 'old.png' }))
     assert.match((await run('--logo', at('logo.png'))).out, /^logo: {8}image\/png, \d+ B\n$/)
@@ -84,7 +84,7 @@ onEachStore('tilecouch settings', backend => {
     assert.match(err, /^Another origin: .*\n`tilecouch doctor --fix --allow-viewer`/)
   })
 
-  it('refuses what the viewer would ignore, says why, and changes nothing', async () => {
+  it('refuses values that the viewer would ignore, says why, and changes nothing', async () => {
     await run(...all)
     const before = await stored()
     folder.write({
@@ -135,7 +135,7 @@ onEachStore('tilecouch settings', backend => {
     assert.deepEqual(await stored(), before)
   })
 
-  it('names fields that somebody else has written, and that are not valid', async () => {
+  it('names invalid fields that another program wrote', async () => {
     const url = await backend.database()
     const { couch } = await Store.create(url) // without design documents, whose validation would refuse it
     await couch.update(STORE_ID, doc => ({ ...doc, title: 5, opens: 'land' }))
@@ -144,7 +144,7 @@ onEachStore('tilecouch settings', backend => {
     assert.equal((await show('--title', 'Map')).out, 'title:       Map\nopens:       land\n')
   })
 
-  it('marks a store that has no mark, as one that was published before', async () => {
+  it('creates a missing store document, which says that the store was published', async () => {
     const { _rev } = await stored()
     await request(`${own.url}/${STORE_ID}?rev=${_rev}`, { method: 'DELETE' })
     assert.equal((await run('--title', 'Map')).code, 0)
@@ -152,7 +152,7 @@ onEachStore('tilecouch settings', backend => {
     assert.deepEqual([doc.type, doc.title, Boolean(doc.published)], ['store', 'Map', true])
   })
 
-  it('has a layer listed under a heading, with tilecouch layer --group', async () => {
+  it('puts a layer into a group with tilecouch layer --group', async () => {
     const layer = (...argv) => runCommand(['layer', 'land', ...argv, '--db', own.url])
     assert.match((await layer('--group', 'Base maps')).out, /^land\nin the group Base maps\n/)
     assert.equal((await own.store.layer('land')).group, 'Base maps')
@@ -161,7 +161,7 @@ onEachStore('tilecouch settings', backend => {
     assert.match((await layer('--group', 'x'.repeat(201))).err, /bad group .*\[BAD_LAYER_FIELD\]/)
   })
 
-  it('says how the heights of terrain are encoded, with tilecouch layer --encoding, also in its TileJSON', async () => {
+  it('sets the encoding of terrain heights with tilecouch layer --encoding, also in TileJSON', async () => {
     const layer = (...argv) => runCommand(['layer', 'land', ...argv, '--db', own.url])
     assert.match((await layer('--encoding', 'terrarium')).out, /\nencoding terrarium\n/)
     assert.equal(tileJson(await own.store.layer('land')).encoding, 'terrarium')

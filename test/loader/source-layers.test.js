@@ -17,14 +17,14 @@ const summary = layers => layers?.map(
   ({ id, fields, minzoom, maxzoom }) => [id, Object.entries(fields).map(String).join(' '), minzoom, maxzoom]
 )
 
-onEachStore('the tiles of a load', backend => {
+onEachStore('the vector tiles of a load', backend => {
   const folder = useFolder()
   const own = useStore(backend, { published: true })
   const loadFiles = (files, time, metadata) => loadFrom(own.store,
     folder.write({ ...files, ...(metadata && { 'metadata.json': JSON.stringify(metadata) }) }), { layer: 'osm', time })
   const listed = async () => summary((await own.store.layer('osm')).vector_layers)
 
-  it('say which source layers they have, with fields and zooms, so that the layer has a style', async () => {
+  it('give the layer its source layers, with fields and zooms, and so a default style', async () => {
     await loadFiles({
       '0/0/0.pbf': tileOf({ water: [{ name: 'Rhine' }, { depth: 2.5, salty: false }] }),
       '2/1/1.pbf': tileOf({ roads: [{ ref: 'A1' }], water: [{ name: 7 }] }),
@@ -37,7 +37,7 @@ onEachStore('the tiles of a load', backend => {
     assert.ok(defaultStyle(await own.store.layer('osm'))?.layers.some(layer => layer['source-layer'] === 'water'))
   })
 
-  it('add to what the layer says, which stays, and change nothing if they have nothing new', async () => {
+  it('add to the source layers of the layer, and change nothing when they have nothing new', async () => {
     await own.store.defineLayer('osm', {
       vector_layers: [{ id: 'water', description: 'wet', fields: { name: 'in German' }, minzoom: 3 }, { id: 'air' }]
     })
@@ -53,31 +53,31 @@ onEachStore('the tiles of a load', backend => {
     assert.equal((await own.store.couch.get('layer:osm'))._rev, rev)
   })
 
-  it('are not asked where the source says it', async () => {
+  it('are not read for source layers when the metadata of the source list them', async () => {
     const vector = [{ id: 'water', fields: {} }]
     await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023',
       { format: 'pbf', json: JSON.stringify({ vector_layers: vector }) })
     assert.deepEqual((await own.store.layer('osm')).vector_layers, vector)
   })
 
-  it('say nothing of a layer of images', async () => {
+  it('add no source layers to a layer of images', async () => {
     await own.store.defineLayer('osm', { format: 'png' })
     await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }), '2/0/1.png': png(1) }, '2023')
     assert.equal(await listed(), undefined)
   })
 
-  it('fill a list that is empty, as in an export of a layer that had none', async () => {
+  it('fill an empty list of source layers in the metadata of the source', async () => {
     await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023', { format: 'pbf', json: '{"vector_layers":[]}' })
     assert.deepEqual(await listed(), [['land', '', 2, 2]])
   })
 
-  it('may be damaged: then they say nothing, and the others do', async () => {
+  it('add no source layers when they are damaged; the other tiles do', async () => {
     const cut = tileOf({ water: [{}] })
     await loadFiles({ '2/0/0.pbf': encodeTile({ bad: [feature({ a: 1 })] }).subarray(0, -3), '2/0/1.pbf': cut }, '2023')
     assert.deepEqual(await listed(), [['water', '', 2, 2]])
   })
 
-  it('cannot make the layer document too large, whatever they have', async function () {
+  it('cannot make the layer document too large with many source layers and fields', async function () {
     this.timeout(20000)
     const wide =
       index => Object.fromEntries(Array.from({ length: 400 }, (_, field) => [`${'f'.repeat(150)}${index}-${field}`, 1]))
@@ -102,7 +102,7 @@ describe('the source layers of a load', () => {
     return layers.complete(layerDocument('osm', { format: 'pbf', ...doc }))
   }
 
-  it('are read from a part of many tiles: the first, some of the others, and the larger ones', async () => {
+  it('are read from a part of many tiles: the first tile, a sample, and larger tiles', async () => {
     const [plain, larger] =
       [tileOf({ land: [{}] }), tileOf({ peaks: [{ name: 'a rare thing, in a tile that has more than the others' }] })]
     const layers = new SourceLayers()
@@ -111,20 +111,20 @@ describe('the source layers of a load', () => {
     assert.ok(layers.decoded < 120, `${layers.decoded} tiles`)
   })
 
-  it('keep a layer document as it is that has no room for them', async () => {
+  it('are not added to a layer document that has no room for them', async () => {
     const doc = { legend: 'x'.repeat(100_000), description: 'x'.repeat(100_000), attribution: 'x'.repeat(49_900) }
     assert.equal((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], doc)).vector_layers, undefined)
     const full = Array.from({ length: 1000 }, (_, index) => ({ id: `l${index}` }))
     assert.equal((await complete([[1, tileOf({ land: [{}] })]], { vector_layers: full })).vector_layers.length, 1000)
   })
 
-  it('leave alone what is listed in a way that nobody knows', async () => {
+  it('do not change listed entries that have an unknown form', async () => {
     const odd = [{ id: 'land', fields: 'all' }, { fields: {} }, { id: { a: 1 } }]
     assert.deepEqual((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], { vector_layers: odd })).vector_layers,
       odd)
   })
 
-  it('may be called like what every object has', async () => {
+  it('may have the names __proto__ and constructor', async () => {
     const { vector_layers: layers } =
       await complete([[1, tileOf({ ['__proto__']: [{ ['__proto__']: 1, constructor: 2 }] })]])
     assert.deepEqual(JSON.stringify(layers),

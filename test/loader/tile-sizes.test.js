@@ -21,7 +21,7 @@ onEachStore('the size of loaded tiles', backend => {
   const loaded = (tiles, options = {}) => load(store, memorySource(tiles), { layer: 'osm', time: T1, ...options })
   const sizeOf = async (name = 'osm') => (await store.layer(name)).tileSize
 
-  it('is what a new layer says, to every client', async () => {
+  it('is stored in a new layer, and shown in TileJSON and WMTS', async () => {
     const blank = png(1) // a few pixels, as many have for water: it tells nothing
     await loaded(
       { '0/0/0': blank, '1/0/0': await image(512, 1), '1/0/1': await image(512,
@@ -39,14 +39,14 @@ onEachStore('the size of loaded tiles', backend => {
     }
   })
 
-  it('goes without saying when it is the usual one, and when nothing shows it', async () => {
+  it('is not stored when it is 256, or when no tile shows it', async () => {
     await loaded({ '0/0/0': await image(256, 1) })
     assert.equal(await sizeOf(), undefined)
     await loaded({ '0/0/0': png(1) }, { layer: 'small' })
     assert.equal(await sizeOf('small'), undefined)
   })
 
-  it('is refused before anything is written when the layer has another', async () => {
+  it('is refused before anything is written when the layer has another size', async () => {
     await loaded({ '0/0/0': await image(256, 1) })
     const wrong = { code: 'TILE_SIZE', details: { layer: 'osm', size: 512, expected: 256 } }
     await assert.rejects(loaded({ '0/0/0': await image(512, 1) }, { time: T2 }), wrong)
@@ -56,7 +56,7 @@ onEachStore('the size of loaded tiles', backend => {
     assert.deepEqual((await store.versions('osm', 0, 0, 0)).map(({ time }) => time), [T1])
   })
 
-  it('that is mixed costs the tiles that differ, unless it is meant', async () => {
+  it('that is mixed makes the tiles of another size fail, unless any size is allowed', async () => {
     const mixed =
       { '1/0/0': await image(512, 1), '1/0/1': await image(256, 2), '1/1/0': await image(512, 3), '1/1/1': png(1) }
     const result = await loaded(mixed)
@@ -66,14 +66,14 @@ onEachStore('the size of loaded tiles', backend => {
     assert.equal(await sizeOf(), 512)
   })
 
-  it('is learnt from the tiles of a layer that was loaded before it was asked for', async () => {
+  it('is set by a load when the layer has tiles of 512 pixels and no size', async () => {
     await store.defineLayer('osm', { maxzoom: 1 })
     await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: T1, bytes: await image(512, 1) }])
     await loaded({ '0/0/0': await image(512, 2) }, { time: T2 })
     assert.equal(await sizeOf(), 512)
   })
 
-  it('reads no tile twice', async () => {
+  it('is found without reading a tile twice', async () => {
     const reads = []
     const source = memorySource({ '0/0/0': 1, '1/0/0': 2, '1/0/1': 3 })
     const { tiles } = source

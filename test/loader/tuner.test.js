@@ -73,7 +73,7 @@ describe('the tuner', () => {
     }
   }
 
-  it('steps back on trouble: half as many in flight, never fewer than one', () => {
+  it('halves the requests in flight after trouble, down to one', () => {
     const { tuner } = start()
     const seen = [tuner.concurrency]
     for (let index = 0; index < 4; index++) {
@@ -83,7 +83,7 @@ describe('the tuner', () => {
     assert.deepEqual(seen, [8, 4, 2, 1, 1])
   })
 
-  it('climbs again when the trouble is over', () => {
+  it('returns to a good setting when the trouble is over', () => {
     const rate = serverOf({ peak: 2000, batch: 200, concurrency: 6 })
     const { tuner, clock, random } = start()
     simulate(tuner, rate, { seconds: 120, noise: 0, clock, random })
@@ -93,7 +93,7 @@ describe('the tuner', () => {
     assert.ok(rate(tuner) >= 0.9 * bestRate(rate), `${tuner.batch} x ${tuner.concurrency}`)
   })
 
-  it('leaves fixed values alone', () => {
+  it('does not change fixed values', () => {
     const rate = serverOf({ peak: 2000, batch: 1000, concurrency: 8 })
     for (const fixed of [{ batch: 50, concurrency: 2 }, { batch: 50 }, { concurrency: 2 }]) {
       const { tuner, clock, random } = start(fixed)
@@ -126,7 +126,7 @@ describe('the tuner', () => {
     }
   })
 
-  it('bounds a batch by documents and by bytes', () => {
+  it('limits a batch by documents and by bytes', () => {
     const { tuner } = start()
     assert.equal(tuner.isFull(199, 1000), false)
     assert.equal(tuner.isFull(200, 1000), true)
