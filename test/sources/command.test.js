@@ -54,7 +54,7 @@ onEachStore('tilecouch load', backend => {
       ))
   })
 
-  it('sends a contact, sends keys to their host alone, and never shows them', async () => {
+  it('sends the contact and the keys of the host, and never shows the keys', async () => {
     const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(
       { [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }
     ) }
@@ -66,7 +66,7 @@ onEachStore('tilecouch load', backend => {
     assert.doesNotMatch(out + err + JSON.stringify(await map.store.editions('map')), /s3cret/)
   })
 
-  it('takes a WMS from a file', async () => {
+  it('loads from a WMS that a file describes', async () => {
     await map.store.defineLayer('map', { tileSize: 64 })
     folder.write(
       { 'wms.json': JSON.stringify(
@@ -83,7 +83,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal((await map.store.layer('map')).upstream, undefined)
   })
 
-  it('takes only what a polygon of a file touches', async () => {
+  it('loads only tiles that the polygon of a file and the box touch', async () => {
     const polygon = { type: 'Polygon', coordinates: [[[0, 0], [60, 0], [0, 60], [0, 0]]] }
     folder.write({ 'part.geojson': JSON.stringify(polygon) })
     const { code, out } = await run([address(), '-l', 'map', '--polygon',
@@ -93,17 +93,17 @@ onEachStore('tilecouch load', backend => {
   })
 
   for (const [what, argv, code] of [
-    ['the whole world by accident', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
-    ['a server whose terms forbid it', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
+    ['a tile server without an area', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
+    ['a server whose terms forbid a load', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
       'SEED_FORBIDDEN'],
     ['an address with a password', ['http://a:s3cret@127.0.0.1/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
       'BAD_UPSTREAM'],
     ['too many requests at once', ['URL', '-l', 'map', ...BOX, '--concurrency', '65'], 'BAD_OPTION'],
-    ['a rate that is none', ['URL', '-l', 'map', ...BOX, '--rate', 'fast'], 'BAD_OPTION'],
-    ['a file that is no PMTiles, elsewhere', ['http://127.0.0.1:1/town.mbtiles', '-l', 'map'], 'SOURCE_UNKNOWN'],
-    ['an address that is none', ['http://[/', '-l', 'map'], 'SOURCE_UNKNOWN'],
-    ['a layer that is not there', ['--source-layer', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
-    ['an environment that is not there', ['no:where', '--source-layer', 'map', '-l', 'map'], 'BAD_DATABASE']
+    ['an invalid rate', ['URL', '-l', 'map', ...BOX, '--rate', 'fast'], 'BAD_OPTION'],
+    ['an MBTiles file on a web server', ['http://127.0.0.1:1/town.mbtiles', '-l', 'map'], 'SOURCE_UNKNOWN'],
+    ['an invalid address', ['http://[/', '-l', 'map'], 'SOURCE_UNKNOWN'],
+    ['a layer that does not exist', ['--source-layer', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
+    ['an environment that does not exist', ['no:where', '--source-layer', 'map', '-l', 'map'], 'BAD_DATABASE']
   ]) {
     it(`refuses ${what}, without any request`, async () => {
       await publish(map.store)
@@ -115,7 +115,7 @@ onEachStore('tilecouch load', backend => {
     })
   }
 
-  it('copies a layer within a store, of the time that it says', async () => {
+  it('copies a layer as of a time within a store', async () => {
     const tiles = square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 4, seed: (x, y) => x * 8 + y })
     await map.store.write(tiles)
     await map.store.defineLayer('osm', { attribution: 'me' })
@@ -127,7 +127,7 @@ onEachStore('tilecouch load', backend => {
     await checkInvariants(map.url)
   })
 
-  it('knows stores by the names of .couchapprc', async () => {
+  it('finds stores by their names in .couchapprc', async () => {
     await load(map.store, memorySource({ '4/0/0': 1, '4/0/1': 1, '4/1/0': 1, '4/1/1': 1 }), { layer: 'osm' })
     await publish(map.store)
     folder.write({ '.couchapprc': JSON.stringify({ env: { old: { db: map.url.replace(/\/\/[^@/]*@/, '//') } } }) })

@@ -145,7 +145,7 @@ for (const [title, setUp] of Object.entries(kinds)) {
       }
     }
 
-    it('gives its tiles with their bytes in the order of their ids, again and to several at once', async () => {
+    it('yields its tiles with their bytes in the order of ids, to several readers at once too', async () => {
       const name = await write(tiles)
       await using(name, {}, async source => {
         const [first, ...others] = await Promise.all([contents(source), tilesOf(source), tilesOf(source)])
@@ -156,7 +156,7 @@ for (const [title, setUp] of Object.entries(kinds)) {
       })
     })
 
-    it('gives only the zooms and the area that were asked for', async () => {
+    it('yields only tiles of the requested zooms and area', async () => {
       const name = await write(tiles)
       const triangle = { type: 'Polygon', coordinates: [[[0, 0], [40, 0], [0, 40], [0, 0]]] }
       for (const [where, zooms] of [
@@ -175,7 +175,7 @@ for (const [title, setUp] of Object.entries(kinds)) {
     })
 
     if (otherScheme) {
-      it(`counts rows from the other side with --scheme ${otherScheme}, in order all the same`, async () => {
+      it(`counts rows from the other side with --scheme ${otherScheme}, and keeps the order of ids`, async () => {
         const flipped = Object.fromEntries(names.map(name => {
           const [z, x, y] = placeOf(name)
           return [`${z}/${x}/${flipY(z, y)}`, tiles[name].toString('latin1')]
@@ -190,14 +190,14 @@ for (const [title, setUp] of Object.entries(kinds)) {
 
     if (!always) return
 
-    it('becomes the fields of a layer by its metadata', async () => {
+    it('makes fields of a layer from its metadata', async () => {
       await using(await write(tiles, metadata), {}, source => {
         assert.deepEqual(source.fields, fields)
         assert.equal(source.time, T)
       })
     })
 
-    it('is as good without metadata, or with another program’s', async () => {
+    it('is read without metadata, and with invalid metadata', async () => {
       for (const said of [undefined, invalid]) {
         await using(await write(tiles, said), {},
           source => assert.deepEqual([source.fields, source.time], [always, undefined]))

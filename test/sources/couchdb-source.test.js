@@ -41,7 +41,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   }
   const open = (idTemplate, options) => openSource(url, { idTemplate, ...options })
 
-  it('gives its tiles in the order of our ids, whatever the order of its own', async () => {
+  it('yields its tiles in the order of tilecouch ids, for any order of its own ids', async () => {
     for (const [template, name] of [[TEMPLATE], ['{z}/{x}/{y}', (z, x, y) => `${z}/${x}/${y}`],
       ['%(z)02d.%(y)03d.%(x)03d', (z, x, y) => `0${z}.${`${y}`.padStart(3, '0')}.${`${x}`.padStart(3, '0')}`]]) {
       await put(grid(name))
@@ -55,7 +55,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     }
   })
 
-  it('skips and counts other documents; takes the only attachment where none is called tile', async () => {
+  it('skips and counts other documents; reads a single attachment that is not called tile', async () => {
     const image = { content_type: 'image/png', data: png(1).toString('base64') }
     await put([
       cached('g-2-0-0', png(0)), { ...cached('g-2-0-1'), _attachments: { 'image.png': image } },
@@ -71,7 +71,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     await source.close()
   })
 
-  it('reads tiles in bulk, and lists ids a page at a time without their documents', async function () {
+  it('reads tiles in bulk, and lists ids in pages without their documents', async function () {
     this.timeout(60000)
     const empty = Array.from({ length: 5100 }, (_, at) => ({ _id: `webmercator-13-${at % 71}-${at}` }))
     for (let at = 0; at < empty.length; at += 1700) await put(empty.slice(at, at + 1700))
@@ -98,7 +98,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     }
   })
 
-  it('refuses a template that fits no document, and names some ids', async () => {
+  it('refuses a template that no document matches, and names some ids', async () => {
     await assert.rejects(open(TEMPLATE), /there are no documents/)
     await put(grid().slice(0, 3))
     await assert.rejects(open('{z}/{x}/{y}'),
@@ -110,7 +110,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     await assert.rejects(openSource(await backend.database(), { idTemplate: TEMPLATE }), { code: 'SOURCE_NOT_FOUND' })
   })
 
-  it('refuses to mix two grids, and takes the one that is named', async () => {
+  it('refuses to mix two grids, and reads the grid that the template names', async () => {
     await put([...grid().slice(0, 5), cached('utm32-4-0-0', png(77))])
     const both = await open(TEMPLATE)
     await assert.rejects(collect(both), {
@@ -123,7 +123,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     await one.close()
   })
 
-  it('is loaded as an edition, and again without a change', async () => {
+  it('is loaded as an edition, and changes nothing when it is loaded again', async () => {
     await put(
       [...grid(), { _id: 'readme' }, cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))]
     )
@@ -139,7 +139,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     await target.destroy()
   })
 
-  it('reads what a MapProxy of today writes, on grids that count from the north and from the south', async function () {
+  it('reads tiles of a current MapProxy, in grids that count from the north and the south', async function () {
     const python = findMapProxy()
     if (!python) {
       return skip(this,

@@ -66,7 +66,7 @@ describe('a database of others as a source', () => {
       }
     })
 
-    it(`${kind} whose answers have no end is given up`, async () => {
+    it(`${kind} fails when its answers have no end`, async () => {
       for (const isFirst of [true, false]) {
         act = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path)
           ? response.end('{"db_name": "tiles"}') : endless(response)
@@ -85,7 +85,7 @@ describe('a database of others as a source', () => {
       }
     })
 
-    it(`${kind} that sends its readers elsewhere is not followed`, async () => {
+    it(`${kind} fails when it redirects, and no request follows the redirect`, async () => {
       act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.port}/tiles` })
         .end()
       await assert.rejects(openSource(url, options))
@@ -93,7 +93,7 @@ describe('a database of others as a source', () => {
     })
   }
 
-  it('that does not answer fails soon', async () => {
+  it('fails within seconds when its server does not answer', async () => {
     await server.close()
     const started = performance.now()
     await assert.rejects(openSource(url, kinds['of tilecouch']), { code: 'UNREACHABLE' })
@@ -104,7 +104,7 @@ describe('a database of others as a source', () => {
 onEachStore('a database with tiles that are too large, as a source', backend => {
   useDefaults(sourceLimits, { answer: 2e6, tile: 4e5 })
 
-  it('gives the others', async () => {
+  it('gives the tiles that are not too large', async () => {
     const [from, into] = [await backend.database(), await backend.database()]
     await request(from, { method: 'PUT' })
     const large = Buffer.concat([png(7), Buffer.alloc(3e6)])

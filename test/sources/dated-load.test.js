@@ -50,7 +50,7 @@ onEachStore('a load of a dated set', backend => {
   const editions = async () => (await (await Store.open(url)).editions('town'))
     .map(({ time, title, tiles, gone, finished }) => [time, title, tiles, gone, Boolean(finished)])
 
-  it('does not call the layer by the time of its first source', async () => {
+  it('gives the layer no name when the names of its sources contain a time', async () => {
     const cases = [['Town 2021', undefined], ['Town, 2021 to 2022', undefined], ['Town', 'Town']]
     for (const [index, [name, called]] of cases.entries()) {
       url = await backend.database()
@@ -104,7 +104,7 @@ onEachStore('a load of a dated set', backend => {
       /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
   })
 
-  it('lists bad tiles, keeps the good ones, and tries all again', async function () {
+  it('lists bad tiles, stores the good tiles, and loads that source again in the next run', async function () {
     this.timeout(60000)
     writeSet()
     writeMbtiles(at('set/town-2024.mbtiles'), [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
@@ -140,7 +140,7 @@ onEachStore('a load of a dated set', backend => {
     await checkLoaded(url, loaded(32).filter(({ gone }) => !gone))
   })
 
-  it('reports the editions before a source breaks', async function () {
+  it('reports a tile that cannot be read as failed', async function () {
     this.timeout(60000)
     writeSet()
     writeMbtiles(at('set/town-2024.mbtiles'), town(3))
@@ -153,7 +153,7 @@ onEachStore('a load of a dated set', backend => {
     assert.match(second.out, /town-2022-07: 56 tiles .* 1 failed/)
   })
 
-  it('takes diffs among the others, and refuses them with --complete before anything is loaded', async function () {
+  it('loads diffs among other sources, and refuses them with --complete before it loads', async function () {
     this.timeout(60000)
     writeSet()
     folder.write({ 'set/town-2022-09-diff/gone.txt': '5/1/1\n5/1/2\n', 'set/town-2022-09-diff/5/2/2.png': png(9999) })
@@ -167,7 +167,7 @@ onEachStore('a load of a dated set', backend => {
     assert.deepEqual((await store.at('town', 5, 2, 2, '2022')).bytes, png(9999))
   })
 
-  it('refuses what cannot be meant', async () => {
+  it('refuses options that contradict each other', async () => {
     writeSet()
     const set = at('set')
     for (const argv of [

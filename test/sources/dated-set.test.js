@@ -30,7 +30,7 @@ describe('a dated set', () => {
     assert.deepEqual(await found(['set/']), await found(['set']))
   })
 
-  it('has the sources that are named, one by one or by a pattern', async () => {
+  it('has the named sources, given one by one or by a pattern', async () => {
     tiles('b-2024')
     tiles('a-2023')
     mbtiles('c-2022.mbtiles')
@@ -44,7 +44,7 @@ describe('a dated set', () => {
       ['c-2022 2022-01-01'], 'what is named twice is one')
   })
 
-  it('skips and lists what is no source', async () => {
+  it('skips and lists files and folders that are not sources', async () => {
     mbtiles('set/town-2024.mbtiles')
     mbtiles('set/town-2025.mbtiles.part')
     folder.write({
@@ -56,13 +56,13 @@ describe('a dated set', () => {
         'set/town-2025.mbtiles.part']])
   })
 
-  it('may hold sources that say their time themselves', async () => {
+  it('takes the time of a source from its metadata when its name has none', async () => {
     mbtiles('set/final.mbtiles', { 'tilecouch:time': '2024-05-06T00:00:00Z' })
     mbtiles('set/2023.mbtiles', { 'tilecouch:time': '1999-01-01T00:00:00Z' })
     assert.deepEqual((await found(['set']))[0], ['2023 2023-01-01', 'final 2024-05-06'], 'but names count first')
   })
 
-  it('refuses names without a time, with two, and two of one time', async () => {
+  it('refuses names without a time or with two times, and two sources of one time', async () => {
     mbtiles('none/final.mbtiles')
     mbtiles('several/2023-2024.mbtiles')
     mbtiles('twins/a-2024.mbtiles')
@@ -88,7 +88,7 @@ describe('a dated set', () => {
     assert.equal(await codeOf(found(['set'], { signal: AbortSignal.abort() })), 'ABORTED')
   })
 
-  it('takes names as they are, whatever they hold', async () => {
+  it('accepts names with any special characters', async () => {
     tiles('$(rm -rf)/x 2021 ; `echo`')
     tiles('$(rm -rf)/\u001b[31mred\n2022')
     tiles('$(rm -rf)/+(a|b)[c]{2023}')
@@ -99,7 +99,7 @@ describe('a dated set', () => {
     assert.deepEqual((await found(['$(rm -rf)/+(a|b)[c]{*']))[0], ['+(a|b)[c]{2023} 2023-01-01'])
   })
 
-  it('follows links to sources in the folder, and none that lead nowhere', async () => {
+  it('follows links to sources, and fails when a link leads nowhere', async () => {
     tiles('set/data/x')
     symlinkSync(at('set/data/x'), at('set/tiles-2024'))
     symlinkSync(at('nowhere'), at('set/tiles-2025'))
@@ -132,7 +132,7 @@ describe('the time in a name', () => {
 
   for (const name of ['tiles', '', 'v2', 'epsg2056.mbtiles', 'tile2048px',
     '0099', '3024', '20240', '1234567890', 'ﾟ２０２４', 'tiles-12']) {
-    it(`is none in ${JSON.stringify(name)}`, () => assert.equal(timeInName(name), undefined))
+    it(`is not found in ${JSON.stringify(name)}`, () => assert.equal(timeInName(name), undefined))
   }
 
   for (const [name, why] of Object.entries({
@@ -152,7 +152,7 @@ describe('the time in a name', () => {
       () => assert.throws(() => timeInName(name), error => error.code === 'NO_TIME_IN_NAME' && why.test(error.message)))
   }
 
-  it('is what was written into it, whatever stands around it', () => {
+  it('is read back from a name that contains it', () => {
     const random = seeded(20240301)
     for (let round = 0; round < 2000; round++) {
       const seconds = Math.floor(random() * 63e9) - 30e9 // the years 1019 to 3000
@@ -168,7 +168,7 @@ describe('the time in a name', () => {
     assert.throws(() => nameTime('2024'), { code: 'BAD_TIME' })
   })
 
-  it('is found or not in any name at all, and quickly', () => {
+  it('is found or refused in any name within seconds', () => {
     const random = seeded(7)
     const letters = '0123456789-_.:TZ@ \n\u0000é2024'
     const started = performance.now()

@@ -64,7 +64,7 @@ onEachStore('a description of tiles', backend => {
     loadFrom(map.store, name, { layer: 'map', time: T1 }, { fetching: QUICK, ...opening })
   const refused = (name, options) => open(name, options).then(() => assert.fail(`${name} was opened`), error => error)
 
-  it('is loaded: template, zooms, bounds, name and attribution', async () => {
+  it('is loaded with its template, zooms, bounds, name and attribution', async () => {
     const time = { name: 'Map, 2023', 'tilecouch:name': 'Map', time: '2023' } // of a gateway at a time
     assert.equal((await open(serve('/map@2023.json', tileJson(time)))).fields.name, 'Map')
     const result = await loaded(serve('/map.json', tileJson()))
@@ -75,7 +75,7 @@ onEachStore('a description of tiles', backend => {
     assert.equal((await map.store.edition('map', T1)).source, template())
   })
 
-  it('gives only the area and zooms that are asked for, and none that it has not', async () => {
+  it('gives only the requested area and zooms, and refuses those that it does not have', async () => {
     const name = serve('/map.json', tileJson())
     assert.equal((await open(name, { bbox: [0, 0, 10, 10], zooms: { min: 0, max: 3 } })).total,
       parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 2, max: 3 }))
@@ -83,7 +83,7 @@ onEachStore('a description of tiles', backend => {
     assert.equal((await refused(name, { zooms: { min: 5, max: 6 } })).code, 'BAD_AREA')
   })
 
-  it('may count rows from the south, unless the user says otherwise', async () => {
+  it('may count rows from the south, unless a scheme is given', async () => {
     const name = serve('/map.json', tileJson({ tiles: [`${url}/tms/{z}/{x}/{y}.png`], scheme: 'tms' }))
     await loaded(name)
     assert.deepEqual((await map.store.head('map', 4, 8, 7)).bytes, await map.upstream.tile(4, 8, 7))
@@ -93,7 +93,7 @@ onEachStore('a description of tiles', backend => {
     await flipped.close()
   })
 
-  it('may have an address relative to its own, and be of any name', async () => {
+  it('may have a relative tile address, and any name', async () => {
     for (const [at, tiles] of [['/maps/a.json', '../xyz/{z}/{x}/{y}.png'],
       ['/source', 'xyz/{z}/{x}/{y}.png'], ['/b.json?f=1', '/xyz/{z}/{x}/{y}.png']]) {
       const name = serve(at.split('?')[0], tileJson({ tiles: [tiles] })) +
@@ -113,14 +113,14 @@ onEachStore('a description of tiles', backend => {
       JSON.stringify(tiles))
   })
 
-  it('may not lead into an inner network that the user did not name', async () => {
+  it('must not lead into an inner network that the user did not name', async () => {
     const name = serve('/map.json', tileJson({ tiles: [`${map.upstream.url}/xyz/{z}/{x}/{y}.png`], maxzoom: 2 }))
     await assert.rejects(loaded(name), { code: 'UPSTREAM_ADDRESS' })
     assert.equal(map.upstream.requests.length, 0)
     assert.equal((await loaded(name, { networks: LOOPBACK })).failed, 0)
   })
 
-  it('of a whole world wants an area, as any tile server', async () => {
+  it('of the whole world needs an area, as any tile server does', async () => {
     const world = tileJson({ bounds: [-180, -85, 180, 85], maxzoom: 14 })
     const error = await refused(serve('/map.json', world))
     assert.equal(error.code, 'BAD_AREA')
@@ -128,7 +128,7 @@ onEachStore('a description of tiles', backend => {
     assert.equal((await open(serve('/map.json', world), { bbox: [0, 0, 1, 1] })).counts?.size, 13)
   })
 
-  it('may be a file, with the options of a tile server', async () => {
+  it('may be a file, which takes the options of a tile server', async () => {
     folder.write({
       'map.json': JSON.stringify(tileJson()), 'relative.json': JSON.stringify(tileJson({ tiles: ['{z}/{x}/{y}.png'] }))
     })
@@ -144,7 +144,7 @@ onEachStore('a description of tiles', backend => {
       ['SOURCE_UNREADABLE', true])
   })
 
-  it('is what a gateway says of a layer', async function () {
+  it('may come from a gateway', async function () {
     this.timeout(30000)
     const other = await publishedStore(backend)
     await other.store.write(square({ layer: 'town', time: T1, z: 3, side: 2, seed: (x, y) => x * 2 + y }))
@@ -163,7 +163,7 @@ onEachStore('a description of tiles', backend => {
   describe('that is a map style', () => {
     const style = sources => ({ version: 8, name: 'Style', sources, layers: [] })
 
-    it('with one source of images is loaded from that', async () => {
+    it('is loaded from its only source of images or heights', async () => {
       const name = serve('/style.json',
         style({ words: { type: 'geojson', data: {} }, map: {
           type: 'raster', ...tileJson({ name: undefined }), tileSize: 256
@@ -178,20 +178,20 @@ onEachStore('a description of tiles', backend => {
       }
     })
 
-    it('may name a TileJSON', async () => {
+    it('may refer to a TileJSON', async () => {
       serve('/map.json', tileJson())
       const source = await open(serve('/style.json', style({ map: { type: 'raster', url: 'map.json' } })))
       assert.deepEqual([source.name, source.fields.name], [template(), 'Map'])
     })
 
-    it('with one source of vector tiles is loaded from that', async () => {
+    it('is loaded from its only source of vector tiles', async () => {
       const source = await open(
         serve('/style.json', style({ roads: { type: 'vector', ...tileJson({ tiles: [`${url}/roads/{z}/{x}/{y}`] }) } }))
       )
       assert.equal(source.fields.format, 'pbf')
     })
 
-    it('with several is answered with the commands for each', async () => {
+    it('is refused when it has several sources, with a command for each of them', async () => {
       const error = await refused(
         serve('/style.json',
           style({ a: { type: 'raster', tiles: [template()] }, b: {
@@ -207,7 +207,7 @@ onEachStore('a description of tiles', backend => {
           'tilecouch load https://example.org/c.pmtiles --layer NAME'])
     })
 
-    it('that shows a WMS is loaded from that', async () => {
+    it('is loaded from the WMS that it shows', async () => {
       await map.store.defineLayer('map', { tileSize: 64 })
       const tiles = [
         `${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&` +
@@ -250,7 +250,7 @@ onEachStore('a description of tiles', backend => {
       'an image': ['/logo', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]), /a single image/, /curl/]
     }
     for (const [kind, [at, body, what, next]] of Object.entries(others)) {
-      it(`is answered: ${kind}`, async () => {
+      it(`is refused with its kind and the next command: ${kind}`, async () => {
         const error = await refused(serve(at, body))
         assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
         assert.match(error.message, what)
@@ -258,7 +258,7 @@ onEachStore('a description of tiles', backend => {
       })
     }
 
-    it('is not found, or unknown, as it is', async () => {
+    it('is refused with the fitting error when it is missing, broken or unknown', async () => {
       assert.equal((await refused(`${url}/none.json`)).code, 'SOURCE_NOT_FOUND')
       assert.equal((await refused(serve('/broken.json', '{', {}))).code, 'SOURCE_UNKNOWN')
       assert.equal((await refused(serve('/ill.json', '{}', { status: 500 }))).code, 'SOURCE_UNREADABLE')

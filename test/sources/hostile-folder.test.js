@@ -54,7 +54,7 @@ describe('a hostile folder', () => {
     }, `SOURCE_UNREADABLE: it has ${sourceLimits.tile + 1} bytes, more than ${sourceLimits.tile}`]
   }
   for (const [title, [make, why]] of Object.entries(harm)) {
-    it(`has ${title} for a tile: it fails, and the others are read`, async () => {
+    it(`has ${title} for a tile: that tile fails, and the other tiles are read`, async () => {
       make(at('tiles/1/0/1.png'))
       assert.deepEqual(await readAll(), { '1/0/0': png(1).length, '1/0/1': why })
       const { kinds, examples } = await check(tiles())
@@ -62,7 +62,7 @@ describe('a hostile folder', () => {
     })
   }
 
-  it('may have links that stay in it, be a link itself, and be reached through one', async () => {
+  it('may have links that stay inside it, and may be reached through a link', async () => {
     mkdirSync(at('tiles/2'))
     symlinkSync('0.png', at('tiles/1/0/1.png'))
     symlinkSync('../1/0', at('tiles/2/3'))
@@ -75,7 +75,7 @@ describe('a hostile folder', () => {
     }
   })
 
-  it('is refused when its folders lead elsewhere: they are not entered', async () => {
+  it('is refused when a folder in it is a link that leads out of it', async () => {
     for (const name of ['2', '1/3']) {
       symlinkSync(at('secret/1'), at(`tiles/${name}`))
       await assert.rejects(readAll(), { code: 'SOURCE_UNREADABLE', message: /leads out of the folder/ })
@@ -84,14 +84,14 @@ describe('a hostile folder', () => {
     }
   })
 
-  it('is walked once where it links to itself', async () => {
+  it('is read once when it links to itself', async () => {
     symlinkSync('.', at('tiles/2'))
     symlinkSync('..', at('tiles/1/1'))
     assert.deepEqual(Object.keys(await readAll()), ['1/0/0'])
   })
 
   for (const name of ['metadata.json', 'gone.txt', '.tilecouch.json']) {
-    it(`is refused when ${name} is no file in it, cannot be read, or is too long`, async () => {
+    it(`is refused when ${name} is not a regular file in it, or is too long`, async () => {
       for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file),
         file => symlinkSync('../secret/metadata.json', file), file => symlinkSync(name, file)]) {
         make(at(`tiles/${name}`))
@@ -107,14 +107,14 @@ describe('a hostile folder', () => {
     })
   }
 
-  it('is refused when it has more files than are listed', async () => {
+  it('is refused when it has more files than the limit', async () => {
     sourceLimits.names = 20
     folder.write(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`tiles/5/0/${index}.png`, png(1)])))
     await assert.rejects(readAll(), { code: 'SOURCE_UNREADABLE', message: /more than 20 files/ })
     assert.equal((await check(tiles())).kinds['unreadable-tile'], 1)
   })
 
-  it('gives no member of a dated set that lies elsewhere: it is passed over, and named', async () => {
+  it('skips and lists members of a dated set that lead out of it or are no files', async () => {
     folder.write({ 'set/2023/1/0/0.png': png(1) })
     symlinkSync('../secret', at('set/2024'))
     symlinkSync('2023', at('set/2025'))
@@ -125,7 +125,7 @@ describe('a hostile folder', () => {
     assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.pmtiles'].map(at))
   })
 
-  it('is no source when it is a pipe or a device', async () => {
+  it('is refused when it is a pipe or a device', async () => {
     execFileSync('mkfifo', [at('city.mbtiles')])
     for (const name of [at('city.mbtiles'), '/dev/zero']) {
       await assert.rejects(openSource(name), { code: 'SOURCE_UNKNOWN' })

@@ -76,7 +76,7 @@ describe('a hostile MBTiles file', function () {
     })
   }
 
-  it('that takes years is stopped at once, wherever it is', async () => {
+  it('whose query takes years stops at once on abort, in a load and a check', async () => {
     const file = make(VAST)
     for (const work of [
       async signal => {
@@ -96,14 +96,14 @@ describe('a hostile MBTiles file', function () {
     }
   })
 
-  it('that does not answer for too long is given up', async () => {
+  it('fails when its reader does not answer for too long', async () => {
     const source = await openSource(make(VAST)) // starting may take long, too
     sourceLimits.silence = 1000
     await assert.rejects(tilesOf(source), { code: 'SOURCE_UNREADABLE', message: /no answer for 1 seconds/ })
     await source.close()
   })
 
-  it('has tiles that would fill the memory: they fail, and the others are read', async () => {
+  it('has tiles that would fill the memory: these fail, and the other tiles are read', async () => {
     const { found, peak } = await readAll(make(`CREATE VIEW tiles AS SELECT * FROM own
       UNION ALL SELECT 1, 0, 0, zeroblob(900000000)
       UNION ALL SELECT 1, 0, 1, randomblob(900000000)
@@ -117,7 +117,7 @@ describe('a hostile MBTiles file', function () {
     assert.ok(peak < MOST, `${peak}`)
   })
 
-  it('has a tile that is longer than one may be: it fails', async () => {
+  it('has a tile that is too long: that tile fails', async () => {
     const { found } = await readAll(
       make(`INSERT INTO own VALUES (2, 0, 0, zeroblob(${sourceLimits.tile + 1})); ALTER TABLE own RENAME TO tiles`)
     )
@@ -125,7 +125,7 @@ describe('a hostile MBTiles file', function () {
       { '0/0/0': png(1).length, '2/0/3': `ARCHIVE_INVALID: 2/0/3 has ${sourceLimits.tile + 1} bytes` })
   })
 
-  it('has many tiles that are just small enough: few of them are in memory at once', async () => {
+  it('has many tiles just below the limit: few of them are in memory at once', async () => {
     const before = peakOf('self')
     const { found, peak } = await readAll(
       make(
@@ -138,7 +138,7 @@ describe('a hostile MBTiles file', function () {
     assert.ok(peak < MOST && peakOf('self') < before + MOST, `${peak}, ${before} to ${peakOf('self')}`)
   })
 
-  it('is verified in bounded memory', async () => {
+  it('is checked in bounded memory', async () => {
     const file = make(`CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7]');
       CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data
         FROM many;
@@ -152,7 +152,7 @@ describe('a hostile MBTiles file', function () {
     assert.ok(peak < MOST, `${peak}`)
   })
 
-  it('may have large metadata, and not any number of them', async () => {
+  it('may have large metadata, and is refused when they are too large', async () => {
     const tiles = 'CREATE VIEW tiles AS SELECT * FROM own; CREATE TABLE metadata (name, value)'
     const layers =
       Array.from({ length: 1000 }, (_, index) => ({ id: `layer-${index}`, fields: { name: 'x'.repeat(1000) } }))
@@ -172,7 +172,7 @@ describe('a hostile MBTiles file', function () {
     }
   })
 
-  it('has more columns, or rows in one, than there can be: they are refused before they are in memory', async () => {
+  it('is refused when it has too many columns, or too many rows in a column', async () => {
     sourceLimits.names = 500
     for (const columns of ['n AS tile_column, 0 AS tile_row', '0 AS tile_column, n AS tile_row']) {
       const source = await openSource(
@@ -186,7 +186,7 @@ describe('a hostile MBTiles file', function () {
     }
   })
 
-  it('leaves nothing beside it, whatever its journal is', async () => {
+  it('leaves no file beside it, also in WAL mode', async () => {
     const file = make('PRAGMA journal_mode = WAL; CREATE VIEW tiles AS SELECT * FROM own')
     const beside = readdirSync(folder.dir)
     assert.deepEqual((await readAll(file)).found, { '0/0/0': png(1).length })

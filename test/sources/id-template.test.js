@@ -17,7 +17,7 @@ describe('templates of ids', () => {
   ]
 
   for (const text of templates) {
-    it(`reads what ${text} makes`, () => {
+    it(`read the ids that ${text} makes`, () => {
       const template = new IdTemplate(text)
       fc.assert(fc.property(fc.integer({ min: 0, max: 30 }), fc.nat(), fc.nat(), (z, column, row) => {
         const [x, y] = [column % 2 ** z, row % 2 ** z]
@@ -29,12 +29,12 @@ describe('templates of ids', () => {
     })
   }
 
-  it('knows what every id begins with, so that nothing else need be read', () => {
+  it('know the prefix of all their ids', () => {
     assert.deepEqual(['osm:{z}:{x}:{y}', '{z}/{x}/{y}', '100%%-{z}-{x}-{y}',
       '%(couch_url)s/t-%(z)s-%(x)s-%(y)s'].map(text => new IdTemplate(text).prefix), ['osm:', '', '100%-', 't-'])
   })
 
-  it('reads nothing else', () => {
+  it('read no id that does not match exactly', () => {
     const template = new IdTemplate('osm:{z}:{x}:{y}')
     for (const id of ['osm:3:1:2@2020-01-01T00:00:00Z', 'osm:3:1',
       'osm:3:1:8', 'osm:31:0:0', 'osm:3:-1:0', 'osm:3:a:0', 'xosm:3:1:2', 'osm:3:1:2\n', 'osm:3:12345678901:0', '']) {
@@ -43,13 +43,13 @@ describe('templates of ids', () => {
     assert.equal(new IdTemplate('a.b-{z}-{x}-{y}').read('axb-1-0-0'), undefined, 'a dot is a dot')
   })
 
-  it('takes a name that comes twice for the same both times', () => {
+  it('read an id with a repeated name only when both values are equal', () => {
     const template = new IdTemplate('{z}/{x}/{y}/{z}')
     assert.deepEqual(template.read('3/1/2/3'), { z: 3, x: 1, y: 2, names: [] })
     assert.equal(template.read('3/1/2/4'), undefined)
   })
 
-  it('refuses one from which no tile can be read', () => {
+  it('are refused when no tile can be read from them, with the reason', () => {
     const why = text => {
       try {
         new IdTemplate(text)

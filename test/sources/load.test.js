@@ -28,7 +28,7 @@ onEachStore('loading archives', backend => {
 
   const tilecouch = (...args) => startCommand(args, { cwd: folder.dir, env: { TMPDIR: folder.dir } }).ended
 
-  it('on a web server makes an edition, with the description that comes with them', async () => {
+  it('on a web server makes an edition, and fills the description of the layer', async () => {
     server.file = pmtiles(first)
     const { edition } = await loadFrom(await Store.create(db),
       server.url.replace('http://', 'http://ada:s3cret@'), { layer: 'osm', time: T })
@@ -38,7 +38,7 @@ onEachStore('loading archives', backend => {
     assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
   })
 
-  it('with faults is reported, leaves no temporary file, and writes nothing of a damaged archive', async function () {
+  it('with faults reports them, leaves no temporary file, and stores nothing of a damaged archive', async function () {
     this.timeout(120000)
     folder.write({ 'cut.pmtiles': pmtiles(first).subarray(0, -100) })
     const cut = await tilecouch('load', 'cut.pmtiles', '-l', 'osm', '-t', '2021', '--db', db)

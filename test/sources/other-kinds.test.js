@@ -130,7 +130,7 @@ const addresses = {
 
 const flags = (await commandNamed('load'))?.options.flatMap(({ short, long }) => [short, long])
 
-describe('what is no source of tiles', () => {
+describe('a file or address that is no source of tiles', () => {
   const folder = useFolder()
   const at = name => path.join(folder.dir, name)
 
@@ -154,7 +154,7 @@ describe('what is no source of tiles', () => {
   }
 
   for (const [name, [content, what, next]] of Object.entries(files)) {
-    it(`is answered: ${name}`, async () => {
+    it(`is refused with the next command: ${name}`, async () => {
       const isFolder = name.endsWith('/')
       folder.write(isFolder ? Object.fromEntries(Object.entries(content).map(([file, bytes]) => [name + file, bytes]))
         : { [name]: content })
@@ -163,10 +163,10 @@ describe('what is no source of tiles', () => {
   }
 
   for (const [name, [what, next]] of Object.entries(addresses)) {
-    it(`is answered without a request: ${name}`, () => isAnswered(name, what, next))
+    it(`is refused with the next command, without a request: ${name}`, () => isAnswered(name, what, next))
   }
 
-  it('is answered: a folder that is one or two levels too deep', async () => {
+  it('is refused with the right folder: a folder one or two levels too deep', async () => {
     folder.write({ 'tiles/14/8530/5764.png': png(1), 'low/3/1/2.png': png(2), 'years/2023/3/1/2.png': png(3) })
     for (const [name, what, next] of /** @type {[string, RegExp, RegExp][]} */ ([
       ['tiles/14', /only zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME --zoom 14$/],
@@ -178,21 +178,21 @@ describe('what is no source of tiles', () => {
     await good.close()
   })
 
-  it('is answered in a dated set as well', async () => {
+  it('is refused in a dated set too', async () => {
     await assert.rejects(openSet(['s3://maps/2024/']), { code: 'SOURCE_NOT_TILES' })
     folder.write({ 'set/town-2023.zip': ZIP, 'set/2024/0/0/0.png': png(1) })
     await assert.rejects(openSet([at('set')]), { code: 'SOURCE_NOT_TILES', message: /town-2023\.zip" is a zip/ },
       'not passed over')
   })
 
-  it('is answered by a check as well, if it is a zip or tar', async () => {
+  it('is refused by check too when it is a zip or tar', async () => {
     folder.write({ 'a.zip': ZIP, 'a.tgz': gzipSync(tar) })
     for (const name of ['a.zip', 'a.tgz']) {
       await assert.rejects(check(at(name)), { code: 'SOURCE_NOT_TILES', advice: /Unpack it/ })
     }
   })
 
-  it('is answered with the download where a file of tiles lies elsewhere', async () => {
+  it('is refused with the download command when it is an MBTiles file on a web server', async () => {
     const error = await errorOf('https://ada:s3cret@example.org/maps/town.mbtiles')
     assert.equal(error.code, 'SOURCE_UNKNOWN')
     assert.match(error.advice,
@@ -200,14 +200,14 @@ describe('what is no source of tiles', () => {
     assert.doesNotMatch(error.message + error.advice, /s3cret/)
   })
 
-  it('is named without reaching the terminal or the shell', async () => {
+  it('is named without control characters, and quoted for the shell', async () => {
     folder.write({ 'bad/\u001b[31m$(touch x)`y`".geojson': GEOJSON })
     const { advice, message } = await errorOf(at('bad'))
     assert.ok(!(advice + message).includes('\u001b'))
     assert.match(advice, /"\S*\/bad\/\ufffd\[31m\\\$\(touch x\)\\`y\\`\\"\.geojson"/)
   })
 
-  it('is no hindrance in a folder of tiles', async () => {
+  it('is ignored in a folder of tiles', async () => {
     folder.write({
       'tiles/0/0/0.png': png(1), 'tiles/dem.tif': 'II*\0', 'tiles/doc.kml': '<kml>',
       'tiles/project.qgz': 'x', 'tiles/conf.xml': '<x>',
@@ -216,14 +216,14 @@ describe('what is no source of tiles', () => {
     for (const name of ['tiles', 'nothing']) await (await openSource(at(name))).close()
   })
 
-  it('is unknown where nothing is known of it', async () => {
+  it('is unknown when its content is not recognised', async () => {
     folder.write({ 'a.json': '{"a": 1}', 'b.json': '{', 'c.xml': '<a/>', 'd.txt': 'hello', e: Buffer.from([1, 2, 3]) })
     for (const name of ['a.json', 'b.json', 'c.xml', 'd.txt', 'e']) {
       await assert.rejects(openSource(at(name)), { code: 'SOURCE_UNKNOWN' }, name)
     }
   })
 
-  it('is printed with the commands on lines of their own, and as JSON', async () => {
+  it('is answered with each command on its own line, and as JSON', async () => {
     folder.write({ 'dem.tif': 'II*\0' })
     const argv = ['load', at('dem.tif'), '--layer', 'dem', '--db', 'http://127.0.0.1:1/tiles']
     const { code, err } = await runCommand(argv)

@@ -19,7 +19,7 @@ describe('a hostile PMTiles file', () => {
   const withRoot =
     (entries, more) => ({ root: directory(entries), pack: plain, header: { addressed: 0, entries: 0 }, ...more })
 
-  it('is refused wherever it was cut off', async () => {
+  it('is refused when it is cut off, at any length', async () => {
     for (const pack of [gzipSync, plain]) {
       const whole = writeArchive({ tiles, leaf: 10, pack })
       for (let length = 0; length < whole.length; length += 1 + (length >> 5)) {
@@ -29,7 +29,7 @@ describe('a hostile PMTiles file', () => {
     }
   })
 
-  it('must begin as PMTiles do, in version 3', async () => {
+  it('must begin with the signature of PMTiles version 3', async () => {
     await refused(Buffer.from('<html>not found</html>'.repeat(50)), /does not begin/)
     await refused(Buffer.alloc(0), /does not begin/)
     await refused(Buffer.concat([Buffer.from('PM\x02\0'), Buffer.alloc(1000)]),
@@ -37,7 +37,7 @@ describe('a hostile PMTiles file', () => {
     for (const version of [0, 1, 2, 4, 255]) await refused({ header: { version } }, new RegExp(`version ${version}`))
   })
 
-  it('must have its sections inside it and apart', async () => {
+  it('must have sections that lie inside it and do not overlap', async () => {
     for (const name of ['root', 'metadata', 'leaves', 'data']) {
       for (const value of [2 ** 53, 2 ** 53 - 1, 1e6, 0xffffffffffffffffn]) {
         await refused({ leaf: 10, header: { [`${name}Length`]: value } }, /end at byte|be at byte/)
@@ -48,7 +48,7 @@ describe('a hostile PMTiles file', () => {
     await refused({ header: { dataOffset: 127 } }, /overlap/)
   })
 
-  it('must say what it is packed with, and be so', async () => {
+  it('must be packed as its header says, in a known way', async () => {
     await refused({ header: { packing: 9 } }, /packed in a way \(9\)/)
     await refused({ header: { tilePacking: 5 } }, /packed in a way \(5\)/)
     await refused({ header: { packing: 3 } }, /cannot be read: it is no brotli/)
@@ -56,7 +56,7 @@ describe('a hostile PMTiles file', () => {
     await refused({ header: { type: 6 } }, /MapLibre tiles/, 'SOURCE_UNREADABLE')
   })
 
-  it('in zstd names the Node version that reads it', async function () {
+  it('in zstd is refused with the Node version that it needs, or as damaged', async function () {
     const { zstdCompressSync } = /** @type {any} */ (await import('node:zlib'))
     if (!zstdCompressSync) await refused({ header: { packing: 4 } }, /zstd, which needs Node 22.15/)
     else await refused({ header: { packing: 4 } }, /it is no zstd/)
@@ -83,7 +83,7 @@ describe('a hostile PMTiles file', () => {
     await refused({ ...withRoot([]), root: Buffer.concat([1, 1, 1, 5, 0].map(varint)) }, /follows upon none/)
   })
 
-  it('must have no more entries and tiles than its header claims', async () => {
+  it('must not have more entries or tiles than its header claims', async () => {
     await refused({ header: { entries: 10 } }, /10 entries, but it has more/)
     await refused({ header: { addressed: 10 } }, /10 tiles, but it has more/)
     await refused({ root: directory([{ id: 1, run: 2 ** 40, offset: 0, length: 5 }]), pack: plain, header: {
@@ -91,7 +91,7 @@ describe('a hostile PMTiles file', () => {
     } }, /4 tiles, but it has more/)
   })
 
-  it('must not have endless tiles, whatever its header claims', async () => {
+  it('must not have more tiles than the limit, even if its header counts them', async () => {
     pmtilesDefaults.uncounted = 1000
     const root = [{ id: id(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]
     await refused(withRoot(root), /would have more than 1000 tiles/)
@@ -99,7 +99,7 @@ describe('a hostile PMTiles file', () => {
       /would have more than 1000 tiles: say which of them/)
   })
 
-  it('must not say that it has more entries than bytes', async () => {
+  it('must not claim more entries than its directory can hold', async () => {
     for (const count of [2, 1000, 2 ** 20 + 1, 2 ** 31, 2 ** 53 - 1]) {
       await refused({ ...withRoot([]), root: Buffer.concat([varint(count), Buffer.from([1, 1, 1])]) },
         /cannot hold \d+ entries/)
@@ -118,7 +118,7 @@ describe('a hostile PMTiles file', () => {
     assert.throws(() => parse(Buffer.concat([varint(1), Buffer.alloc(100, 0xff), Buffer.alloc(10)])), /varint/)
   })
 
-  it('must not lead round in circles', async () => {
+  it('must not have directories that lead to one another', async () => {
     const loop = directory([{ id: 0, run: 0, offset: 0, length: 5 }])
     assert.equal(loop.length, 5)
     await refused({ ...withRoot([]), root: loop, leaves: loop }, /lead to one another/)
@@ -131,7 +131,7 @@ describe('a hostile PMTiles file', () => {
     )
   })
 
-  it('must have leaves that hold what they are there for', async () => {
+  it('must have leaves that hold the ids of their entry in the root', async () => {
     const leaf = directory([{ id: 7, run: 1, offset: 0, length: 5 }])
     await refused({ ...withRoot([{ id: 8, run: 0, offset: 0, length: leaf.length }]), leaves: leaf },
       /tile id 7: .*should lie within/)
@@ -144,7 +144,7 @@ describe('a hostile PMTiles file', () => {
     await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: 2 }]), leaves: leaf }, /cannot hold 1 entries/)
   })
 
-  it('must not unpack to more than a directory, metadata or a tile may have', async () => {
+  it('must not unpack to more than the limit of a directory, metadata or a tile', async () => {
     const bomb = (pack, bytes) => pack(Buffer.alloc(bytes), { level: 1 })
     await refused({ root: bomb(gzipSync, 70e6) }, /unpacks to more than 64000000 bytes/)
     const brotli = bytes => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
@@ -158,7 +158,7 @@ describe('a hostile PMTiles file', () => {
     await refused({ tiles: { '0/0/0': Buffer.alloc(65e6) } }, /0\/0\/0 has 65000000 bytes/)
   })
 
-  it('is refused tile by tile where only a tile is damaged', async () => {
+  it('fails only for the damaged tile when one tile is damaged', async () => {
     const found = await outcomes(
       { tiles: { '0/0/0': gzipSync('right'), '1/0/0': Buffer.from([0x1f, 0x8b, 8, 0, 0]) }, header: { tilePacking: 2 } }
     )
@@ -166,7 +166,7 @@ describe('a hostile PMTiles file', () => {
     assert.match(found['1/0/0'], /^ARCHIVE_INVALID/)
   })
 
-  it('is as good with a wrong count of contents', async () => {
+  it('is read with a wrong count of contents in its header', async () => {
     assert.deepEqual(await read({ header: { contents: 3, entries: 0, addressed: 0, clustered: 0 } }), tiles)
   })
 })

@@ -38,7 +38,7 @@ describe('PMTiles on a web server', () => {
     }
   }
 
-  it('are read in few requests, and each byte about once', () => using('pmtiles', server.url, {}, async source => {
+  it('are read in few requests, each byte about once', () => using('pmtiles', server.url, {}, async source => {
     assert.deepEqual(await contents(source), tiles)
     assert.deepEqual(await tilesOf(source), inOrder(Object.keys(tiles)))
     assert.equal(source.name, 'city.pmtiles')
@@ -47,7 +47,7 @@ describe('PMTiles on a web server', () => {
     assert.ok(fetched() < 1.1 * archive.length, `${fetched()} bytes of ${archive.length}`)
   }))
 
-  it('are fetched only as far as they are wanted', () => using('pmtiles', server.url, {
+  it('are fetched only for the requested area', () => using('pmtiles', server.url, {
     bbox: [1, -10, 20, -1]
   }, async source => {
     const found = await contents(source)
@@ -56,13 +56,13 @@ describe('PMTiles on a web server', () => {
     assert.ok(fetched() < archive.length / 8, `${fetched()} bytes of ${archive.length}`)
   }))
 
-  it('may be smaller than the first request', async () => {
+  it('are read when the file is smaller than the first request', async () => {
     server.file = writeArchive({ tiles: { '0/0/0': 'a', '1/0/1': 'b' } })
     await using('pmtiles', server.url, {},
       async source => assert.deepEqual(await contents(source), { '0/0/0': 'a', '1/0/1': 'b' }))
   })
 
-  it('are one and the same file from beginning to end: another in its place is an error', async () => {
+  it('fail when the file is replaced during the load', async () => {
     for (const etag of ['"1"', 'W/"1"', undefined]) {
       server.etag = etag
       let count = 0
@@ -77,7 +77,7 @@ describe('PMTiles on a web server', () => {
     }
   })
 
-  it('say with each request which file is meant', () => using('pmtiles', server.url, {}, async () => {
+  it('are requested with the ETag of the first answer', () => using('pmtiles', server.url, {}, async () => {
     const [first, ...others] = server.requests
     assert.equal(first.headers['if-match'], undefined)
     assert.ok(others.length)
@@ -85,7 +85,7 @@ describe('PMTiles on a web server', () => {
     for (const { headers } of server.requests) assert.match(headers['user-agent'], /^tilecouch\//)
   }))
 
-  it('need a server that sends parts of files', async () => {
+  it('are refused when the server does not send parts of files', async () => {
     answerWith(200, { 'content-length': `${archive.length}` }, archive)
     await refused(/does not send parts of files \(range requests\): fetch it first/)
     server.answer = (request, response, range) => {
@@ -94,7 +94,7 @@ describe('PMTiles on a web server', () => {
     await refused(/does not send parts/)
   })
 
-  it('are refused when the server sends another part, or does not say which', async () => {
+  it('are refused when the server sends another part, or does not name the part', async () => {
     for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`,
       'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
       answerWith(206, { 'content-range': part }, archive.subarray(0, 16384))
@@ -119,7 +119,7 @@ describe('PMTiles on a web server', () => {
     assert.ok(server.requests.length > 20)
   })
 
-  it('are resumed after a server fell silent', async () => {
+  it('are resumed after the server sent nothing for too long', async () => {
     remoteDefaults.timeout = 200
     let silent = 0
     server.answer = (request, response, { from, to }) => {
@@ -131,7 +131,7 @@ describe('PMTiles on a web server', () => {
     assert.ok(silent > 1)
   })
 
-  it('are given up when nothing comes any more', async () => {
+  it('fail when every repetition fails', async () => {
     answerWith(500)
     await refused(/the server answered 500/)
     assert.equal(server.requests.length, remoteDefaults.attempts)
@@ -140,7 +140,7 @@ describe('PMTiles on a web server', () => {
     await refuses('pmtiles', 'http://127.0.0.1:1/a.pmtiles', 'SOURCE_UNREADABLE', /connection was refused/)
   })
 
-  it('may be missing or forbidden', async () => {
+  it('fail without a repetition when they are missing or forbidden', async () => {
     for (
       const [status, code, words] of [[404, 'SOURCE_NOT_FOUND', /no such source/],
         [410, 'SOURCE_NOT_FOUND', /no such source/],
@@ -154,7 +154,7 @@ describe('PMTiles on a web server', () => {
     }
   })
 
-  it('take a name and password, and show neither them nor a signature', async () => {
+  it('are requested with user and password, and show neither these nor a signature', async () => {
     const secret = server.url.replace('http://', 'http://ada:s3cr%2Ft@') + '?signature=c0ffee'
     await using('pmtiles', secret, {}, source => assert.equal(source.name, 'city.pmtiles'))
     assert.equal(server.requests[0].headers.authorization, `Basic ${Buffer.from('ada:s3cr/t').toString('base64')}`)
@@ -170,7 +170,7 @@ describe('PMTiles on a web server', () => {
       error => error.code === 'ARCHIVE_INVALID' && !/s3cr|c0ffee/.test(JSON.stringify([error.message, error.details])))
   })
 
-  it('may have moved, but not round and round, and the password stays behind', async () => {
+  it('are read through redirects without the password, and fail when redirects do not end', async () => {
     server.answer = (request, response) => {
       if (request.url.startsWith('/maps/')) {
         response.writeHead(302, { location: '/new/city.pmtiles' }).end(); return true
@@ -189,7 +189,7 @@ describe('PMTiles on a web server', () => {
     await refused(/no web address/)
   })
 
-  it('are refused as files are when they are damaged', async () => {
+  it('are refused when they are cut off or empty', async () => {
     server.file = archive.subarray(0, 50000)
     await refused(/cut off/, 'ARCHIVE_INVALID')
     server.file = Buffer.alloc(0)
@@ -204,7 +204,7 @@ describe('PMTiles on a web server', () => {
     return true
   }
 
-  it('are not begun to be fetched when there is no room for them', async () => {
+  it('are not fetched when the disk has no room for them', async () => {
     const count = 100000
     const length = 60e6
     const header = { dataLength: count * length, entries: 0, addressed: 0, packing: 2 }
@@ -218,7 +218,7 @@ describe('PMTiles on a web server', () => {
     assert.ok(server.requests.length < 5)
   })
 
-  it('are not fetched for a tile that is too long to be one', async () => {
+  it('are not fetched when a tile is too long', async () => {
     const file = writeArchive({ root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: {
       dataLength: 2 ** 45, entries: 0, addressed: 0
     } })
@@ -246,7 +246,7 @@ describe('parts of a long file', () => {
     return ranges.map(({ from, to }) => [from, to])
   }
 
-  it('are fetched completely, once, in order', () => {
+  it('are fetched in blocks, in order, each block once', () => {
     assert.deepEqual(rangesOf(100 * size, [[50 * size, 1], [0, 1], [size - 1, 1], [50 * size + 7, 100]]),
       [[0, size], [50 * size, 51 * size]])
     assert.deepEqual(rangesOf(100 * size, []), [])
@@ -259,12 +259,12 @@ describe('parts of a long file', () => {
       [[0, size], [(gap + 2) * size, (gap + 3) * size]])
   })
 
-  it('reach over the edge between them, and end with the file', () => {
+  it('may span two blocks, and end with the file', () => {
     assert.deepEqual(rangesOf(2 * size + 5, [[size - 1, 2]]), [[0, 2 * size]])
     assert.deepEqual(rangesOf(2 * size + 5, [[2 * size, 5]]), [[2 * size, 2 * size + 5]])
   })
 
-  it('are asked for in pieces', () => {
+  it('are requested in pieces of limited length', () => {
     const length = 3 * run + 5
     const ranges = rangesOf(length, [[0, length]])
     assert.equal(ranges[0][0], 0)

@@ -38,7 +38,7 @@ describe('PMTiles and the official tools', function () {
   })
   const at = name => path.join(folder.dir, name)
 
-  it('what Python writes is read: leaves, runs, shared tiles, any order', async () => {
+  it('the source reads archives of Python with leaves, runs and shared tiles, in any order', async () => {
     // 20,000 entries do not fit into a root directory
     const many = Object.fromEntries(Array.from({ length: 20000 },
       (_, index) => [`9/${index % 200}/${Math.floor(index / 200)}`, index % 7 ? `tile ${index}` : 'sea']))
@@ -59,7 +59,7 @@ describe('PMTiles and the official tools', function () {
     }
   })
 
-  it('the archives of these tests are right by the official readers, too', async () => {
+  it('the official readers read the archives of these tests', async () => {
     const tiles = Object.fromEntries(
       Array.from({ length: 1024 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? `tile ${index}` : 'sea'])
     )

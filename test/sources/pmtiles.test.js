@@ -20,7 +20,7 @@ describe('a PMTiles file', () => {
   const { make: write, read } = useArchive('pmtiles', writeArchive)
   const make = (what = { tiles }) => write(what)
 
-  it('gives each tile of every zoom up to 6, each once', async () => {
+  it('yields every tile of the zooms 0 to 6 once', async () => {
     const all = {}
     for (let z = 0; z <= 6; z++) for (let x = 0; x < 2 ** z; x++) {
       for (let y = 0; y < 2 ** z; y++) all[`${z}/${x}/${y}`] = `${z}/${x}/${y}`
@@ -28,7 +28,7 @@ describe('a PMTiles file', () => {
     for (const leaf of [undefined, 5, 100]) assert.deepEqual(await read({ tiles: all, leaf }), all, `${leaf}`)
   })
 
-  it('gives every tile of a run, and tiles that share their bytes', async () => {
+  it('yields every tile of a run, and tiles that share their bytes', async () => {
     const sea = Object.fromEntries(
       Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, index % 16 < 3 ? 'land' : 'sea'])
     )
@@ -36,7 +36,7 @@ describe('a PMTiles file', () => {
     assert.deepEqual(await read({ tiles: sea, leaf: 7, pack: plain }), sea)
   })
 
-  it('reads only the directories of selected tiles', async () => {
+  it('reads only the directories of the selected tiles', async () => {
     const square =
       Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
     let count = 0
@@ -47,7 +47,7 @@ describe('a PMTiles file', () => {
     await using('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
   })
 
-  it('finds a small area in a run that covers a deep zoom at once', async () => {
+  it('finds a small area in a run that covers a whole deep zoom', async () => {
     const first = zxyToTileId(15, 0, 0)
     const root = gzipSync(directory([{ id: first, run: 4 ** 15, offset: 0, length: 3 }]))
     const file = make({ root, data: Buffer.from('sea'), header: { addressed: 4 ** 15, entries: 1 } })
@@ -64,7 +64,7 @@ describe('a PMTiles file', () => {
     }
   })
 
-  it('gives images as they are, and vector tiles in gzip, however they are packed', async () => {
+  it('gives images unpacked and vector tiles in gzip, for any packing', async () => {
     const image = png(1)
     const gzipped = gzipSync(LAYER)
     const [none, gzip, brotli] = [1, 2, 3]
@@ -97,7 +97,7 @@ describe('a PMTiles file', () => {
   it('counts its rows from the north, and refuses --scheme tms',
     () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
 
-  it('is known by what it holds, or by its name', () => {
+  it('is recognised by its content, or by its name', () => {
     const is = (name, begin) => recogniseBytes(name, begin) === 'pmtiles'
     const begin = writeArchive({ tiles }).subarray(0, 512)
     assert.ok(is('a.dat', begin))
@@ -117,7 +117,7 @@ describe('a PMTiles file', () => {
     assert.deepEqual(readdirSync(tmpdir()).filter(name => name.startsWith(`tilecouch-spool-${process.pid}-`)), [])
   })
 
-  it('that is cut off while it is read is an error, and no other tile', async () => {
+  it('fails for each tile when it is cut off while it is read', async () => {
     const file = make({ tiles: { '0/0/0': Buffer.alloc(1000, 'a'), '1/0/0': Buffer.alloc(1000, 'b') } })
     const source = await openAs('pmtiles', file)
     writeFileSync(file, Buffer.alloc(100))

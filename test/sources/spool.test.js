@@ -28,7 +28,7 @@ describe('a spool', () => {
     return found
   }
 
-  it('gives tiles in the order of their ids, whatever the order they were added in', async () => {
+  it('yields tiles in the order of their ids, added in any order', async () => {
     const random = seeded(1)
     const spool = await open()
     const ids = new Set()
@@ -43,7 +43,7 @@ describe('a spool', () => {
     assert.equal(spool.count(), expected.length)
   })
 
-  it('keeps up to two fields of a tile as they are', async () => {
+  it('keeps up to two fields of a tile unchanged', async () => {
     const spool = await open()
     spool.add(1, 0, 0, 2 ** 53 - 1, -0.5)
     spool.add(1, 0, 1)
@@ -56,7 +56,7 @@ describe('a spool', () => {
     assert.throws(() => spool.add(1, 0, 0, 1, 2, 3), { code: 'INTERNAL' })
   })
 
-  it('replaces a tile that is added again, however far apart', async () => {
+  it('replaces a tile that is added again, also after many other tiles', async () => {
     const spool = await open()
     spool.add(3, 1, 1, 'first')
     spool.add(3, 1, 1, 'second')
@@ -67,7 +67,7 @@ describe('a spool', () => {
     assert.equal(spool.count(), 2001)
   })
 
-  it('is read by several at once while tiles are added', async () => {
+  it('can be read by several readers at once while tiles are added', async () => {
     const spool = await open()
     for (let y = 0; y < 3 * spoolDefaults.page; y++) spool.add(12, 5, y)
     const first = spool.tiles()
@@ -114,7 +114,7 @@ describe('a spool', () => {
     assert.ok(peak < 250e6, `${Math.round(peak / 1e6)} MB`)
   })
 
-  it('leaves nothing when it is closed, twice too', async () => {
+  it('leaves no files when it is closed, also when it is closed twice', async () => {
     const spool = await open()
     spool.add(0, 0, 0, 0)
     spool.place(0, Buffer.alloc(3e6))
@@ -124,7 +124,7 @@ describe('a spool', () => {
     assert.throws(() => spool.slice(0, 1), { code: 'INTERNAL' })
   })
 
-  it('leaves nothing when its process is killed', async function () {
+  it('leaves no files when its process is killed', async function () {
     if (process.platform === 'win32') this.skip() // there files in use keep their names: see the next test
     const script = `
       import { Spool } from ${JSON.stringify(module)}
@@ -143,7 +143,7 @@ describe('a spool', () => {
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
-  it('removes what a killed process left, and nothing that may be in use', async () => {
+  it('removes the folder of a killed process, and no folder that may be in use', async () => {
     const gone = spawn(process.execPath, ['-e', ''])
     await once(gone, 'exit')
     const names = {
@@ -160,7 +160,7 @@ describe('a spool', () => {
     }
   })
 
-  it('reports a full disk, and leaves nothing on it', async function () {
+  it('reports a full disk, and leaves no files on it', async function () {
     const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder.dir])
     if (status !== 0) skip(this, 'mounting a tmpfs needs root')
     try {
@@ -183,7 +183,7 @@ describe('a spool', () => {
     }
   })
 
-  it('reports a folder that is not writable', async function () {
+  it('reports a folder that is missing or not writable', async function () {
     await assert.rejects(Spool.open({ folder: path.join(folder.dir, 'none') }),
       { code: 'TARGET_UNWRITABLE', message: /none/ })
     if (process.getuid?.() !== 0) {

@@ -48,7 +48,7 @@ onEachStore('another store as a source', backend => {
   }
   const byId = tiles => tiles.sort((a, b) => `5:${a.x}:${a.y}` < `5:${b.x}:${b.y}` ? -1 : 1)
 
-  it('is the layer as it is now, or as of a time, in the order of ids', async () => {
+  it('yields the tiles of the layer now or as of a time, in the order of ids', async () => {
     for (const [from, time] of [[undefined, T3], ['2021', T1], ['2022-06', T2], ['2030', T3]]) {
       const source = await openSource(url, { from: { layer: 'osm', ...(from && { time: from }) }, layer: 'elsewhere' })
       sameTiles(await collect(source), byId(shown(time)))
@@ -69,7 +69,7 @@ onEachStore('another store as a source', backend => {
       `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
   })
 
-  it('is read in bulk, ahead of who takes tile after tile, and not at all by who only lists', async () => {
+  it('reads tiles ahead in bulk, and reads none when they are only listed', async () => {
     const { docs } = Couch.prototype
     let requests = 0
     Couch.prototype.docs = function (ids, options) {
@@ -87,7 +87,7 @@ onEachStore('another store as a source', backend => {
     }
   })
 
-  it('gives null for a tile that went since it was listed, which load counts as missing', async () => {
+  it('gives null for a tile that became gone after it was listed; load counts it as missing', async () => {
     const copy = await Store.create(await backend.database())
     await copy.defineLayer('osm')
     await copy.write(square({ layer: 'osm', time: T1, z: 3, side: 3, seed: x => x }))
@@ -108,7 +108,7 @@ onEachStore('another store as a source', backend => {
     await target.destroy()
   })
 
-  it('fills another store, time after time, with the same history', async function () {
+  it('fills another store with the same history when it is loaded once for each time', async function () {
     this.timeout(60000)
     const targetUrl = await backend.database()
     const target = await Store.create(targetUrl)
@@ -137,7 +137,7 @@ onEachStore('another store as a source', backend => {
     await target.destroy()
   })
 
-  it('may be the store that is loaded into: an old state becomes the present', async () => {
+  it('may be the store that is loaded into: an old state becomes the newest state', async () => {
     const source = await openSource(url, { from: { layer: 'osm', time: '2021' } })
     assert.equal((await openSource(url, { from: { layer: 'osm', time: '2021' }, home: url })).name,
       'osm@2021', 'by whatever address')
@@ -166,7 +166,7 @@ onEachStore('another store as a source', backend => {
     assert.ok(png(1))
   })
 
-  it('ends at once on abort', async () => {
+  it('stops at once on abort', async () => {
     const stop = new AbortController()
     const source = await openSource(url, { from: { layer: 'osm' }, signal: stop.signal })
     await assert.rejects(async () => {

@@ -25,7 +25,7 @@ const fakeUpstream = side => () => {
 
 describe('the memory of a load from a tile server', () => {
   for (const side of [1, 4]) {
-    it(`does not grow with the tiles, ${side * side} a request`, async function () {
+    it(`does not grow with the number of tiles, ${side * side} in a request`, async function () {
       this.timeout(120000)
       const area =
         parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })

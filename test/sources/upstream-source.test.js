@@ -23,7 +23,7 @@ onEachStore('a load from a tile server', backend => {
       { ...part, fetching: QUICK, signal, ...options })
   }
 
-  it('asks for every tile of the area once, and writes them as an edition of its time', async () => {
+  it('requests every tile of the area once, and writes an edition of the given time', async () => {
     const result = await loadPart(address())
     const wanted = part.area.count(part.zooms)
     assert.deepEqual([result.tiles, result.created, map.asked().length, new Set(map.asked()).size],
@@ -36,7 +36,7 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.store.edition('map', T1)).source, address())
   })
 
-  it('takes away what a complete load finds missing, and nothing of what failed', async () => {
+  it('makes missing tiles gone when it is complete, and keeps tiles that failed', async () => {
     await loadPart(address())
     map.upstream.behave(
       { only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => x === 9 ? 404 : x === 8 ? 500 : undefined }
@@ -50,7 +50,7 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.store.at('map', 4, 9, 7, '2023')).time, T1, 'the past stays')
   })
 
-  it('fetches a metatile of a WMS once, and only what of it is wanted', async () => {
+  it('fetches every metatile of a WMS once, and stores only tiles of the area', async () => {
     await map.store.defineLayer('map', { tileSize: 64 })
     const upstream =
       { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 8, metatile: 4, concurrency: 3 }
@@ -89,7 +89,7 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.tiles()).length, wanted)
   })
 
-  it('may be in an inner network, as its user named it; a redirect target must be named as well', async () => {
+  it('reads a named server in an inner network; the target of a redirect must be named too', async () => {
     const elsewhere = await startUpstream({ tileSize: TILE })
     try {
       map.upstream.behave({ redirect: ({ url }) => `${elsewhere.url}${url}` })
@@ -113,7 +113,7 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.store.edition('map', T2)).finished, undefined)
   })
 
-  it('takes as many tiles as were counted, in the order of their ids, and keeps to the limits', async () => {
+  it('reads the counted number of tiles in the order of ids, and keeps the limit of requests', async () => {
     const source = await openSource(address(), { ...part, rate: 100, requests: 2, fetching: QUICK })
     const listed = await tilesOf(source)
     assert.equal(listed.length, source.total)
@@ -137,7 +137,7 @@ describe('a tile server', () => {
   const url = 'http://127.0.0.1:1/{z}/{x}/{y}.png'
   const zooms = { min: 0, max: 3 }
 
-  it('needs zooms and an area', async () => {
+  it('needs zooms, and an area for many tiles', async () => {
     assert.equal(await codeOf(open(url)), 'BAD_AREA')
     assert.equal(await codeOf(open(url, { zooms: { min: 0, max: 14 } })), 'BAD_AREA')
     assert.equal((await open(url, { zooms })).total, 85)
@@ -149,14 +149,14 @@ describe('a tile server', () => {
     assert.equal(await codeOf(open(url, { upstream: { url, minzoom: 5 }, zooms })), 'BAD_AREA')
   })
 
-  it('whose terms forbid it is not asked, but with permission', async () => {
+  it('whose terms forbid loading is refused, unless there is permission', async () => {
     const osm = 'https://tile.openstreetmap.org/{z}/{x}/{y}.png'
     assert.equal(await codeOf(open(osm, { zooms, layer: 'osm' })), 'SEED_FORBIDDEN')
     assert.equal(await codeOf(open(url, { zooms, upstream: { url, seed: false } })), 'SEED_FORBIDDEN')
     assert.equal((await open(osm, { zooms, permission: true })).total, 85)
   })
 
-  it('is known by its address: XYZ, TMS, WMTS and quadkeys', async () => {
+  it('is recognised by its address: XYZ, TMS, WMTS and quadkeys', async () => {
     for (const address of [url, 'http://h/{z}/{x}/{-y}.png', 'http://h/{quadkey}.png',
       'http://h/wmts/{TileMatrix}/{TileRow}/{TileCol}.png', 'http://h/t?z={z}&x={x}&y={y}']) {
       assert.equal((await open(address, { zooms })).total, 85, address)
