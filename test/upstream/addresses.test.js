@@ -35,7 +35,7 @@ describe('addresses of tiles', () => {
     assert.equal(address({ url: 'https://h/{z}/{x}/{y}{r}.png' }, 3, 1, 2, 512), 'https://h/3/1/2@2x.png')
   })
 
-  it('spread over the subdomains, always the same one for a tile', () => {
+  it('are spread over the subdomains, with always the same subdomain for a tile', () => {
     const upstream = { url: 'https://{s}.h/{z}/{x}/{y}', subdomains: ['a', 'b', 'c'] }
     const hosts = tilesOf({ z: 3, x0: 0, y0: 0, x1: 5, y1: 5 })
       .map(({ z, x, y }) => new URL(address(upstream, z, x, y)).host)
@@ -45,7 +45,7 @@ describe('addresses of tiles', () => {
 })
 
 describe('GetMap', () => {
-  it('of 1.1.1 says SRS, of 1.3.0 CRS, and both say the corners with easting first', () => {
+  it('has SRS in 1.1.1 and CRS in 1.3.0, and in both a BBOX with easting first', () => {
     const rectangle = { z: 1, left: 256, top: 256, width: 256, height: 256 } // the south-eastern quarter
     for (const [version, name] of [['1.1.1', 'SRS'], ['1.3.0', 'CRS']]) {
       const { searchParams: query } = getMap({ version }, rectangle)
@@ -70,7 +70,7 @@ describe('GetMap', () => {
     assert.equal(getMap({}, WORLD).searchParams.get('STYLES'), '', 'there, though empty')
   })
 
-  it('keeps the parameters of an address', () => {
+  it('keeps the parameters of the address of the WMS', () => {
     for (const url of ['https://h/cgi?map=/a.map', 'https://h/cgi?map=/a.map&']) {
       const { search } = getMap({ url }, WORLD)
       assert.match(search, /^\?map=\/a\.map&SERVICE=WMS&/)
@@ -78,7 +78,7 @@ describe('GetMap', () => {
     assert.match(getMap({ url: 'https://h/wms?' }, WORLD).search, /^\?SERVICE=WMS&/)
   })
 
-  it('never writes a number with an exponent, and is exact at every zoom', () => {
+  it('has an exact BBOX without exponents at every zoom', () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: 22 }), fc.nat(), fc.nat(), (z, a, b) => {
       const [x, y] = [a % 2 ** z, b % 2 ** z]
       const text = getMap({}, { z, left: x * 256, top: y * 256, width: 256, height: 256 }).searchParams.get('BBOX')
@@ -91,7 +91,7 @@ describe('GetMap', () => {
     }))
   })
 
-  it('reads exceptions of any version', () => {
+  it('fails with exceptions whose code and text are read from XML', () => {
     assert.equal(
       exceptionText(
         '<?xml version="1.0"?><ServiceExceptionReport><ServiceException code="LayerNotDefined">no layer ' +
@@ -111,7 +111,7 @@ describe('GetMap', () => {
 describe('metatiles', () => {
   const all = [[-180, -85, 180, 85]]
 
-  it('are aligned blocks, and whole pyramids of them hold every tile once', () => {
+  it('are aligned blocks, which together hold every tile of a zoom once', () => {
     for (const side of [1, 2, 3, 4, 8]) {
       for (let z = 0; z <= 4; z++) {
         const seen = new Map()
@@ -125,7 +125,7 @@ describe('metatiles', () => {
     }
   })
 
-  it('end at the edge of the world, the buffer too', () => {
+  it('end at the edge of the world, as their buffer does', () => {
     assert.deepEqual(blockOf({ z: 1, x: 1, y: 1 }, 4, all), { z: 1, x0: 0, y0: 0, x1: 1, y1: 1 })
     assert.deepEqual(rectangleOf({ z: 1, x0: 0, y0: 0, x1: 1, y1: 1 }, 256, 64),
       { z: 1, left: 0, top: 0, width: 512, height: 512 })
@@ -145,7 +145,7 @@ describe('metatiles', () => {
     assert.deepEqual(blockOf({ z: 2, x: 0, y: 1 }, 4, [round]), { z: 2, x0: 0, y0: 0, x1: 0, y1: 3 })
   })
 
-  it('are fetched for WMS; other upstreams give one tile', () => {
+  it('are fetched from a WMS; other upstreams give single tiles', () => {
     const wms = openUpstream({ layer: 'a', upstream: { type: 'wms', url: 'http://h/wms', layers: 'a', metatile: 2 } })
     assert.equal(wms.groupOf(3, 2, 2).key, wms.groupOf(3, 3, 3).key)
     assert.notEqual(wms.groupOf(3, 2, 2).key, wms.groupOf(3, 4, 2).key)
@@ -154,7 +154,7 @@ describe('metatiles', () => {
     assert.deepEqual(xyz.groupOf(3, 2, 2).tiles, [{ z: 3, x: 2, y: 2 }])
   })
 
-  it('have no more tiles than one picture may have pixels', () => {
+  it('have only as many tiles as fit into the largest picture allowed', () => {
     const tilesIn = (tileSize, settings) => openUpstream(
       { layer: 'a', tileSize, upstream: { type: 'wms', url: 'http://h/wms', layers: 'a', ...settings } }
     ).groupOf(9, 8, 8).tiles.length
@@ -163,7 +163,7 @@ describe('metatiles', () => {
     assert.equal(tilesIn(1024, {}), 16)
   })
 
-  it('are fetched only within the layer and the upstream', () => {
+  it('are fetched only within the bounds and zooms of the layer and the upstream', () => {
     const upstream = openUpstream(
       { layer: 'a', minzoom: 2, maxzoom: 9, bounds: [0, 0, 90, 80], upstream: {
         url: 'http://h/{z}/{x}/{y}', minzoom: 1, maxzoom: 5, bounds: [-90, -80, 45, 80]

@@ -36,7 +36,7 @@ describe('fetching from an upstream', () => {
     }
   })
 
-  it('sends its User-Agent and the headers of the layer', async () => {
+  it('sends the User-Agent of tilecouch and the headers of the layer', async () => {
     await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } },
       {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
     const [{ headers }] = given.server.asked
@@ -46,7 +46,7 @@ describe('fetching from an upstream', () => {
     assert.equal(userAgentOf('a(b)\r\nHost: evil'), userAgentOf('abHost: evil'), 'nothing that is no text of a header')
   })
 
-  it('asks the subdomain that a tile belongs to', async () => {
+  it('requests a tile from the subdomain that it belongs to', async () => {
     const { host } = given.server
     const upstream = given.open(
       { url: `http://{s}:${host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['127.0.0.1', 'localhost'] }
@@ -56,7 +56,7 @@ describe('fetching from an upstream', () => {
       ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
   })
 
-  it('recognises unchanged tiles by ETag or Last-Modified, but not of another address', async () => {
+  it('recognises unchanged tiles by ETag or Last-Modified, but not those of another address', async () => {
     const upstream = given.open({}, { ttl: 600 })
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const first = await upstream.fetch(TILE)
@@ -79,7 +79,7 @@ describe('fetching from an upstream', () => {
     assert.equal(await codeOf(given.open().fetch(TILE)), 'UPSTREAM_FAILED')
   })
 
-  it('returns Last-Modified only if the layer wants it', async () => {
+  it('returns Last-Modified only when the layer allows it and it is not in the future', async () => {
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const fetched = await given.open({ time: 'fetched' }).fetch(TILE)
     assert.ok(fetched.kind === 'tiles' && fetched.lastModified === undefined)
@@ -106,21 +106,21 @@ describe('fetching from an upstream', () => {
 
   const broken = {
     'an error of the server': { status: 500 },
-    'a gateway in between': { status: 502 },
+    'an error of a proxy': { status: 502 },
     'a page of HTML': { body: '<html><body>maintenance</body></html>', type: 'text/html' },
-    'a page of HTML that says it is an image': { body: '<html><body>maintenance</body></html>' },
-    'a picture of another kind': { body: 'GIF89a...........................' },
+    'a page of HTML with the type of an image': { body: '<html><body>maintenance</body></html>' },
+    'a GIF image': { body: 'GIF89a...........................' },
     'an SVG': { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', type: 'image/svg+xml' },
-    'nothing at all': { body: '' },
-    'an image cut off, and the length says so': { truncate: 100 },
+    'an empty answer': { body: '' },
+    'an image that is cut off, with the length of the rest': { truncate: 100 },
     'an image without its last byte': { truncate: 1 },
     'a connection that ends in the middle': { cut: true },
-    'what says that it is packed and is garbage': {
+    'garbage that is marked as gzip': {
       body: Buffer.concat([Buffer.from([0x1f, 0x8b, 8]), Buffer.alloc(50, 7)]), headers: { 'content-encoding': 'gzip' }
     },
     'a partial answer': { status: 206 },
-    'teapots': { status: 418 },
-    'a redirect to nowhere': { redirect: 'http://' },
+    'status 418': { status: 418 },
+    'a redirect to an invalid address': { redirect: 'http://' },
     'a redirect to a file': { redirect: 'file:///etc/passwd' },
     'redirects without end': { redirect: ({ url }) => url }
   }
@@ -142,14 +142,14 @@ describe('fetching from an upstream', () => {
     assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/png')
   })
 
-  it('unpacks packed bytes, but not because of a header alone', async () => {
+  it('unpacks gzip when the bytes are gzip, and ignores a wrong header', async () => {
     given.server.behave({ gzip: true })
     assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
     given.server.behave({ headers: { 'content-encoding': 'gzip' } })
     assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
   })
 
-  it('packs vector tiles unless they are packed', async () => {
+  it('packs vector tiles that are not packed, and takes empty tiles for missing', async () => {
     const raw = Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20])
     const packed = gzipSync(raw)
     const fetch = async behaviour => {
@@ -188,7 +188,7 @@ describe('fetching from an upstream', () => {
     await assert.rejects(given.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
   })
 
-  it('waits for an answer, and for its end, as long as the layer says', async () => {
+  it('waits for an answer and its end no longer than the timeout of the layer', async () => {
     for (const behaviour of [{ never: true }, { drip: 20 }]) {
       given.server.behave(behaviour)
       const began = performance.now()
@@ -225,7 +225,7 @@ describe('fetching from an upstream', () => {
     await assert.rejects(closing.fetch(TILE), { code: 'ABORTED' })
   })
 
-  it('repeats a request once if a kept connection was closed', async () => {
+  it('repeats a request once when a kept connection was closed', async () => {
     const bytes = await given.server.tile(5, 17, 11)
     const seen = new WeakSet()
     const asked = []

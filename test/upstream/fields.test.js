@@ -18,8 +18,8 @@ function refusal (value) {
   assert.fail(`${JSON.stringify(value)} was taken`)
 }
 
-describe('what a layer says of its upstream', () => {
-  it('is filled up with what was not said', () => {
+describe('the upstream field of a layer', () => {
+  it('gets the defaults of its type', () => {
     assert.deepEqual(checkUpstream({ url: XYZ }), { ...upstreamDefaults, url: XYZ })
     const wms = checkUpstream(WMS)
     assert.deepEqual([wms.version, wms.srs, wms.metatile, wms.buffer, wms.styles, wms.transparent],
@@ -28,7 +28,7 @@ describe('what a layer says of its upstream', () => {
     assert.deepEqual([wmts.styles, wmts.matrixSet, wmts.matrix], ['default', 'GoogleMapsCompatible', '{z}'])
   })
 
-  it('may be checked again, with the same result', () => {
+  it('does not change when it is checked again', () => {
     const all = [
       {
         url: XYZ, headers: { Referer: 'https://example.org/' }, minzoom: 2,
@@ -44,7 +44,7 @@ describe('what a layer says of its upstream', () => {
     for (const upstream of all) assert.deepEqual(checkUpstream(checkUpstream(upstream)), checkUpstream(upstream))
   })
 
-  it('takes the templates that people write', () => {
+  it('accepts common templates', () => {
     for (const url of [
       XYZ, 'http://localhost:8080/{z}/{x}/{-y}.png', 'https://h/tile?x={x}&y={y}&z={z}', 'https://h/{z}/{x}/{y}{r}.png',
       'https://h/{Z}/{X}/{Y}.png', 'https://h/t/{quadkey}?g=1', 'https://h:8443/a%20b/{z}-{x}-{y}',
@@ -113,7 +113,7 @@ describe('what a layer says of its upstream', () => {
     ['__proto__']: [JSON.parse('{"url": "https://h/{z}/{x}/{y}", "__proto__": {"type": "wms"}}')]
   }
   for (const [field, values] of Object.entries(wrong)) {
-    it(`is refused with a bad ${field}, and says which field it was and what is right`, () => {
+    it(`is refused with a bad ${field}, and the error names the field and the documentation`, () => {
       for (const value of values) {
         const { message, advice } = refusal(value)
         assert.ok(message.startsWith(`bad upstream: ${field} `), `${JSON.stringify(value)}: ${message}`)
@@ -136,7 +136,7 @@ describe('what a layer says of its upstream', () => {
     { url: `admin:${secret}@h/{z}/{x}/{y}` }, { url: `ftp://h/{z}/{x}/{y}?key=${secret}` },
     { url: `https://h/{z}/{x}/{z}?key=${secret}` }
   ]
-  it('holds nothing secret: it is refused, with an error that does not repeat it and says where it belongs', () => {
+  it('is refused with a secret; the error hides the secret and names upstreamHeaders', () => {
     for (const upstream of secrets) {
       const error = refusal(upstream)
       for (const text of [error.message, error.stack, JSON.stringify(error), inspect(error, { depth: 9 })]) {
@@ -146,7 +146,7 @@ describe('what a layer says of its upstream', () => {
     }
   })
 
-  it('names its host in the ordinary way, so that nothing in braces becomes a part of it', () => {
+  it('is refused when a placeholder would become part of the host', () => {
     for (
       const url of ['http:10.0.{x}.{y}/{z}', 'http:/10.0.{x}.{y}/{z}',
         'http:\\\\10.0.{x}.{y}/{z}', 'http:///{x}.{y}/{z}', 'http://\\{x}.{y}/{z}',
@@ -158,7 +158,7 @@ describe('what a layer says of its upstream', () => {
     assert.equal(refusal({ url: 'http://{s}/{z}/{x}/{y}', subdomains: ['a@b'] }).details.field, 'subdomains')
   })
 
-  it('is taken or refused with BAD_UPSTREAM, whatever it is', () => {
+  it('is accepted or refused with BAD_UPSTREAM, for any value', () => {
     fc.assert(fc.property(fc.oneof(fc.object(), fc.record({
       type: fc.constantFrom('xyz', 'tms', 'wmts', 'wms'), url: fc.string()
     }), fc.webUrl().map(url => ({ url: `${url}/{z}/{x}/{y}` }))), value => {
@@ -170,7 +170,7 @@ describe('what a layer says of its upstream', () => {
     }), { numRuns: 2000 })
   })
 
-  it('forbids seeding from OpenStreetMap’s servers unless it is said, and from no other', () => {
+  it('forbids seeding from the servers of OpenStreetMap alone, unless seed is true', () => {
     const seeds = (url, more) => checkUpstream({ url: `${url}/{z}/{x}/{y}.png`, ...more }).seed
     for (const host of ['tile.openstreetmap.org', 'a.tile.openstreetmap.org', 'TILE.openstreetmap.ORG',
       'tile.osm.org', 'tile.openstreetmap.org:443']) assert.equal(seeds(`https://${host}`), false, host)
@@ -180,7 +180,7 @@ describe('what a layer says of its upstream', () => {
     assert.equal(seeds('https://tile.openstreetmap.org', { seed: true }), true)
   })
 
-  it('is checked when a layer is defined, and kept as it was written', () => {
+  it('is checked when a layer is defined, and stored without defaults', () => {
     assert.deepEqual(layerDocument('osm', { upstream: { url: XYZ } }).upstream, { url: XYZ })
     assert.throws(() => layerDocument('osm', { upstream: { url: `${XYZ}?token=x` } }), { code: 'BAD_UPSTREAM' })
     assert.throws(() => layerDocument('osm', { upstream: 'https://h' }), { code: 'BAD_LAYER_FIELD' })
@@ -188,7 +188,7 @@ describe('what a layer says of its upstream', () => {
 })
 
 describe('docs/upstreams.md', () => {
-  it('knows every field that is accepted, and only those', () => {
+  it('a refusal of an unknown field lists exactly the accepted fields', () => {
     // a refusal lists the fields there are
     assert.throws(() => checkUpstream({ nothing: 1 }), error => {
       assert.deepEqual(error.details.why.replace(/^.*there are /, '').split(', ').sort(),
@@ -197,7 +197,7 @@ describe('docs/upstreams.md', () => {
     })
   })
 
-  it('shows an upstream that is accepted, with defaults in brackets that are the true ones', () => {
+  it('shows a valid upstream; comments in core/upstream.js name the true defaults', () => {
     const page = readFileSync(new URL('../../docs/upstreams.md', import.meta.url), 'utf8')
     const [example] = [...page.matchAll(/```json\n(\{ "type"[\s\S]*?)```/g)].map(([, json]) => JSON.parse(json))
     assert.equal(checkUpstream(example).layers, 'hillshade,contours')

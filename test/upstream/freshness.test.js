@@ -7,16 +7,16 @@ const http = iso => new Date(iso).toUTCString()
 const YEAR = 31536000
 
 describe('when tiles expire', () => {
-  it('after the ttl of the layer, whatever the upstream says, or never', () => {
+  it('after the ttl of the layer with expires "layer", and never without a ttl', () => {
     assert.equal(expiryFrom({ 'cache-control': 'max-age=5' }, { expires: 'layer', ttl: 3600, now: NOW }), later(3600))
     assert.equal(expiryFrom({ 'cache-control': 'max-age=5' }, { expires: 'layer', now: NOW }), null)
   })
 
-  it('after so many seconds, when the layer says so', () => {
+  it('after the number of seconds that the layer sets', () => {
     assert.equal(expiryFrom({ 'cache-control': 'max-age=5' }, { expires: 7200, ttl: 3600, now: NOW }), later(7200))
   })
 
-  it('as the upstream says: s-maxage before max-age before Expires, less the age it has; else after the ttl', () => {
+  it('by s-maxage, then max-age, then Expires, less the age; else after the ttl', () => {
     const date = http(NOW)
     const golden = [
       [{ 'cache-control': 'max-age=600' }, 600],
@@ -37,7 +37,7 @@ describe('when tiles expire', () => {
     assert.equal(expiryFrom({}, { expires: 'upstream', now: NOW }), null, 'nobody says anything: never')
   })
 
-  it('not before a minute has gone, and not after more than a year', () => {
+  it('after at least a minute, and after at most a year', () => {
     const short = [{ 'cache-control': 'no-cache' }, { 'cache-control': 'no-store' }, {
       'cache-control': 'private, max-age=600'
     }, { 'cache-control': 'max-age=0' }, { 'cache-control': 'max-age=-5' }, { 'cache-control': 'max-age=x' },
@@ -54,8 +54,8 @@ describe('when tiles expire', () => {
   })
 })
 
-describe('when tiles changed', () => {
-  it('is what the upstream says, where that can be', () => {
+describe('the time when a tile changed', () => {
+  it('is Last-Modified when this is a possible time', () => {
     assert.equal(modifiedFrom({ 'last-modified': http('2023-06-01T08:00:00Z') }, NOW), '2023-06-01T08:00:00Z')
     assert.equal(modifiedFrom({ 'last-modified': http(NOW) }, NOW), NOW)
     for (
@@ -65,8 +65,8 @@ describe('when tiles changed', () => {
   })
 })
 
-describe('what is remembered for the next request', () => {
-  it('is what can be sent back, and nothing else', () => {
+describe('the validators for the next request', () => {
+  it('are ETag and Last-Modified when these are valid', () => {
     const lastModified = http(NOW)
     assert.deepEqual(validatorsFrom({ etag: '"abc"', 'last-modified': lastModified }), { etag: '"abc"', lastModified })
     assert.deepEqual(validatorsFrom({ etag: 'W/"1-2"' }), { etag: 'W/"1-2"' })
@@ -77,8 +77,8 @@ describe('what is remembered for the next request', () => {
   })
 })
 
-describe('how long an upstream wants a pause', () => {
-  it('is given in seconds or as a date', () => {
+describe('the pause that an upstream asks for', () => {
+  it('is read from Retry-After in seconds or as a date', () => {
     assert.equal(retryAfter({ 'retry-after': '120' }), 120)
     assert.equal(retryAfter({ 'retry-after': ' 0 ' }), 0)
     const seconds = retryAfter({ 'retry-after': new Date(Date.now() + 60000).toUTCString() })

@@ -20,7 +20,7 @@ function later () {
 describe('the limits of requests', () => {
   const given = useUpstream()
 
-  it('allow so many at once, and all are answered', async () => {
+  it('allow the set number of requests at once, and all requests are answered', async () => {
     const hold = later()
     given.server.behave({ wait: hold.promise })
     const upstream = given.open({ concurrency: 3 })
@@ -34,7 +34,7 @@ describe('the limits of requests', () => {
       { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
   })
 
-  it('allow so many a second, evenly', async () => {
+  it('allow the set number of requests in a second, evenly', async () => {
     const upstream = given.open({ rate: 20, concurrency: 10 })
     await Promise.all(Array.from({ length: 12 }, (_, x) => upstream.fetch(tile(x))))
     const times = given.server.asked.map(({ at }) => at).sort((a, b) => a - b)
@@ -45,7 +45,7 @@ describe('the limits of requests', () => {
     }
   })
 
-  it('never allow two within the time of one', async () => {
+  it('keep the set interval between the starts of two requests', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, rate: 5 })
     const started = []
     await Promise.all([250, 5, 5, 5].map(milliseconds => gate.run(async () => {
@@ -97,7 +97,7 @@ describe('the limits of requests', () => {
 describe('an upstream that limits its callers', () => {
   const given = useUpstream()
 
-  it('gets its pause, and then the waiting requests', async () => {
+  it('gets no requests during its pause, and then the waiting requests', async () => {
     given.server.behave({ limit: { requests: 5, per: 900, retryAfter: 1 } })
     const upstream = given.open({ concurrency: 4 })
     const answers = await Promise.all(Array.from({ length: 8 }, (_, x) => upstream.fetch(tile(x))))
@@ -110,7 +110,7 @@ describe('an upstream that limits its callers', () => {
     assert.equal(upstream.state().circuit, 'closed')
   })
 
-  it('that asks for a long pause is a refusal with its length, without requests meanwhile', async () => {
+  it('that asks for a long pause is reported with its length, and gets no requests meanwhile', async () => {
     given.server.behave({ status: 429, retryAfter: 120 })
     const upstream = given.open()
     await assert.rejects(upstream.fetch(tile(0)),
@@ -120,7 +120,7 @@ describe('an upstream that limits its callers', () => {
     assert.equal(given.server.asked.length, 1)
   })
 
-  it('again and again is a refusal in the end', async () => {
+  it('that refuses three times in a row is reported with UPSTREAM_REFUSED', async () => {
     given.server.behave({ status: 429, retryAfter: 0 })
     const upstream = given.open()
     assert.equal(await codeOf(upstream.fetch(tile(0))), 'UPSTREAM_REFUSED')
@@ -164,7 +164,7 @@ describe('the circuit breaker', () => {
     assert.equal(await codeOf(upstream.fetch(tile(7))), undefined)
   })
 
-  it('counts failures in a row only, and neither missing tiles nor refusals', async () => {
+  it('counts only failures in a row, and not missing tiles or refusals', async () => {
     const upstream = given.open({ negative: 0 }, {}, { limits })
     for (const status of [500, 500, 200, 500, 500, 404, 500, 500, 403, 500, 500]) {
       given.server.behave(status === 200 ? {} : { status })
@@ -173,7 +173,7 @@ describe('the circuit breaker', () => {
     assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['closed', 2])
   })
 
-  it('opens for one that is not there, and closes when it is', async () => {
+  it('opens for an upstream that cannot be reached, and closes when it can be reached', async () => {
     const upstream = given.open({}, {}, { limits })
     await given.server.close()
     try {
@@ -236,7 +236,7 @@ describe('the circuit breaker', () => {
     assert.deepEqual(open, [20, 40, 70, 70, 70])
   })
 
-  it('passes other errors on, and continues', async () => {
+  it('passes other errors on, and stays closed', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1 })
     await assert.rejects(gate.run(async () => { throw new TypeError('x is not a function') }), TypeError)
     assert.equal(await gate.run(async () => 1), 1)
@@ -244,7 +244,7 @@ describe('the circuit breaker', () => {
 })
 
 describe('ExpiringMap', () => {
-  it('forgets entries in time, and the oldest when it is full', () => {
+  it('forgets expired entries, and the oldest entry when it is full', () => {
     const recall = new ExpiringMap(3)
     const until1 = Date.now() + 60000
     for (const key of ['a', 'b', 'c', 'd']) recall.set(key, { until: until1 })

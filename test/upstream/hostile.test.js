@@ -42,7 +42,7 @@ describe('an upstream that is hostile', () => {
     }
   })
 
-  it('cannot cause other errors by bytes and encodings', async () => {
+  it('cannot cause unexpected errors by bytes and encodings', async () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }),
       fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x1f, 0x8b, 8, ...rest])),
       fc.uint8Array({ maxLength: 60 })
@@ -71,16 +71,16 @@ describe('an upstream that is hostile', () => {
       },
       { what: 'an image in brotli', body: brotliCompressSync(zeros,
         { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }), headers: { 'content-encoding': 'br' }, vector: false },
-      { what: 'a bomb in a bomb', body: gzipSync(gzipSync(zeros)), headers: {
+      { what: 'gzip in gzip', body: gzipSync(gzipSync(zeros)), headers: {
         'content-encoding': 'gzip, gzip'
       }, vector: false },
       { what: 'a vector tile', body: gzipSync(layers), headers: {}, vector: true },
       { what: 'a vector tile of one layer', body: gzipSync(inOne), headers: {}, vector: true, good: true },
       { what: 'an image that is a vector tile', body: gzipSync(layers), headers: {}, vector: false },
-      { what: 'a vector tile that came unpacked', body: layers, headers: {}, vector: true }
+      { what: 'an uncompressed vector tile', body: layers, headers: {}, vector: true }
     ]
     for (const { what, good = false, body: bytes, headers, vector } of bombs) {
-      it(`and others are served meanwhile: ${what}`, async () => {
+      it(`and the process stays responsive: ${what}`, async () => {
         let [turns, ended] = [0, false]
         const turn = () => { turns++; if (!ended) setImmediate(turn) }
         setImmediate(turn)
@@ -91,7 +91,7 @@ describe('an upstream that is hostile', () => {
       })
     }
 
-    it('and is refused when it is packed more than twice', async () => {
+    it('and is refused when they are packed more than twice', async () => {
       const deep = Array.from({ length: 3 }).reduce(inner => gzipSync(/** @type {any} */ (inner)), TINY)
       assert.ok(
         'why' in await tileFrom({ headers: { 'content-encoding': 'gzip,gzip,gzip' }, bytes: /** @type {any} */ (deep) },
@@ -150,7 +150,7 @@ describe('an upstream that is hostile', () => {
     }
   })
 
-  it('is given up with endless headers, redirects and refusals', async () => {
+  it('is refused when it sends endless headers, redirects or error pages', async () => {
     given.server.behave(
       { headers: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])) }
     )
@@ -170,7 +170,7 @@ describe('an upstream that is hostile', () => {
     }
   })
 
-  it('cannot cause other errors by headers', () => {
+  it('cannot cause unexpected errors by headers', () => {
     const number = fc.oneof(fc.bigInt().map(String), fc.double().map(String), fc.string())
     const date = fc.oneof(fc.date().map(value => isNaN(+value) ? '' : value.toUTCString()), fc.string(), number)
     const text = fc.record({
@@ -190,7 +190,7 @@ describe('an upstream that is hostile', () => {
     }), { numRuns: 3000 })
   })
 
-  it('in every way at once never gets a wrong tile through, and leaves nothing open', async () => {
+  it('in many ways at once gets no wrong tile through, and leaves no connection open', async () => {
     const next = seeded(7)
     const ways = [
       {}, {}, {}, { status: 500 }, { status: 404 }, { body: '<html>' }, { truncate: 7 },

@@ -16,7 +16,7 @@ onEachStore('tilecouch layer', backend => {
   const layer = (...argv) => runCommand(['layer', ...argv, '--db', url])
   const stored = async name => (await Store.open(url)).layer(name)
 
-  it('makes a layer with an upstream in a new store, and opens the store to readers', async () => {
+  it('creates a layer with an upstream in a new store, and opens the store to readers', async () => {
     const { code, out, err } = await layer('osm', '--upstream', XYZ, '--ttl',
       '7d', '--title', 'Streets', '--zoom-range', '0-14', '--bounds', '5,45,11,48', '--attribution', '© people')
     assert.equal(code, 0, err)
@@ -36,7 +36,7 @@ onEachStore('tilecouch layer', backend => {
     assert.ok(await isPublished(await Store.open(url)))
   })
 
-  it('reads a file, changes what is named, takes away what is no longer wanted, and shows', async () => {
+  it('reads an upstream from a file, changes the named fields, removes fields, and shows the layer', async () => {
     folder.write(
       { 'wms.json': JSON.stringify(
         { type: 'wms', url: 'https://maps.example.org/wms', layers: 'roads', format: 'image/png; mode=8bit' }
@@ -55,7 +55,7 @@ onEachStore('tilecouch layer', backend => {
       [0, true, await stored('roads')])
   })
 
-  it('forbids offline areas, until that is undone', async () => {
+  it('forbids offline areas with --no-offline, until --offline', async () => {
     const { code, out } = await layer('osm', '--no-offline')
     assert.deepEqual([code, (await stored('osm')).offline, /offline downloads are forbidden/.test(out)],
       [0, false, true])
@@ -65,14 +65,14 @@ onEachStore('tilecouch layer', backend => {
     assert.ok(!('offline' in await stored('osm')))
   })
 
-  it('shows no layer that is not there, and makes no database for it', async () => {
+  it('fails for a layer that does not exist, and creates no database for it', async () => {
     const { code, err } = await layer('osm')
     assert.deepEqual([code, /DATABASE_NOT_FOUND/.test(err)], [1, true])
     await Store.create(url)
     assert.match((await layer('osm')).err, /LAYER_NOT_FOUND/)
   })
 
-  it('refuses what is wrong or secret before it opens anything, and repeats no secret', async () => {
+  it('refuses a wrong or secret upstream before it opens the store, and repeats no secret', async () => {
     folder.write(
       { 'secret.json': JSON.stringify(
         { url: XYZ, headers: { Authorization: 'Bearer hunter2' } }

@@ -22,8 +22,8 @@ for (const size of [256, 512]) {
       return answer.tiles
     }
 
-    it('are cut to the pixel: in the middle, at each edge and corner of the world, ' +
-      'and if the world is smaller', async () => {
+    it('are cut to the pixel: in the middle, at edges and corners of the world, ' +
+      'and when the world is smaller than a metatile', async () => {
       const cases = [[4, 5, 6, 16], [4, 0, 0, 16], [4, 15, 15, 16],
         [4, 15, 3, 16], [4, 3, 15, 16], [1, 1, 0, 4], [0, 0, 0, 1], [5, 31, 0, 16]]
       for (const [z, x, y, count] of size === 256 ? cases : cases.slice(0, 2)) {
@@ -52,7 +52,7 @@ describe('metatiles', () => {
   const given = useUpstream()
   const open = (settings, layer, more) => given.open({ type: 'wms', ...settings }, layer, more)
 
-  it('request nothing outside the world, and have no tile outside the bounds', async () => {
+  it('request no pixels outside the world, and have no tiles outside the bounds', async () => {
     const upstream = open({ buffer: 100 }, { bounds: [-180, 60, -100, 85] })
     const answer = await upstream.fetch({ z: 3, x: 0, y: 0 })
     assert.ok(answer.kind === 'tiles')
@@ -62,7 +62,7 @@ describe('metatiles', () => {
     assert.equal(given.server.requests.length, 1)
   })
 
-  it('come in the format that the layer wants', async () => {
+  it('come in the format of the upstream, or else of the layer', async () => {
     for (const [settings, layer, wanted] of [
       [{}, {}, 'image/png'], [{}, { format: 'jpg' }, 'image/jpeg'],
       [{ format: 'image/webp' }, { format: 'png' }, 'image/webp'], [{ format: 'image/jpeg' }, {}, 'image/jpeg']
@@ -79,7 +79,7 @@ describe('metatiles', () => {
     }
   })
 
-  it('of few colours stay so, and of transparent ones transparent, pixel by pixel', async () => {
+  it('keep palettes and transparency, pixel by pixel', async () => {
     const side = 2 * 256
     const colours = Array.from({ length: 200 },
       (_, index) => [index * 37 % 256, index * 91 % 256, index * index % 256, index % 5 ? 255 : index])
@@ -102,7 +102,7 @@ describe('metatiles', () => {
     }
   })
 
-  it('take grey, 16-bit and interlaced pictures', async () => {
+  it('are cut from grey, 16-bit and interlaced pictures', async () => {
     const grey = sharp(Buffer.from(Array.from({ length: 512 * 512 }, (_, at) => at % 251)),
       { raw: { width: 512, height: 512, channels: 1 } })
     for (
@@ -119,7 +119,7 @@ describe('metatiles', () => {
     }
   })
 
-  it('fail for a picture of another size, one that is cut off, and an exception with its words', async () => {
+  it('fail for a picture of another size, a damaged picture, and an exception, with its text', async () => {
     const small = await sharp({ create: { width: 100, height: 100, channels: 3, background: '#abcdef' } })
       .png().toBuffer()
     given.server.behave({ body: small })
@@ -145,7 +145,7 @@ describe('metatiles', () => {
       .fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /it says Invalid: bad SRS or CRS/ })
   })
 
-  it('with the same bytes are not cut, also without an ETag', async () => {
+  it('with the same bytes are unchanged, also without an ETag', async () => {
     given.server.behave({ etag: false })
     const upstream = open({ metatile: 2 })
     const first = await upstream.fetch({ z: 6, x: 13, y: 22 })
@@ -157,7 +157,7 @@ describe('metatiles', () => {
     assert.equal((await upstream.fetch({ z: 6, x: 12, y: 23 }, { validators: first.origin })).kind, 'tiles')
   })
 
-  it('are missing as a whole, and remembered so', async () => {
+  it('are missing as a whole, and remembered as missing', async () => {
     given.server.behave({ status: 404 })
     const upstream = open()
     for (const x of [4, 5, 6, 7]) assert.equal((await upstream.fetch({ z: 4, x, y: 5 })).kind, 'missing')
@@ -170,7 +170,7 @@ describe('a secret for an upstream', () => {
   const secrets = () => ({ [given.server.url]: { Authorization: 'Bearer hunter2-hunter2', '?key': 'k3y/with space' } })
   const shown = error => [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.details)].join(' ')
 
-  it('goes to its host, as headers and as parameters, and nowhere else', async () => {
+  it('goes to its host, as headers and as parameters, and to no other host', async () => {
     await given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.png?style=a` }, {}, { secrets: secrets() })
       .fetch({ z: 1, x: 0, y: 0 })
     const [{ headers, query }] = given.server.asked
@@ -201,7 +201,7 @@ describe('a secret for an upstream', () => {
     }
   })
 
-  it('goes by http only if its key says so, and a refusal says how', async () => {
+  it('goes over http only when its key names http, and a refusal explains this', async () => {
     given.server.behave({ status: ({ headers }) => headers['x-key'] ? undefined : 401 })
     const open = key => given.open({ negative: 0 }, {}, { secrets: { [key]: { 'X-Key': 'hunter2' } } })
     for (const key of [given.server.url, `${given.server.url}/`, given.server.url.toUpperCase()]) {
@@ -216,7 +216,7 @@ describe('a secret for an upstream', () => {
     assert.equal(given.server.asked.length, 2)
   })
 
-  it('is for one origin: a host with its port, encrypted unless said otherwise', () => {
+  it('is for one origin: a host and port, over https unless the key names http', () => {
     const goes = (key, ...urls) =>
       urls.map(url => 'x-key' in new Secrets({ [key]: { 'X-Key': 'hunter2' } }).for(new URL(url)).headers)
     assert.deepEqual(
@@ -231,7 +231,7 @@ describe('a secret for an upstream', () => {
     assert.deepEqual(goes('https://[::1]:8443', 'https://[::1]:8443/', 'http://[::1]:8443/'), [true, false])
   })
 
-  it('is in no answer and in no error, not even where the server repeats it', async () => {
+  it('is in no answer and in no error, even when the server repeats it', async () => {
     const upstream = given.open({}, {}, { secrets: secrets() })
     const answer = await upstream.fetch({ z: 1, x: 0, y: 0 })
     assert.ok(answer.kind === 'tiles' && !/hunter2|k3y/.test(JSON.stringify(answer.origin)))
@@ -250,14 +250,14 @@ describe('a secret for an upstream', () => {
     }
   })
 
-  it('is not shown when the server has decoded it', async () => {
+  it('is not shown when the server repeats it decoded', async () => {
     given.server.behave({ body: 'no user maps with the password hunter2:x' })
     const basic = { [given.server.url]: { Authorization: `Basic ${Buffer.from('maps:hunter2:x').toString('base64')}` } }
     await assert.rejects(given.open({}, {}, { secrets: basic }).fetch({ z: 1, x: 0, y: 0 }),
       error => error.code === 'UPSTREAM_FAILED' && !/hunter2/.test(shown(error)))
   })
 
-  it('is refused if it cannot be a header, without being repeated', () => {
+  it('is refused when it is invalid, and the error does not repeat it', () => {
     for (
       const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h/path': { A: 'hunter2' } },
         { 'ftp://h': { A: 'hunter2' } }, { 'me@h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } },
@@ -268,7 +268,7 @@ describe('a secret for an upstream', () => {
     }
   })
 
-  it('that is wrong is not tried again for a while', async () => {
+  it('that is wrong is not sent again for a while', async () => {
     for (const status of [401, 403]) {
       given.server.requests.length = 0
       given.server.behave({ status })

@@ -31,13 +31,13 @@ const meaning = answers => (host, { all }, callback) => {
 }
 
 describe('the networks of upstreams', () => {
-  it('are the public internet unless more is named', () => {
+  it('are the public internet unless more networks are named', () => {
     for (const address of INNER) assert.equal(allows([], address), false, address)
     for (const address of PUBLIC) assert.equal(allows([], address), true, address)
     for (const address of [...INNER, ...PUBLIC]) assert.equal(allows(['*'], address), true, address)
   })
 
-  it('do not hold this machine itself, whatever its addresses are', () => {
+  it('contain no address of this machine', () => {
     for (const { address } of Object.values(networkInterfaces()).flatMap(all => all ?? [])) {
       assert.equal(allows([], address), false, address)
     }
@@ -65,7 +65,7 @@ describe('the networks of upstreams', () => {
     assert.equal(allows(['maps.intranet'], '10.0.0.1', 'evil.maps.intranet'), false)
   })
 
-  it('are refused where they are none, by their name', () => {
+  it('are refused when their text is invalid, with the name of the option', () => {
     for (const bad of ['', '10.0.0.0/33', '::/129', '10.0.0/8', 'x/8',
       '10.0.0.0/', 'http://h', 'h/path', 'a b', 'me@h', 'h:99999', 'h:', ':80', '[::1', '1.2.3.4.5', '*.h/', 'h?']) {
       assert.throws(() => new Networks([bad]), { code: 'BAD_OPTION', message: /upstreamNetworks/ }, bad)
@@ -82,7 +82,7 @@ describe('an upstream in an inner network', () => {
     advice: /upstream-networks/
   }
 
-  it('is not asked, however its address is written', async () => {
+  it('gets no requests, in any notation of its address', async () => {
     for (const host of ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1',
       '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::1]', '[::]', 'localhost', '127.0.0.1.', '１２７.0.0.1']) {
       await assert.rejects(given.open({ url: at(host) }, {}, { networks: [] }).fetch(TILE), refused, host)
@@ -90,7 +90,7 @@ describe('an upstream in an inner network', () => {
     assert.deepEqual(given.server.requests, [])
   })
 
-  it('is asked where it is named, by its name or by its address', async () => {
+  it('gets requests when its name or address is listed', async () => {
     for (
       const networks of [['*'], LOOPBACK, ['127.0.0.1'], [given.server.host], ['localhost'], [`localhost:${port()}`]]
     ) {
@@ -115,7 +115,7 @@ describe('an upstream in an inner network', () => {
     }
   })
 
-  it('is not reached by a name that means something else the next moment, or two things at once', async () => {
+  it('is not reached by a name whose addresses are private or become private', async () => {
     const named = (answers, open = []) => new Networks(open, { lookup: /** @type {any} */ (meaning(answers)) })
     await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1']]) })
       .fetch(TILE), { ...refused, message: /leads to rebind\.example \(127\.0\.0\.1:\d+\)/ })
@@ -137,13 +137,13 @@ describe('an upstream in an inner network', () => {
     await assert.rejects(turning.fetch({ ...TILE, x: 3 }), refused)
   })
 
-  it('opens the circuit, as any other that fails', async () => {
+  it('opens the circuit breaker, as other failing upstreams do', async () => {
     const upstream = given.open({}, {}, { networks: [] })
     for (let x = 0; x < 5; x++) assert.equal(await codeOf(upstream.fetch({ ...TILE, x })), 'UPSTREAM_ADDRESS')
     assert.equal(await codeOf(upstream.fetch(TILE)), 'UPSTREAM_BUSY')
   })
 
-  it('is not asked through a proxy of the environment either: none is looked at', async () => {
+  it('is not reached through a proxy of the environment, which is ignored', async () => {
     const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']
     const before = names.map(name => process.env[name])
     try {

@@ -41,7 +41,7 @@ onEachStore('saving answers of an upstream', backend => {
     assert.deepEqual(Object.keys(stored.origin ?? {}).sort(), ['etag', 'lastModified', 'url'])
   })
 
-  it('extends unchanged tiles: for 304, and for equal bytes', async () => {
+  it('extends unchanged tiles, after a 304 and after equal bytes', async () => {
     const upstream = given.open({}, { ttl: 3600 })
     const [first] = await refresh(upstream)
     for (const behaviour of [{}, { ignoreConditions: true }, { etag: false }]) {
@@ -60,7 +60,7 @@ onEachStore('saving answers of an upstream', backend => {
     assert.equal(given.server.asked.filter(({ status }) => status === 304).length, 1)
   })
 
-  it('makes a version of new bytes, and the old one goes to the past', async () => {
+  it('makes new bytes the head, and moves the old version to the past', async () => {
     const upstream = given.open()
     const loaded = []
     for (const [epoch, lastModified] of [[0, '2021-01-01T00:00:00Z'],
@@ -76,7 +76,7 @@ onEachStore('saving answers of an upstream', backend => {
     await checkLoaded(url, loaded)
   })
 
-  it('takes the time of the upstream only after the head, and not in the future', async () => {
+  it('takes the time of the upstream only when it is after the head and not in the future', async () => {
     const upstream = given.open()
     const clock = now()
     given.server.behave({ lastModified: '2023-01-01T00:00:00Z' })
@@ -110,7 +110,7 @@ onEachStore('saving answers of an upstream', backend => {
     await checkInvariants(url)
   })
 
-  it('stores nothing of what is missing or broken', async () => {
+  it('stores nothing for missing tiles and broken answers', async () => {
     for (const behaviour of [{ status: 404 }, { status: 500 }, { body: '<html>' },
       { truncate: 10 }, { cut: true }, { body: '' }]) {
       given.server.behave(behaviour)
@@ -122,7 +122,7 @@ onEachStore('saving answers of an upstream', backend => {
     assert.deepEqual(rows.map(({ id }) => id), ['tilecouch'])
   })
 
-  it('writes one version when two fetch the same tile at once', async () => {
+  it('writes one version when a tile is fetched six times at once', async () => {
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const upstream = given.open()
     const answers = await Promise.all(Array.from({ length: 6 }, () => upstream.fetch(TILE)))
@@ -132,7 +132,7 @@ onEachStore('saving answers of an upstream', backend => {
     assert.equal((await times()).length, 1)
   })
 
-  it('reports that another program was faster, with the bytes and without a revision', async () => {
+  it('reports "overtaken", with the bytes and no revision, when another program wrote first', async () => {
     const upstream = given.open()
     const answer = await upstream.fetch(TILE)
     await store.write(
@@ -147,7 +147,7 @@ onEachStore('saving answers of an upstream', backend => {
     await checkInvariants(url)
   })
 
-  it('saves every tile of a metatile, and of the next one those that changed', async () => {
+  it('saves every tile of a metatile, and later only the tiles that changed', async () => {
     const upstream = given.open({ type: 'wms', metatile: 2, buffer: 16 }, { ttl: 60 })
     const kept = await saveAnswer(store, 'osm', await upstream.fetch(TILE))
     assert.deepEqual(kept.map(({ id, outcome }) => [id, outcome]).sort(),
@@ -184,7 +184,7 @@ onEachStore('saving answers of an upstream', backend => {
     await checkInvariants(url)
   })
 
-  it('applies "nothing changed" only to its own address', async () => {
+  it('extends only tiles of the same address when nothing changed', async () => {
     const upstream = given.open({ type: 'wms', metatile: 2, buffer: 16 }, { ttl: 60 })
     const answer = await upstream.fetch(TILE)
     assert.ok(answer.kind === 'tiles')
@@ -198,7 +198,7 @@ onEachStore('saving answers of an upstream', backend => {
     assert.deepEqual(kept.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
   })
 
-  it('reports what the store refused, and saves the rest', async () => {
+  it('reports tiles that the store refused, and saves the other tiles', async () => {
     const answer = await given.open().fetch(TILE)
     assert.ok(answer.kind === 'tiles')
     const two =
@@ -208,7 +208,7 @@ onEachStore('saving answers of an upstream', backend => {
       ['written', 'failed', null, 'UNKNOWN_IMAGE'])
   })
 
-  it('fails if the store is away', async () => {
+  it('fails when the store cannot be reached', async () => {
     const answer = await given.open().fetch(TILE)
     const away = new Store(new Couch('http://127.0.0.1:1/nothing', { retries: 0 }))
     assert.equal(await codeOf(saveAnswer(away, 'osm', answer)), 'UNREACHABLE')
