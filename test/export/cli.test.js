@@ -13,7 +13,7 @@ onEachStore('tilecouch export', backend => {
   const at = name => path.join(folder.dir, name)
   const go = (...argv) => runCommand(['export', ...argv, '--db', context.url])
 
-  it('prints what was written', async () => {
+  it('prints how many tiles and bytes it wrote, and how many it kept or removed', async () => {
     const { code, out, err } = await go('osm@2022', at('out.mbtiles'), '-z', '0-3')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out,
@@ -94,7 +94,7 @@ onEachStore('tilecouch export', backend => {
     })
   }
 
-  it('says how to make an archive', async () => {
+  it('refuses zip and tar targets, and says how to make them', async () => {
     for (const name of ['out.zip', 'out.tar', 'out.tar.gz', 'out.tgz']) {
       const { code, err } = await go('osm', at(name))
       assert.equal(code, 1)
@@ -103,7 +103,7 @@ onEachStore('tilecouch export', backend => {
     }
   })
 
-  it('asks for both a layer and a target', async () => {
+  it('ends with 2 when the layer or the target is missing', async () => {
     for (const argv of [[], ['osm']]) assert.equal((await runCommand(['export', ...argv])).code, 2)
   })
 })

@@ -34,7 +34,7 @@ onEachStore('exports of an edition that is corrected', backend => {
   })
   after(() => store.destroy())
 
-  it('a folder gets the new images, and files with another time', async () => {
+  it('a folder gets the new images, with later file times', async () => {
     const out = path.join(folder.dir, 'out')
     const file = path.join(out, '5/1/1.png')
     await exportLayer(store, 'osm', out)
@@ -51,7 +51,7 @@ onEachStore('exports of an edition that is corrected', backend => {
   })
 
   for (const [name, seed] of /** @type {[string, number][]} */ ([['out.mbtiles', 3000], ['out.pmtiles', 4000]])) {
-    it(`${name} that was stopped before does not keep the old images`, async () => {
+    it(`${name} gets only new images after its first export was stopped`, async () => {
       const out = path.join(folder.dir, name)
       const stop = new AbortController()
       const onProgress = ({ written }) => { if (written >= SIDE) stop.abort() }

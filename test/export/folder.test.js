@@ -34,8 +34,8 @@ onEachStore('an export into a folder', backend => {
     for (const [name, inode] of before) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
   })
 
-  it('changes it to any other time, forwards and backwards: writes only ' +
-    'differences, removes what is gone', async function () {
+  it('changes the folder to any other time: it writes only ' +
+    'changed tiles, and removes tiles that do not exist then', async function () {
     this.timeout(60000)
     let before = new Map()
     for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
@@ -49,7 +49,7 @@ onEachStore('an export into a folder', backend => {
     }
   })
 
-  it('repairs files that were cut off, emptied, or touched', async () => {
+  it('repairs files that were emptied, touched or deleted', async () => {
     await run()
     const [cut, touched, lost] = tilesIn()
     writeFileSync(path.join(out(), cut), '')
@@ -60,7 +60,7 @@ onEachStore('an export into a folder', backend => {
     assertSame(await contentsOf(out()), expected())
   })
 
-  it('leaves files that are no version of the tile in their place', async () => {
+  it('keeps files that are not an exported version of a tile', async () => {
     await run({ time: '2021' })
     // 5/0/0 goes with the second edition: one file there is its old version, the others are somebody's
     assert.ok(expected('2021').has('5/0/0') && !expected('2022').has('5/0/0'))
@@ -85,13 +85,13 @@ onEachStore('an export into a folder', backend => {
     assert.equal(removed, [...expected('2021').keys()].filter(name => !expected('2022').has(name)).length - 1)
   })
 
-  it('adds one area or zoom to another', async () => {
+  it('adds zooms to those of an earlier export', async () => {
     await run({ zooms: { min: 0, max: 2 } })
     await run({ zooms: { min: 3, max: 5 } })
     assertSame(await contentsOf(out()), expected())
   })
 
-  it('refuses a folder that others filled, unless it is forced to; then it takes nothing away', async () => {
+  it('refuses a folder with other files unless forced, and then keeps these files', async () => {
     folder.write({ 'out/5/0/1.png': 'somebody’s', 'out/readme.txt': 'x' })
     await assert.rejects(run(), { code: 'TARGET_EXISTS', message: /not empty/ })
     assert.deepEqual(filesBelow(out()), ['5/0/1.png', 'readme.txt'])
@@ -100,13 +100,13 @@ onEachStore('an export into a folder', backend => {
     assert.equal(readFileSync(path.join(out(), 'readme.txt'), 'utf8'), 'x')
   })
 
-  it('goes into an empty folder, and one with hidden files', async () => {
+  it('accepts a folder that has only hidden files', async () => {
     folder.write({ 'out/.DS_Store': 'x' })
     await run()
     assertSame(await contentsOf(out()), expected())
   })
 
-  it('refuses a folder with another layer, or with rows the other way round', async () => {
+  it('refuses a folder with another layer, or with rows counted from the other side', async () => {
     await run()
     await assert.rejects(run({ scheme: 'tms', force: true }),
       { code: 'TARGET_EXISTS', message: /the layer osm, with rows from the north \(xyz\)/ })
@@ -117,13 +117,13 @@ onEachStore('an export into a folder', backend => {
     assertSame(await contentsOf(out()), expected())
   })
 
-  it('is no folder where a file is', async () => {
+  it('refuses a target that is a file, even when forced', async () => {
     folder.write({ out: 'a file' })
     for (const force of [false, true]) await assert.rejects(run({ force, format: 'folder' }), { code: 'TARGET_EXISTS' })
     assert.equal(readFileSync(out(), 'utf8'), 'a file')
   })
 
-  it('follows no link in the folder, which somebody else may have put there', async () => {
+  it('refuses a folder with links in place of its own folders and files', async () => {
     const outside = path.join(folder.dir, 'outside')
     const links = { '3': outside, '3/1': outside, '.tilecouch.json': path.join(outside, 'mark.json') }
     for (const [name, to] of Object.entries(links)) {
@@ -141,7 +141,7 @@ onEachStore('an export into a folder', backend => {
     }
   })
 
-  it('puts a file where a link was', async () => {
+  it('replaces a link by a file, and keeps the target of the link', async () => {
     await run()
     const [name, content] = ['3/1/1.png', 'theirs']
     folder.write({ theirs: content })
@@ -153,7 +153,7 @@ onEachStore('an export into a folder', backend => {
     assert.ok(lstatSync(path.join(out(), name)).isFile())
   })
 
-  it('takes the old file away when the type of a tile has changed', () => withStore(backend, async store => {
+  it('removes the old file when the type of a tile has changed', () => withStore(backend, async store => {
     const jpeg =
       Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), Buffer.alloc(300, 7), Buffer.from([0xff, 0xd9])])
     await store.defineLayer('osm', {})
@@ -166,7 +166,7 @@ onEachStore('an export into a folder', backend => {
     assert.deepEqual([tilesIn(), removed], [['1/0/0.jpg', '1/0/1.png'], 1])
   }))
 
-  it('may be of maps from before there were times of files', () => withStore(backend, async store => {
+  it('exports versions from before 1970, and removes files of gone tiles', () => withStore(backend, async store => {
     await store.defineLayer('osm', {})
     const tiles = [['1850-01-01T00:00:00Z', 1], ['1901-01-01T00:00:00Z', 2], ['1960-01-01T00:00:00Z', 3]]
     for (const [index, [time, seed]] of tiles.entries()) {

@@ -60,7 +60,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
 
   for (const target of TARGETS) {
     for (let round = 1; round <= ROUNDS; round++) {
-      it(`killed at any moment, and run again: ${target}, round ${round}`, async function () {
+      it(`an export that was killed twice is completed by the next: ${target}, round ${round}`, async function () {
         this.timeout(120000)
         for (const part of [next() * 0.5, next()]) { // twice, the second time later or earlier
           const { child, ended } = start('osm', at(target))
@@ -84,7 +84,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
       })
     }
 
-    it(`stops on abort, and reports its progress: ${target}`, async () => {
+    it(`an export stops on abort, reports its progress, and resumes: ${target}`, async () => {
       const abort = new AbortController()
       await assert.rejects(exportLayer(store, 'osm', at(target), {
         signal: abort.signal,
@@ -101,7 +101,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
     })
   }
 
-  it('stopped by Ctrl-C resumes', async function () {
+  it('an export that Ctrl-C stopped resumes', async function () {
     this.timeout(60000)
     const target = 'out.mbtiles'
     const { child, ended } = start('osm', at(target))
@@ -120,7 +120,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
     assertSame(await contentsOf(at(target), { asked: wanted.keys() }), wanted)
   })
 
-  it('only one of two at once writes', async function () {
+  it('only one of two simultaneous exports writes a target', async function () {
     this.timeout(60000)
     const target = 'out.mbtiles'
     const answers = await Promise.all([start('osm', at(target)).ended, start('osm', at(target)).ended])
@@ -150,7 +150,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
     rmSync(at('2021-01-01.mbtiles'))
   })
 
-  it('a target that fails to be ended leaves nothing of itself', async () => {
+  it('an archive that cannot be finished leaves no file', async () => {
     for (const target of TARGETS.slice(1)) {
       await assert.rejects(exportLayer(store, 'osm', at(target), {
         onProgress ({ tiles }) { if (tiles === wanted.size) rmSync(folder.dir, { recursive: true, force: true }) }

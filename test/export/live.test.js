@@ -39,7 +39,7 @@ onEachStore('a store that is written to while it is exported', backend => {
   }
 
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
-    it(`gives its past as it was: ${target}`, async function () {
+    it(`exports a past time unchanged: ${target}`, async function () {
       this.timeout(60000)
       const edition = meanwhile()
       const { missing } =
@@ -49,7 +49,7 @@ onEachStore('a store that is written to while it is exported', backend => {
       assertSame(await contentsOf(at(target), { asked: shown(first).keys() }), shown(first))
     })
 
-    it(`gives each tile as it was before or after: ${target}`, async function () {
+    it(`exports each tile as it was before or after the write: ${target}`, async function () {
       this.timeout(60000)
       const edition = meanwhile()
       const { tiles, missing } = await exportLayer(own.store, 'osm', at(target), { onProgress: edition.onProgress })
@@ -66,7 +66,7 @@ onEachStore('a store that is written to while it is exported', backend => {
     })
   }
 
-  it('a folder is brought up to date afterwards, and loses no tile on the way', async function () {
+  it('loses no tile in a folder, and updates the folder in the next export', async function () {
     this.timeout(60000)
     await exportLayer(own.store, 'osm', at('out'))
     const edition = meanwhile()

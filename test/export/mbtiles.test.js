@@ -41,7 +41,7 @@ describe('an MBTiles file that is written', () => {
     await target.stop()
   }
 
-  it('counts rows from the south, and holds equal images once, by the md5 that martin checks', async () => {
+  it('counts rows from the south, and stores equal images once, with their MD5 as id', async () => {
     const { size, distinct } = await write([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(2, 3, 0, png(1))])
     assert.deepEqual([distinct, size], [2, readFileSync(file()).length])
     assert.deepEqual(query(file(), 'SELECT zoom_level z, tile_column x, tile_row y, tile_id id FROM map ORDER BY ' +
@@ -80,7 +80,7 @@ describe('an MBTiles file that is written', () => {
     assert.match(plan, /SEARCH map USING INDEX.*SEARCH images USING INDEX/, 'a tile is found by indexes')
   })
 
-  it('has metadata', async () => {
+  it('has the description of the layer, zooms, bounds and time in its metadata', async () => {
     await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
     const said = () =>
       Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
@@ -97,7 +97,7 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual([said().bounds, said().center, said()['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
   })
 
-  it('has the hash that martin has of the same tiles', async () => {
+  it('has the same agg_tiles_hash as martin for the same tiles', async () => {
     // a file of its tests, and what its tool makes of it
     const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty',
       '5/2/2 remove', '5/2/3 ', '6/0/3 same', '6/0/5 1-keep-1-rm', '6/1/4 edit-v1', '6/2/6 1-keep-1-rm']
@@ -142,7 +142,7 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
   })
 
-  it('as a cache of martin has when tiles were fetched and expire', async () => {
+  it('has the times of fetch and expiry of each tile when it is a cache for martin', async () => {
     const fields = { stored: '2022-01-01T00:00:00Z', origin: { url: 'x', etag: '"abc"' } }
     await write([tile(1, 0, 0, png(1), { ...fields, expires: '2022-01-02T00:00:00Z' }),
       tile(1, 0, 1, png(1), fields), tile(1, 1, 0, png(1))], { cache: true, doc: { ...doc, ttl: 60 } })
@@ -160,7 +160,7 @@ describe('an MBTiles file that is written', () => {
   })
 
   for (const cache of [false, true]) {
-    describe(`that was not ended${cache ? ', of a cache' : ''}`, () => {
+    describe(`that was not finished${cache ? ', of a cache' : ''}`, () => {
       it('is resumed: tiles of the same version are kept', async () => {
         await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2))], { cache })
         assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
@@ -180,7 +180,7 @@ describe('an MBTiles file that is written', () => {
         assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
       })
 
-      it('has nothing at the end that was not added again', async () => {
+      it('has only the tiles that were added again', async () => {
         await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(1, 1, 1, png(3))], { cache })
         const { facts } = await write([tile(1, 0, 1, png(2))], { cache })
         assert.deepEqual(await contentsOf(file()), new Map([['1/0/1', png(2)]]))
@@ -197,7 +197,7 @@ describe('an MBTiles file that is written', () => {
     })
   }
 
-  it('of another export, or another kind, is begun again', async () => {
+  it('is begun again when the unfinished file is of another export or kind', async () => {
     for (const [first, second] of [[{ run: 'a' }, { run: 'b' }], [{ cache: true }, {}], [{}, { cache: true }]]) {
       await leave([tile(1, 0, 0, png(1))], first)
       const target = await open(second)
@@ -210,7 +210,7 @@ describe('an MBTiles file that is written', () => {
     }
   })
 
-  it('that is damaged before it is complete is begun again', async () => {
+  it('is begun again when the unfinished file is damaged', async () => {
     for (const damage of [bytes => bytes.subarray(0, 100), () => Buffer.alloc(0),
       () => Buffer.from('x'.repeat(9999)), bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)])]) {
       await leave([tile(1, 0, 0, png(1))], { force: true })
@@ -220,7 +220,7 @@ describe('an MBTiles file that is written', () => {
     }
   })
 
-  it('of another program, with views and triggers or as a link, is begun again', async () => {
+  it('is begun again when the unfinished file has triggers or views, or is a link', async () => {
     const part = file('a.mbtiles.part')
     await leave([tile(0, 0, 0, png(1))])
     for (
@@ -243,7 +243,7 @@ describe('an MBTiles file that is written', () => {
     assert.equal((await contentsOf(file())).size, 1)
   })
 
-  it('never holds a tile twice', async () => {
+  it('cannot be finished when a tile was added twice', async () => {
     const target = await open()
     await target.add(tile(1, 0, 0, png(1)))
     await target.add(tile(1, 0, 0, png(2)))
@@ -254,7 +254,7 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
   })
 
-  it('is read from where nothing may be written', async () => {
+  it('can be read in a read-only folder', async () => {
     await write([tile(1, 0, 0, png(1))])
     copyFileSync(file(), file('copy.mbtiles'))
     chmodSync(file(), 0o444)

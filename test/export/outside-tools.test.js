@@ -118,7 +118,7 @@ onEachStore('the official Python tools', backend => {
   })
 
   for (const scheme of /** @type {const} */ (['xyz', 'tms'])) {
-    it(`take MBTiles apart into a folder, and make some of our folder (${scheme})`, async () => {
+    it(`convert our MBTiles to a folder, and our folder to MBTiles (${scheme})`, async () => {
       await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
       await command('mb-util', '--silent', `--scheme=${scheme}`, at('osm.mbtiles'), at('theirs'))
       await exportLayer(layer.store, 'osm', at('ours'), { scheme })
@@ -141,7 +141,7 @@ describe('the official Python reader', () => {
   before(function () { if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil') })
   const folder = useFolder()
 
-  it('goes through leaves, runs and tiles that are there once', async () => {
+  it('reads leaves, runs, and equal tiles that are stored once', async () => {
     const tiles = pyramid([0, 7], (z, x, y) => y < 10 ? 7 : (x * 7919 ^ y * 104729 ^ x * y) % 997)
     const { file } = await write(folder.dir, tiles)
     const { tiles: found, header } = await readWithPython(file)

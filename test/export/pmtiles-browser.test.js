@@ -51,7 +51,7 @@ describe('a map in a browser', function () {
   before(async function () { browser = await openBrowser(this) })
   after(() => browser?.close())
 
-  it('shows an exported archive, of which it reads what it needs', async () => {
+  it('shows an exported PMTiles archive, and reads only the parts that it needs', async () => {
     const colours = Array.from({ length: 16 }, (_, index) => ({ r: index * 16, g: 255 - index * 16, b: 99 }))
     const tiles = await Promise.all(colours.map(async (background, index) => (
       tile(2, index >> 2, index & 3,

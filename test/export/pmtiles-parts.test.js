@@ -39,7 +39,7 @@ describe('a directory of PMTiles', () => {
     }), { numRuns: 200 })
   })
 
-  it('holds the numbers at which one byte more is needed', () => {
+  it('holds numbers around each limit at which a number needs another bit', () => {
     for (let bits = 7; bits < 53; bits++) {
       for (const number of [2 ** bits - 1, 2 ** bits, 2 ** bits + 1]) {
         const entries =
@@ -67,7 +67,7 @@ describe('a directory of PMTiles', () => {
     return { entries, made }
   }
 
-  it('has no leaves while it fits', async () => {
+  it('has no leaves when its entries fit into the root', async () => {
     const { entries, made } = make(100)
     const written = collect()
     const { root, leaves } = await writeDirectories(entries, written)
@@ -76,7 +76,7 @@ describe('a directory of PMTiles', () => {
     entries.close()
   })
 
-  it('has leaves as soon as it does not fit, and not before', async () => {
+  it('has leaves exactly when its entries do not fit into the root', async () => {
     const seen = new Set()
     for (let count = 1900; count < 2600; count += 50) {
       const { entries, made } = make(count)
@@ -90,12 +90,12 @@ describe('a directory of PMTiles', () => {
     assert.equal(seen.size, 2)
   })
 
-  it('stores the offset of a content that follows the one before as 0', () => {
+  it('stores the offset of a content that follows the previous content as 0', () => {
     const entries = Array.from({ length: 50 }, (_, index) => ({ id: index, run: 1, length: 100, offset: index * 100 }))
     assert.equal(gunzipSync(serialize(entries)).length, 1 + 4 * 50)
   })
 
-  it('has leaves when it does not fit, though there are few entries', async () => {
+  it('has leaves of 4096 entries, to which the root points', async () => {
     const { entries, made } = make(9000)
     const written = collect()
     const { root, leaves } = await writeDirectories(entries, written)
@@ -107,7 +107,7 @@ describe('a directory of PMTiles', () => {
     entries.close()
   })
 
-  it('has larger leaves when even its leaves are too many', async () => {
+  it('has larger leaves when the root cannot hold so many leaves', async () => {
     const { entries, made } = make(20000)
     const written = collect()
     const { root } = await writeDirectories(entries, written, { ...directoryDefaults, root: 120, leaf: 16 })
@@ -117,7 +117,7 @@ describe('a directory of PMTiles', () => {
     entries.close()
   })
 
-  it('may be longer than memory: its entries lie in a file', () => {
+  it('has its entries in a file, which is read in groups', () => {
     const { entries, made } = make(20001)
     assert.equal(entries.count, 20001)
     for (const size of [1, 7, 8192, 30000]) {
@@ -149,7 +149,7 @@ describe('pieces of a file', () => {
     assert.ok(readFileSync(to).equals(pieces.length ? expected : Buffer.alloc(0)))
   }
 
-  it('are put in any order, whatever is read and written together', () => {
+  it('are copied in any order, with any limits of reading and writing', () => {
     const piece = fc.record({ at: fc.nat(900), length: fc.integer({ min: 1, max: 100 }) })
     const limits = fc.record(
       {
@@ -164,7 +164,7 @@ describe('pieces of a file', () => {
   it('may be larger than the buffers',
     () => copy(300000, [{ at: 100000, length: 200000 }, { at: 0, length: 100000 }], { window: 4096, read: 1000 }))
 
-  it('that are not there are not made up', async () => {
+  it('that lie beyond the end of the file are an error', async () => {
     await assert.rejects(copy(1000, [{ at: 0, length: 10 }, { at: 990, length: 20 }]), { message: /cut off/ })
   })
 })

@@ -29,7 +29,7 @@ describe('an unfinished PMTiles archive', () => {
 
   const begun = async (some, options) => (await begin(folder.dir, some, options)).stop()
 
-  it('does not look complete', async () => {
+  it('has only its data and index files, and removes leftovers of a killed run', async () => {
     // a run before was killed at its very end
     for (const name of ['', '-entries', '-leaves']) {
       writeFileSync(path.join(folder.dir, `map.pmtiles.part${name}`), 'killed')
@@ -49,21 +49,21 @@ describe('an unfinished PMTiles archive', () => {
   for (const [what, before, all, kept, {
     run = undefined, damage = undefined
   } = {}] of /** @type {[string, any[], any[], number, any?][]} */ ([
-    ['is resumed, and becomes the same file', tiles.slice(0, 200), tiles, 200],
-    ['has of a tile that changed what it shows now', tiles, changed, same],
-    ['does not take another image of the same time for the same', tiles, reloaded, same],
-    ['has no tile that is not there any more', tiles, tiles.filter((_, index) => index % 4),
+    ['is resumed, and becomes the same file as without a stop', tiles.slice(0, 200), tiles, 200],
+    ['gets the new version of a tile that changed', tiles, changed, same],
+    ['replaces an image by another image of the same time', tiles, reloaded, same],
+    ['drops a tile that does not exist any more', tiles, tiles.filter((_, index) => index % 4),
       tiles.filter((_, index) => index % 4).length],
-    ['of something else is begun again', another, tiles, 0, { run: 'another' }],
+    ['of another export is begun again', another, tiles, 0, { run: 'another' }],
     ['without its data is begun again', part, tiles, 0, { damage: name => rmSync(`${name}-data`) }],
     ['with less data than its index says is begun again', part, tiles,
       0, { damage: name => truncateSync(`${name}-data`, 1000) }],
     ['without its index is begun again', part, tiles, 0, { damage: name => rmSync(`${name}-index`) }],
-    ['with an index that is none is begun again', part, tiles, 0,
+    ['with an index that is not SQLite is begun again', part, tiles, 0,
       { damage: name => writeFileSync(`${name}-index`, 'no SQLite') }],
     ['with an index that was cut off is begun again', part, tiles,
       0, { damage: name => truncateSync(`${name}-index`, 9000) }],
-    ['is not misled by data that no index knows', part, tiles, 150,
+    ['ignores data that its index does not list', part, tiles, 150,
       { damage: name => appendFileSync(`${name}-data`, 'written, and then killed') }]
   ])) {
     it(what, async () => {
@@ -101,7 +101,7 @@ describe('an unfinished PMTiles archive', () => {
     checkArchive(other.file)
   })
 
-  it('takes several tiles at once', async () => {
+  it('becomes the same file when several tiles are added at once', async () => {
     // more than is gathered before it is written
     const large = pyramid([3], (z, x, y) => x * 8 + y)
       .map((one, index) => tile(one.z, one.x, one.y, noiseTile(index, 100000)))
@@ -125,7 +125,7 @@ describe('an unfinished PMTiles archive', () => {
     return JSON.parse(last)
   }
 
-  it('survives being killed anywhere, and becomes the same file', async function () {
+  it('becomes the same file after it was killed at random moments', async function () {
     this.timeout(120000)
     mkdirSync(path.join(folder.dir, 'reference'))
     const reference = await start(path.join(folder.dir, 'reference'))

@@ -45,7 +45,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'], 'nothing is left beside it')
   })
 
-  it('is the same file in whichever order its tiles come', async () => {
+  it('is the same file for any order of its tiles', async () => {
     const tiles = pyramid([0, 2, 4], (z, x, y) => (x + y) % 5 === 0 ? SEA : z * 1e6 + x * 1000 + y)
     const { file } = await write(folder.dir, tiles)
     const other = await write(folder.dir, shuffled(tiles), { name: 'other.pmtiles' })
@@ -53,7 +53,7 @@ describe('a PMTiles archive', () => {
     checkArchive(file)
   })
 
-  it('has no tile where none was', async () => {
+  it('has no tile that was not added', async () => {
     const { file } = await write(folder.dir, pyramid([3], (z, x, y) => (x + y) % 2 ? undefined : SEA))
     const reader = await reading(file)
     for (let x = 0; x < 8; x++) for (let y = 0; y < 8; y++) {
@@ -62,7 +62,7 @@ describe('a PMTiles archive', () => {
     assert.equal(await reader.getZxy(2, 0, 0), undefined)
   })
 
-  it('has equal tiles once, and neighbours in runs', async () => {
+  it('stores equal tiles once, and neighbours in runs', async () => {
     const tiles = pyramid([4, 5], (z, x) => x < 2 ** (z - 1) ? SEA : undefined)
     const { file, distinct } = await write(folder.dir, tiles)
     const { header, entries } = checkArchive(file)
@@ -80,7 +80,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual(checkArchive(file).entries.map(({ id, run }) => [id, run]), [[0, 21]])
   })
 
-  it('puts what does not fit behind the header into leaves', async () => {
+  it('puts entries into leaves when they do not fit behind the header', async () => {
     const tiles = pyramid([8], (z, x, y) => (x * 7 + y * 13) % 50)
     const { file } = await write(folder.dir, tiles)
     const { header, leaves, entries } = checkArchive(file)
@@ -90,7 +90,7 @@ describe('a PMTiles archive', () => {
     await assertHolds(file, shuffled(tiles).slice(0, 500))
   })
 
-  it('may hold one tile alone', async () => {
+  it('may hold a single tile', async () => {
     for (const [z, x, y] of [[0, 0, 0], [13, 4303, 2881], [26, 0, 0],
       [26, 2 ** 26 - 1, 2 ** 26 - 1], [26, 2 ** 26 - 1, 0], [26, 12345678, 66666666]]) {
       const name = `${z}-${x}-${y}.pmtiles`
@@ -101,7 +101,7 @@ describe('a PMTiles archive', () => {
     }
   })
 
-  it('has no zoom that readers would not find', async () => {
+  it('refuses zooms above 26, which readers do not find', async () => {
     for (const z of [27, 28, 30]) {
       const { target, stop } = await begin(folder.dir, [tile(3, 0, 0, png(1))])
       await assert.rejects(target.add(tile(z, 5, 5, png(1))),
@@ -134,7 +134,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual([header.tileType, header.tileCompression], [2, 1])
   })
 
-  it('has bounds of its tiles where the layer has none', async () => {
+  it('has the bounds of its tiles when the layer has no bounds', async () => {
     const { file } = await write(folder.dir, [tile(4, 8, 5, png(1)), tile(4, 8, 4, png(2))])
     const { header, metadata } = checkArchive(file)
     assert.equal(metadata.name, 'map')
@@ -143,7 +143,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual([header.centerLon, header.centerZoom], [11.25, 4])
   })
 
-  it('has bounds that readers understand when the layer lies across the antimeridian', async () => {
+  it('has bounds from -180 to 180 when the layer crosses the antimeridian', async () => {
     const { file } =
       await write(folder.dir, pyramid([2]), { doc: { bounds: [170, -50, -170, -30], center: [179, -40, 2] } })
     const { header } = checkArchive(file)
@@ -151,7 +151,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual([header.centerLon, header.centerLat], [179, -40])
   })
 
-  it('names the commonest type where there are several', async () => {
+  it('names the most frequent type when its tiles have several', async () => {
     const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } }).jpeg().toBuffer()
     const tiles = [tile(1, 0, 0, jpeg), tile(1, 0, 1, png(1)), tile(1, 1, 0, png(2))]
     const { file } = await write(folder.dir, tiles)
@@ -162,7 +162,7 @@ describe('a PMTiles archive', () => {
   })
 
   for (const [format, number, extension] of [['jpeg', 3, 'jpg'], ['webp', 4, 'webp'], ['avif', 5, 'avif']]) {
-    it(`may hold ${format}`, async () => {
+    it(`may hold ${format} tiles`, async () => {
       const bytes = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
         .toFormat(format).toBuffer()
       const { file } = await write(folder.dir, [tile(0, 0, 0, bytes)])
@@ -185,7 +185,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual(checkArchive(other).metadata.vector_layers, [], 'which must be there')
   })
 
-  it('does not mix vector tiles and images, also when they come in two runs', async () => {
+  it('refuses vector tiles together with images, also when they come in two runs', async () => {
     const vector = tile(1, 0, 0, gzipSync(Buffer.from([0x1a, 2, 0x78, 2])))
     const { target, stop } = await begin(folder.dir, [vector])
     await assert.rejects(target.add(tile(1, 0, 1, png(1))),
@@ -199,7 +199,7 @@ describe('a PMTiles archive', () => {
     assert.ok(!readdirSync(folder.dir).includes('map.pmtiles.part'))
   })
 
-  it('refuses what it cannot hold', async () => {
+  it('refuses empty tiles, unknown types, and an archive without tiles', async () => {
     const { target, stop } = await begin(folder.dir, [])
     await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), bytes: Buffer.alloc(0) }), { code: 'EMPTY_IMAGE' })
     await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), type: 'text/html' }),
@@ -209,7 +209,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual(readdirSync(folder.dir), [], 'nothing is left of it')
   })
 
-  it('keeps tiles apart whose bytes came without a digest', async () => {
+  it('keeps different tiles apart when they have no digest', async () => {
     const tiles = pyramid([2], (z, x, y) => (x + y) % 3).map(({ digest, ...one }) => one)
     const { file, distinct } = await write(folder.dir, tiles)
     assert.equal(distinct, 3)

@@ -26,7 +26,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     after(() => server?.close())
 
     for (const [target, time] of Object.entries({ out: undefined, 'out.mbtiles': TIME })) {
-      it(`waits for it to come back, and loses nothing: ${target}`, async function () {
+      it(`waits until the database is back, and writes every tile: ${target}`, async function () {
         this.timeout(120000)
         let killed
         const { tiles, missing } = await exportLayer(store, 'osm', path.join(folder.dir, target), {

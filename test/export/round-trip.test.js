@@ -22,7 +22,7 @@ function titleOf (target) {
   return JSON.parse(readFileSync(path.join(target, 'metadata.json'), 'utf8')).name
 }
 
-onEachStore('a layer goes out and comes in again', backend => {
+onEachStore('a layer that is exported and loaded again', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
   const at = name => path.join(folder.dir, name)
@@ -38,7 +38,7 @@ onEachStore('a layer goes out and comes in again', backend => {
   }
 
   for (const target of TARGETS) {
-    it(`every byte of every time: ${target}`, async function () {
+    it(`has the right tiles in an export of every time: ${target}`, async function () {
       this.timeout(60000)
       for (const [index, time] of MOMENTS.entries()) {
         const name = at(`${index}${target}`)
@@ -53,7 +53,7 @@ onEachStore('a layer goes out and comes in again', backend => {
       }
     })
 
-    it(`a complete history in order, which is the same when loaded: ${target}`, async function () {
+    it(`has the same history after its exported editions were loaded: ${target}`, async function () {
       this.timeout(60000)
       const summary = await exportHistory(context.store, 'osm', at(target))
       assert.deepEqual(summary.exports.map(({ time }) => time), EDITIONS)
@@ -80,7 +80,7 @@ onEachStore('a layer goes out and comes in again', backend => {
     })
   }
 
-  it('rows from the south are read with the same scheme', async () => {
+  it('is read correctly when rows count from the south in export and load', async () => {
     await exportLayer(context.store, 'osm', at('tms'), { scheme: 'tms' })
     assertSame(await contentsOf(at('tms'), { tms: true }), expected())
     await withStore(backend, async copy => {
@@ -89,7 +89,7 @@ onEachStore('a layer goes out and comes in again', backend => {
     })
   })
 
-  it('leaves nothing beside what was asked for', async () => {
+  it('leaves no files beside the requested targets', async () => {
     for (const target of TARGETS) await exportLayer(context.store, 'osm', at(target))
     assert.deepEqual(readdirSync(folder.dir).sort(), [...TARGETS].sort())
     assert.deepEqual(readdirSync(at('out')).sort(), ['.tilecouch.json', '1', '2', '3', '5', 'metadata.json'])

@@ -12,7 +12,7 @@ import { EDITIONS, assertSame, contentsOf, expected, useLayer, withStore } from 
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
-onEachStore('what an export holds', backend => {
+onEachStore('an export', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
   const at = name => path.join(folder.dir, name)
@@ -22,12 +22,12 @@ onEachStore('what an export holds', backend => {
     'a box': { bbox: '-180,0,-90,85' },
     'a box over the antimeridian': { bbox: '100,-60,-140,60' },
     'a polygon': { polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] } },
-    'both': { bbox: '-180,0,-120,85', polygon: {
+    'a box and a polygon': { bbox: '-180,0,-120,85', polygon: {
       type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]]
     } }
   }
   for (const [what, given] of Object.entries(areas)) {
-    it(`is what touches ${what}, then and now`, async () => {
+    it(`holds the tiles that touch ${what}, at a past time and now`, async () => {
       const area = parseArea(given)
       for (const [index, time] of ['2021', undefined].entries()) {
         for (const zooms of [undefined, { min: 2, max: 3 }]) {
@@ -46,14 +46,14 @@ onEachStore('what an export holds', backend => {
     })
   }
 
-  it('has the zooms and bounds of its tiles', async () => {
+  it('reports the zooms and bounds of its tiles', async () => {
     const area = parseArea({ bbox: '-170,70,-160,75' })
     const summary = await run('out.mbtiles', { time: '2021', area, zooms: { min: 2, max: 3 } })
     assert.deepEqual([summary.minzoom, summary.maxzoom, summary.tiles], [2, 3, 2])
     assert.deepEqual(summary.bounds.map(Math.round), [-180, 67, -135, 79])
   })
 
-  it('is something: where there is nothing, nothing is made', async () => {
+  it('creates no target when there is nothing to export', async () => {
     const nothing = [
       { zooms: { min: 4, max: 4 } }, { zooms: { min: 20, max: 30 } }, { time: '2020' },
       { time: '1999-12-31T23:59:59Z' }, { area: parseArea({ bbox: '120,-80,121,-79' }), zooms: { min: 5, max: 5 } }
@@ -80,14 +80,14 @@ onEachStore('what an export holds', backend => {
     for (const { total } of seen) assert.ok(total === undefined || total === expected().size)
   })
 
-  it('of an edition that has nothing there is no target', async () => {
+  it('creates no target for an edition without tiles in the area', async () => {
     const { exports, empty } = await exportHistory(context.store,
       'osm', at('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
     assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
     assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.mbtiles'])
   })
 
-  it('may be of a layer that has editions, and not of one that has none', () => withStore(backend, async store => {
+  it('needs finished editions for a history, and none for the newest tiles', () => withStore(backend, async store => {
     await store.defineLayer('bare', {})
     await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
@@ -97,7 +97,7 @@ onEachStore('what an export holds', backend => {
     await exportLayer(store, 'bare', at('one.mbtiles'))
   }))
 
-  it('counts tiles that are deleted while it reads, and continues', () => withStore(backend, async store => {
+  it('counts tiles that are deleted while it reads as missing, and continues', () => withStore(backend, async store => {
     await store.defineLayer('osm', { format: 'png' })
     await store.write(
       Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) }))
@@ -116,7 +116,7 @@ onEachStore('what an export holds', backend => {
     assert.equal((await contentsOf(at('out.mbtiles'))).size, 598)
   }))
 
-  it('is not of a layer whose upstream forbids it, unless with leave', async () => {
+  it('refuses a layer whose upstream forbids it, unless there is permission', async () => {
     const forbidden = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
     await context.store.defineLayer('osm', { upstream: forbidden })
     try {
@@ -137,7 +137,7 @@ onEachStore('what an export holds', backend => {
 })
 
 describe('the name of a target of a history', () => {
-  it('has the time in its place, or before the extension', () => {
+  it('has the time in the place of {time}, or before the extension', () => {
     const day = '2024-03-01T00:00:00Z'
     const hour = '2024-03-01T12:15:00Z'
     for (const [target, time, wanted] of [

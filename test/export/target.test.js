@@ -21,7 +21,7 @@ describe('the target of an export', () => {
   const at = name => path.join(folder.dir, name)
   const open = (name, options = {}) => openTarget(at(name), { layer: 'osm', doc, run: 'run', ...options })
 
-  it('has the format of its name, or a given one', async () => {
+  it('has the format of its name, or a given format', async () => {
     mkdirSync(at('a.pmtiles'))
     mkdirSync(at('folder.d'))
     for (const [name, format, wanted] of [
@@ -50,7 +50,7 @@ describe('the target of an export', () => {
       assert.deepEqual(readdirSync(folder.dir), [name])
     })
 
-    it(`is one export's at a time: ${name}`, async () => {
+    it(`is locked for other exports until it is finished: ${name}`, async () => {
       const first = await open(name)
       await assert.rejects(open(name),
         { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${process.pid} writes it already`) })
@@ -61,7 +61,7 @@ describe('the target of an export', () => {
       assert.ok(!readdirSync(folder.dir, { recursive: true }).some(file => `${file}`.includes('part-lock')))
     })
 
-    it(`is made with the folders it lies in: ${name}`, async () => {
+    it(`is created with its parent folders: ${name}`, async () => {
       const target = await open(`a/b/${name}`)
       await target.add(tile(1, 0, 0, 1))
       await target.finish()
@@ -84,7 +84,7 @@ describe('the target of an export', () => {
   }
 
   for (const name of TARGETS.slice(1)) {
-    it(`that is there already is left as it is, or replaced at once: ${name}`, async () => {
+    it(`that exists is kept, or replaced at the end when forced: ${name}`, async () => {
       folder.write({ [name]: 'something else' })
       await assert.rejects(open(name), { code: 'TARGET_EXISTS' })
       const target = await open(name, { force: true })
@@ -106,7 +106,7 @@ describe('a lock', () => {
   const file = () => path.join(folder.dir, 'x.part-lock')
   const take = () => lock(file(), 'x')
 
-  it('of a process that is no more is taken over', async () => {
+  it('of a process that ended is taken over', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
     writeFileSync(file(), JSON.stringify({ pid: child.pid, host: hostname(), id: 'x' }))
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${child.pid}`) })
@@ -123,7 +123,7 @@ describe('a lock', () => {
     await assert.rejects(taken, { code: 'TARGET_UNWRITABLE' })
   })
 
-  it('of a process that had the number of this one is taken over, and one of this one is not', async () => {
+  it('of an earlier process with the same pid is taken over, but not of this process', async () => {
     writeFileSync(file(),
       JSON.stringify({ pid: process.pid, host: hostname(), id: 'of the process 1 of a container that was restarted' }))
     const unlock = await take()
@@ -132,7 +132,7 @@ describe('a lock', () => {
     await (await take())()
   })
 
-  it('from before the system started is taken over, even if its number is in use', async () => {
+  it('from before the system started is taken over, even when its pid is in use', async () => {
     writeFileSync(file(), JSON.stringify({ pid: process.ppid, host: hostname(), id: 'x' }))
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     const long = new Date(Date.now() - (uptime() + 3600) * 1000)
@@ -145,7 +145,7 @@ describe('a lock', () => {
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
   })
 
-  it('whose holder was killed before it wrote its name is taken over', async () => {
+  it('without a valid owner is taken over after a while', async () => {
     for (const text of ['', '{', 'null', '{"pid":-1}', '{"pid":"x"}']) {
       writeFileSync(file(), text)
       utimesSync(file(), new Date(Date.now() - 60000), new Date(Date.now() - 60000))
@@ -154,7 +154,7 @@ describe('a lock', () => {
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
-  it('goes to one of many that want it, also when a stale one lies there', async () => {
+  it('goes to one of eight callers, also when a stale lock exists', async () => {
     for (let round = 0; round < 20; round++) {
       writeFileSync(file(), JSON.stringify({ pid: 2 ** 22 + round, host: hostname(), id: 'x' }))
       const answers = await Promise.allSettled(Array.from({ length: 8 }, take))
@@ -175,7 +175,7 @@ describe('a lock', () => {
     assert.equal(readFileSync(file(), 'utf8'), 'of somebody else')
   })
 
-  it('is there even where pids are hidden', function () {
+  it('is respected when its process belongs to another user', function () {
     if (process.platform === 'win32') skip(this, 'for Unix')
     // process 1 belongs to root: EPERM says that it lives
     writeFileSync(file(), JSON.stringify({ pid: 1, host: hostname(), id: 'x' }))
