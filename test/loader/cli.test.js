@@ -105,7 +105,7 @@ describe('the command line', () => {
 
   for (const found of commands) {
     const command = found.name()
-    it(`shows examples for ${command} that use only options of it`, async () => {
+    it(`shows examples for ${command} that use only its options`, async () => {
       const { code, out } = await run(command, '--help')
       assert.equal(code, 0)
       const examples = out.split(/Examples?:\n/)[1].split('\n')

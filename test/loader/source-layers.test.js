@@ -71,7 +71,7 @@ onEachStore('the vector tiles of a load', backend => {
     assert.deepEqual(await listed(), [['land', '', 2, 2]])
   })
 
-  it('add no source layers when they are damaged; the other tiles do', async () => {
+  it('add source layers only when they are not damaged', async () => {
     const cut = tileOf({ water: [{}] })
     await loadFiles({ '2/0/0.pbf': encodeTile({ bad: [feature({ a: 1 })] }).subarray(0, -3), '2/0/1.pbf': cut }, '2023')
     assert.deepEqual(await listed(), [['water', '', 2, 2]])

@@ -93,7 +93,7 @@ describe('a database of others as a source', () => {
     })
   }
 
-  it('fails within seconds when its server does not answer', async () => {
+  it('fails within seconds when its server cannot be reached', async () => {
     await server.close()
     const started = performance.now()
     await assert.rejects(openSource(url, kinds['of tilecouch']), { code: 'UNREACHABLE' })
