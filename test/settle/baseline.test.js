@@ -31,7 +31,7 @@ class Counting extends Couch {
   }
 }
 
-onEachStore('what an edition is compared with', backend => {
+onEachStore('the baseline of an edition', backend => {
   let url
   useStore(backend, { once: true, fill: (_, own) => { url = own } })
 
@@ -39,7 +39,7 @@ onEachStore('what an edition is compared with', backend => {
   const edition = (store, layer, year, seed, options) =>
     load(store, memorySource(squareOf(seed)), { layer, time: T(year), ...options })
 
-  it('is the manifest, although documents that are no tiles were written meanwhile', async function () {
+  it('is the last manifest, even if other documents and layers were written during its load', async function () {
     this.timeout(60000)
     const store = open(url)
     const other = new Store(new Couch(url))
@@ -55,7 +55,7 @@ onEachStore('what an edition is compared with', backend => {
     assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
   })
 
-  it('is the head of a tile that another program wrote after this load had', async function () {
+  it('is the head of a tile that another program wrote during the last load', async function () {
     this.timeout(60000)
     const store = open(url)
     const other = new Store(new Couch(url))
@@ -70,7 +70,7 @@ onEachStore('what an edition is compared with', backend => {
     assert.deepEqual((await store.head('second', 5, 3, 4)).bytes, png(D))
   })
 
-  it('is never what another database was compared with, although its editions are mirrored', async function () {
+  it('is the head of a tile that was corrected in a mirror after the mirrored edition', async function () {
     this.timeout(60000)
     const store = open(url)
     await store.couch.bulk(workDocuments(300)) // a mirror leaves these out

@@ -32,7 +32,7 @@ class Watched extends Couch {
   }
 }
 
-onEachStore('what others do meanwhile', backend => {
+onEachStore('changes by another program at the same time', backend => {
   let store, url
   beforeEach(async function () {
     this.timeout(30000)
@@ -67,7 +67,7 @@ onEachStore('what others do meanwhile', backend => {
     return isDone
   }
 
-  it('a removal between two requests of one batch takes nothing of what comes after it', async () => {
+  it('a removal between two requests of a batch keeps the tile that is written after it', async () => {
     await edition(1, { '1/0/0': A, '1/0/1': A })
     const told = []
     const batch = new HeadWriter(store.couch,
@@ -79,7 +79,7 @@ onEachStore('what others do meanwhile', backend => {
     await both('----CCCCC')
   })
 
-  it('an edition that is loaded anew while it is removed stays, with its document', async function () {
+  it('an edition that is loaded again during its removal stays, with its document', async function () {
     this.timeout(120000)
     for (let at = 3; ; at += 4) {
       await edition(1, { '1/0/0': A })
@@ -100,7 +100,7 @@ onEachStore('what others do meanwhile', backend => {
     }
   })
 
-  it('a copy into a layer without tiles hears what was said there', async () => {
+  it('a copy into a layer without tiles respects its statement that a tile is gone', async () => {
     await edition(1, { '1/0/0': A })
     await edition(5, { '1/0/0': null, '1/0/1': A }, { layer: 'two' })
     await removeTiles(store, 'two', { only: [{ z: 1, x: 0, y: 1 }] })
@@ -108,7 +108,7 @@ onEachStore('what others do meanwhile', backend => {
     await both('AAAA-----', 'two')
   })
 
-  it('a copy as of a time takes nothing along that was said later', async () => {
+  it('a copy as of a time leaves out later confirmations of a version', async () => {
     await store.defineLayer('osm', { format: 'png' })
     await write(1, A)
     await write(5, A)
@@ -117,7 +117,7 @@ onEachStore('what others do meanwhile', backend => {
     await both('AABBBBBBB', 'two')
   })
 
-  it('a tile that is fetched anew while it expires stays', async function () {
+  it('a tile that is written again while it expires stays', async function () {
     this.timeout(120000)
     for (let at = 4; ; at++) {
       await edition(1, { '1/0/1': A })
@@ -134,7 +134,7 @@ onEachStore('what others do meanwhile', backend => {
     }
   })
 
-  it('a tile expires whose killed write left a copy that says less', async () => {
+  it('a tile of which a killed write left a past copy expires at its own time', async () => {
     await write(1, A)
     await write(3, B, { expires: T(6) })
     const head = await store.couch.get(ID)
@@ -148,7 +148,7 @@ onEachStore('what others do meanwhile', backend => {
     await both('AABBB----')
   })
 
-  it('an image that one master prunes while the other finds it unchanged is asked for', async function () {
+  it('an image that one master prunes and another confirms is shown or named as unknown', async function () {
     this.timeout(30000)
     const { store: other, url: there } = await publishedStore(backend)
     await edition(1, { '1/0/0': A })
@@ -166,7 +166,7 @@ onEachStore('what others do meanwhile', backend => {
     await other.destroy()
   })
 
-  it('a removal tells of a version that it cannot take, since the clock of who wrote it was ahead', async () => {
+  it('a removal names a version that it leaves because the clock of its writer was ahead', async () => {
     await edition(1, { '1/0/0': A })
     await write(5, B)
     await store.couch.update(ID, doc => ({ ...doc, run: '20990101T000000000-abcd' }))
@@ -175,7 +175,7 @@ onEachStore('what others do meanwhile', backend => {
     await both('AAAABBBBB')
   })
 
-  it('a single write is said after what it met, whatever its clock says', async () => {
+  it('a single write comes after the versions that it met, even with a slow clock', async () => {
     await edition(1, { '1/0/0': A })
     const later = '20990101T000000000-abcd'
     await store.couch.update(`manifest:osm@${T(5)}:${later}`, () => (

@@ -11,7 +11,7 @@ const digest = seed => `md5-${hash('md5', String(seed), 'base64')}`
 const content = seed => contentOf(digest(seed))
 const T = '2024-01-01T00:00:00Z'
 
-describe('a block of what an edition said', () => {
+describe('a block of an edition', () => {
   /** @param {Map<string, string>} tiles column,row -> content */
   const blockOf = tiles => {
     const block = new Block()
@@ -34,7 +34,7 @@ describe('a block of what an edition said', () => {
   const square = (side, said) =>
     new Map(Array.from({ length: side * side }, (_, at) => [`${at % side},${Math.floor(at / side)}`, said(at)]))
 
-  it('is the same after it was stored, whatever it holds', () => {
+  it('decodes to the tiles that were encoded', () => {
     const place = fc.tuple(fc.nat(63), fc.nat(63)).map(([x, y]) => `${x},${y}`)
     const tiles = fc.array(fc.tuple(place, fc.option(fc.nat(9), { freq: 3 })), { minLength: 1, maxLength: 60 })
     fc.assert(fc.property(
@@ -42,7 +42,7 @@ describe('a block of what an edition said', () => {
     ), { seed: 5, numRuns: 60 })
   })
 
-  it('is eight bytes a tile when it is dense, and ten when it is sparse', () => {
+  it('takes eight bytes a tile when it is dense, and ten when it is sparse', () => {
     const full = check(square(64, at => content(at)))
     assert.deepEqual([full[0], full.length], [0, 5 + 64 * 64 * 8])
     const part = check(square(10, at => at % 7 ? content(at) : GONE))
@@ -52,7 +52,7 @@ describe('a block of what an edition said', () => {
     assert.deepEqual([corners[0], corners.length], [1, 1 + 3 * 10])
   })
 
-  it('tells a tile that is gone from one that was not looked at', () => {
+  it('distinguishes a gone tile from a tile that the edition did not read', () => {
     const block = blockOf(new Map([['3,4', GONE]]))
     assert.deepEqual([block.get(3, 4), block.get(4, 3), block.get(64 + 3, 128 + 4)],
       [GONE, undefined, GONE], 'columns and rows count within the block')
@@ -60,14 +60,14 @@ describe('a block of what an edition said', () => {
     assert.equal(content(1).length, 8)
   })
 
-  it('is not made of bytes that are none', () => {
+  it('is undefined for bytes that are no block', () => {
     const bytes =
       [[], [2, 0], [0, 60, 0, 10, 1], [0, 0, 0, 1, 1, 1, 2, 3], [1, 0], [1, 255, 255, 1, 2, 3, 4, 5, 6, 7, 8]]
     for (const some of bytes) assert.equal(Block.decode(new Uint8Array(some)), undefined, String(some))
   })
 })
 
-describe('what editions said', () => {
+describe('the statements of editions about a tile', () => {
   const { part } = manifestDefaults
   afterEach(() => { manifestDefaults.part = part })
 
@@ -85,7 +85,7 @@ describe('what editions said', () => {
   const said = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id)
     .statements.map(one => one.content)
 
-  it('is what was said of a tile; the silence of a complete edition is "gone"', async () => {
+  it('hold its content, or GONE where a complete edition does not name it', async () => {
     const couch = await stored()
     assert.deepEqual(await said(couch, idOf(0)), [content(0)])
     assert.deepEqual(await said(couch, idOf(1)), [GONE])
@@ -101,7 +101,7 @@ describe('what editions said', () => {
     return other
   }
 
-  it('is nothing where a block has not arrived: neither what it holds, nor "gone"', async () => {
+  it('are empty for the tiles of a block that has not arrived', async () => {
     const couch = await stored()
     const partly = without(couch, id => id.startsWith('block:osm:10:2:2:'))
     assert.deepEqual(await said(partly, idOf(2)), [])
@@ -111,7 +111,7 @@ describe('what editions said', () => {
       'where the edition has no block, it has none to wait for')
   })
 
-  it('is nothing where a part of its list has not arrived, and comes with it', async () => {
+  it('are empty for the tiles of a manifest part until that part arrives', async () => {
     manifestDefaults.part = 2
     const couch = await stored({ tiles: 5 })
     const parts = couch.ids.filter(id => id.startsWith('manifest:'))
@@ -127,7 +127,7 @@ describe('what editions said', () => {
     assert.deepEqual(await now(idOf(2)), [content(2)])
   })
 
-  it('is nothing where the manifest itself has not arrived', async () => {
+  it('are empty when the manifest has not arrived', async () => {
     const couch = without(await stored(), id => id.startsWith('manifest:'))
     assert.deepEqual(await said(couch, idOf(0)), [])
   })

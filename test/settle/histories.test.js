@@ -65,7 +65,7 @@ const histories = fc.record({
   steps: fc.array(steps, { minLength: 3, maxLength: 14, size: 'max' })
 })
 
-onEachStore(`histories of a layer (${RUNS}, seed ${SEED})`, backend => {
+onEachStore(`random histories of a layer (${RUNS}, seed ${SEED})`, backend => {
   const folder = useFolder()
   const opened = /** @type {{stores: Store[], gateways: any[]}} */ ({ stores: [], gateways: [] })
   const close = async () => {
@@ -86,7 +86,7 @@ onEachStore(`histories of a layer (${RUNS}, seed ${SEED})`, backend => {
     return new World(urls, opened.gateways.map(({ url }) => url), folder.dir, () => backend.database())
   }
 
-  it('is shown by everybody as it was said', async function () {
+  it('are shown by every reader as the model says', async function () {
     this.timeout(60000 + RUNS * 20000)
     this.slow(60000)
     let world

@@ -172,7 +172,7 @@ const STEPS =
 onEachStore(`commands that are killed (${KILLS}, seed ${SEED})`, backend => {
   const folder = useFolder()
 
-  it('say the same when they are run again', async function () {
+  it('store the expected tiles when they are run again', async function () {
     this.timeout(60000 + KILLS * 20000)
     this.slow(60000)
     const done = /** @type {Record<string, number>} */ ({})

@@ -66,7 +66,7 @@ onEachStore('the limits of a store', backend => {
     return [1, 2, 3].find(image => found.bytes.equals(png(image)))
   }
 
-  it('a part of the tiles is no fault, and what is elsewhere is not kept here', async () => {
+  it('tiles outside the mirrored area are NOT_KEPT and no fault until everything is mirrored', async () => {
     await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
     await edition(source, 2023, [[FAR, 2], [NEAR, 2]], { complete: true })
     const { unknown, settled } = await fetchPart({ area: WEST })
@@ -97,7 +97,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await target.couch.get('limits:osm'), undefined)
   })
 
-  it('a block that a load shares with a mirrored edition settles its place', async () => {
+  it('a loaded block also shows the tiles of a mirrored edition that shares it', async () => {
     await edition(source, 2019, [[FAR, 1], [BESIDE, 2]])
     await edition(source, 2021, [[NEAR, 1]])
     await fetchPart({ area: WEST })
@@ -106,7 +106,7 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => shown(target, tile, '2019'))), [1, 2])
   })
 
-  it('an area of many points is noted as well, and one of too many is refused before anything is copied', async () => {
+  it('an area of 14000 points becomes limits, and one of 60000 is refused before anything is copied', async () => {
     await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
     const west = count => {
       const ring = Array.from({ length: count }, (_, at) => {
@@ -126,7 +126,7 @@ onEachStore('the limits of a store', backend => {
     }
   })
 
-  it('limits that are not valid are named', async () => {
+  it('limits that are not valid are reported by check', async () => {
     await edition(source, 2021, [[NEAR, 1]])
     const bare = await backend.database()
     await mirror(from, bare, { area: WEST })
@@ -137,7 +137,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal((await faultsOf(store))['bad-limits'], 1)
   })
 
-  it('times before the first that was mirrored are not kept, and nothing is written for them', async () => {
+  it('times before the mirrored ones are NOT_KEPT until a whole mirror brings them', async () => {
     await edition(source, 2018, [[FAR, 3], [NEAR, 1]])
     await edition(source, 2019, [[FAR, 3], [NEAR, 2]])
     await edition(source, 2020, [[FAR, 3], [NEAR, 1]])
@@ -153,7 +153,7 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(await Promise.all(times.map(time => shown(target, NEAR, time))), [1, 2, 1, 1, 1, 3])
   })
 
-  it('a layer of which a part is here is copied and moved with its limits, and removed with them', async () => {
+  it('limits are copied, moved and removed with their layer', async () => {
     for (const [year, image] of [[2018, 1], [2019, 2], [2020, 1], [2022, 3]]) {
       await edition(source, year, [[NEAR, image]])
     }
@@ -173,7 +173,7 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(rows.map(({ id }) => id), ['limits:new'])
   })
 
-  it('a block that arrives after the manifest of a complete edition ends the tiles that it does not name', async () => {
+  it('a complete edition makes a tile that it lacks gone only after its block arrives', async () => {
     await edition(target, 2021, [[FAR, 1]])
     await edition(source, 2023, [[BESIDE, 2]], { complete: true })
     const bring = async kind => {
@@ -192,7 +192,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await bring('block'), null)
   })
 
-  it('what is loaded into dropped times after the prune counts, in any order', async () => {
+  it('versions that are loaded into pruned times after the prune are shown, in any order', async () => {
     for (const year of [2018, 2020, 2022]) await edition(source, year, [[FAR, 3], [NEAR, year % 3 + 1]])
     await prune(source, 'osm', { policy: { last: 1 }, compact: 'never' })
     const loadOf = (time, image) => load(source, sourceOf([[NEAR, image]]), { layer: 'osm', time })
@@ -204,7 +204,7 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(await faultsOf(source), {})
   })
 
-  it('what a prune has dropped is not written back, and what it kept is missed', async () => {
+  it('check does not restore pruned versions, but reports a lost version that the prune kept', async () => {
     await edition(source, 2018, [[FAR, 3], [NEAR, 1]])
     await edition(source, 2019, [[FAR, 3], [NEAR, 2]])
     await edition(source, 2020, [[FAR, 3], [NEAR, 1]])
@@ -223,7 +223,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal((await faultsOf(source))['image-missing'], 1)
   })
 
-  it('a layer that was here before the part is shown as before', async () => {
+  it('a layer that existed before the partial mirror keeps its tiles and sends no limits back', async () => {
     await edition(target, 2021, [[FAR, 1]])
     await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })
     await fetchPart({ area: WEST })
@@ -233,7 +233,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await source.couch.get('limits:osm'), undefined, 'the source is whole')
   })
 
-  it('a part that an earlier version mirrored is noted by the next run, also if nothing is new', async () => {
+  it('the next mirror run adds the limits that an older release did not store', async () => {
     await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
     await fetchPart({ area: WEST })
     const forget = async () => {
@@ -260,7 +260,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await target.couch.get('limits:osm'), undefined)
   })
 
-  it('a layer that is written after a part of it came is shown everywhere, and its mirrors are whole', async () => {
+  it('a tile that is loaded outside the mirrored area is shown, and further mirrors have no limits', async () => {
     await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
     await fetchPart({ area: WEST })
     await edition(target, 2024, [[FAR, 3]])
@@ -273,7 +273,7 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await source.couch.get('limits:osm'), undefined)
   })
 
-  it('a complete edition that comes in two parts says of every other tile that it is gone', async () => {
+  it('a complete edition that was mirrored in two parts makes every other tile gone', async () => {
     await edition(target, 2021, [[FAR, 1], [BESIDE, 1]])
     await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })
     await fetchPart({ area: WEST })

@@ -6,7 +6,7 @@ import { live } from './lives.js'
 const LIVES = +(process.env.TILECOUCH_LIVES ?? (process.env.TILECOUCH_LONG ? 5000 : 120))
 const FIRST = +(process.env.TILECOUCH_SEED ?? 1)
 
-describe(`random lives of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, function () {
+describe(`random loads, writes and removals of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, function () {
   this.timeout(20000 + LIVES * 500)
   this.slow(20000)
 
@@ -19,15 +19,15 @@ describe(`random lives of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, fun
     if (wrong.length) throw new Error(`${wrong.length} of ${LIVES} lives went wrong:\n${wrong.slice(0, 5).join('\n')}`)
   }
 
-  it('show what was said, whatever the order, on one store and on two masters', () => liveAll({ masters: 2 }))
+  it('show the stated versions in any order of steps, on one store and on two masters', () => liveAll({ masters: 2 }))
 
   // a load that stored nothing took the removal of its layer away, or the layer from a load that was just beginning
   for (const seed of [2542, 3388, 9760, 15337]) {
-    it(`shows what was said in the life ${seed}, in which a load stores nothing`, () => live(seed, { masters: 2 }))
+    it(`show the stated versions with seed ${seed}, in which a load stores nothing`, () => live(seed, { masters: 2 }))
   }
 
   // a write that was killed and run again took the leaf of a removed run for its own
   for (const seed of [100704, 100775]) {
-    it(`shows what was said in the life ${seed}, which once lost a version`, () => live(seed))
+    it(`show the stated versions with seed ${seed}, which once lost a version`, () => live(seed))
   }
 })

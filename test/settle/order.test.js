@@ -51,7 +51,7 @@ function meeting () {
   }
 }
 
-onEachStore('the order of editions', backend => {
+onEachStore('editions in any order', backend => {
   let store, url
   beforeEach(async function () {
     this.timeout(30000)
@@ -72,14 +72,14 @@ onEachStore('the order of editions', backend => {
     await checkInvariants(url)
   }
 
-  it('does not matter for a survey that comes after the edition that confirmed what was before it', async () => {
+  it('show an older edition that is loaded after a later one without changes', async () => {
     await edition(2022, D)
     assert.equal((await edition(2024, D)).unchanged, SIDE ** 2)
     assert.equal((await edition(2023, E)).failed, 0)
     await shows({ 2021: null, 2022: D, 2023: E, 2024: D, now: D })
   })
 
-  it('does not matter for a tile that a later complete edition lacks', async () => {
+  it('leave a tile gone at the time of a later complete edition that lacks it', async () => {
     await edition(2022, (x, y) => x === 3 && y === 4 ? undefined : D)
     await edition(2024, (x, y) => x === 3 && y === 4 ? undefined : D, { complete: true })
     await edition(2023, E)
@@ -87,7 +87,7 @@ onEachStore('the order of editions', backend => {
     await shows({ 2022: D, 2023: E, 2024: D, now: D }, [1, 1])
   })
 
-  it('does not matter for two loads at once', async () => {
+  it('show both times when two loads run at once', async () => {
     await edition(2022, D)
     const others = await Promise.all([2023, 2024].map(
       async (year, at) => load(await Store.open(url), sourceOf(at ? D : E), { layer: 'osm', time: T(year), batch: 7 })
@@ -106,7 +106,7 @@ onEachStore('the order of editions', backend => {
   })
 
   for (const isFirst of [true, false]) {
-    it(`tells the later of two loads for one time of the other (it began ${isFirst ? 'first' : 'last'})`, async () => {
+    it(`give VERSION_TAKEN to the slower of two loads for one time (began ${isFirst ? 'first' : 'last'})`, async () => {
       const addressOf = at => ({ z: 5, x: at % SIDE, y: Math.floor(at / SIDE) })
       const version = { layer: 'osm', time: T(2022), bytes: png(D) }
       await store.write(Array.from({ length: SIDE ** 2 }, (_, at) => ({ ...version, ...addressOf(at) })))
@@ -132,7 +132,7 @@ onEachStore('the order of editions', backend => {
     })
   }
 
-  it('tells the later run alone, with right counts, if two loads see the manifests of each other', async () => {
+  it('count a taken tile for the later run only, if two loads read each other’s manifest', async () => {
     await edition(2022, D)
     const is = (x, y, place) => x === place && y === place
     await edition(2025, (x, y) => is(x, y, 4) ? E : undefined)
@@ -198,7 +198,7 @@ onEachStore('the order of editions', backend => {
     await shows({ 2022: D, 2023: D, 2024: E, now: E }, [0, 0])
   })
 
-  it('does not matter for an edition that is removed, and loaded again', async () => {
+  it('show the remaining editions after removals and a repeated load', async () => {
     await edition(2022, D)
     await edition(2023, E)
     await edition(2024, D)
@@ -210,7 +210,7 @@ onEachStore('the order of editions', backend => {
     await shows({ 2022: null, 2023: E, 2024: D, now: D })
   })
 
-  it('does not matter for a removal that comes before the document of its layer', async () => {
+  it('apply a removal that arrives before the document of its layer', async () => {
     const [z, x, y] = [5, 3, 4]
     await store.write(
       [{ layer: 'osm', z, x, y, time: T(2022), bytes: png(D) }, { layer: 'osm', z, x, y, time: T(2023), bytes: png(E) }]
@@ -222,7 +222,7 @@ onEachStore('the order of editions', backend => {
     await shows({ 2022: null, 2023: E, now: E })
   })
 
-  it('asks for no image that was pruned', async () => {
+  it('need no image that was pruned, nor does a copy of the layer', async () => {
     for (const [year, image] of [[2022, D], [2023, E], [2024, D]]) await edition(year, image)
     assert.equal((await prune(store, 'osm', { policy: { last: 1 }, compact: 'never' })).versions > 0, true)
     const { unknown, named } = await resolve(store)
@@ -233,7 +233,7 @@ onEachStore('the order of editions', backend => {
     assert.deepEqual((await resolve(store)).named, [], 'nor in a copy')
   })
 
-  it('asks for an image that is lost, also when something else was removed', async () => {
+  it('name a lost image as unknown, even after another edition was removed', async () => {
     await edition(2022, D)
     await edition(2023, E)
     await removeEdition(store, 'osm', T(2022))
@@ -245,7 +245,7 @@ onEachStore('the order of editions', backend => {
     assert.deepEqual(named.map(one => [one.id, one.what]), [[id, 'unknown']])
   })
 
-  it('keeps an edition that changed nothing in a few documents, and compares the next one with it', async () => {
+  it('add two documents when nothing changed, and the next edition reads few tiles', async () => {
     await edition(2022, D)
     const before = (await store.info()).doc_count
     await edition(2023, D)

@@ -32,7 +32,7 @@ const told = ({ writes }) => writes.map(lineOf)
 const nameOf = time => `@${T(time)}`
 
 describe('a stored document', () => {
-  it('is a version whatever others wrote into it', () => {
+  it('is read as a version even if its fields have invalid values', () => {
     const doc = {
       _id: ID, time: T(2020), run: run(1), seen: [[T(2021), run(2)]],
       stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } }
@@ -48,14 +48,14 @@ describe('a stored document', () => {
 })
 
 describe('the plan for a tile', () => {
-  it('is empty where what stands is what was said', () => {
+  it('has no writes when the stored versions agree with all statements', () => {
     assert.deepEqual(planTile(ID, [head(2022, B, 2)], [version(2020, A, 1)],
       known([said(2020, A, 1), said(2022, B, 2)])), { writes: [], unknown: [] })
     assert.deepEqual(planTile(ID, [], [], known()), { writes: [], unknown: [] })
     assert.deepEqual(planTile(ID, [], [], known([said(2020, GONE, 1)])).writes, [], 'gone before anything was there')
   })
 
-  it('puts the content of a head into the past before it overwrites it', () => {
+  it('copies a head into the past before it overwrites the head', () => {
     const heads = [head(2020, A, 1)]
     const first = planTile(ID, heads, [], known([said(2020, A, 1)]), [mine(2022, B, 2)])
     assert.deepEqual(told(first), [`${nameOf(2020)} A of 2020`])
@@ -64,11 +64,11 @@ describe('the plan for a tile', () => {
     assert.equal(second.writes[0].rev, heads[0].rev)
   })
 
-  it('writes no version where an edition confirms what is shown', () => {
+  it('writes no version when an edition confirms the head', () => {
     assert.deepEqual(told(planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1)]), [mine(2022, A, 2)])), [])
   })
 
-  it('brings back what an edition confirmed when an older one says something between', () => {
+  it('writes a confirmed image again when a late statement puts another image before it', () => {
     const plan = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2024, A, 2)]), [mine(2022, B, 3)])
     assert.deepEqual(told(plan), [`${nameOf(2020)} A of 2020`])
     const last = planTile(ID, [head(2020, A, 1)], [version(2020, A, 1), version(2022, B, 3)],
@@ -76,14 +76,14 @@ describe('the plan for a tile', () => {
     assert.deepEqual(told(last), ['head A of 2024 over another'])
   })
 
-  it('lets the greater run count of two for one time, and keeps the image of the other a second before', () => {
+  it('prefers the greater of two runs for one time and keeps the other image one second earlier', () => {
     const statements = [said(2020, B, 2)]
     const plan = planTile(ID, [head(2020, A, 1)], [], known(statements), [mine(2020, B, 2)])
     assert.deepEqual(told(plan), ['@2019-12-31T23:59:59Z A of 2019'])
     assert.equal(plan.writes[0].want?.contested, T(2020))
   })
 
-  it('ends what was taken out, the head falls back before the past goes', () => {
+  it('deletes removed versions, and moves the head back before it deletes from the past', () => {
     const statements = [said(2020, A, 1), said(2022, B, 2)]
     const [heads, pasts] = [[head(2022, B, 2)], [version(2020, A, 1)]]
     assert.deepEqual(told(planTile(ID, heads, pasts, known(statements, [2]))), ['head A of 2020 over another'])
@@ -91,19 +91,19 @@ describe('the plan for a tile', () => {
     assert.deepEqual(told(planTile(ID, [head(2022, B, 2)], [], known(statements, [1, 2]))), ['head ends over another'])
   })
 
-  it('keeps the copy of a head until the head has left its bytes behind', () => {
+  it('copies the bytes of a removed head to an older version before it changes the head', () => {
     // B goes, and C between said the same as the head
     const statements = [said(2020, A, 1), said(2021, C, 3), said(2022, B, 2), said(2024, C, 4)]
     const plan = planTile(ID, [head(2024, C, 4)], [version(2020, A, 1), version(2022, B, 2)], known(statements, [4]))
     assert.deepEqual(told(plan), [`${nameOf(2021)} C of 2021`])
   })
 
-  it('names what it cannot show, and guesses nothing', () => {
+  it('names a statement whose image is unknown and writes nothing for it', () => {
     const { writes, unknown } = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2022, B, 2)]))
     assert.deepEqual([writes, unknown], [[], [said(2022, B, 2)]])
   })
 
-  it('makes a single write a version where nothing tells of it any more', () => {
+  it('moves a head to the time of a later single write when its own statement is removed', () => {
     const seen = [[T(2022), run(2)]]
     const stays = planTile(ID, [head(2020, A, 1, { seen })], [], known([said(2020, A, 1)]))
     assert.deepEqual(told(stays), [])
@@ -111,7 +111,7 @@ describe('the plan for a tile', () => {
     assert.deepEqual(told(goes), ['head A of 2022 over another'])
   })
 
-  it('ends leaves of which another says the same, the winner last', () => {
+  it('deletes the losing one of two equal leaves', () => {
     const plan =
       planTile(ID, [head(2020, A, 1, { rev: '2-b' }), head(2020, A, 1, { rev: '2-a' })], [], known([said(2020, A, 1)]))
     assert.deepEqual(plan.writes.map(({ rev, end }) => [rev, Boolean(end)]), [['2-a', true]])
