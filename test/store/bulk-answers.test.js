@@ -28,7 +28,7 @@ const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 4
 const fast = { firstDelay: 2, longestDelay: 4 }
 
-onEachStore('bulk answers with errors and without rows', backend => {
+onEachStore('bulk answers with errors or missing rows', backend => {
   const folder = useFolder()
   let url, store, faulty, through
   const made = []
@@ -81,7 +81,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
   }
   const places = side => Array.from({ length: side * side }, (_, at) => `5/${Math.floor(at / side)}/${at % side}`)
 
-  it('lose nothing in a load: heads that are overwritten stand in the past', async () => {
+  it('lose no past version in a load that overwrites heads', async () => {
     begin()
     const { advanced, unchanged, failed } = await load(through, await sourceOf(
       Object.fromEntries(places(SIDE).map((place, at) => [place, at % 2 ? 300 + at : 200 + at % SIDE]))
@@ -92,7 +92,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
     assert.deepEqual(times, [T(2020), T(2021), T(2023)])
   })
 
-  it('lose nothing in a load of an older time, and end what a complete source lacks, and no more', async () => {
+  it('make only those tiles gone that a complete source lacks', async () => {
     begin()
     const done = await load(through, await sourceOf({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
       { layer: 'osm', time: T(2024), complete: true })
@@ -152,7 +152,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
     assert.deepEqual(await differences(url, to, { revpos: backend.name === 'CouchDB' }), [])
   }).timeout(60000)
 
-  it('are no fault of the store that a check would find', async () => {
+  it('add no findings to a check', async () => {
     const findings = async of => {
       const found = []
       await check(of, { onFinding: ({ code, where }) => found.push(`${code} ${where}`) })
@@ -164,7 +164,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
     wasSpoilt()
   }).timeout(30000)
 
-  it('leave nothing out of what the gateway reads', async () => {
+  it('leave nothing out of the gateway, where a tile that never arrives is NO_ANSWER', async () => {
     const reader = new StoreReader(through, {
       cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments }
     })
@@ -182,7 +182,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
     assert.deepEqual([bad.reason?.code, badLine.reason?.code, good.value?._id], ['NO_ANSWER', 'NO_ANSWER', 'osm:5:0:1'])
   })
 
-  it('extend every head that was to be extended', async () => {
+  it('do not keep the store from extending every head', async () => {
     faulty.fault = wrongOnce({ written: 'missing' })
     const ids = places(SIDE).map(place => `osm:${place.replaceAll('/', ':')}`)
     const { extended, changed } = await through.extend(ids.map(id => ({ id, expires: T(2030) })))
@@ -191,7 +191,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
     for (const { doc } of await store.couch.docs(ids)) assert.equal(doc.expires, T(2030))
   })
 
-  it('that do not become whole fail by name, and destroy nothing', async () => {
+  it('end in NO_ANSWER with the missing ids if the error persists, and nothing is written', async () => {
     faulty.fault = ({ path: asked, id }) => asked === '_bulk_get' && id === 'osm:5:1:1' ? 'error' : undefined
     const before = await contentsOf(store, 'osm')
     const named = error => {

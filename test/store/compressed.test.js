@@ -38,7 +38,7 @@ describe('a CouchDB that compresses tiles', function () {
     assert.deepEqual(refused, [])
   }
 
-  it('is refused before the first tile by an admin, who reads the setting, and after it by others', async () => {
+  it('is refused with TILES_COMPRESSED until its setting is corrected', async () => {
     const path = '_node/_local/_config/attachments/compressible_types'
     const request = (method, value) => store.couch.request(
       { method, path, server: true, raw: true, ...(value !== undefined && { body: JSON.stringify(value) }) }
@@ -73,7 +73,7 @@ describe('a CouchDB that compresses tiles', function () {
     }
   })
 
-  it('left tiles that are read as they are, and keep their bytes when they go to the past', async () => {
+  it('returns the original bytes of its tiles, also after they moved to the past', async () => {
     await storePacked(T1, png(1))
     assert.deepEqual((await store.at('osm', 3, 1, 2, '2022')).bytes, png(1))
     const [listed] =
@@ -88,8 +88,7 @@ describe('a CouchDB that compresses tiles', function () {
     assert.equal(rows.length, 3, 'no other documents')
   })
 
-  it('or a writer left an attachment that is not as long as it says: it is no answer, and ' +
-    'costs other tiles nothing', async () => {
+  it('fails for an attachment with a wrong length, but returns the other tiles', async () => {
     await store.write([{ ...version(T1, 1), x: 4 }])
     const data = gzipSync(png(2))
     const packed = { encoding: 'gzip', length: 5, encoded_length: data.length, digest: digestOf(data), data }
@@ -100,7 +99,7 @@ describe('a CouchDB that compresses tiles', function () {
     assert.match(failed.get(ID)?.reason ?? '', /length/)
   })
 
-  it('keeps a style with a file that is longer than a writer said: it is not valid', async () => {
+  it('lists no style with a file that is longer than its stated length', async () => {
     const data = Buffer.alloc(4_194_305)
     const about = { content_type: 'image/png', encoding: 'identity', length: 5, encoded_length: data.length, data }
     const style = {

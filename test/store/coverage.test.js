@@ -14,7 +14,7 @@ import { png } from '../support/tiles.js'
 
 const [T1, T2, T3, T4, T5] = [1, 2, 3, 4, 5].map(year => `202${year}-01-01T00:00:00Z`)
 
-onEachStore('what editions looked at', backend => {
+onEachStore('the coverage of editions', backend => {
   /** @type {Store} */
   let store
   let url
@@ -31,7 +31,7 @@ onEachStore('what editions looked at', backend => {
   })
   after(() => store.destroy())
 
-  it('is told of one edition, by zoom', async () => {
+  it('counts the tiles and blocks of one edition by zoom, and its changed tiles', async () => {
     const first = await store.coverage('osm', T1)
     assert.deepEqual(first.byZoom.map(({ z, tiles, blocks }) => [z, tiles, blocks]), [[3, 2, 1], [7, 2, 2]])
     assert.deepEqual([first.tiles, first.blocks, first.changed, first.unchanged, first.complete], [4, 3, 4, 0, false])
@@ -46,13 +46,13 @@ onEachStore('what editions looked at', backend => {
     await assert.rejects(store.coverage('osm', '2030'), { code: 'NO_EDITION' })
   })
 
-  it('counts manifests, and blocks that are shared once', async () => {
+  it('counts the manifests of a layer, and a shared block once', async () => {
     const { count, blocks, bytes } = await store.manifests('osm')
     assert.deepEqual([count, blocks], [4, 5], 'the third has the block of the second')
     assert.ok(bytes > 0 && bytes < 1000)
   })
 
-  it('says of each version when it was last confirmed, and of a tile since when it is unchanged', async () => {
+  it('gives the last confirmation of each version, and the time since which a tile is unchanged', async () => {
     assert.deepEqual((await store.versions('osm', 3, 1, 1)).map(({ time, checked }) => [time, checked]), [[T1, T4]])
     assert.deepEqual((await store.versions('osm', 3, 2, 5)).map(({ time, checked, gone }) => [time, checked, gone]),
       [[T1, undefined, false], [T2, T3, false], [T4, undefined, true]])
@@ -61,7 +61,7 @@ onEachStore('what editions looked at', backend => {
     assert.equal(await store.shownSince('osm', 3, 7, 7), undefined)
   })
 
-  it('lists for a view the times of editions that found nothing new, with 0 tiles', async () => {
+  it('lists every edition that read tiles of a view, with 0 tiles if it found no change', async () => {
     const timesOf = async view => (await store.timesLooked('osm', view)).map(({ time, tiles }) => [time, tiles])
     const boxOf = (z, x, y) => { const [w, s, e, n] = tileBounds(z, x, y); return [w + 0.1, s + 0.1, e - 0.1, n - 0.1] }
     assert.deepEqual(await timesOf({ bbox: boxOf(3, 1, 1), z: 3 }), [[T1, 1], [T2, 0], [T3, 0], [T4, 0]])
@@ -72,7 +72,7 @@ onEachStore('what editions looked at', backend => {
     assert.deepEqual((await store.times('osm')).map(({ time }) => time), [T1, T2, T4])
   })
 
-  it('is told at the command line', async () => {
+  it('is printed by tilecouch info', async () => {
     const run = async (...argv) => {
       const streams = { stdout: memory(), stderr: memory() }
       const { run: start } = createProgram(
@@ -91,7 +91,7 @@ onEachStore('what editions looked at', backend => {
     assert.match(await run('info', 'osm', '3/1/1'), new RegExp(`current, checked ${T4}`))
   })
 
-  it('is told by the gateway', async () => {
+  it('is in the version lists and times of the gateway', async () => {
     const gateway = await openGateway(url)
     try {
       const ask = async path => (await fetch(gateway.url + path)).json()
@@ -104,7 +104,7 @@ onEachStore('what editions looked at', backend => {
     }
   })
 
-  it('knows single writes, and forgets what was removed', async () => {
+  it('includes single writes, and leaves out removed editions', async () => {
     await store.defineLayer('one')
     const tile = { layer: 'one', z: 2, x: 1, y: 1, bytes: png(1) }
     await load(store, memorySource({ '2/1/1': 1 }), { layer: 'one', time: T1 })

@@ -18,7 +18,7 @@ describe('a request', () => {
   after(done => { server.close(done) })
 
   // Node's fetch makes the global connections of an undici of its own, older than the package's
-  it('is answered where Node’s own fetch has been called before', async () => {
+  it('is answered after Node’s own fetch was called in the same process', async () => {
     const program = `
       await (await fetch('${url}')).text()
       const { exchange } = await import('${module}')

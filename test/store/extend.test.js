@@ -17,7 +17,7 @@ onEachStore('extending heads', backend => {
 
   const head = () => own.store.head('osm', 3, 1, 2)
 
-  it('changes when they expire and what their upstream said, and nothing else', async () => {
+  it('changes only their expiry time and their origin', async () => {
     await own.store.write([tile(T1, 1, { expires: T2, origin })], { stored: T1 })
     const doc = await own.store.couch.get(ID)
     await own.store.couch.put({ ...doc, timestamp: 1234.5 }) // a field of another program
@@ -33,7 +33,7 @@ onEachStore('extending heads', backend => {
     await checkLoaded(own.url, [tile(T1, 1)])
   })
 
-  it('takes an expiry away, keeps what is not named, and writes nothing when nothing changes', async () => {
+  it('removes an expiry time, keeps fields that are not named, and writes nothing without a change', async () => {
     await own.store.write([tile(T1, 1, { expires: T2, origin })])
     const { extended: first } = await own.store.extend([{ id: ID, expires: T3 }])
     assert.deepEqual((await head()).origin, origin)
@@ -43,7 +43,7 @@ onEachStore('extending heads', backend => {
     assert.equal((await own.store.couch.get(ID)).expires, undefined)
   })
 
-  it('leaves alone what somebody else has written or removed, and says so', async () => {
+  it('skips heads that others overwrote or deleted, and returns their ids', async () => {
     await own.store.write([tile(T1, 1)])
     const { rev } = await head()
     await own.store.write([tile(T2, 2)])
@@ -55,7 +55,7 @@ onEachStore('extending heads', backend => {
     assert.deepEqual((await own.store.extend([{ id: ID, rev: now.rev, expires: T4 }])).changed, [ID])
   })
 
-  it('is for heads alone, and for exact times', async () => {
+  it('refuses ids that are not heads, and times that are not exact', async () => {
     await own.store.write([tile(T1, 1), tile(T2, 2)])
     await assert.rejects(own.store.extend([{ id: `${ID}@${T1}`, expires: T4 }]), { code: 'BAD_ID' })
     await assert.rejects(own.store.extend([{ id: 'layer:osm', expires: T4 }]), { code: 'BAD_ID' })
@@ -63,7 +63,7 @@ onEachStore('extending heads', backend => {
     assert.deepEqual(await own.store.extend([]), { extended: new Map(), changed: [] })
   })
 
-  it('keeps a tile that is gone gone', async () => {
+  it('keeps a gone tile gone', async () => {
     await own.store.write([tile(T1, 1)])
     await own.store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T2, gone: true }])
     assert.equal((await own.store.extend([{ id: ID, expires: T4 }])).extended.size, 1)
@@ -72,7 +72,7 @@ onEachStore('extending heads', backend => {
     await checkInvariants(own.url)
   })
 
-  it('goes over thousands of heads at once', async () => {
+  it('extends more than a thousand heads in one call', async () => {
     const tiles = square({ layer: 'osm', time: T1, side: 33, z: 6, seed: (x, y) => x * 33 + y })
     await own.store.write(tiles)
     const { extended, changed } =
@@ -81,7 +81,7 @@ onEachStore('extending heads', backend => {
     await checkLoaded(own.url, tiles)
   })
 
-  it('loses no version to a load that goes on at the same time', async () => {
+  it('loses no version of a load that runs at the same time', async () => {
     const editions =
       [T1, T2, T3, T4].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 100 + x * 8 + y }))
     await own.store.write(editions[0])
@@ -112,7 +112,7 @@ onEachStore('extending heads', backend => {
     await checkLoaded(own.url, editions.flat())
   })
 
-  it('is allowed by the validation of a published store, for whoever may write', async () => {
+  it('is allowed by a published store for its writers only', async () => {
     await own.store.write([tile(T1, 1)])
     await publish(own.store)
     assert.equal((await own.store.extend([{ id: ID, expires: T4, origin }])).extended.size, 1)

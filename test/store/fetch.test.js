@@ -11,7 +11,7 @@ import { png, square } from '../support/tiles.js'
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const SIDE = 16
 
-onEachStore('fetching', backend => {
+onEachStore('fetching versions from a list', backend => {
   /** @type {Store} */
   let store
   let url
@@ -57,7 +57,7 @@ onEachStore('fetching', backend => {
     return { seen, end () { delete /** @type {any} */ (couch).docs } }
   }
 
-  it('gives what was listed with its bytes and fields, in the order in which it was listed', async () => {
+  it('gives the listed versions with bytes and fields, in the order of the list', async () => {
     const listed = (await collect(store.list('osm'))).reverse()
     const fetched = await collect(store.fetch(listed.map((one, index) => ({ ...one, index }))))
     assert.deepEqual(fetched.map(({ id, index }) => [id, index]),
@@ -72,7 +72,7 @@ onEachStore('fetching', backend => {
     assert.deepEqual([changed.expires, changed.origin], ['2030-01-01T00:00:00Z', { url: 'http://x/1' }])
   })
 
-  it('takes past versions, whole histories and lists that are no generators', async () => {
+  it('takes an array of past and current versions, or an empty array', async () => {
     const [{ versions }] = (await collect(store.listTiles('osm'))).filter(({ id }) => id === 'osm:6:1:2')
     const fetched = await collect(store.fetch(versions))
     assert.deepEqual(fetched.map(
@@ -81,7 +81,7 @@ onEachStore('fetching', backend => {
     assert.deepEqual(await collect(store.fetch([])), [])
   })
 
-  it('skips what is gone or nowhere any more, and names it', async () => {
+  it('skips gone and missing versions, and passes them to onMissing', async () => {
     const wanted = { layer: 'osm', z: 6, current: true, gone: false, size: 100 }
     const listed = [
       { ...wanted, id: 'osm:6:0:0', x: 0, y: 0 },
@@ -97,7 +97,7 @@ onEachStore('fetching', backend => {
     assert.equal((await collect(store.fetch(listed))).length, 2, 'nobody needs to be told')
   })
 
-  it('puts many small tiles into a request and few large ones, and has no more on their way than told', async () => {
+  it('requests many small or few large tiles at once, within the limit of concurrency', async () => {
     const small = await collect(store.list('osm'))
     const watched = watch()
     await collect(store.fetch(small))
@@ -111,7 +111,7 @@ onEachStore('fetching', backend => {
     large.end()
   })
 
-  it('does not read on before what it has is taken', async () => {
+  it('does not read far ahead of its consumer', async () => {
     let pulled = 0
     async function * endless () {
       const all = await collect(store.list('osm'))
@@ -126,7 +126,7 @@ onEachStore('fetching', backend => {
     await fetched.return(undefined)
   })
 
-  it('ends at once when it is told to, and stops what is on its way', async () => {
+  it('ends with ABORTED after at most one batch when its signal aborts', async () => {
     const stop = new AbortController()
     const watched = watch(async () => { if (watched.seen.requests.length > 1) stop.abort() })
     const taken = []
@@ -138,7 +138,7 @@ onEachStore('fetching', backend => {
     await assert.rejects(collect(store.fetch(store.list('osm'), { signal: AbortSignal.abort() })), { code: 'ABORTED' })
   })
 
-  it('fails as the list fails, and as the store does', async () => {
+  it('fails with the error of the list or of the store', async () => {
     async function * broken () {
       yield * (await collect(store.list('osm'))).slice(0, 3)
       throw new Error('the list broke')
@@ -149,7 +149,7 @@ onEachStore('fetching', backend => {
     await assert.rejects(collect(nowhere.fetch([one, one])), { code: 'DATABASE_NOT_FOUND' })
   })
 
-  it('peeks at documents without their bytes', async () => {
+  it('reads versions by id without their bytes', async () => {
     const found = await store.versionsById(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
     assert.deepEqual([...found.keys()], ['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1'])
     assert.deepEqual([...found.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]),
@@ -160,7 +160,7 @@ onEachStore('fetching', backend => {
     assert.equal((await store.versionsById([])).size, 0)
   })
 
-  it('leaves out a tile that somebody deleted since it was listed', async () => {
+  it('leaves out a tile that was deleted after it was listed', async () => {
     const listed = (await collect(store.list('osm'))).slice(0, 3)
     const { id } = listed[1]
     const { _rev } = await (await request(`${url}/${id}`)).json()

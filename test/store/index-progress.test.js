@@ -23,7 +23,7 @@ function building (answers) {
   return { couch, finish }
 }
 
-describe('an index that is being built', () => {
+describe('the progress of an index that is being built', () => {
   async function firstProgress (answers) {
     const { couch, finish } = building(answers)
     let warmed
@@ -33,7 +33,7 @@ describe('an index that is being built', () => {
     return progress
   }
 
-  it('is told by the tasks of the server, those of all its shards and of no other database', async () => {
+  it('sums the tasks of all shards of the database, and of no other index', async () => {
     const task = {
       type: 'indexer', design_document: DESIGN, database: 'shards/00000000-7fffffff/a/tiles.1700000000',
       changes_done: 100, total_changes: 400
@@ -47,13 +47,13 @@ describe('an index that is being built', () => {
     assert.deepEqual(await firstProgress({ _active_tasks: tasks }), { done: 150, total: 1000 })
   })
 
-  it('is told by how far it is behind the database, where the tasks are not shown, or there are none', async () => {
+  it('compares update sequences when the tasks are forbidden or missing', async () => {
     const behind = { _info: { view_index: { update_seq: 12 } }, '': { update_seq: '40-g1AAAA' } }
     assert.deepEqual(await firstProgress({ ...behind, _active_tasks: refused }), { done: 12, total: 40 })
     assert.deepEqual(await firstProgress({ ...behind, _active_tasks: [] }), { done: 12, total: 40 })
   })
 
-  it('is not asked about when nobody wants to know, nor any more when it is built', async () => {
+  it('is not requested without onProgress, or after the index is built', async () => {
     const { couch, finish } = building({ _active_tasks: () => assert.fail('nobody asked') })
     const warmed = warm(couch, DESIGN, 'by_tile')
     finish()

@@ -35,7 +35,7 @@ describe('JSON requests, which nano sends', () => {
   const couchWith = options => new Couch(url, { firstDelay: 1, longestDelay: 1, retries: 2, ...options })
 
   for (const type of ['application/json', 'text/plain', 'image/png']) {
-    it(`are asked again after an answer of ${type} that breaks off, and the process lives on`, async () => {
+    it(`are repeated after an answer of ${type} that breaks off, and the process lives on`, async () => {
       answer = cut(type)
       const program = `
         const { Couch } = await import('${couchFile}')
@@ -49,18 +49,18 @@ describe('JSON requests, which nano sends', () => {
     })
   }
 
-  it('are asked again after JSON that is cut off, for which nano has an empty text', async () => {
+  it('are repeated after JSON that is cut off, and then fail with BAD_ANSWER', async () => {
     answer = (req, res) => res.writeHead(200, JSON_TYPE).end('{"doc_count":')
     await assert.rejects(couchWith().info(), { code: 'BAD_ANSWER' })
     assert.equal(asked.length, 3)
   })
 
-  it('take JSON of another content type, as proxies send it', async () => {
+  it('accept JSON with another content type, as proxies send it', async () => {
     answer = (req, res) => res.writeHead(200, { 'content-type': 'text/plain' }).end('{"doc_count":1}')
     assert.deepEqual(await couchWith().info(), { doc_count: 1 })
   })
 
-  it('are left to undici when every tile that is read needs one', async () => {
+  it('are sent by undici instead when they read one tile', async () => {
     const rows = ['osm:1:0:0', 'limits:osm'].map(key => ({ key, error: 'not_found' }))
     answer = (req, res) => res.writeHead(200, JSON_TYPE).end(JSON.stringify({ results: [{ rows }, { rows: [] }] }))
     const store = new Store(couchWith())
@@ -76,7 +76,7 @@ describe('JSON requests, which nano sends', () => {
       { code: 'BAD_ANSWER', message: /redirects are not followed/ })
   })
 
-  it('end with errors that hold neither the password nor what was sent', async () => {
+  it('fail with errors that contain neither the password nor the document', async () => {
     const failures = [
       (req, res) => res.writeHead(409, JSON_TYPE).end('{"error":"conflict","reason":"Document update conflict."}'),
       (req, res) => res.writeHead(500, JSON_TYPE).end('{"error":"x"}'),
@@ -90,7 +90,7 @@ describe('JSON requests, which nano sends', () => {
     }
   })
 
-  it('end when they are aborted, before and while there is an answer', async () => {
+  it('close the connection when they are aborted, before or during the answer', async () => {
     for (const begin of [() => {}, res => res.writeHead(200, JSON_TYPE).write('{')]) {
       const stop = new AbortController()
       let isClosed = false
@@ -104,12 +104,12 @@ describe('JSON requests, which nano sends', () => {
     }
   })
 
-  it('stop at a limit of bytes', async () => {
+  it('fail with ANSWER_TOO_LARGE above the limit of bytes', async () => {
     answer = (req, res) => res.writeHead(200, JSON_TYPE).end(JSON.stringify({ text: 'x'.repeat(100000) }))
     await assert.rejects(couchWith({ most: 1000 }).info(), { code: 'ANSWER_TOO_LARGE' })
   })
 
-  it('send ids and queries as they are', async () => {
+  it('encode ids and queries in the URL', async () => {
     answer = (req, res) => res.writeHead(200, JSON_TYPE).end('{"rows":[]}')
     await couchWith().page({ startkey: 'osm:1:ä/b', endkey: 'osm:1:~', limit: 3 })
     await couchWith().get('layer:osm/ä %')

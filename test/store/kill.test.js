@@ -32,7 +32,7 @@ const kinds = {
 
 for (const [kind, start] of Object.entries(kinds)) {
   const suite = start ? describe : describe.skip
-  suite(`killing in the middle on ${kind} (seed ${SEED})`, () => {
+  suite(`a load that is interrupted on ${kind} (seed ${SEED})`, () => {
     let server, folder
     const next = random(SEED)
     before(async function () {

@@ -23,7 +23,7 @@ onEachStore('listing while a load runs', backend => {
   })
   afterEach(() => store.destroy())
 
-  it('gives every tile once as of the time before, each time, and fetches just that', async function () {
+  it('gives every tile once as of an earlier time, with the bytes of that time', async function () {
     this.timeout(120000)
     let writing = true
     const load = (async () => {
@@ -67,7 +67,7 @@ onEachStore('listing while a load runs', backend => {
     assert.ok(rounds > 0)
   })
 
-  it('fetches the copy of a head that has moved on since it was listed', async () => {
+  it('fetches the past copy of a head that was overwritten after it was listed', async () => {
     const listed = []
     for await (const one of store.list('osm', { time: '2000' })) listed.push(one)
     assert.ok(listed.every(({ id }) => !id.includes('@')))
@@ -78,7 +78,7 @@ onEachStore('listing while a load runs', backend => {
     }
   })
 
-  it('gives the newest of what was listed without a time, and tells what is gone by then', async () => {
+  it('fetches the newest versions for a list without a time, and reports tiles gone meanwhile', async () => {
     const listed = []
     for await (const one of store.list('osm')) listed.push(one)
     await store.write(edition(2001, x => x === 0 ? null : x === 1 ? 7 : undefined))

@@ -74,8 +74,7 @@ onEachStore('listing', backend => {
   const column = (z, x, count) => Array.from({ length: count }, (_, y) => ({ z, x, y }))
   const listing = async (layer, options) => collect(store.list(layer, options))
 
-  it('gives what each tile shows, then and now, in the order of ids, whatever the ' +
-    'history, the area and the limits', async function () {
+  it('gives the tiles of random histories in the order of ids, for any time, area and limits', async function () {
     this.timeout(300000)
     let layers = 0
     const anyTime = fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025')
@@ -147,7 +146,7 @@ onEachStore('listing', backend => {
       ), [[T1, false, false], [T2, false, false], [T3, true, true]])
     })
 
-    it('and a part of it without the rest', async () => {
+    it('reads few rows outside a requested area', async () => {
       const area = parseArea({ bbox: '-179.4,10,-179.1,79' })
       const expected = inOrder(all.filter(({ z, x, y }) => area.has(z, x, y)))
       assert.ok(expected.length > 100 && expected.length < 1800)
@@ -160,7 +159,7 @@ onEachStore('listing', backend => {
       rows.end()
     })
 
-    it('ends at once when it is told to, and when nobody listens any more', async () => {
+    it('ends when its signal aborts or its consumer stops', async () => {
       const stop = new AbortController()
       await assert.rejects(async () => {
         for await (const { y } of store.list('tall', { time: '2021', signal: stop.signal })) if (y === 101) stop.abort()
@@ -183,7 +182,7 @@ onEachStore('listing', backend => {
     return { read: () => rows, requests: () => requests, end () { delete couch.queries } }
   }
 
-  it('does not pay for a long past where only the present is asked for', async function () {
+  it('reads no rows of the past when only the present is requested', async function () {
     this.timeout(120000)
     await store.defineLayer('deep')
     const places = column(6, 3, 50)
@@ -210,8 +209,7 @@ onEachStore('listing', backend => {
       new Set(['2020-01-17T00:00:00Z']))
   })
 
-  it('does not pay for a wide layer where the area is small, nor for a wide area ' +
-    'where the layer is sparse', async function () {
+  it('reads few rows for a small area, and needs few requests for a sparse layer', async function () {
     this.timeout(60000)
     await store.defineLayer('sparse')
     const places =
@@ -230,7 +228,7 @@ onEachStore('listing', backend => {
     rows.end()
   })
 
-  it('has the order of ids where numbers have the order of numbers', async () => {
+  it('sorts tiles by their ids as text, not by their numbers', async () => {
     await store.defineLayer('digits')
     const numbers = [0, 1, 2, 9, 10, 11, 19, 20, 99, 100, 109, 190, 199, 200, 999]
     const places = numbers.flatMap(x => numbers.map(y => ({ z: 10, x, y })))
@@ -243,7 +241,7 @@ onEachStore('listing', backend => {
     }
   })
 
-  it('shows once what a killed load left in two places', async () => {
+  it('gives a version once that a killed load left as head and as past', async () => {
     await store.defineLayer('killed')
     await write('killed', column(3, 1, 2), T1)
     const head =
@@ -260,7 +258,7 @@ onEachStore('listing', backend => {
     assert.deepEqual(idsOf(await listing('killed', { time: '2021' })), ['killed:3:1:0', 'killed:3:1:1'])
   })
 
-  it('tells a layer that is not there from one that is empty and an area without tiles', async () => {
+  it('is empty for a layer or area without tiles, and fails for a missing layer', async () => {
     await store.defineLayer('empty')
     assert.deepEqual(await listing('empty'), [])
     assert.deepEqual(await listing('empty', { time: '2021' }), [])
@@ -277,8 +275,7 @@ onEachStore('listing', backend => {
     await assert.rejects(listing('Bad:name'), { code: 'BAD_LAYER' })
   })
 
-  it('leaves out what is no tile, although it says so: where nobody validates, ' +
-    'anybody may write anything', async () => {
+  it('leaves out invalid documents that claim to be tiles', async () => {
     const open = await Store.create(await backend.database())
     await open.defineLayer('osm')
     await open.write(column(4, 3, 3).map(address => ({ layer: 'osm', ...address, time: T1, bytes: png(1) })))
@@ -297,7 +294,7 @@ onEachStore('listing', backend => {
     await open.destroy()
   })
 
-  it('says what is missing where nobody deployed the views', async () => {
+  it('fails with INDEX_MISSING when the views are not deployed', async () => {
     const bare = await Store.create(await backend.database())
     await bare.defineLayer('osm')
     await assert.rejects(collect(bare.list('osm')), { code: 'INDEX_MISSING' })

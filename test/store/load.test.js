@@ -38,7 +38,7 @@ onEachStore('tilecouch load', backend => {
   let db
   beforeEach(async () => { db = await backend.database() })
 
-  it('loads editions, publishes the store, and shows what it holds', async function () {
+  it('loads editions and publishes the store; info and get show its content', async function () {
     this.timeout(60000)
     const one = await tilecouch('load', await writeFolder('one', first),
       '-l', 'osm', '-t', '2021', '--title', 'First', '--ttl', '7d', '--db', db)
@@ -111,7 +111,7 @@ onEachStore('tilecouch load', backend => {
     await checkLoaded(db, first.filter(({ x, y }) => x > 0 || y > 3))
   })
 
-  it('stops on Ctrl-C with 130, and goes on when it is told the time it began with', async function () {
+  it('exits 130 on Ctrl-C, and continues when the time of the stopped load is given', async function () {
     this.timeout(60000)
     const many =
       await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
@@ -132,7 +132,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
   })
 
-  it('never gives an edition that was stopped to another load of the same name', async () => {
+  it('starts an edition of its own beside an unfinished one with the same source name', async () => {
     const store = await Store.create(db)
     const [T3, T4] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
     await store.putEdition('osm', T3, { source: await writeFolder('nightly', first), complete: false, started: T4 })
@@ -142,7 +142,7 @@ onEachStore('tilecouch load', backend => {
     assert.ok(JSON.parse(out).time > T4, 'it is an edition of its own')
   })
 
-  it('leaves a database of somebody else’s documents alone', async () => {
+  it('refuses a database with other documents, and writes nothing to it', async () => {
     await request(db, { method: 'PUT' })
     await request(`${db}/invoice-1`,
       { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"total": 5}' })
@@ -152,7 +152,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal((await json(db)).doc_count, 1)
   })
 
-  it('says what is wrong with a request, by a code', async () => {
+  it('prints an error code for wrong arguments, sources and databases', async () => {
     const tiles = await writeFolder('one', first)
     await writeFile(path.join(folder, 'fake.mbtiles'), 'this is not SQLite, whatever its name says')
     await mkdir(path.join(folder, 'empty'), { recursive: true })
@@ -180,8 +180,8 @@ onEachStore('tilecouch load', backend => {
   }).timeout(120000)
 })
 
-describe('tilecouch without a database', () => {
-  it('keeps everything in the embedded store of the folder', async function () {
+describe('tilecouch without --db', () => {
+  it('loads into the embedded store of --data, and reads from it', async function () {
     this.timeout(60000)
     const tiles = await writeFolder('one', first)
     assert.equal((await tilecouch('load', tiles, '-l', 'osm', '-t', T1, '--data', 'store')).code, 0)

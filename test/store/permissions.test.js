@@ -31,7 +31,7 @@ withPeople('permissions', start => {
   const put = doc => ({ method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
   const layerDoc = { _id: 'layer:x', type: 'layer', layer: 'x' }
 
-  it('a store is the admins’ alone until it is published', async () => {
+  it('only admins read a store until it is published', async () => {
     assert.deepEqual((await store.security()).members, PRIVATE_SECURITY.members)
     assert.ok([401, 403].includes(await status(`${as(url)}/osm:5:0:0`)))
     assert.equal(await status(`${as(url, ...server.reader)}/osm:5:0:0`), 403)
@@ -41,7 +41,7 @@ withPeople('permissions', start => {
     assert.equal((await publish(store)).opened, false, 'once')
   })
 
-  it('everybody reads', async () => {
+  it('everybody reads a published store', async () => {
     for (const who of [[], server.reader, server.writer]) {
       const target = as(url, ...who)
       assert.equal(await status(`${target}/osm:5:0:0/tile`), 200)
@@ -50,7 +50,7 @@ withPeople('permissions', start => {
     }
   })
 
-  it('nobody else writes', async () => {
+  it('only writers write documents, and only admins write design documents and security', async () => {
     assert.equal(await status(`${as(url)}/layer:x`, put(layerDoc)), 401)
     assert.equal(await status(`${as(url, ...server.reader)}/layer:x`, put(layerDoc)), 403)
     const security = await store.security()
@@ -62,13 +62,13 @@ withPeople('permissions', start => {
     assert.deepEqual(await store.security(), security)
   })
 
-  it('the role tilecouch-writer loads tiles', async () => {
+  it('a user with the role tilecouch-writer loads tiles', async () => {
     const own = await Store.create(as(url, ...server.writer))
     const summary = await own.write(square({ layer: 'osm', time: T2, side: 2, seed: (x, y) => 10 + x * 2 + y }))
     assert.deepEqual([summary.advanced, summary.failed], [4, 0])
   })
 
-  it('a load without the right to write fails tile by tile with what the store said, or at once', async () => {
+  it('a write by a reader fails with REFUSED and the reason of the store', async () => {
     const own = await Store.open(as(url, ...server.reader), { retries: 0 })
     const attempt = own.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(1) }])
     const { failed, failures } = await attempt
@@ -76,7 +76,7 @@ withPeople('permissions', start => {
     assert.match(failures[0].reason, /tilecouch-writer/)
   })
 
-  it('a wrong password is named as such and not shown', async () => {
+  it('a wrong password fails with UNAUTHORIZED and is not part of the error', async () => {
     const wrong = as(url, server.writer[0], 'hunter2')
     await assert.rejects(Store.open(wrong, { retries: 0 }), error => {
       assert.equal(error.code, 'UNAUTHORIZED')
@@ -85,7 +85,7 @@ withPeople('permissions', start => {
     })
   })
 
-  it('what is not valid is refused, whoever writes', async () => {
+  it('documents that are not valid are refused with a reason', async () => {
     const tile = { type: 'tile', layer: 'osm', z: 5, x: 1, y: 1, time: T1, current: true, _attachments: {
       tile: { content_type: 'image/png', data: png(1).toString('base64') }
     } }

@@ -10,7 +10,7 @@ const ID = 'osm:4:1:1'
 const tile = (year, seed = year) => ({ layer: 'osm', z: 4, x: 1, y: 1, time: T(year), bytes: png(seed) })
 const neighbour = year => ({ layer: 'osm', z: 4, x: 1, y: 2, time: T(year), bytes: png(year) })
 
-onEachStore('a tile whose head is not there, and whose past is', backend => {
+onEachStore('a tile with past versions but without a head', backend => {
   let url, store
   beforeEach(async () => {
     url = await backend.database()
@@ -40,7 +40,7 @@ onEachStore('a tile whose head is not there, and whose past is', backend => {
   const timeline = async () => (await store.versions('osm', 4, 1, 1))
     .map(({ time, current }) => [time.slice(0, 4), current])
 
-  it('does not become older by a load of an older time', async () => {
+  it('shows no older version after a load of an older time', async () => {
     await behead()
     await store.write([tile(2020)])
     assert.deepEqual((await timeline()).filter(([, current]) => current)
@@ -50,15 +50,14 @@ onEachStore('a tile whose head is not there, and whose past is', backend => {
     await checkInvariants(url)
   })
 
-  it('does not become older either when the load brings its neighbours, or comes where the load found nothing so ' +
-    'far', async () => {
+  it('shows no older version after a load that also brings its neighbour', async () => {
     await behead()
     await store.write([tile(2020), neighbour(2020)])
     assert.deepEqual((await store.at('osm', 4, 1, 1, '2024')).time, T(2022))
     await checkInvariants(url)
   })
 
-  it('shows the same whatever comes first: the load of 2020 or the loss of the head', async () => {
+  it('shows its newest past version when the older ones were loaded before the head was lost', async () => {
     await behead([2020, 2021, 2022, 2023])
     assert.deepEqual((await store.at('osm', 4, 1, 1, '2024')).time, T(2022))
     await store.write([tile(2019)])
@@ -66,7 +65,7 @@ onEachStore('a tile whose head is not there, and whose past is', backend => {
     await checkInvariants(url)
   })
 
-  it('takes the bytes of its newest past at a later time for no change, and others for a new head', async () => {
+  it('is unchanged by the bytes of its newest past version, and gets a head for other bytes', async () => {
     await behead()
     await store.write([tile(2024, 2022)])
     assert.deepEqual((await store.at('osm', 4, 1, 1, '2024')).bytes, png(2022))

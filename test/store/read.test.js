@@ -9,7 +9,7 @@ import { png, square } from '../support/tiles.js'
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 const WORLD = [-180, -85, 180, 85]
 
-onEachStore('reading', backend => {
+onEachStore('reading a store', backend => {
   /** @type {Store} */
   let store
   const editions = [
@@ -28,7 +28,7 @@ onEachStore('reading', backend => {
   })
   after(() => store.destroy())
 
-  it('knows which store it is, by whatever name it is reached', async () => {
+  it('gives the same identity for a store at another address', async () => {
     const other = new URL(store.couch.access.origin + store.couch.access.path)
     other.hostname = 'localhost'
     const again = new Store(new Couch(other.href, {}))
@@ -51,7 +51,7 @@ onEachStore('reading', backend => {
     assert.equal((await store.at('osm', 3, 0, 0, '2023-06-01T12:29')).time, T2, 'not yet gone')
   })
 
-  it('gets bytes as bytes from CouchDB, and not as base64 in JSON', async () => {
+  it('receives images from CouchDB as multipart, and from the embedded store in JSON', async () => {
     const { couch } = store
     const answers = []
     couch.request = request => Couch.prototype.request.call(couch, {
@@ -69,7 +69,7 @@ onEachStore('reading', backend => {
     assert.deepEqual(answers, [backend.name === 'CouchDB' ? '--' : '{"'])
   })
 
-  it('lists the versions of one tile, oldest first, and of no other', async () => {
+  it('lists the versions of one tile, oldest first', async () => {
     const versions = await store.versions('osm', 3, 0, 1)
     assert.deepEqual(versions.map(({ time, current, gone, size }) => [time, current, gone, size]), [
       [T1, false, false, png(1).length], [T2, false, false, png(101).length], [T3, true, true, 0]
@@ -77,7 +77,7 @@ onEachStore('reading', backend => {
     assert.deepEqual(await store.versions('osm', 9, 9, 9), [])
   })
 
-  it('lists the versions in a view of the map, so that any time of it can be told', async () => {
+  it('lists all versions of the tiles in a view of the map', async () => {
     const versions = await store.versionsIn('osm', { bbox: [-180, 0, -90.1, 85], z: 3 })
     assert.deepEqual([...new Set(versions.map(({ x, y }) => `${x}/${y}`))],
       ['0/0', '0/1', '0/2', '0/3', '1/0', '1/1', '1/2', '1/3'])
@@ -89,7 +89,7 @@ onEachStore('reading', backend => {
     assert.match(ofOne[0].rev, /^\d+-/)
   })
 
-  it('tells when anything changed, in the layer and in a view', async () => {
+  it('lists the times of changes and their tiles, of a layer and of a view', async () => {
     assert.deepEqual((await store.times('osm')).map(({ time, tiles }) => [time, tiles]), [[T1, 80], [T2, 16], [T3, 8]])
     assert.deepEqual((await store.times('osm', { z: 2 })).map(({ time, tiles }) => [time, tiles]), [[T1, 16]])
     assert.deepEqual((await store.times('osm', { z: 3, bbox: [-135, 0, -0.1, 85] }))
@@ -97,7 +97,7 @@ onEachStore('reading', backend => {
     await assert.rejects(store.times('osm', { bbox: WORLD }), { code: 'BAD_OPTION' })
   })
 
-  it('sums tiles, versions, bytes, times and bounds from reduces', async () => {
+  it('sums the tiles, versions, bytes, times and bounds of a layer', async () => {
     const stats = await store.stats('osm')
     const size = seeds => seeds.reduce((sum, seed) => sum + png(seed).length, 0)
     const range = (from, to) => Array.from({ length: to - from }, (_, index) => from + index)

@@ -62,7 +62,7 @@ onEachStore('a command on a hostile file', backend => {
 
   for (const [phase, view] of Object.entries(years)) {
     for (const signal of ['SIGINT', 'SIGTERM']) {
-      it(`stops on ${signal} while ${phase}, says so, and leaves no process`, async function () {
+      it(`exits 130 on ${signal} while ${phase}, and leaves no process`, async function () {
         this.timeout(60000)
         const { child, ended } = start('load', make('years.mbtiles', view), '-l', 'osm', '-t', TIME, '--db', db)
         const reader = await readerOf(child)
@@ -77,8 +77,7 @@ onEachStore('a command on a hostile file', backend => {
     }
   }
 
-  it('has what was read before it was stopped in the store, and goes on with a file ' +
-    'that is as it should be', async function () {
+  it('stores the tiles that it read before it was stopped, and continues with a sound file', async function () {
     this.timeout(60000)
     const { child, ended } =
       start('load', make('years.mbtiles', years['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
@@ -94,7 +93,7 @@ onEachStore('a command on a hostile file', backend => {
     await checkLoaded(db, tiles)
   })
 
-  it('verifies it no longer than it may, and leaves no process when it is killed', async function () {
+  it('leaves no process when a check is ended or killed', async function () {
     this.timeout(60000)
     for (const signal of ['SIGTERM', 'SIGKILL']) {
       const { child, ended } = start('check', make(`${signal}.mbtiles`, years['listing the zooms']))
@@ -106,7 +105,7 @@ onEachStore('a command on a hostile file', backend => {
     }
   })
 
-  it('loads what is sound in a folder of pipes and of links to devices, and ends by itself', async function () {
+  it('loads the images of a folder with pipes and links to devices, and names the others', async function () {
     this.timeout(60000)
     const [one] = tiles
     folder.write({ [`tiles/5/0/${one.y}.png`]: one.bytes })

@@ -41,8 +41,7 @@ onEachStore('tile URLs', backend => {
     assert.match(headers.get('etag'), /^"/)
   })
 
-  it('sends vector tiles as they are stored, from the embedded store with a header ' +
-    'that maps unpack them by', async () => {
+  it('serves gzipped vector tiles, with content-encoding from the embedded store if accepted', async () => {
     const road = name => packTile({
       roads: [
         { type: /** @type {const} */ ('LineString'), lines: /** @type {any} */ ([[[0, 0], [4096, 4096]]]), properties: {
@@ -72,13 +71,13 @@ onEachStore('tile URLs', backend => {
     assert.deepEqual([head.status, head.headers.get('content-encoding')], [200, isEmbedded ? 'gzip' : null])
   })
 
-  it('answers 304 when the client has it already', async () => {
+  it('answers 304 to a request with the ETag of the head', async () => {
     const { headers } = await get('/osm/3/1/0.png')
     const again = await get('/osm/3/1/0.png', { headers: { 'if-none-match': headers.get('etag') } })
     assert.equal(again.status, 304)
   })
 
-  it('redirects to the version as of a time, within its own path', async () => {
+  it('redirects a URL with a time to the version of that time, below its own path', async () => {
     const { status, headers, body } = await get('/osm@2021/3/1/0.png')
     assert.equal(status, 302)
     assert.ok(body.length > 0, 'an empty body breaks keep-alive clients')
@@ -113,7 +112,7 @@ onEachStore('tile URLs', backend => {
     }
   })
 
-  it('keeps the connection alive over redirects and errors', async () => {
+  it('answers repeated redirects, errors and tiles correctly', async () => {
     for (let round = 0; round < 5; round++) {
       assert.deepEqual((await follow('/osm@2021/3/1/0.png')).body, png(8))
       assert.equal((await get('/osm@1999/3/1/0.png')).status, 404)
@@ -151,7 +150,7 @@ onEachStore('tile URLs', backend => {
     assert.equal((await get('/osm/7/7/7.json')).status, 404)
   })
 
-  it('tells the times of changes as the library does', async () => {
+  it('lists the same times of changes as the library', async () => {
     assert.deepEqual((await get('/osm/times.json')).json().times, await store.times('osm'))
     for (const bbox of [[-180, 0, -90.1, 85], [-45, -10, 10, 40], [-180, -85, 180, 85]]) {
       assert.deepEqual((await get(`/osm/times.json?bbox=${bbox}&z=3`)).json().times,
@@ -162,7 +161,7 @@ onEachStore('tile URLs', backend => {
       await store.times('osm', { bbox: wrapped, z: 3 }))
   })
 
-  it('says what was wrong with a request', async () => {
+  it('answers a wrong request with 400 or 404 and an error code', async () => {
     const wrong = [
       ['/osm/3/8/0.png', 400, 'BAD_TILE'], ['/osm/31/0/0.png', 400, 'BAD_TILE'],
       ['/osm/3/-1/0.png', 400, 'BAD_TILE'], ['/osm/a/b/c.png', 400, 'BAD_TILE'],
@@ -179,7 +178,7 @@ onEachStore('tile URLs', backend => {
     }
   })
 
-  it('shows the viewer and its files', async () => {
+  it('serves the viewer and its files', async () => {
     const page = await get('/')
     assert.equal(page.status, 200)
     assert.match(page.type, /^text\/html/)
@@ -191,7 +190,7 @@ onEachStore('tile URLs', backend => {
       [301, new URL(app).pathname + '/'])
   })
 
-  it('offers the database below /db, to read only', async () => {
+  it('serves the database below /db, read-only', async () => {
     assert.equal((await get('/db')).json().db_name, new URL(app).pathname.split('/')[1])
     assert.equal((await get('/db/osm:3:1:0')).json().time, T2)
     assert.equal((await get('/db/layer:osm')).json().name, 'Test')

@@ -22,7 +22,7 @@ onEachStore('writing versions', backend => {
     .map(version => [version.time, version.gone ? 'gone' : version.current ? 'head' : 'past'])
   const write = async (...versions) => counts(await own.store.write(versions))
 
-  it('creates a head for a tile that was not there', async () => {
+  it('creates a head for a new tile', async () => {
     assert.deepEqual(await write(tile(T1, 1)), { ...none, created: 1 })
     const head = await own.store.head('osm', 3, 1, 2)
     assert.deepEqual([head.time, head.type, head.current], [T1, 'image/png', true])
@@ -44,14 +44,14 @@ onEachStore('writing versions', backend => {
     assert.equal((await own.store.head('osm', 3, 1, 2)).rev, before.rev)
   })
 
-  it('makes no new version of unchanged bytes at a later time: the head says that they were seen', async () => {
+  it('adds the time of unchanged bytes to the head, without a new version', async () => {
     await write(tile(T1, 1))
     assert.deepEqual(await write(tile(T2, 1)), { ...none, unchanged: 1 })
     assert.deepEqual(await times(), [[T1, 'head']])
     assert.deepEqual((await own.store.couch.get('osm:3:1:2')).seen.map(([time]) => time), [T2])
   })
 
-  it('shows the same whatever the order in which single writes come', async () => {
+  it('makes a confirmed image a version when another image is written between its times', async () => {
     await write(tile(T1, 1))
     await write(tile(T4, 1))
     assert.deepEqual(await write(tile(T2, 2)), { ...none, backfilled: 1 })
@@ -59,7 +59,7 @@ onEachStore('writing versions', backend => {
     await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2), tile(T4, 1)])
   })
 
-  it('sends an older time straight to the past', async () => {
+  it('writes a version of an older time into the past', async () => {
     await write(tile(T3, 3))
     assert.deepEqual(await write(tile(T1, 1)), { ...none, backfilled: 1 })
     assert.deepEqual(await write(tile(T2, 2)), { ...none, backfilled: 1 })
@@ -75,7 +75,7 @@ onEachStore('writing versions', backend => {
     await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2)])
   })
 
-  it('knows tiles that are gone, and their return', async () => {
+  it('stores a gone tile once, and its return as a new version', async () => {
     await write(tile(T1, 1))
     assert.deepEqual(await write(tile(T2, null)), { ...none, advanced: 1, gone: 1 })
     await assert.rejects(own.store.head('osm', 3, 1, 2), { code: 'TILE_NOT_FOUND' })
@@ -122,7 +122,7 @@ onEachStore('writing versions', backend => {
     await checkInvariants(own.url)
   })
 
-  it('writes ids in ascending order within a batch, and every tile of a larger load', async () => {
+  it('writes every tile of a larger load and of its next edition', async () => {
     const edition = square({ layer: 'osm', time: T1, side: 20, seed: (x, y) => x * 20 + y })
     const summary = await own.store.write(edition, { batch: 30 })
     assert.equal(summary.created, 400)
@@ -136,7 +136,7 @@ onEachStore('writing versions', backend => {
     await checkLoaded(own.url, [...edition, ...second])
   })
 
-  it('loses no version when two loaders with different times meet on the same tiles', async () => {
+  it('loses no version when four loaders write different times of the same tiles', async () => {
     const editions =
       [T2, T1, T4, T3].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 1000 + x * 8 + y }))
     const summaries = await Promise.all(editions.map(async edition => {
@@ -147,7 +147,7 @@ onEachStore('writing versions', backend => {
     await checkLoaded(own.url, editions.flat())
   })
 
-  it('counts the tiles that another loader of the same edition stored first as unchanged', async () => {
+  it('stores every tile once when two loaders write the same edition', async () => {
     const edition = square({ layer: 'osm', time: T1, seed: (x, y) => x * 8 + y })
     const [one, two] = await Promise.all(
       [own.store.write(edition, { batch: 5 }), (await Store.open(own.url)).write(edition, { batch: 9 })]
@@ -165,7 +165,7 @@ onEachStore('writing versions', backend => {
     assert.deepEqual(await times(), [[T1, 'past'], [T3, 'head']])
   })
 
-  it('stops on request, says what it did, and resumes', async () => {
+  it('stops when its signal aborts, with a summary, and continues in the next run', async () => {
     const edition = square({ layer: 'osm', time: T1, side: 20, seed: (x, y) => x * 20 + y })
     const stop = new AbortController()
     const stopped = own.store.write(edition,
