@@ -47,7 +47,7 @@ onEachStore('tilecouch mirror', backend => {
     return self
   }
 
-  it('prints what it did, and in the second run that nothing was missing', async () => {
+  it('prints the copied revisions, and in a second run that nothing was missing', async () => {
     const first = await run(url, target)
     assert.equal(first.code, 0, first.err)
     assert.match(first.out,
@@ -82,7 +82,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.ok(!existsSync(data))
   })
 
-  it('accepts layers in every notation, an area, zooms, the present alone', async () => {
+  it('selects documents by layer, area, zoom, time and --current', async () => {
     await store.defineLayer('relief')
     await store.write([{ layer: 'relief', z: 3, x: 0, y: 0, time: T2, bytes: png(1) }])
     const kinds = async (...argv) => JSON.parse((await run(url, target, '--dry-run', '--json', ...argv)).out).lacked
@@ -115,7 +115,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.ok(!await isThere(target))
   })
 
-  it('ends with 1 and names what was refused', async () => {
+  it('exits 1 and names the refused documents as long as the source has them', async () => {
     const bad = await backend.database()
     await request(bad, { method: 'PUT' })
     await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
@@ -158,7 +158,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('is made ready by the next run after it was killed', async () => {
+  it('deploys the design documents and opens the mirror in the run after a kill', async () => {
     const child = start(url, target)
     await until(() => child.said.err.includes('All documents are copied'), { timeout: 20000, what: child.said.err })
     await child.end('SIGKILL')

@@ -28,7 +28,7 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
   }
 
   for (const [name, replicate] of Object.entries(replicators)) {
-    describe(`comes by ${name}`, () => {
+    describe(`copied by ${name}`, () => {
       let from, to, store
 
       beforeEach(async () => {
@@ -48,26 +48,26 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
         )
       }
 
-      it('in the past', async () => {
+      it('arrives if it is older than the newest edition', async () => {
         await removeEdition(store, 'osm', T1)
         await load(store, T1, 200)
         await arrives()
       })
 
-      it('as the present', async () => {
+      it('arrives if it is the newest edition', async () => {
         await removeEdition(store, 'osm', T2)
         await load(store, T2, 200)
         await arrives()
       })
 
-      it('when all of a tile was removed', async () => {
+      it('arrives after all versions of its tiles were removed', async () => {
         await removeTiles(store, 'osm', { zooms: { min: 0, max: 30 } })
         await load(store, T1, 200)
         await load(store, T2, 300)
         await arrives()
       })
 
-      it('twice', async () => {
+      it('arrives after two corrections', async () => {
         for (const seed of [200, 300]) {
           await removeEdition(store, 'osm', T1)
           await load(store, T1, seed)
@@ -77,7 +77,7 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
     })
   }
 
-  it('reaches a live mirror, whichever of its changes that sees', async () => {
+  it('reaches a live mirror after several corrections', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     const store = await Store.create(from)
     await store.defineLayer('osm', { format: 'png' })

@@ -23,7 +23,7 @@ onEachPair('design documents', (from, to) => {
   const behind = async () => (await push(new Couch(target), await compose(), { dryRun: true }))
     .filter(({ action }) => action !== 'unchanged')
 
-  it('that are equal are copied with their revisions: CouchDB finds nothing to do', async () => {
+  it('are copied with their revisions if they are equal to those of this release', async () => {
     const { ready } = await mirror(url, target)
     assert.ok(ready.designs.every(({ action }) => action === 'copied'))
     assert.deepEqual(await designsOf(target), await designsOf(url))
@@ -66,7 +66,7 @@ onEachPair('design documents', (from, to) => {
   })
 })
 
-onEachStore('a source that answers what nobody asked for', backend => {
+onEachStore('a source that sends documents that were not requested', backend => {
   let url, store, target, server, proxy
   beforeEach(async () => {
     url = await backends[0].database() // it answers in JSON, which is easily tampered with

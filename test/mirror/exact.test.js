@@ -98,7 +98,7 @@ describe('mirrors between real CouchDBs', function () {
   })
   after(() => Promise.all(couches.map(couch => couch.close())))
 
-  it('write what CouchDB’s replicator writes: documents, revisions, attachments', async () => {
+  it('write the same documents, revisions and attachments as CouchDB’s replicator', async () => {
     const status = await copy(A(), B())
     assert.deepEqual([status.missing, status.refused, status.absent], [status.docs, 0, 0])
     await theirs(couches[0].url, A(), C())
@@ -108,7 +108,7 @@ describe('mirrors between real CouchDBs', function () {
     assert.equal((await request(`${B()}/_design/foreign`)).status, 404)
   })
 
-  it('leave nothing to do for the other replicator', async () => {
+  it('leave nothing to copy for CouchDB’s replicator, nor does it for them', async () => {
     const { missing_checked: checked, missing_found: found } = await theirs(couches[0].url, A(), B())
     assert.ok(checked > 50)
     assert.equal(found, 0)
@@ -117,7 +117,7 @@ describe('mirrors between real CouchDBs', function () {
     assert.equal(missing, 0)
   })
 
-  it('changes without a new image arrive without the image', async () => {
+  it('send no image again for a change of other fields', async () => {
     await change(A())
     const link = await startLink(A())
     try {
@@ -163,7 +163,7 @@ describe('mirrors between stores of every kind', function () {
         await fill(source)
       })
 
-      it('copies everything', async () => {
+      it('copies all documents, revisions and attachments', async () => {
         const { docs, missing, refused, absent } = await copy(source, target)
         assert.deepEqual([missing, refused, absent], [docs, 0, 0])
         assert.deepEqual(await differences(source, target, { revpos: false }), [])

@@ -50,7 +50,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     return differences(from, to, { selects: id => ids.has(id) })
   }
 
-  it('gives the same result as the feed, whatever is selected', async () => {
+  it('copies the same documents as the change feed for every kind of selection', async () => {
     await load(8)
     for (const [name, wanted] of Object.entries({
       'an area': { bbox: box(6, 3, 5) },
@@ -75,7 +75,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     }
   }).timeout(60000)
 
-  it('requests only what is in the area, however large the store is', async () => {
+  it('needs the same requests for an area in a larger store', async () => {
     const counts = []
     for (const side of [8, 14]) {
       await load(side)
@@ -89,7 +89,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     assert.equal(counts[0].docs, 18 + 5, 'two versions of nine tiles, two layers, an edition, a style, the store')
   }).timeout(60000)
 
-  it('loses no change during the fill, and stays live', async () => {
+  it('copies changes that are made during it and after it', async () => {
     await load(8)
     const stop = new AbortController()
     let changed = 0
@@ -126,7 +126,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     }
   }).timeout(60000)
 
-  it('goes on where it was interrupted, and takes nothing twice', async () => {
+  it('continues after an interruption, copies nothing twice and applies deletions', async () => {
     await load(8)
     const wanted = { bbox: box(6, 1, 6) }
     let reads = 0
@@ -157,7 +157,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     assert.deepEqual(await unlikeTheFeed(wanted), [`${head._id} should not be there`])
   }).timeout(60000)
 
-  it('does not mistake a source that is away for a read-only one', async () => {
+  it('fails if the source is away when the start of the fill is noted there', async () => {
     await load(4)
     let notes = 0
     const replication = await replicationOf(from, to, { bbox: box(6, 1, 2) }, {
@@ -169,7 +169,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     await assert.rejects(replication.run(), { code: 'AWAY' })
   }).timeout(60000)
 
-  it('is not used where the target has documents, or where the feed is as quick', async () => {
+  it('is not used for a filled target, a small store, a large selection or a missing index', async () => {
     await load(8)
     const since = async (wanted, shortcut, url = to) => {
       const asked = []

@@ -25,7 +25,7 @@ const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startC
 
 for (const [kind, start] of Object.entries(kinds)) {
   const suite = start ? describe : describe.skip
-  suite(`killing in the middle of a mirror on ${kind} (seed ${SEED})`, () => {
+  suite(`a mirror that is interrupted on ${kind} (seed ${SEED})`, () => {
     const servers = /** @type {Record<string, any>} */ ({})
     const next = random(SEED)
     let from, link
@@ -43,7 +43,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       await servers.target?.close()
     })
 
-    it(`loses nothing, writes nothing twice and reads little again when it is done ${KILLS} times`, async function () {
+    it(`loses nothing, writes nothing twice and reads little again after ${KILLS} kills`, async function () {
       this.timeout(PATIENCE)
       const clean = `${servers.target.url}/clean`
       assert.equal((await mirror(clean).ended).code, 0)

@@ -50,7 +50,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
     await same()
   })
 
-  it('is made ready to serve over such connections', async () => {
+  it('gets its design documents and its index over connections that are reset', async () => {
     await store.secure(PUBLIC_SECURITY)
     near.set({ loss: 150e3 })
     far.set({ loss: 3e6 }) // the viewer goes in one request
@@ -125,7 +125,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
       }
     })
 
-    it(`does not wait for a connection to the ${side} that went dead`, async () => {
+    it(`gives up a dead connection to the ${side}, and goes on when it works again`, async () => {
       const link = side === 'source' ? near : far
       const following = follow(near.url, far.url, { couch: { ...hasty, haste: HASTE } })
       try {

@@ -18,7 +18,7 @@ onEachPair('a mirror', (from, to) => {
     store = await origin(url)
   })
 
-  it('is complete, serves at once, and is as open as its source', async () => {
+  it('has all documents and an index, serves tiles, and is as public as its source', async () => {
     const { docs, refused, upToDate, ready } = await mirror(url, target)
     assert.deepEqual([docs, refused, ready.created, ready.access], [36 + 9 + 4, 0, true, 'opened'])
     assert.ok(upToDate)
@@ -32,7 +32,7 @@ onEachPair('a mirror', (from, to) => {
     }
   })
 
-  it('finds nothing to do when it is complete, and writes nothing', async () => {
+  it('writes nothing in a second run when nothing changed', async () => {
     await mirror(url, target)
     const { update_seq: before } = await json(target)
     const { changes, missing, docs, ready } = await mirror(url, target)
@@ -53,7 +53,7 @@ onEachPair('a mirror', (from, to) => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('is counted in a dry run, which writes nothing', async () => {
+  it('is measured by a dry run, which counts the missing documents and writes nothing', async () => {
     const [{ update_seq: before }, notes] = [await json(url), await notesOf(url)]
     const { missing, docs, lacked } = await mirror(url, target, { dryRun: true })
     assert.deepEqual([missing, docs, lacked], [49, 0, { marker: 1, layers: 1, editions: 2, heads: 36, past: 9 }])
@@ -66,7 +66,7 @@ onEachPair('a mirror', (from, to) => {
     assert.equal(await notesOf(target), there)
   })
 
-  it('keeps the settings of the target’s operator', async () => {
+  it('keeps the security and a design document that the target’s operator set', async () => {
     const security = { admins: { names: ['operator'], roles: ['_admin'] }, members: { names: ['guest'], roles: [] } }
     const own = await Store.create(target, { public: false })
     await own.secure(security)
@@ -79,7 +79,7 @@ onEachPair('a mirror', (from, to) => {
     assert.equal((await json(`${target}/_design/tiles`)).mine, true)
   })
 
-  it('may be started twice at once: both succeed', async () => {
+  it('completes in both runs when it is started twice at the same time', async () => {
     const both = await Promise.all([mirror(url, target), mirror(url, target)])
     assert.ok(both.every(({ upToDate, lacking }) => upToDate && !lacking))
     assert.deepEqual(await differences(url, target, { design: true }), [])
@@ -92,7 +92,7 @@ onEachPair('a mirror', (from, to) => {
     assert.deepEqual((({ created, access }) => [created, access])((await mirror(url, target)).ready), [true, 'opened'])
   })
 
-  it('refuses what a store refuses, during the first fill and later', async () => {
+  it('refuses documents that are not valid in a store, during the first fill and later', async () => {
     const bad = await from.database()
     const source = await Store.create(bad)
     await source.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: T2, bytes: png(1) }])
@@ -139,7 +139,7 @@ onEachPair('a mirror', (from, to) => {
   })
 })
 
-onEachStore('a mirror is refused or limited:', backend => {
+onEachStore('the sources and targets of a mirror', backend => {
   let url, target
   before(async () => {
     url = await backend.database()
@@ -147,7 +147,7 @@ onEachStore('a mirror is refused or limited:', backend => {
   })
   beforeEach(async () => { target = await backend.database() })
 
-  it('of a store into itself, also at another port; a copy of its files is another store', async () => {
+  it('cannot be the same store, even at another port, but can be copies of its files', async () => {
     const link = await startLink(url)
     try {
       for (const options of [{}, { live: true }, { dryRun: true }]) {
@@ -166,7 +166,7 @@ onEachStore('a mirror is refused or limited:', backend => {
     assert.notEqual((await json(`${target}/_local/tilecouch`)).uuid, uuid)
   })
 
-  it('when the source or the target is no store or does not exist', async () => {
+  it('have to be stores, and the source has to exist', async () => {
     const foreign = await backend.database()
     await request(foreign, { method: 'PUT' })
     await put(`${foreign}/blog`, { post: 1 })
@@ -178,7 +178,7 @@ onEachStore('a mirror is refused or limited:', backend => {
     assert.ok(!await isThere(target))
   })
 
-  it('into a gateway, which can be a source', async () => {
+  it('can include a gateway as source, but not as target', async () => {
     const { url: gateway, close } = await startGateway({ db: url, port: 0, logLevel: 'silent', dbAccess: true })
     const at = `${gateway.replace(/\/$/, '')}/db`
     try {
@@ -199,7 +199,7 @@ onEachStore('a mirror is refused or limited:', backend => {
     if (backend.supports.users) assert.equal(await anonymously(as(target)), 200)
   })
 
-  it('to existing layers; others are reported', async () => {
+  it('share only the layers that exist; missing layers are reported', async () => {
     const { unknown, docs } = await mirror(url, target, { layers: ['osm', 'nothing'] })
     assert.deepEqual([unknown, docs], [['nothing'], 4 + 1 + 4])
   })

@@ -142,7 +142,7 @@ describe('mirrors between network namespaces', function () {
 
   const same = async () => assert.deepEqual(await differences(from, to), [])
 
-  it('go on when either line was cut in the middle, and when nothing was going on', async () => {
+  it('continue after a cut line, both while they copy and while they are idle', async () => {
     const mirror = follow(from, to, { couch: { ...hasty, haste: HASTE } })
     try {
       for (const side of ['source', 'target']) {
@@ -167,7 +167,7 @@ describe('mirrors between network namespaces', function () {
     }
   })
 
-  it('arrive whole over slow lines that lose packets', async () => {
+  it('copy all documents over slow lines that lose packets', async () => {
     try {
       for (const { namespace } of Object.values(sides)) namespace.slow({ rate: '8mbit', queue: 10000 })
       await replication(from, to, { couch: { ...hasty, retries: 10 } }).run()

@@ -113,8 +113,7 @@ function wrong (source, mirror, wanted, exactly) {
 }
 
 onEachStore('Mirrors of parts', backend => {
-  it(`hold exactly what is selected, live and when they are created again, whatever happens to the source (${ROUNDS} ` +
-    `rounds)`, async () => {
+  it(`hold exactly the selected documents, live and when they are created again (${ROUNDS} rounds)`, async () => {
     const from = await backend.database()
     const store = await Store.create(from)
     const life = new Life(from, store, SEED)

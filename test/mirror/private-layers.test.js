@@ -41,11 +41,11 @@ onEachStore('a mirror through a gateway with private layers', backend => {
   const layerOf = id => parseDocumentId(id)?.layer ?? (isTileId(id) ? id.split(':', 1)[0] : undefined)
 
   for (const [who, tokenOf, hidden] of /** @type {[string, () => string | undefined, string[]][]} */ ([
-    ['everybody', () => undefined, ['secret', '3', 'block']],
-    ['who may see one private layer', () => token(['secret']), ['3', 'block']],
-    ['who may see all', () => token(['*']), []]
+    ['no token', () => undefined, ['secret', '3', 'block']],
+    ['a token for one private layer', () => token(['secret']), ['3', 'block']],
+    ['a token for all layers', () => token(['*']), []]
   ])) {
-    it(`of ${who} has all of the other layers, and goes on with the feed`, async function () {
+    it(`with ${who} has all documents of the visible layers, and follows later changes`, async function () {
       this.timeout(60000)
       const text = tokenOf()
       const source = new URL(`${gateway.url}/db`)
@@ -70,7 +70,7 @@ onEachStore('a mirror through a gateway with private layers', backend => {
     })
   }
 
-  it('gives no range of a kind of documents away that has private layers in it', async () => {
+  it('is refused ranges of documents that include private layers', async () => {
     for (const kind of LAYER_KINDS.slice(1)) {
       for (
         const range of [[`${kind}:`, `${kind};`], [`${kind}:secret`, `${kind}:secret~`], [`${kind}:3:`, `${kind}:3;`]]

@@ -27,7 +27,7 @@ onEachStore('A mirror of tiles that were deleted and loaded again', backend => {
     await store.couch.bulk(tiles.map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
   }
 
-  it('has the new images, although it never saw the deletions of the old ones', async () => {
+  it('has the new images, even if it did not read the deletions of the old ones', async () => {
     await removeAll()
     await store.write(edition(100))
     await mirror()

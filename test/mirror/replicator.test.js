@@ -29,7 +29,7 @@ describe('the selectors for the replicator of CouchDB', () => {
   for (const [name, selector, wanted] of [
     ['of everything', document.selector, {}], ['of some layers', ofLayers, { layers: ['osm', 'sat'] }]
   ]) {
-    it(`${name} take what a mirror takes`, () => {
+    it(`${name} select the same documents as a mirror`, () => {
       const selection = new Selection(wanted)
       const takes = compileSelector(selector)
       for (const id of IDS) assert.equal(takes({ _id: id }), selection.has(id), id)
@@ -40,7 +40,7 @@ describe('the selectors for the replicator of CouchDB', () => {
 onEachStore('the replicator of CouchDB', backend => {
   if (!backend.supports.users) return
 
-  it('copies with these documents, and leaves nothing to do for tilecouch', async () => {
+  it('copies with the documents of docs/mirrors.md, and leaves nothing to copy for tilecouch', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     const server = await backend.url()
     await origin(from)

@@ -52,7 +52,7 @@ onEachStore('a mirror that is run again', backend => {
     assert.deepEqual([changes, checked], [0, 0])
   })
 
-  it('starts again for a target that was created again', async () => {
+  it('copies everything again to a target that was created again', async () => {
     const { docs } = await replication(from, to).run()
     await request(to, { method: 'DELETE' })
     await request(to, { method: 'PUT' })
@@ -60,7 +60,7 @@ onEachStore('a mirror that is run again', backend => {
     assert.deepEqual(await differences(from, to), [])
   })
 
-  it('starts again for a source that was created again, and removes nothing', async () => {
+  it('copies a source that was created again, and removes nothing at the target', async () => {
     await replication(from, to).run()
     await request(from, { method: 'DELETE' })
     await write(await Store.create(from), edition({ count: 20, size: 500, seed: 7, z: 9 }))
@@ -69,7 +69,7 @@ onEachStore('a mirror that is run again', backend => {
     assert.equal((await request(`${to}/osm%3A10%3A1%3A0`)).status, 200)
   })
 
-  it('does not trust a checkpoint that only one side has', async () => {
+  it('reads the whole feed again when only one side has the checkpoint', async () => {
     await replication(from, to).run()
     const { checkpoint, changes } = await replication(from, to).run()
     assert.equal(changes, 0)
@@ -88,7 +88,7 @@ describe('a mirror of a store that was restored from a backup', function () {
   const [other] = backends
 
   for (const restored of ['source', 'target']) {
-    it(`loses nothing: the ${restored} was`, async () => {
+    it(`loses no document when the ${restored} was restored`, async () => {
       const far = await other.database()
       let server = await open('store')
       const near = () => `${server.url}/tiles`

@@ -10,7 +10,7 @@ import { anonymously, designsOf, isThere, notesOf, origin, securityOf } from './
 
 const MEMBERS = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['staff'] } }
 
-onEachStore('a store that not everybody may read', backend => {
+onEachStore('a store that is not public', backend => {
   let url, store, target
   beforeEach(async () => {
     url = await backend.database()
@@ -42,7 +42,7 @@ onEachStore('a store that not everybody may read', backend => {
     await assert.rejects(mirror(url, target), { code: 'WOULD_BE_PUBLIC' })
   })
 
-  it('has a closed mirror also when it was closed during the fill', async () => {
+  it('has a closed mirror even if it was closed during the fill', async () => {
     await store.secure(PUBLIC_SECURITY)
     let closing
     const onProgress = () => { closing ??= store.secure(MEMBERS) }
@@ -77,8 +77,7 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.equal((await mirror(as(url), target)).changes, 0)
   })
 
-  it('of a member open a closed store, from the URL or from TILECOUCH_FROM_USER, and ' +
-    'never those of the other side', async () => {
+  it('of a member open a closed source; those of the target are not used for it', async () => {
     await store.secure(MEMBERS)
     await assert.rejects(mirror(as(url), target), { code: 'FORBIDDEN' })
     const { username, password } = new URL(target)
@@ -94,7 +93,7 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.equal(await anonymously(target), 401)
   })
 
-  it('of a writer who is no admin are enough for a store that is there', async () => {
+  it('of a writer without admin rights are enough for an existing target', async () => {
     const own = await Store.create(target, { public: true })
     const { skipped, access } = (await mirror(url, users.as(target, 'writer'))).ready
     assert.match(skipped, /not a db or server admin/)
@@ -106,7 +105,7 @@ onEachStore('names and passwords of a mirror', backend => {
     await assert.rejects(mirror(url, users.as(`${target}_new`, 'writer')), { code: 'FORBIDDEN' })
   })
 
-  it('of a reader who may not write are refused at once', async () => {
+  it('of a reader are refused at the target before anything is copied', async () => {
     await mirror(url, target)
     await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
     const before = await notesOf(url)
@@ -119,7 +118,7 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.equal(await notesOf(url), before, 'the source was not even asked')
   })
 
-  it('that are wrong are reported for the right side, and never shown', async () => {
+  it('that are wrong are reported with the database they are for, and never printed', async () => {
     await mirror(users.as(url, 'writer'), target)
     for (
       const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]
@@ -144,7 +143,7 @@ onEachStore('names and passwords of a mirror', backend => {
 describe('the password of a mirror', () => {
   const fake = useServer()
 
-  it('goes to no other side than its own', async () => {
+  it('is sent to its own side only', async () => {
     Object.assign(process.env,
       { COUCHDB_USER: 'home', COUCHDB_PASSWORD: 'h0me', TILECOUCH_FROM_USER: 'a%b', TILECOUCH_FROM_PASSWORD: 'p:@/%' })
     try {

@@ -13,7 +13,7 @@ const HEAD = 'osm:5:3:3'
 const version = (year, seed = year) => ({ ...TILE, time: at(year), bytes: png(seed) })
 const past = year => `${HEAD}@${at(year)}`
 
-onEachStore('A mirror with the later part of the past', backend => {
+onEachStore('A mirror since a time', backend => {
   let from, to, store, stop, live, running
 
   beforeEach(async () => {
@@ -58,21 +58,21 @@ onEachStore('A mirror with the later part of the past', backend => {
     }
   }
 
-  it('holds what was visible then and what came later', async () => {
+  it('holds the version that was visible at that time and all later ones', async () => {
     await load(version(2019), version(2020), version(2021), version(2022), version(2023))
     await follow()
     assert.deepEqual(await held(), [HEAD, past(2021), past(2022)])
     await agrees()
   })
 
-  it('holds no past of a tile that has not changed since', async () => {
+  it('holds only the head of a tile that has not changed since that time', async () => {
     await load(version(2019), version(2020), version(2021))
     await follow()
     assert.deepEqual(await held(), [HEAD])
     await agrees()
   })
 
-  it('gets the version that was visible when its tile changes', async () => {
+  it('gets the version that was visible at that time when its tile changes', async () => {
     await load(version(2019), version(2020))
     await follow()
     await load(version(2023))
@@ -80,7 +80,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets it also between the two steps of a load', async () => {
+  it('gets the past version of a load that has not written the head yet', async () => {
     await load(version(2019), version(2020))
     await follow()
     const { _rev, ...head } = await store.couch.get(HEAD)
@@ -92,7 +92,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets what a deleted head had hidden', async () => {
+  it('gets the version before the head when the head is deleted', async () => {
     await load(version(2019), version(2020), version(2021))
     await follow()
     assert.deepEqual(await held(), [HEAD])
@@ -101,7 +101,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets what a head had hidden that another program overwrites', async () => {
+  it('gets the version before the head when another program overwrites the head', async () => {
     await load(version(2019), version(2020), version(2021))
     await follow()
     const image = { tile: { content_type: 'image/png', data: png(1).toString('base64') } }
@@ -110,7 +110,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets what was hidden when it sees only the last of several changes', async () => {
+  it('gets the version before the head when it reads only the last of several changes', async () => {
     await load(version(2019), version(2020))
     const first = await replicationOf(from, to, { since: SINCE })
     await first.run()
@@ -124,7 +124,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets the version before a deleted one, also of that very second', async () => {
+  it('gets the version before a deleted one, even if that one has exactly the start time', async () => {
     await load(version(2019), version(2020), { ...version(2021), time: SINCE }, version(2023))
     await follow()
     assert.deepEqual(await held(), [HEAD, `${HEAD}@${SINCE}`])
@@ -149,14 +149,14 @@ onEachStore('A mirror with the later part of the past', backend => {
     assert.deepEqual(await held(), [HEAD, past(2020)], 'what is deleted at the source is deleted here')
   })
 
-  it('has a tile that was gone then', async () => {
+  it('holds the gone version that was visible at that time', async () => {
     await load(version(2019), { ...TILE, time: at(2020), gone: true }, version(2023))
     await follow()
     assert.deepEqual(await held(), [HEAD, past(2020)])
     await agrees()
   })
 
-  it('looks back through the /db of a gateway', async () => {
+  it('copies the same documents through the /db of a gateway', async () => {
     await load(version(2019), version(2020), version(2023))
     await store.write(square({ layer: 'day', time: at(2019), seed: x => x }))
     await store.write(square({ layer: 'day', time: at(2020), seed: x => x + 1 }))
