@@ -19,7 +19,7 @@ describe('tilecouch check --only conflicts', () => {
     await masters.meet()
   })
 
-  it('reports conflicts, what it will do, what it did, and that none are left', async () => {
+  it('prints the planned resolutions, then those made with --fix, then that none are left', async () => {
     const db = ['--db', masters.urls[0]]
     const told = [
       '3 documents with conflicts: 3 losing revisions deleted',
@@ -42,7 +42,7 @@ describe('tilecouch check --only conflicts', () => {
       })
   })
 
-  it('is announced by info, and history tells which time a version was loaded for', async () => {
+  it('is suggested by info, which also shows the time that a moved version was loaded for', async () => {
     const db = ['--db', masters.urls[0]]
     await masters.stores[0].defineLayer('osm', {})
     const { compose } = await import('../../loader/couchapp/compose.js')
@@ -58,7 +58,7 @@ describe('tilecouch check --only conflicts', () => {
     assert.match(head, /^2024-01-03T00:00:00Z .* current$/)
   })
 
-  it('names documents that it leaves alone, and ends with 1', async () => {
+  it('names documents that it does not resolve, and exits 1', async () => {
     const { rev } = await masters.stores[0].couch.request({
       method: 'DELETE', path: '_design/tiles', qs: { rev: (await masters.stores[0].couch.get('_design/tiles'))._rev }
     })
@@ -69,7 +69,7 @@ describe('tilecouch check --only conflicts', () => {
     assert.match(out, /^ {2}left as it is: notes: it is no document of a tile store$/m)
   })
 
-  it('refuses options that do not go together', async () => {
+  it('refuses conflicting options and invalid layer names', async () => {
     for (const [argv, code] of [[['--live', '--report', 'x'], 'BAD_OPTION'], [['a b'], 'BAD_LAYER']]) {
       const answer = await run('check', '--only', 'conflicts', '--fix', ...argv, '--db', masters.urls[0])
       assert.equal(answer.code, 1)
@@ -77,7 +77,7 @@ describe('tilecouch check --only conflicts', () => {
     }
   })
 
-  it('needs the view of conflicts', async () => {
+  it('fails with INDEX_MISSING without the view of conflicts', async () => {
     await masters.stores[
       0
     ].couch.request({ method: 'DELETE', path: '_design/versions', qs: {

@@ -11,7 +11,7 @@ onEachMixture('conflicts of other documents', mixture => {
   let masters
   useMasters(mixture, own => { masters = own })
 
-  it('a layer gets the zooms and bounds of both, and fields that only one has', async () => {
+  it('a merged layer has the zooms and bounds of both, and fields that only one has', async () => {
     await masters.stores[0].defineLayer('osm', { name: 'Here', minzoom: 3, maxzoom: 8, bounds: [0, 0, 10, 10] })
     await masters.stores[0].defineLayer('osm', { name: 'Here and there' })
     await masters.stores[1].defineLayer('osm',
@@ -24,7 +24,7 @@ onEachMixture('conflicts of other documents', mixture => {
     }
   })
 
-  it('of an edition the load that got further stays, with the title', async () => {
+  it('a merged edition has the fields of the finished load, and the title of the other', async () => {
     await masters.stores[0].putEdition('osm', T(1), { source: 'a', started: S(1), title: 'January', tiles: 90 })
     await masters.stores[1].putEdition('osm', T(1), { source: 'b', started: S(1), finished: S(2), tiles: 50 })
     await masters.meet()
@@ -35,7 +35,7 @@ onEachMixture('conflicts of other documents', mixture => {
     }
   })
 
-  it('of what never changes one revision stays: any of equal content, else what was stored later', async () => {
+  it('conflicting styles are reduced to one revision, which is the same in both stores', async () => {
     const style = { version: 8, sources: {}, layers: [] }
     const put = (at, time, name) => masters.stores[
       at
@@ -60,7 +60,7 @@ onEachMixture('conflicts of other documents', mixture => {
     assert.equal(planMerge(leaves)?.write, undefined)
   })
 
-  it('an edition that one store removed goes in the other as well, although that one loaded it again', async () => {
+  it('an edition that one store removed is removed in the other, even if it loaded it again', async () => {
     const loadIn = at => load(masters.stores[at], memorySource({ '3/1/2': 1 }), { layer: 'osm', time: T(1) })
     await loadIn(0)
     await masters.meet()
@@ -71,7 +71,7 @@ onEachMixture('conflicts of other documents', mixture => {
     for (const store of masters.stores) assert.deepEqual(await store.editions('osm'), [])
   })
 
-  it('the mark is that of the older store, in all stores', async () => {
+  it('all stores get the identity of the oldest store', async () => {
     const marks = await Promise.all(masters.stores.map(({ couch }) => couch.get('tilecouch')))
     const [first] = marks.sort((a, b) => a.created < b.created || (a.created === b.created && a.uuid < b.uuid) ? -1 : 1)
     await masters.meet()
@@ -79,7 +79,7 @@ onEachMixture('conflicts of other documents', mixture => {
     for (const store of masters.stores) assert.equal(await store.identity(), first.uuid)
   })
 
-  it('design documents and those of others are left alone, and others are named', async () => {
+  it('conflicts of design documents and foreign documents are left, and foreign ones are named', async () => {
     const foreign =
       { _id: 'osm:3:1:2', type: 'tile', layer: 'osm', z: 3, x: 1, y: 2, current: true, time: T(1), gone: true }
     const own = await Masters.open(mixture, 2, ['_design/versions']) // nothing keeps others out
@@ -105,7 +105,7 @@ describe('merging several leaves of a document', () => {
   const orders = list => list.length < 2 ? [list]
     : list.flatMap((item, at) => orders([...list.slice(0, at), ...list.slice(at + 1)]).map(rest => [item, ...rest]))
 
-  it('gives the same in any order', () => {
+  it('gives the same result in any order of the leaves', () => {
     const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
     const edition =
       { _id: 'edition:osm@2024-01-01T00:00:00Z', type: 'edition', layer: 'osm', time: '2024-01-01T00:00:00Z' }
@@ -125,7 +125,7 @@ describe('merging several leaves of a document', () => {
     }
   })
 
-  it('keeps what the operator said of the viewer in any of them', () => {
+  it('keeps each viewer setting of the oldest leaf that has a valid one', () => {
     const mark = { _id: 'tilecouch', type: 'store', schema: 1 }
     const leaves = [
       { ...mark, _rev: '1-a', created: S(1), title: 'First', opens: 'osm' },

@@ -52,29 +52,39 @@ function settled (...texts) {
 
 describe('the plan for a tile', () => {
   const cases = {
-    'one head': [['head 5 a'], ['head 5 a']],
-    'the newest head stays, the other becomes its past': [['head 5 a', 'head 3 b'], ['3 b', 'head 5 a']],
-    'a loser that stands in the past already is not copied': [
+    'one head stays unchanged': [['head 5 a'], ['head 5 a']],
+    'the newest head stays, and the other head becomes a past version': [['head 5 a', 'head 3 b'], ['3 b', 'head 5 a']],
+    'a losing head that is already in the past is not copied': [
       ['head 5 a', 'head 3 b', 'past 3 b'], ['3 b', 'head 5 a']
     ],
-    'two heads that say the same': [['head 5 a', 'head 5 a later'], ['head 5 a']],
-    'two images at one time: the later run has it': [['head 5 a', 'head 5 b later'], ['4 a of 5', 'head 5 b']],
-    'two images at one time, and the second before is taken': [
+    'two equal heads become one': [['head 5 a', 'head 5 a later'], ['head 5 a']],
+    'the later of two images of one time stays, and the other moves one second earlier': [
+      ['head 5 a', 'head 5 b later'], ['4 a of 5', 'head 5 b']
+    ],
+    'an image moves two seconds earlier when the second before is taken': [
       ['head 5 a', 'head 5 b later', 'past 4 c'], ['3 a of 5', '4 c', 'head 5 b']
     ],
-    'no tile against a tile': [['head 5 a', 'head 5 gone later'], ['4 a of 5', 'head 5 gone']],
-    'a copy of the head in the past is left alone': [
+    'a gone head that was stored later wins over an image of the same time': [
+      ['head 5 a', 'head 5 gone later'], ['4 a of 5', 'head 5 gone']
+    ],
+    'a past copy of the head stays': [
       ['head 5 a', 'past 5 a', 'head 3 b', 'past 3 b'], ['3 b', '5 a', 'head 5 a']
     ],
-    'an image in the past that the head\'s time has moves': [['head 5 b later', 'past 5 a'], ['4 a of 5', 'head 5 b']],
-    'a past version that is newer becomes the head': [['head 3 a', 'past 5 b'], ['3 a', '5 b', 'head 5 b']],
-    'a past version that was said later becomes the head': [
+    'a past image with the time of the head moves one second earlier': [
+      ['head 5 b later', 'past 5 a'], ['4 a of 5', 'head 5 b']
+    ],
+    'a past version that is newer than the head becomes the head': [
+      ['head 3 a', 'past 5 b'], ['3 a', '5 b', 'head 5 b']
+    ],
+    'a past version of the same time that was stored later becomes the head': [
       ['head 5 a', 'past 5 b later'], ['4 a of 5', '5 b', 'head 5 b']
     ],
-    'a loser takes the place of what was said before it': [
+    'a losing head replaces a past version of its time that was stored earlier': [
       ['head 5 a', 'head 3 b later', 'past 3 c'], ['2 c of 3', '3 b', 'head 5 a']
     ],
-    'what had to move stands there before': [['head 5 b later', 'head 5 a', 'past 4 a of 5'], ['4 a of 5', 'head 5 b']]
+    'a losing head is not copied when its moved copy exists already': [
+      ['head 5 b later', 'head 5 a', 'past 4 a of 5'], ['4 a of 5', 'head 5 b']
+    ]
   }
   for (const [title, [leaves, expected]] of Object.entries(cases)) {
     it(title, () => {
@@ -85,7 +95,7 @@ describe('the plan for a tile', () => {
 })
 
 describe('a version whose copy is refused', () => {
-  it('stays where it is', async () => {
+  it('stays a conflicting head until its copy is accepted', async () => {
     const [one, two] = [new MemoryCouch('one'), new MemoryCouch('two')]
     const tile = { layer: 'osm', z: 1, x: 0, y: 0 }
     await new Store(one).write([{ ...tile, time: at(3), bytes: png(1) }])

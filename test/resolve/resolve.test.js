@@ -8,7 +8,7 @@ onEachMixture('conflicts of tiles', mixture => {
   let masters
   useMasters(mixture, own => { masters = own })
 
-  it('the newest head stays, the other becomes its past', async () => {
+  it('the newest head stays, and the other becomes a past version with all its fields', async () => {
     await masters.load(0, T(1), 1)
     await masters.load(1, T(3), 3, { expires: S(9), origin: { url: 'http://a' } })
     await masters.load(0, T(5), 5)
@@ -29,7 +29,7 @@ onEachMixture('conflicts of tiles', mixture => {
     }
   })
 
-  it('also when CouchDB shows the older one, since it was changed more often', async () => {
+  it('the newest head stays, even if an older head has more revisions', async () => {
     for (const day of [1, 2, 3]) await masters.load(0, T(day), day)
     await masters.load(1, T(7), 7)
     await masters.meet()
@@ -39,7 +39,7 @@ onEachMixture('conflicts of tiles', mixture => {
     assert.equal((await masters.history()).length, 4)
   })
 
-  it('of the same time and image the one that was stored later stays', async () => {
+  it('the version that was stored later stays when time and image are equal', async () => {
     await masters.load(0, T(1), 1, { stored: S(1), origin: { url: 'http://a' } })
     await masters.load(1, T(1), 1, { stored: S(2), expires: S(5) })
     await masters.meet()
@@ -49,7 +49,7 @@ onEachMixture('conflicts of tiles', mixture => {
     assert.equal((await masters.stores[0].head('osm', 3, 1, 2)).stored, S(2))
   })
 
-  it('of two images at one time the later load keeps it, and the other moves to the second before', async () => {
+  it('the later of two images of one time stays, and the other moves one second earlier', async () => {
     await masters.load(1, T(2), 2, { stored: S(1) })
     await masters.load(0, T(2), 1, { stored: S(2) })
     await masters.meet()
@@ -62,15 +62,15 @@ onEachMixture('conflicts of tiles', mixture => {
 
   /** Loads of each store, and the history that they make. */
   const cases = {
-    'an earlier second that is taken is passed over': [
+    'a version that has to move skips an earlier second that is taken': [
       [[0, '2024-01-01T23:59:59Z', 5], [1, T(2), 2, { stored: S(1) }], [0, T(2), 1, { stored: S(2) }]],
       ['01-02T00:00:00 1', '01-01T23:59:58 past 2 of 01-02T00:00:00', '01-01T23:59:59 past 5']
     ],
-    'a gone version is a version as any other': [
+    'a losing gone head becomes a past version': [
       [[0, T(1), 1], [1, T(1), 1], [0, T(3), null], [1, T(4), 4]],
       ['01-04T00:00:00 4', '01-01T00:00:00 past 1', '01-03T00:00:00 past null']
     ],
-    'past versions of one time: the same image once, of two images both': [
+    'past versions of one time are kept once if equal, and both if different': [
       [[0, 1, S(1)], [1, 2, S(2)]].flatMap(([at, image, stored]) => [
         [at, T(1), 7, { stored }], [at, T(2), image, { stored }], [at, T(5), 5, { stored: S(3) }]
       ]),
@@ -117,7 +117,7 @@ onEachMixture('conflicts of tiles', mixture => {
     await third.close()
   })
 
-  it('three stores and more', async () => {
+  it('conflicts of three stores are resolved without losing a version', async () => {
     const more = await Masters.open(mixture, 3)
     for (const at of [0, 1, 2]) await more.load(at, T(at + 1), at + 1)
     for (const at of [0, 1, 2]) await more.load(at, T(5), at + 5, { stored: S(at) })

@@ -30,7 +30,7 @@ onEachMixture('resolving', mixture => {
   let masters
   useMasters(mixture, own => { masters = own })
 
-  it('gives the same in pages and batches of any size, as a dry run says', async () => {
+  it('does what its dry run counted, also in small pages and batches', async () => {
     await fill(masters, 4)
     const { named, ...planned } = await masters.resolve(0, { dryRun: true })
     const { named: none, ...done } = await masters.resolve(0, { limits: { page: 3, tiles: 2, batch: 1, bytes: 1 } })
@@ -39,13 +39,13 @@ onEachMixture('resolving', mixture => {
     await masters.settle()
   }).timeout(60000)
 
-  it('may run twice at once', async () => {
+  it('leaves no conflicts when several runs work at the same time', async () => {
     await fill(masters, 4)
     await Promise.all([masters.resolve(0, { limits: { tiles: 3 } }), masters.resolve(0), masters.resolve(1)])
     await masters.settle()
   }).timeout(60000)
 
-  it('of one layer leaves the others alone', async () => {
+  it('resolves only the given layers', async () => {
     await fill(masters, 2)
     assert.equal((await masters.resolve(0, { layers: ['other'] })).conflicts, 0)
     assert.equal((await masters.resolve(0, { layers: ['other', 'osm'] })).contested, 2)
@@ -71,7 +71,7 @@ onEachMixture('resolving', mixture => {
     }
   }).timeout(120000)
 
-  it('looks only at what was written since a run that left nothing to do', async () => {
+  it('reads only the changes since a run that left nothing to do', async () => {
     await fill(masters, 3)
     const [store] = masters.stores
     const { pages } = store.couch
@@ -98,7 +98,7 @@ onEachMixture('resolving', mixture => {
     assert.equal((await walked()).isWhole, false)
   }).timeout(60000)
 
-  it('hears of a block that comes after the manifest that names it', async () => {
+  it('settles a tile when the block of an earlier manifest arrives', async () => {
     await masters.load(0, T(1), 1)
     await masters.load(0, T(4), 4)
     await masters.load(1, T(1), 1)
@@ -116,7 +116,7 @@ onEachMixture('resolving', mixture => {
     }
   })
 
-  it('with live, resolves new conflicts', async () => {
+  it('resolves new conflicts in a live run', async () => {
     const stop = new AbortController()
     const states = []
     const running = masters.resolve(0,
@@ -142,7 +142,7 @@ onEachMixture('resolving', mixture => {
 describe('resolving without the right to write', () => {
   const backend = backends.find(({ supports }) => supports.users)
 
-  it('reports each document, and changes nothing', async function () {
+  it('names the refusal of the documents, and changes nothing', async function () {
     if (!backend) return skip(this, 'no CouchDB: the embedded store knows no users')
     const masters = await Masters.open([backend])
     await masters.load(0, T(1), 1)
