@@ -26,7 +26,7 @@ onEachStore('tilecouch export --tree', backend => {
     return { ended, get out () { return streams.stdout.text }, get err () { return streams.stderr.text } }
   }
 
-  it('reports what it did, and then that there was nothing to do', async () => {
+  it('prints the written files and links, and none of them in a second run', async () => {
     const { code, out, err } = await run('osm', map.to(), '--tree')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out,
@@ -43,7 +43,7 @@ onEachStore('tilecouch export --tree', backend => {
     await checkTrees(map.url, map.to())
   })
 
-  it('takes an area and zooms', async () => {
+  it('exports only the given area and zooms', async () => {
     assert.equal((await run('osm', map.to(), '--tree', '--bbox', '-180,80,-160,85', '--zoom', '5')).code, 0)
     const { tiles } = await checkTrees(map.url, map.to(), { selected: (z, x, y) => x < 2 && y < 4 })
     assert.equal(tiles, 16)
@@ -51,7 +51,7 @@ onEachStore('tilecouch export --tree', backend => {
     assert.ok(!isThere(path.join(map.to(), 'osm/5')))
   })
 
-  it('writes the configuration of nginx once, and does not overwrite an adapted one', async () => {
+  it('writes the configuration of nginx, and overwrites an adapted one only with --force', async () => {
     const file = path.join(folder.dir, 'tiles.conf')
     const args = ['osm', map.to(), '--tree', '--nginx', file, '--gateway', 'http://127.0.0.1:8080']
     folder.write({ theirs: 'theirs' })
@@ -68,7 +68,7 @@ onEachStore('tilecouch export --tree', backend => {
     assert.notEqual(readFileSync(file, 'utf8'), 'adapted')
   })
 
-  it('refuses what makes no sense, before it writes anything', async () => {
+  it('refuses wrong options and layers before it writes anything', async () => {
     for (const args of [
       ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'],
       ['osm', map.to(), '--tree', '--format', 'mbtiles'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
@@ -98,7 +98,7 @@ onEachStore('tilecouch export --tree', backend => {
     assert.match(following.out, /^osm -> \S+ \(stopped\): \d+ tiles looked at/)
   })
 
-  it('gives programs an object a line while it follows', async () => {
+  it('prints a JSON object per line while it follows with --json', async () => {
     const following = start('osm', map.to(), '--tree', '--live', '--json')
     await until(() => following.out.includes('"following"'))
     process.emit('SIGINT')

@@ -20,7 +20,7 @@ describe('files of trees', () => {
     mkdirSync(at('tmp'))
     files = new Files(at('tmp'), folder.dir)
   })
-  it('are not written through links that somebody has put there', async () => {
+  it('are not written, linked or removed through symbolic links', async () => {
     for (const [link, target] of [['osm', 'osm/3/1/1.png'], ['osm/3', 'osm/3/1/1.png'], ['osm/3/1', 'osm/3/1/1.png']]) {
       files = new Files(at('tmp'), folder.dir)
       folder.write(
@@ -43,7 +43,7 @@ describe('files of trees', () => {
   })
   const nothingLeft = () => assert.deepEqual(readdirSync(at('tmp')), [])
 
-  it('are written beside their place and moved there, with their time', async () => {
+  it('are written to a temporary folder and moved into place, with the time of their version', async () => {
     for (
       const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2099-01-01T00:00:00Z']
     ) {
@@ -57,7 +57,7 @@ describe('files of trees', () => {
     nothingLeft()
   })
 
-  it('are linked where nothing is, in place of another file, and where they are already', async () => {
+  it('are linked to a new place, over another file, and where they are linked already', async () => {
     folder.write({ 'a/1.png': 'one', 'b/1.png': 'two' })
     for (const target of ['c/5/1/1.png', 'b/1.png', 'b/1.png', 'a/1.png']) {
       assert.equal(await files.link(at('a/1.png'), at(target)), true)
@@ -66,7 +66,7 @@ describe('files of trees', () => {
     nothingLeft()
   })
 
-  it('are copied, with their time, where no link can be', async function () {
+  it('are copied, with their time, when a file has too many links', async function () {
     this.timeout(60000)
     folder.write({ 'a/1.png': 'one' })
     utimesSync(at('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
@@ -84,7 +84,7 @@ describe('files of trees', () => {
     nothingLeft()
   })
 
-  it('replace a link at once', async () => {
+  it('replace a symbolic link', async () => {
     for (const to of ['one', 'two', 'two']) {
       await files.symlink(to, at('link'))
       assert.equal(readlinkSync(at('link')), to)
@@ -92,7 +92,7 @@ describe('files of trees', () => {
     nothingLeft()
   })
 
-  it('take empty folders with them, and no others', async () => {
+  it('are removed together with the folders that become empty', async () => {
     folder.write({ 'a/5/1/1.png': '', 'a/5/2/1.png': '', 'a/5/2/note': '' })
     await files.remove(at('a/5/1/1.png'), at('a'))
     await files.remove(at('a/5/2/1.png'), at('a'))
@@ -104,7 +104,7 @@ describe('files of trees', () => {
     assert.deepEqual(readdirSync(at('a')), [])
   })
 
-  it('survive that folders are emptied and filled at once', async () => {
+  it('arrive in a folder that is emptied at the same time', async () => {
     for (let round = 0; round < 50; round++) {
       const file = await files.write(Buffer.from('x'), '2024-03-01T00:00:00Z')
       folder.write({ 'a/5/1/0.png': '' })
@@ -118,19 +118,19 @@ describe('files of trees', () => {
 describe('the plan of trees', () => {
   const [A, B, C] = ['2023-03-01T00:00:00Z', '2023-03-01T12:00:00Z', '2024-01-01T00:00:00Z']
 
-  it('has a tree for each finished edition, and keeps those that are there', () => {
+  it('has a tree for each finished edition, and keeps the existing trees of editions', () => {
     const editions = [{ time: C, finished: C }, { time: A }, { time: B, finished: B }]
     assert.deepEqual(treeTimes(editions, []), [B, C])
     assert.deepEqual(treeTimes(editions, [A, '2000-01-01T00:00:00Z']), [A, B, C])
   })
 
-  it('leads each period to its last edition', () => {
+  it('links each period to its last edition', () => {
     assert.deepEqual(Object.fromEntries(periodsOf([A, B, C]).map(({ name, time }) => [name, time])), {
       2023: B, '2023-03': B, '2023-03-01': B, 2024: C, '2024-01': C, '2024-01-01': C
     })
   })
 
-  it('knows what makes a period\'s tree wrong', () => {
+  it('unlinks a period after a later change in it', () => {
     const [period] = periodsOf([A])
     assert.deepEqual([A, '2023-03-01T00:00:01Z', '2023-12-31T23:59:59Z', '2024-01-01T00:00:00Z',
       '2022-12-31T00:00:00Z'].map(time => isWrongAfter(time, period)), [false, true, true, false, false])
@@ -140,7 +140,7 @@ describe('the plan of trees', () => {
 describe('the state of trees', () => {
   const folder = useFolder()
 
-  it('is read as it was kept, and not at all when it is damaged', async () => {
+  it('is read as it was written, and ignored when it is damaged', async () => {
     const file = path.join(folder.dir, 'osm.json')
     const kept = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
     assert.equal(await readState(file), undefined)
@@ -152,7 +152,7 @@ describe('the state of trees', () => {
     }
   })
 
-  it('distinguishes areas', () => {
+  it('distinguishes selections by zooms and area', () => {
     const triangle =
       east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
     const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) },
@@ -161,7 +161,7 @@ describe('the state of trees', () => {
     assert.equal(selectionOf({ area: triangle(10), editions: true }), texts[2])
   })
 
-  it('is of its layer alone', async () => {
+  it('includes only the trees and tile files of its layer', async () => {
     folder.write(
       {
         'osm/5/1/1.png': '', 'osm@2024-01-01T00:00:00Z/x': '', 'osm-x/5': '',
@@ -174,7 +174,7 @@ describe('the state of trees', () => {
       '12.pbf'].map(name => parseTileFile(name)?.y), [1, undefined, undefined, undefined, undefined, undefined, 12])
   })
 
-  it('is bounded, however much changes', () => {
+  it('remembers a limited number of changed tiles, and that there were more', () => {
     const changes = new Changes('osm', { selected: z => z === 5, most: 3 })
     for (const id of ['osm:5:1:1', 'osm:5:1:1@2024-01-01T00:00:00Z',
       'osm:6:1:1', 'other:5:1:1', 'osm:5:1:x', 'layer:osm', 'edition:other@2024-01-01T00:00:00Z']) changes.add(id)

@@ -14,7 +14,7 @@ import { Watcher } from './watcher.js'
 const [T1, T2, T3, T4] =
   ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-onEachStore('trees that follow', backend => {
+onEachStore('trees that follow a store', backend => {
   const map =
     useTrees(backend, store => edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y })))
   const shows = (name, seed, time) => until(() => {
@@ -22,7 +22,7 @@ onEachStore('trees that follow', backend => {
     return isThere(file) && readFileSync(file).equals(png(seed))
   }, { what: `${name} of ${time ?? 'now'} to be ${seed}`, every: 5 })
 
-  it('show a change within about a second, and remove what is gone', async () => {
+  it('show a change within two seconds, and remove gone tiles', async () => {
     await map.follow()
     const started = performance.now()
     await map.store.write([tile(1, 1, T2, 300), tile(2, 2, T2, null)])
@@ -39,7 +39,7 @@ onEachStore('trees that follow', backend => {
     checkTidy(map.to())
   })
 
-  it('have a new edition when it is finished, not before, and completely', async () => {
+  it('have the tree of a new edition once it is finished, with all of its files', async () => {
     await map.follow()
     await edition(map.store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }),
       { finished: false })
@@ -53,7 +53,7 @@ onEachStore('trees that follow', backend => {
     assert.equal(statSync(map.file('5/1/1.png', T2)).ino, statSync(map.file('5/1/1.png', T1)).ino)
   })
 
-  it('change in the past when something is loaded there', async () => {
+  it('show editions that are loaded for times between the others', async () => {
     await edition(map.store, [tile(1, 1, T4, 400)])
     await map.follow()
     await edition(map.store, [tile(1, 1, T2, 200), tile(3, 3, T2, null)])
@@ -70,8 +70,7 @@ onEachStore('trees that follow', backend => {
     assert.equal(tree, statSync(map.file('5/2/2.png')).ino)
   })
 
-  it('have no link for a period in which a tile of no edition came later, and have it ' +
-    'again after the next edition', async () => {
+  it('lose the link of a period after a single write in it, until the next edition', async () => {
     await edition(map.store, [tile(1, 1, T2, 200)])
     await map.follow()
     assert.deepEqual(treesIn(map.to()).links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01'])
@@ -84,7 +83,7 @@ onEachStore('trees that follow', backend => {
     await map.settles()
   })
 
-  it('remove what is deleted from the store: a head, a past version, an edition', async () => {
+  it('remove a deleted head, past version or edition', async () => {
     await edition(map.store, [tile(1, 1, T2, 200), tile(2, 2, T2, 201)])
     await map.follow()
     const remove = async id => {
@@ -100,7 +99,7 @@ onEachStore('trees that follow', backend => {
     await map.settles()
   })
 
-  it('resume, with changes that came in between', async () => {
+  it('resume with the changes that were made while they were stopped', async () => {
     await map.follow()
     await map.end()
     await edition(map.store, [tile(1, 1, T2, 200)])
@@ -136,7 +135,7 @@ onEachStore('trees that follow', backend => {
     }
   })
 
-  it('begin a comparison again that broke off because the store went away', async () => {
+  it('repeat a comparison during which the store was unreachable', async () => {
     await exportTree(map.store, 'osm', map.to())
     await edition(map.store, [tile(1, 1, T2, 200)])
     let breaks = 2
@@ -155,7 +154,7 @@ onEachStore('trees that follow', backend => {
     assert.ok(breaks < 0)
   })
 
-  it('keep what they have when the database is dropped, and become the next one when its layer is there', async () => {
+  it('keep their files when the database is deleted, until a new database has the layer', async () => {
     await map.follow()
     const { created } = await map.store.couch.get('tilecouch')
     await map.store.destroy()
@@ -174,7 +173,7 @@ onEachStore('trees that follow', backend => {
     assert.ok(!isThere(map.file('5/1/1.png')))
   })
 
-  it('compare everything when there is more to remember than they may', async () => {
+  it('compare all files when more tiles changed than they may remember', async () => {
     await map.follow({ mostChanges: 5, limits: { gather: 300 } })
     await map.store.write(square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? 600 + x * 6 + y : null }))
     await shows('5/5/5.png', 635)
@@ -182,7 +181,7 @@ onEachStore('trees that follow', backend => {
     assert.ok(map.states.some(({ state }) => state === 'comparing'))
   })
 
-  it('are never seen cut off, mixed or older than before, whatever is loaded meanwhile', async () => {
+  it('never show incomplete or older files while editions are loaded', async () => {
     const editions = [T2, T3, T4].map((time, at) => square(
       { layer: 'osm', time, side: 6, seed: (x, y) => (x * y + at) % 3 ? 1000 * (at + 1) + x * 6 + y : undefined }
     ))

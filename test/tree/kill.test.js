@@ -23,7 +23,7 @@ const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startC
 
 for (const [kind, start] of Object.entries(kinds)) {
   const suite = start ? describe : describe.skip
-  suite(`killing who follows a ${kind} store (seed ${SEED})`, () => {
+  suite(`trees that follow a ${kind} store with interruptions (seed ${SEED})`, () => {
     const folder = useFolder()
     const next = random(SEED)
     let server
@@ -34,7 +34,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     after(() => server?.close())
 
     for (const victim of ['follower', 'store']) {
-      it(`leaves trees that are right when the ${victim} is killed again and again`, async function () {
+      it(`are correct after the ${victim} was killed several times`, async function () {
         this.timeout(180000)
         const url = `${server.url}/kill_${victim}`
         const store = await Store.create(url)

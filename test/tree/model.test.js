@@ -78,7 +78,7 @@ const finishAll = async store => {
 
 onEachStore('trees after random loads', backend => {
   for (const follow of [false, true]) {
-    it(`are what the store says, ${follow ? 'while they follow' : 'run by run'}`, async function () {
+    it(`agree with the store, ${follow ? 'while they follow' : 'run by run'}`, async function () {
       this.timeout(300000)
       await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async steps => {
         const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-model-'))

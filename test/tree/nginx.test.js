@@ -24,12 +24,12 @@ const STEADY = 'public, max-age=300, stale-while-revalidate=86400, stale-if-erro
 describe('the configuration of nginx for trees', () => {
   const folder = useFolder()
 
-  it('is deploy/nginx/files.conf, with a gateway and the defaults', () => {
+  it('is deploy/nginx/files.conf for a gateway and the defaults', () => {
     assert.equal(readFileSync(fileURLToPath(new URL('../../deploy/nginx/files.conf', import.meta.url)), 'utf8'),
       nginxConfig({ gateway: 'http://127.0.0.1:8080' }))
   })
 
-  it('is taken by nginx as it is, whatever is asked for', function () {
+  it('is valid for nginx with every option', function () {
     const nginx = findNginx()
     if (!nginx) skip(this, 'nginx is not installed')
     for (const options of [
@@ -49,7 +49,7 @@ describe('the configuration of nginx for trees', () => {
     }
   })
 
-  it('is not made of what nginx would take for something else', () => {
+  it('refuses roots, gateways, names and addresses that nginx would misread', () => {
     for (const options of [
       { root: '/srv/$tiles' }, { root: '/srv/ti"les' }, { root: '/srv/a\nb' },
       { gateway: '127.0.0.1:8080' }, { gateway: 'http://a.example/path' },
@@ -99,7 +99,7 @@ onEachStore('nginx on trees', backend => {
     return { status: answer.status, bytes, header: name => answer.headers.get(name) }
   }
 
-  it('gives the present, editions and periods, each with the headers that are due', async () => {
+  it('serves the newest tiles, editions and periods with their headers, and answers 304', async () => {
     await start()
     for (const [address, seed, age, modified] of /** @type {[string, number, string, string][]} */ ([
       ['/osm/5/1/1.png', 99, STEADY, T2], ['/osm/5/1/2.png', 6, STEADY, T1],
@@ -124,7 +124,7 @@ onEachStore('nginx on trees', backend => {
     }
   })
 
-  it('sends what took the place of other bytes of the same time', async () => {
+  it('sends the new bytes of a tile that was replaced at the same time', async () => {
     await start()
     const { header } = await get(`/osm@${T1}/5/1/1.png`)
     const known = { 'if-none-match': header('etag') ?? '', 'if-modified-since': header('last-modified') ??
@@ -143,7 +143,7 @@ onEachStore('nginx on trees', backend => {
       Date.parse(header('last-modified') ?? '') + 1000, 'a cache that only knows times has to be told')
   })
 
-  it('finds a tile whatever type its address names, and sends its content type', async () => {
+  it('serves a tile under any file extension, with its own content type', async () => {
     await start()
     for (const address of ['/osm/5/9/9.png', '/osm/5/9/9.jpg', '/osm/5/9/9.webp']) {
       const answer = await get(address)
@@ -154,7 +154,7 @@ onEachStore('nginx on trees', backend => {
       vector.header('vary')], [200, 'application/vnd.mapbox-vector-tile', 'gzip', 'Accept-Encoding'])
   })
 
-  it('answers for missing tiles, and serves nothing else of the folder', async () => {
+  it('answers 404 or 204 for missing tiles, and serves no other files of the folder', async () => {
     await start()
     const missing = await get('/osm/5/30/30.png', { headers: { origin: 'https://a.example' } })
     assert.deepEqual([missing.status, JSON.parse(missing.bytes.toString()).error, missing.header('cache-control'),
@@ -178,7 +178,7 @@ onEachStore('nginx on trees', backend => {
     assert.equal(nginx.errors().match(/\[(error|crit|alert|emerg)\].*/)?.[0], undefined)
   })
 
-  it('shows changes at once, and only complete tiles', async () => {
+  it('shows changes in their order, and only complete tiles', async () => {
     await start()
     stop = new AbortController()
     following = exportTree(store, 'osm', to(), { follow: true, signal: stop.signal, limits: { gather: 10 } })

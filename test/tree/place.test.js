@@ -10,7 +10,7 @@ import { tile } from '../support/trees.js'
 
 const T = '2022-03-01T00:00:00Z'
 
-onEachStore('a place in the changes', backend => {
+onEachStore('a position in the change feed', backend => {
   let store, follower, told
   const follow = async place => {
     told = { ids: /** @type {string[]} */ ([]), resets: /** @type {boolean[]} */ ([]) }
@@ -32,7 +32,7 @@ onEachStore('a place in the changes', backend => {
     await store.destroy()
   })
 
-  it('is resumed from, with all that came since and nothing from before, without a reset', async () => {
+  it('is continued with the changes since then only, without a reset', async () => {
     const place = await now()
     await store.write([tile(2, 2, T, 2)])
     await follow(place)
@@ -47,7 +47,7 @@ onEachStore('a place in the changes', backend => {
     assert.deepEqual(told.ids, ['osm:5:3:3'])
   })
 
-  it('is given up when it is of another database, or of one that has gone back', async () => {
+  it('leads to a reset if it is of another database, or ahead of the feed', async () => {
     const place = await now()
     for (const bad of [{ ...place, identity: 'another' }, { ...place, since: '999999999-x' }]) {
       await follow(bad)
@@ -57,7 +57,7 @@ onEachStore('a place in the changes', backend => {
     }
   })
 
-  it('can be caught up from without following', async () => {
+  it('can be used to read the changes once, without following', async () => {
     const place = await now()
     await store.write([tile(2, 2, T, 2), tile(3, 3, T, 3)])
     const ids = /** @type {string[]} */ ([])

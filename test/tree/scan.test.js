@@ -4,7 +4,7 @@ import path from 'node:path'
 import { CHUNK, Comparison } from '../../loader/export/tree/comparison.js'
 import { useFolder } from '../support/folder.js'
 
-describe('comparing everything', () => {
+describe('comparing trees with a layer', () => {
   const folder = useFolder()
 
   /** @param {string[]} places of the store, z/x/y in the order of ids */
@@ -38,7 +38,7 @@ describe('comparing everything', () => {
       'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
   }
 
-  it('finds the files of each tile, whatever they end with, and what the store has not', async () => {
+  it('finds the files of each tile with any extension, and removes files without a tile', async () => {
     folder.write(
       {
         '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '',

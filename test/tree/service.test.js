@@ -17,7 +17,7 @@ const service = Object.fromEntries(lines.filter(line => line.includes('=')).map(
 describe('deploy/tilecouch-tree@.service', () => {
   const folder = useFolder()
 
-  it('runs a command with options that there are, into the folder that nginx serves', async () => {
+  it('runs a command that exists, with its options, into the folder that nginx serves', async () => {
     const [, name, layer, root, ...flags] = /tilecouch (\S+) (\S+) (\S+) (.*)$/.exec(service.ExecStart)?.flatMap(
       (part, at) => at === 4 ? part.split(' ') : part
     ) ?? []
@@ -27,7 +27,7 @@ describe('deploy/tilecouch-tree@.service', () => {
     assert.equal(service.ReadWritePaths, root)
   })
 
-  it('writes files that nginx may read, as a user that stays the same', () => {
+  it('writes files that nginx may read, as a fixed user', () => {
     assert.equal(service.UMask, '0022')
     assert.equal(service.User, 'tilecouch-tree')
     assert.equal(service.DynamicUser, undefined, 'its folders are closed to others')
@@ -39,7 +39,7 @@ describe('deploy/tilecouch-tree@.service', () => {
     assert.deepEqual(variables, ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD'])
   })
 
-  it('has nothing to complain about for systemd, and little that it leaves open', function () {
+  it('passes systemd-analyze verify, with an exposure level below 2', function () {
     const unit = path.join(folder.dir, 'tilecouch-tree@osm.service')
     copyFileSync(file('tilecouch-tree@.service'), unit)
     const verify = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
@@ -49,7 +49,7 @@ describe('deploy/tilecouch-tree@.service', () => {
     assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
   })
 
-  it('has lines that systemd reads', () => {
+  it('has only sections and settings, without comments at the end of a line', () => {
     for (const line of lines) {
       assert.match(line, /^(\[\w+\]|\w+=.*)$/)
       assert.doesNotMatch(line, /\s#/, 'a comment has a line of its own')

@@ -26,7 +26,7 @@ onEachStore('exporting trees', backend => {
     await edition(map.store, square({ layer: 'osm', time: T3, side: 10, seed: x => x === 3 ? null : undefined }))
   }
 
-  it('gives each edition and the present a tree, and each period with an edition a link', async () => {
+  it('writes a tree for each edition and for the newest tiles, and links for periods', async () => {
     await threeEditions()
     const summary = await map.run()
     const { trees, links } = await checkTrees(map.url, map.to())
@@ -38,7 +38,7 @@ onEachStore('exporting trees', backend => {
     checkTidy(map.to())
   })
 
-  it('fetches what changed and links the rest: an edition with 10 % changed costs 10 %', async () => {
+  it('writes only the changed tiles of a new edition, and hard-links the others', async () => {
     await edition(map.store, square({ layer: 'osm', time: T1, side: 10, seed: (x, y) => x * 10 + y }))
     await map.run()
     await edition(map.store,
@@ -53,7 +53,7 @@ onEachStore('exporting trees', backend => {
     assert.equal(new Set(files.map(([, { stat }]) => stat.ino)).size, 110)
   })
 
-  it('has nothing to do when nothing changed, and does not ask for a tile again', async () => {
+  it('writes nothing when nothing changed, also when it compares all tiles', async () => {
     await threeEditions()
     await map.run()
     const before = [...filesIn(map.to())].map(([name, { stat }]) => [name, stat.ino])
@@ -68,7 +68,7 @@ onEachStore('exporting trees', backend => {
     for (const [name, ino] of before) if (name.endsWith('.png')) assert.equal(names.get(name), ino, name)
   })
 
-  it('repairs files that are cut off, of another time, missing or too many when it compares', async () => {
+  it('repairs truncated, outdated, missing and superfluous files when it compares', async () => {
     await threeEditions()
     await map.run()
     const at = (time, name) => path.join(treeOf(map.to(), time), name)
@@ -90,7 +90,7 @@ onEachStore('exporting trees', backend => {
     assert.ok(!isThere(at('', '7')), 'no empty folder is left')
   })
 
-  it('holds times that file systems cannot, and those before 1970', async () => {
+  it('supports times before 1970, and times that file systems cannot store', async () => {
     const times = ['1066-10-14T00:00:00Z', '1850-01-01T00:00:00Z', '1935-01-01T00:00:00Z', '2500-01-01T00:00:00Z']
     for (const [at, time] of times.entries()) await edition(map.store, [tile(1, 1, time, at), tile(2, at, time, at)])
     for (let round = 0; round < 2; round++) {
@@ -108,7 +108,7 @@ onEachStore('exporting trees', backend => {
     assert.deepEqual(readFileSync(path.join(treeOf(map.to(), times[2]), '5/1/1.png')), png(2))
   })
 
-  it('is of an area and of zooms, and follows them when they change', async () => {
+  it('exports an area and zooms, and changes the trees when they change', async () => {
     await threeEditions()
     await edition(map.store, [tile(0, 0, T3, 9, 'osm', 0), tile(1, 1, T3, 8, 'osm', 3)], { time: T3 })
     const area = parseArea({ bbox: '-180,60,-100,85' })
@@ -121,7 +121,7 @@ onEachStore('exporting trees', backend => {
     await checkTrees(map.url, map.to())
   })
 
-  it('leaves a period without a link when tiles changed after its last edition that are of none', async () => {
+  it('writes no link for a period with single writes after its last edition', async () => {
     await threeEditions()
     await map.store.write([tile(1, 1, '2023-11-05T10:00:00Z', 300)])
     await map.run()
@@ -133,7 +133,7 @@ onEachStore('exporting trees', backend => {
     await checkTrees(map.url, map.to())
   })
 
-  it('has no tree of an edition that is being loaded, and keeps the tree of one that is loaded again', async () => {
+  it('writes no tree of an unfinished edition, but keeps a tree whose edition is loaded again', async () => {
     await threeEditions()
     await edition(map.store, [tile(1, 1, '2024-01-01T00:00:00Z', 300)], { finished: false })
     await map.run()
@@ -144,7 +144,7 @@ onEachStore('exporting trees', backend => {
     await checkTrees(map.url, map.to())
   })
 
-  it('removes the tree of an edition that is no more', async () => {
+  it('removes the tree of an edition that was deleted', async () => {
     await threeEditions()
     await map.run()
     const id = `edition:osm@${T3}`
@@ -156,7 +156,7 @@ onEachStore('exporting trees', backend => {
     checkTidy(map.to())
   })
 
-  it('takes nothing on trust when the store is another one, though times and sizes are the same', async () => {
+  it('replaces the files of another store, even if times and sizes are equal', async () => {
     await edition(map.store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 10 + y }))
     await map.run()
     const { created } = await map.store.couch.get('tilecouch')
@@ -172,7 +172,7 @@ onEachStore('exporting trees', backend => {
     assert.deepEqual([written, kept], [3, 18])
   })
 
-  it('touches nothing that it has not written, except with force', async () => {
+  it('refuses a layer folder with files of others, except with force', async () => {
     await threeEditions()
     folder.write({ 'tiles/osm/5/1/1.png': 'somebody else\'s' })
     await assert.rejects(map.run(), { code: 'TARGET_EXISTS' })
@@ -195,7 +195,7 @@ onEachStore('exporting trees', backend => {
     checkTidy(map.to(), 'osm-x')
   })
 
-  it('reports a missing layer, terms, and a file in place of the folder', async () => {
+  it('fails for a missing layer, a forbidden export, and a file in place of the folder', async () => {
     await assert.rejects(exportTree(map.store, 'nothing', map.to()), { code: 'LAYER_NOT_FOUND' })
     await map.store.defineLayer('sold', { upstream: { url: 'https://tile.example.org/{z}/{x}/{y}.png', seed: false } })
     await assert.rejects(exportTree(map.store, 'sold', map.to()), { code: 'EXPORT_FORBIDDEN' })
@@ -219,7 +219,7 @@ onEachStore('trees of an edition that is corrected', backend => {
 
   for (const [time, where] of [[T1, 'the past'], [T2, 'the present']]) {
     for (const between of [false, true]) {
-      it(`in ${where}, ${between ? 'with' : 'without'} a look in between`, async () => {
+      it(`show the correction in ${where}, ${between ? 'with' : 'without'} a run in between`, async () => {
         const shown = time === T2 ? [T2, undefined] : [T1]
         await map.run()
         const before = shown.map(tree => statSync(file(tree)).mtimeMs)
@@ -243,7 +243,7 @@ onEachStore('trees of an edition that is corrected', backend => {
     }
   }
 
-  it('while they follow', async () => {
+  it('show the correction while they follow', async () => {
     await map.follow()
     const before = statSync(file(T1)).mtimeMs
     await removeEdition(map.store, 'osm', T1)
@@ -253,7 +253,7 @@ onEachStore('trees of an edition that is corrected', backend => {
     assert.ok(statSync(file(T1)).mtimeMs > before)
   })
 
-  it('also when everything has to be compared', async () => {
+  it('show the correction when all files are compared', async () => {
     await map.run()
     const state = path.join(map.to(), '.tilecouch', 'osm.json')
     const kept = JSON.parse(readFileSync(state, 'utf8'))
