@@ -18,7 +18,7 @@ describe('tilecouch check of files', () => {
   const made = async (wrong = {}) =>
     folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
 
-  it('prints the counts, and ends with 0', async () => {
+  it('prints the counts of a sound folder, and exits 0', async () => {
     const { code, out, err } = await run(await made())
     assert.equal(code, 0)
     assert.match(out,
@@ -46,7 +46,7 @@ describe('tilecouch check of files', () => {
     assert.match(out, /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --report FILE\n$/)
   })
 
-  it('ends with 0 where there are warnings alone', async () => {
+  it('exits 0 when there are only warnings', async () => {
     assert.equal((await run(await made({ 'tiles/2/0/0.png': await tile(1, 100) }))).code, 0)
   })
 
@@ -56,7 +56,7 @@ describe('tilecouch check of files', () => {
     assert.match(out, /0 faults, 0 warnings, none decoded/)
   })
 
-  it('prints one object with --json, and writes all of it with --list', async () => {
+  it('prints one object with --json, and writes all findings with --report', async () => {
     const wrong = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
     const list = path.join(folder.dir, 'found.jsonl')
     const { code, out, err } = await run(await made(wrong), '--json', '--report', list)
@@ -73,7 +73,7 @@ describe('tilecouch check of files', () => {
       { code: 'unknown-format', level: 'fault', where: '2/3/0.png', why: 'not a tile image: it starts "<html>"' })
   })
 
-  it('writes the findings to standard output with --report -, and the counts beside it', async () => {
+  it('writes the findings to standard output with --report -, and the counts to standard error', async () => {
     const dir = await made({ 'tiles/2/2/0.png': Buffer.from('<html>') })
     const { code, out, err } = await run(dir, '--report', '-')
     assert.equal(code, 1)
@@ -82,7 +82,7 @@ describe('tilecouch check of files', () => {
     assert.match((await run(dir, '--report', '-', '--json')).err, /with --json standard output is for the result/)
   })
 
-  it('takes zooms, boxes and polygons', async () => {
+  it('checks only the given zooms, bounding box or polygon', async () => {
     const dir = await made({ 'tiles/4/1/1.png': Buffer.from('<html>') })
     assert.equal((await run(dir, '--zoom', '0-3')).code, 0)
     assert.equal((await run(dir, '--bbox', '10,10,20,20')).code, 1, 'there is nothing')
@@ -92,7 +92,7 @@ describe('tilecouch check of files', () => {
     assert.match((await run(dir, '--polygon', path.join(folder.dir, 'area.geojson'))).out, /1 tile,/)
   })
 
-  it('refuses what it cannot understand, before it begins', async () => {
+  it('refuses wrong options and targets with an error code', async () => {
     const dir = await made()
     for (const [argv, wanted] of /** @type {[string[], string][]} */ ([
       [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'],
@@ -106,7 +106,7 @@ describe('tilecouch check of files', () => {
     }
   })
 
-  it('shows examples that it would parse', async () => {
+  it('has examples in its help that use existing options only', async () => {
     const { out } = await run('--help')
     const flags = (await commandNamed('check'))?.options.flatMap(({ short, long }) => [short, long])
     for (const [flag] of out.split('Examples:')[1].matchAll(/(?<= )--?[a-z][a-z-]*/g)) {
@@ -114,7 +114,7 @@ describe('tilecouch check of files', () => {
     }
   })
 
-  it('ends with 130 on Ctrl-C, reports its progress, and leaves nothing behind', async function () {
+  it('exits 130 on Ctrl-C, prints its counts, and leaves no files behind', async function () {
     this.timeout(60000)
     const files = {}
     const bytes = await tile(1)
@@ -151,7 +151,7 @@ onEachStore('tilecouch check of a layer', backend => {
     }
   })
 
-  it('checks it in --db, as it is and as it was', async () => {
+  it('checks a layer in --db, with all its versions or as of a time', async () => {
     const { code, out } = await run('osm', '--db', own.url)
     assert.equal(code, 0)
     assert.match(out,

@@ -20,13 +20,13 @@ describe('decoding a tile', () => {
   for (const [format, type] of /** @type {const} */ (
     [['png', 'image/png'], ['jpeg', 'image/jpeg'], ['webp', 'image/webp'], ['avif', 'image/avif']]
   )) {
-    it(`reads every pixel of a ${format}, and returns its size`, async () => {
+    it(`finds no problem in a ${format}, and returns its type and size`, async () => {
       const found = await examine(await image(format))
       assert.deepEqual([found.type, found.width, found.height, found.problems], [type, 256, 256, []])
     })
   }
 
-  it('finds complete files whose pixels end early', async () => {
+  it('finds JPEG, AVIF and WebP files whose pixels end early', async () => {
     for (const format of /** @type {const} */ (['jpeg', 'avif'])) {
       const bytes = await image(format)
       // the second half of the pixels becomes zeros: every length and end mark stays where it was
@@ -41,7 +41,7 @@ describe('decoding a tile', () => {
     assert.deepEqual(codes(await examine(webp)), ['undecodable-tile'], 'webp')
   })
 
-  it('finds one byte that flipped in the pixels of a PNG, which its frame does not show', async () => {
+  it('finds a flipped byte in the pixels of a PNG only if it decodes the image', async () => {
     const bytes = await undecodable(3)
     assert.deepEqual(codes(await examine(bytes)), ['undecodable-tile'])
     assert.deepEqual(codes(await examine(bytes, { decode: false })), [], 'it takes decoding')
@@ -55,7 +55,7 @@ describe('decoding a tile', () => {
     }
   })
 
-  it('names what is no tile', async () => {
+  it('names empty, unknown, truncated and damaged bytes by a code', async () => {
     assert.deepEqual(codes(await examine(Buffer.alloc(0))), ['empty-tile'])
     assert.deepEqual(codes(await examine(Buffer.from('<html>'))), ['unknown-format'])
     assert.deepEqual(codes(await examine((await tile(1)).subarray(0, 100))), ['truncated-tile'])
@@ -64,7 +64,7 @@ describe('decoding a tile', () => {
     assert.deepEqual(codes(await examine(flipped(vectorTile(), -6))), ['truncated-tile'], 'the check sum of gzip')
   })
 
-  it('takes vector tiles in gzip, and bare ones where a file may have them', async () => {
+  it('accepts vector tiles in gzip, and unpacked ones only where they are allowed', async () => {
     assert.deepEqual(await examine(vectorTile()),
       { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf', problems: [] })
     assert.deepEqual(codes(await examine(rawVectorTile(), { unpacked: true })), [])
@@ -73,7 +73,7 @@ describe('decoding a tile', () => {
       ['odd-vector-tile'], 'without a version')
   })
 
-  it('does not unpack or decode what is far too large', async () => {
+  it('names far too large tiles, without unpacking or decoding them', async () => {
     const before = process.memoryUsage().rss
     assert.deepEqual(codes(await examine(await claiming(60000, 60000))), ['oversized-tile'])
     assert.deepEqual(codes(await examine(gzipSync(Buffer.alloc(70e6, 0x1a)))), ['oversized-tile'])
@@ -81,13 +81,13 @@ describe('decoding a tile', () => {
     assert.ok(process.memoryUsage().rss - before < 400e6)
   })
 
-  it('decodes tiles as large as the layer says that they are', async () => {
+  it('accepts large tiles of the size that the layer states', async () => {
     const large = await tile(1, 2100)
     assert.deepEqual(codes(await examine(large)), ['oversized-tile'])
     assert.deepEqual(codes(await examine(large, { tileSize: 2100 })), [])
   })
 
-  it('unpacks many bombs at once without having them all in memory', async () => {
+  it('unpacks many gzip bombs at once without holding all of them in memory', async () => {
     const bomb = gzipSync(Buffer.alloc(30e6))
     collectGarbage()
     const before = process.memoryUsage().arrayBuffers

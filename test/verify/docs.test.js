@@ -34,7 +34,7 @@ describe('the kinds of findings', () => {
     })
   }
 
-  it('are all in the catalogue', () => {
+  it('of the source are all in the catalogue', () => {
     for (const text of sources) {
       for (const [, code] of text.matchAll(/\['([a-z]+(?:-[a-z]+)+)',|(?:add|onFault)\('([a-z]+(?:-[a-z]+)+)'/g)) {
         if (code) assert.ok(faults[code], code)
@@ -44,7 +44,7 @@ describe('the kinds of findings', () => {
 })
 
 describe('a report', () => {
-  it('counts everything, keeps the first hundred and an example of each kind, and passes all on', () => {
+  it('counts all findings, keeps the first hundred and an example of each kind, and passes on all', () => {
     const told = []
     const report = new Report({ onFault: finding => told.push(finding) })
     for (let index = 0; index < 250; index++) report.add(index % 2 ? 'odd-size' : 'empty-tile', `osm:3:0:${index}`)
@@ -54,7 +54,7 @@ describe('a report', () => {
       [{ 'empty-tile': 125, 'odd-size': 125 }, 'osm:3:0:1'])
   })
 
-  it('has a reason in one line, however long and odd what was found is', () => {
+  it('has reasons of one line, without control characters and with at most 200 characters', () => {
     const report = new Report()
     report.add('not-a-tile-name', 'a', `line\none\u001b[31m${'x'.repeat(500)}`)
     assert.equal(report.first[0].why?.length, 200)

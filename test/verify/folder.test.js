@@ -24,7 +24,7 @@ describe('verify of a folder of tiles', () => {
   }
   const check = async (given, options) => findings(make([...files, ...given]), options)
 
-  it('finds nothing in a healthy one, with what lies beside its tiles', async () => {
+  it('finds nothing in a sound folder with other files beside the tiles', async () => {
     const metadata =
       Buffer.from(JSON.stringify({ name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }))
     const { said, summary } = await check([['metadata.json', metadata],
@@ -32,20 +32,20 @@ describe('verify of a folder of tiles', () => {
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'folder', 9, 9])
   })
 
-  it('says how much is done', async () => {
+  it('reports its progress after each tile', async () => {
     const given = make(files)
     const seen = []
     await findings(given, { onProgress: ({ tiles }) => seen.push(tiles) })
     assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it('takes every format, and vector tiles in gzip or not', async () => {
+  it('accepts every format, and vector tiles with or without gzip', async () => {
     const others = [['3/4/0.jpeg', await image('jpeg')], ['3/4/1.webp', await image('webp')],
       ['3/4/2.pbf', vectorTile()], ['3/4/3.mvt', rawVectorTile()]]
     assert.deepEqual((await check(others)).said, [])
   })
 
-  it('finds what is wrong with tiles, and nothing else', async () => {
+  it('names each faulty tile with one code, and no others', async () => {
     const { found } = await check([
       ['3/4/0.jpg', await tile(1)], ['3/4/1.png', await undecodable(1)],
       ['3/4/2.png', Buffer.alloc(0)], ['3/4/3.png', Buffer.from('<html>')], ['3/4/4.png', await tile(1, 100)],
@@ -70,7 +70,7 @@ describe('verify of a folder of tiles', () => {
     assert.deepEqual(await saying({ bounds: 'here', format: 7 }), { 'bad-metadata': 2 })
   })
 
-  it('reads the list of a diff, and finds gone tiles that are there', async () => {
+  it('reads the list of gone tiles, and finds listed tiles that exist', async () => {
     const { said, summary } = await check([['gone.txt', Buffer.from('3/7/7\n3/7/6\n')]])
     assert.deepEqual([said, summary.checked.gone], [[], 2])
     assert.deepEqual((await check([['gone.txt', Buffer.from('3/1/1\n')]]))
@@ -79,13 +79,13 @@ describe('verify of a folder of tiles', () => {
       [`damaged-file ${path.join(folder.dir, 'tiles')}`])
   })
 
-  it('reports one without tiles', async () => {
+  it('reports a folder without tiles', async () => {
     const { said } = await findings(make([['readme.txt', Buffer.from('hello')]]))
     assert.equal(said.length, 1)
     assert.match(said[0], /^no-tiles /)
   })
 
-  it('learns from the tiles how large they are', async () => {
+  it('derives the usual size from the tiles, and finds other sizes', async () => {
     const sized = async (...sides) => {
       folder.write(Object.fromEntries(
         await Promise.all(sides.map(async (side, y) => [`${sides}/4/0/${y}.png`, await tile(y, side)]))
@@ -101,7 +101,7 @@ describe('verify of a folder of tiles', () => {
     assert.deepEqual(said, ['duplicate-tile 3/1/1.png'])
   })
 
-  it('finds links in a folder that lead nowhere, and numbers with zeros in front', async () => {
+  it('finds broken links, and numbers with leading zeros', async () => {
     const dir = make(files)
     symlinkSync('/nowhere', path.join(dir, '3/7'))
     symlinkSync('nowhere.png', path.join(dir, '3/0/7.png'))
@@ -119,14 +119,14 @@ describe('verify of a folder of tiles', () => {
     assert.deepEqual((await findings(made, { scheme: 'tms' })).said, [])
   })
 
-  it('is stopped where there is nothing to decode for long', async () => {
+  it('stops with ABORTED in a folder without tiles', async () => {
     const stop = new AbortController()
     const stopped = findings(make([['0/0/0.txt', Buffer.alloc(1)]]), { signal: stop.signal })
     stop.abort()
     await assert.rejects(stopped, { code: 'ABORTED' })
   })
 
-  it('is no check of a file that is none of tiles, or that is not there', async () => {
+  it('fails for a file of an unknown format, and for a missing file', async () => {
     folder.write({ 'a.txt': 'hello' })
     await assert.rejects(findings(path.join(folder.dir, 'a.txt')), { code: 'SOURCE_UNKNOWN' })
     await assert.rejects(findings(path.join(folder.dir, 'none.mbtiles')), { code: 'SOURCE_NOT_FOUND' })

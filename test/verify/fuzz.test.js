@@ -71,7 +71,7 @@ describe('files that were damaged at random', () => {
   }
 
   for (const [name, { rounds, kind, make }] of Object.entries(archives)) {
-    it(`${name}: errors or tiles, and what check calls sound can be loaded`, async function () {
+    it(`${name}: all tiles are loaded if check finds no fault, and every error has a code`, async function () {
       this.timeout(rounds * TIMES * SLOWEST)
       const good = make()
       const file = path.join(folder.dir, name)

@@ -14,7 +14,7 @@ import { memorySource } from '../support/memory-source.js'
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
 const WRITTEN = ['not-in-index', 'index-too-long', 'wrong-sums', 'short-edition']
 
-onEachStore('a store against its editions', backend => {
+onEachStore('the check of a store against its editions', backend => {
   const { part } = manifestDefaults
   /** @type {Store} */
   let store
@@ -43,13 +43,13 @@ onEachStore('a store against its editions', backend => {
   const change = (id, how) => store.couch.update(id, doc => ({ ...doc, ...how(doc) }))
   const remove = id => store.couch.update(id, doc => ({ _id: id, _rev: doc._rev, _deleted: true }))
 
-  it('has nothing wrong with it, and says how much was looked at', async () => {
+  it('finds nothing in a sound store, and counts its manifests and blocks', async () => {
     const { checked, faults, kinds } = await check({ store, layer: 'osm' }, { decode: false })
     assert.equal(faults, 0, JSON.stringify(kinds))
     assert.deepEqual([checked.manifests, checked.blocks], [2, 4])
   })
 
-  it('has manifests, parts and removals that are not valid, which count nowhere', async () => {
+  it('finds manifests, parts and removals that are not valid', async () => {
     const [id] = await idsOf(`manifest:osm@${T3}`)
     const { _rev, ...manifest } = await store.couch.get(id)
     const run = '20240301T101500123-4f9k'
@@ -62,7 +62,7 @@ onEachStore('a store against its editions', backend => {
     assert.ok((await look()).includes(`manifest-incomplete ${first}`))
   })
 
-  it('lacks a block, a part or a manifest', async () => {
+  it('finds a missing block, part or manifest', async () => {
     const [block] = await idsOf('block:osm:7:')
     const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
     const [last] = await idsOf(`manifest:osm@${T3}`)
@@ -75,7 +75,7 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual(await look(), [`manifest-incomplete ${first}`, `manifest-incomplete edition:osm@${T3}`])
   })
 
-  it('has a block with other bytes than its name says', async () => {
+  it('finds a block whose bytes do not match its id', async () => {
     const [block, other] = await idsOf('block:osm:7:')
     const [{ doc }] = await store.couch.docs([other], { attachments: true })
     const { content_type: type, data } = doc._attachments.digests
@@ -87,7 +87,7 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual(await look(), [`block-damaged ${block}`])
   })
 
-  it('has a manifest or an edition that states another root', async () => {
+  it('finds a manifest or an edition with a wrong root', async () => {
     const [id] = await idsOf(`manifest:osm@${T3}`)
     await change(`edition:osm@${T3}`, () => ({ root: '0'.repeat(32) }))
     assert.deepEqual(await look(), [`wrong-root edition:osm@${T3}`])
@@ -95,7 +95,7 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual(await look(), [`wrong-root ${id}`, `wrong-root edition:osm@${T3}`])
   })
 
-  it('has tiles that do not show what was said, which are settled', async () => {
+  it('finds tiles that do not agree with the statements, and settles them with fix', async () => {
     // the papers of another store arrive before anybody has settled what both say
     const other = await Store.create(await backend.database())
     await load(other, memorySource({ '3/1/1': 2 }), { layer: 'osm', time: T2 })
@@ -122,7 +122,7 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual((await store.versions('osm', 3, 1, 1)).map(({ time }) => time), [T1, T2, T3])
   })
 
-  it('lacks an image, and names the edition that has it', async () => {
+  it('finds a missing image, and names the edition that has it', async () => {
     await remove('osm:7:100:1')
     const [finding] = (await check({ store, layer: 'osm' }, { decode: false }))
       .first.filter(({ code }) => code === 'image-missing')
@@ -131,7 +131,7 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual(await look(), [])
   })
 
-  it('is as it should be after a removal; the newest image is asked for, whatever was pruned', async () => {
+  it('finds nothing after a removal, but finds a missing head even after a prune', async () => {
     await publish(store)
     await load(store, memorySource({ '3/1/1': 3 }), { layer: 'osm', time: T2 })
     await removeEdition(store, 'osm', T2)
@@ -141,7 +141,7 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual(await look(), ['image-missing osm:7:100:1'])
   })
 
-  it('is checked in a mirror as well, but not in one of a part', async function () {
+  it('finds a missing block in a whole mirror, and nothing in a mirror of a part', async function () {
     this.timeout(60000)
     await publish(store)
     const whole = await backend.database()

@@ -47,17 +47,17 @@ describe('verify of an MBTiles file', () => {
     db.close()
   }
 
-  it('finds nothing in a healthy one', async () => {
+  it('finds nothing in a sound file', async () => {
     const { said, summary } = await findings(await make())
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'mbtiles', 16, 16])
   })
 
-  it('finds nothing in one that stores equal images once', async () => {
+  it('finds nothing in a file that stores equal images once', async () => {
     const { said, summary } = await findings(await make({ schema: DEDUPLICATED }))
     assert.deepEqual([said, summary.tiles], [[], 16])
   })
 
-  it('finds nothing in vector tiles, in gzip or not', async () => {
+  it('finds nothing in vector tiles, with or without gzip', async () => {
     const metadata =
       { ...METADATA, format: 'pbf', json: JSON.stringify({ vector_layers: [{ id: 'water', fields: {} }] }) }
     for (const bytes of [vectorTile, rawVectorTile]) {
@@ -77,21 +77,21 @@ describe('verify of an MBTiles file', () => {
       ['undecodable-tile 3/1/2']],
     'a tile of another format': [async db => update('tile_data = ?', await image('webp'))(db), ['mixed-formats 3/1/2']],
     'a vector tile among images': [update('tile_data = ?', vectorTile()), ['wrong-type 3/1/2']],
-    'a row that no tile can have': [update('tile_row = 8'), ['outside-pyramid 3/1/-1']],
+    'a row outside the pyramid': [update('tile_row = 8'), ['outside-pyramid 3/1/-1']],
     'a column that is negative': [update('tile_column = -1'), ['outside-pyramid 3/-1/2']],
     'a zoom that is text': [update("zoom_level = 'three'"), ['outside-pyramid three/1/5']],
     'a zoom of 31': [update('zoom_level = 31'), ['outside-pyramid 31/1/2147483642']],
-    'a tile twice': [run('INSERT INTO tiles SELECT * FROM tiles WHERE tile_column = 1 AND tile_row = 5'),
+    'two rows of one tile': [run('INSERT INTO tiles SELECT * FROM tiles WHERE tile_column = 1 AND tile_row = 5'),
       ['duplicate-tile 3/1/2']],
     'a tile outside of the zooms': [update('zoom_level = 4'), ['outside-zooms 4/1/10']],
-    'a name twice': [run("INSERT INTO metadata VALUES ('name', 'x')"), ['bad-metadata metadata']],
-    'bounds that are none': [run("UPDATE metadata SET value = '1,2,3' WHERE name = 'bounds'"),
+    'two metadata rows of one name': [run("INSERT INTO metadata VALUES ('name', 'x')"), ['bad-metadata metadata']],
+    'invalid bounds': [run("UPDATE metadata SET value = '1,2,3' WHERE name = 'bounds'"),
       ['bad-metadata metadata']],
-    'a center that is none': [run("UPDATE metadata SET value = '500,0' WHERE name = 'center'"),
+    'an invalid center': [run("UPDATE metadata SET value = '500,0' WHERE name = 'center'"),
       ['bad-metadata metadata']],
-    'a format that is none': [run("UPDATE metadata SET value = 'gif89' WHERE name = 'format'"),
+    'an unknown format': [run("UPDATE metadata SET value = 'gif89' WHERE name = 'format'"),
       ['bad-metadata metadata']],
-    'a zoom that is no number': [run("UPDATE metadata SET value = 'deep' WHERE name = 'maxzoom'"),
+    'a metadata zoom that is no number': [run("UPDATE metadata SET value = 'deep' WHERE name = 'maxzoom'"),
       ['bad-metadata metadata']]
   }
   for (const [what, [change, expected]] of Object.entries(damage)) {
@@ -102,14 +102,14 @@ describe('verify of an MBTiles file', () => {
     })
   }
 
-  it('takes a row without data for a tile that is gone where the file is a diff', async () => {
+  it('treats a row without data as a gone tile if the file is a diff', async () => {
     const made =
       await make({ metadata: { ...METADATA, agg_tiles_hash_after_apply: 'x' }, change: update('tile_data = NULL') })
     const { said, summary } = await findings(made)
     assert.deepEqual([said, summary.tiles, summary.checked.gone], [[], 15, 1])
   })
 
-  it('looks at some of it only, when asked to', async () => {
+  it('checks only the given area and zooms', async () => {
     const made = await make({ change: update('tile_data = NULL') })
     const { said, summary } = await findings(made, { area: parseArea({ bbox: [-180, 50, -136, 80] }) })
     assert.deepEqual([said, summary.tiles > 0 && summary.tiles < 8], [[], true])
@@ -133,7 +133,7 @@ describe('verify of an MBTiles file', () => {
     assert.deepEqual(await kinds('other.mbtiles'), ['bad-structure'])
   })
 
-  it('finds damaged pages, and reads as far as possible', async () => {
+  it('finds damaged pages of the database', async () => {
     await make()
     const bytes = readFileSync(file())
     const size = bytes.readUInt16BE(16)
@@ -143,7 +143,7 @@ describe('verify of an MBTiles file', () => {
     assert.ok(summary.kinds['damaged-file'] > 0, JSON.stringify(summary.kinds))
   })
 
-  it('is stopped in the middle of a question that takes long', async () => {
+  it('stops with ABORTED when its signal aborts', async () => {
     await make()
     const stop = new AbortController()
     const stopped = findings(file(), { signal: stop.signal })

@@ -28,19 +28,19 @@ describe('verify of a PMTiles archive', () => {
   }
   const whole = () => writeArchive({ tiles, header: MAP })
 
-  it('finds nothing in a healthy one', async () => {
+  it('finds nothing in a sound archive', async () => {
     const { said, summary } = await check({})
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'pmtiles', 20, 20])
   })
 
-  it('finds nothing in one with leaf directories, or without compression', async () => {
+  it('finds nothing in an archive with leaf directories or without compression', async () => {
     for (const what of [{ leaf: 3 }, { pack: bytes => bytes }, { leaf: 5, pack: bytes => bytes }]) {
       const { said, summary } = await check(what)
       assert.deepEqual([said, summary.tiles], [[], 20])
     }
   })
 
-  it('finds nothing in vector tiles, in gzip or not', async () => {
+  it('finds nothing in vector tiles, with or without gzip', async () => {
     for (const [make, tilePacking] of /** @type {const} */ ([[vectorTile, 2], [rawVectorTile, 1]])) {
       const given = Object.fromEntries(Object.keys(tiles).map((name, seed) => [name, make(seed)]))
       const { said, summary } =
@@ -49,7 +49,7 @@ describe('verify of a PMTiles archive', () => {
     }
   })
 
-  it('finds nothing in one that is not clustered', async () => {
+  it('finds nothing in an archive that is not clustered', async () => {
     const { entries, data } = layOut(tiles)
     // contents from the last to the first
     let end = data.length
@@ -69,16 +69,16 @@ describe('verify of a PMTiles archive', () => {
   })
 
   const HEADER_FAULTS = {
-    'a version that there is not yet': [{ version: 4 }, ['bad-structure header']],
-    'a compression that is none': [{ tilePacking: 9 }, ['bad-structure header']],
-    'bounds that are none': [{ bounds: [-180, 80, 180, -80] }, ['bad-metadata header']],
+    'an unknown version': [{ version: 4 }, ['bad-structure header']],
+    'an unknown compression': [{ tilePacking: 9 }, ['bad-structure header']],
+    'invalid bounds': [{ bounds: [-180, 80, 180, -80] }, ['bad-metadata header']],
     'bounds that leave tiles out': [{ bounds: [1, 1, 90, 80] }, ['outside-bounds']],
     'a center beyond the poles': [{ center: [0, 95, 1] }, ['bad-metadata header']],
     'fewer entries than there are': [{ entries: 3 }, ['damaged-file']],
     'fewer zooms than there are': [{ maxzoom: 1 }, ['outside-zooms']],
     'another type than the tiles have': [{ type: 3 }, ['mixed-formats']],
     'a section beyond the end': [{ dataLength: 1e9 }, ['bad-structure header']],
-    'a section at a byte that no file has': [{ dataOffset: 2 ** 60 }, ['bad-structure']],
+    'a section at an offset beyond any file': [{ dataOffset: 2 ** 60 }, ['bad-structure']],
     'sections that overlap': [{ metadataOffset: 130 }, ['bad-metadata metadata', 'bad-structure header']],
     'a root directory too far from the beginning': [{ rootOffset: 20000 }, ['bad-structure header', 'damaged-file']],
     'a root directory of no bytes': [{ rootLength: 0 }, ['no-tiles']],
@@ -105,17 +105,17 @@ describe('verify of a PMTiles archive', () => {
       gzipSync(Buffer.concat([directory([{ id: 1, run: 1, length: 10, offset: 0 }]), Buffer.alloc(3)])), 'bad-structure'
     ],
     'an empty directory': [columns([]), 'no-tiles'],
-    'a first entry that follows upon none': [columns([1], [1], [9], [0]), 'damaged-file'],
-    'one tile twice': [columns([5, 0], [1, 1], [9, 9], [1, 0]), 'duplicate-tile'],
+    'a first entry that refers to a previous one': [columns([1], [1], [9], [0]), 'damaged-file'],
+    'two entries of one tile': [columns([5, 0], [1, 1], [9, 9], [1, 0]), 'duplicate-tile'],
     'a run that reaches over the next tile': [columns([5, 2], [4, 1], [9, 9], [1, 0]), 'duplicate-tile'],
     'an entry of no bytes': [columns([5, 1], [1, 1], [0, 9], [1, 1]), 'bad-structure'],
     'an entry beyond the data': [columns([5], [1], [9], [1e12]), 'bad-structure'],
     'a tile of a zoom that is too deep': [columns([2 ** 54], [1], [9], [1]), 'damaged-file'],
     'a run longer than the world': [columns([5], [2 ** 53], [9], [1]), 'damaged-file'],
-    'a leaf that is not there': [columns([5], [0], [9], [1]), 'bad-structure']
+    'a missing leaf directory': [columns([5], [0], [9], [1]), 'bad-structure']
   }
   for (const [what, [root, code]] of Object.entries(DIRECTORY_FAULTS)) {
-    it(`finds ${what}, at once`, async () => {
+    it(`finds ${what}`, async () => {
       const { summary } = await check(
         { root, data: Buffer.alloc(LENGTH, 1), header: { addressed: 0, entries: 0, contents: 0, maxzoom: 30 } }
       )
@@ -123,7 +123,7 @@ describe('verify of a PMTiles archive', () => {
     })
   }
 
-  it('warns of directories three deep, and of bytes between them that nothing refers to', async () => {
+  it('warns of directories in three levels, and of unused bytes between them', async () => {
     const entry = { id: 5, run: 1, length: tiles['2/0/0'].length, offset: 0 }
     const inner = gzipSync(directory([entry]))
     const outer = gzipSync(directory([{ id: 5, run: 0, length: inner.length, offset: 0 }]))
@@ -134,7 +134,7 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual(said, ['odd-structure leaf directory of tile id 5', 'unused-bytes leaf directories'])
   })
 
-  it('walks leaves that lead to themselves or to one another no further than there are bytes', async () => {
+  it('ends soon at leaf directories that refer to themselves or to one another', async () => {
     const plain = bytes => bytes
     const leaf = directory([{ id: 1, run: 0, length: 10, offset: 0 }, { id: 2, run: 0, length: 10, offset: 0 }])
     const loop =
@@ -157,7 +157,7 @@ describe('verify of a PMTiles archive', () => {
       ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
   })
 
-  it('reads tiles that are packed in another way than the header claims', async () => {
+  it('reads vector tiles with another compression than the header states', async () => {
     const given = { '1/0/0': vectorTile(1), '1/0/1': rawVectorTile(2), '1/1/0': rawVectorTile(3) }
     for (const tilePacking of [1, 2]) {
       const { said, summary } = await check({ tiles: given, header: { type: 1, tilePacking } })
@@ -165,7 +165,7 @@ describe('verify of a PMTiles archive', () => {
     }
   })
 
-  it('does not read MapLibre tiles, which a store does not keep', async () => {
+  it('refuses an archive of MapLibre tiles', async () => {
     const { found } = await check({ header: { type: 6 } })
     assert.match(found[0].why ?? '', /MapLibre tiles/)
   })
@@ -179,7 +179,7 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual((await check(bytes)).said, ['bad-metadata metadata'])
   })
 
-  it('finds what a file that was cut off lacks', async () => {
+  it('finds a fault in an archive that was cut off at any place', async () => {
     const bytes = whole()
     for (const length of [0, 50, 126, 127, 200, bytes.length - 5000, bytes.length - 1]) {
       const { summary } = await check(bytes.subarray(0, length))
@@ -187,7 +187,7 @@ describe('verify of a PMTiles archive', () => {
     }
   })
 
-  it('looks at some of it only, when asked to', async () => {
+  it('checks only the given area and zooms', async () => {
     const given = { ...tiles, '2/3/3': Buffer.from('<html>') }
     assert.deepEqual((await check({ tiles: given }, { zooms: { min: 1, max: 1 } })).summary.tiles, 4)
     const { said, summary } =
@@ -195,7 +195,7 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual([said, summary.tiles], [[], 1])
   })
 
-  it('is not slowed down by a run of a thousand million tiles', async () => {
+  it('asks for an area if a run has a thousand million tiles, and checks that area', async () => {
     const root =
       gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
     const made = { root, data: tiles['2/0/0'], header: {

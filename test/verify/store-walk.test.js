@@ -11,8 +11,8 @@ import { flipped, findings, tile } from '../support/sample-tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
-describe('versions that pass in the order of their ids', () => {
-  it('are put together tile by tile, with few of them open at once', () => {
+describe('versions that are read in the order of their ids', () => {
+  it('are grouped by tile, with at most seven tiles open at once', () => {
     const next = seeded(3)
     const rows = [...new Set(Array.from({ length: 300 }, () => Math.floor(10 ** (next() * 6))))]
     const docs = rows.flatMap(y => ['', T1, T2, T3].filter(() => next() < 0.7)
@@ -52,7 +52,7 @@ describe('versions that pass in the order of their ids', () => {
   })
 })
 
-onEachStore('verify walks a layer', backend => {
+onEachStore('the walk of a check over a layer', backend => {
   /** @type {Store} */
   let store
   const { page } = walkDefaults
@@ -80,19 +80,19 @@ onEachStore('verify walks a layer', backend => {
     { method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } }
   )
 
-  it('in pages that begin and end anywhere', async () => {
+  it('reads all versions in pages that divide tiles from their past', async () => {
     await column(1, [T1, T2])
     const { summary, said } = await check()
     assert.deepEqual([said, summary.tiles, summary.checked.documents, summary.checked.contents], [[], 24, 48, 48])
   })
 
-  it('and finds the heads that are missing among rows that begin with the same digits', async () => {
+  it('finds missing heads among rows that begin with the same digits', async () => {
     await column(1, [T1, T2])
     for (const y of [1, 10, 2, 11]) await remove(`osm:8:1:${y}`)
     assert.deepEqual((await check()).said, [1, 10, 11, 2].map(y => `no-head osm:8:1:${y}`))
   })
 
-  it('only as far as zooms and areas say', async () => {
+  it('reads only the given zooms and area', async () => {
     await column(1, [T1], 20)
     await column(2, [T1], 20)
     await column(1, [T1], 4, 5)
@@ -118,7 +118,7 @@ onEachStore('verify walks a layer', backend => {
     }
   })
 
-  it('and decodes what was shown at a time only, when one is named', async () => {
+  it('decodes only the versions that were shown at a given time', async () => {
     await column(1, [T1, T2, T3], 10)
     const read = async time => {
       const { summary } = await findings({ store, layer: 'osm', time })
@@ -129,7 +129,7 @@ onEachStore('verify walks a layer', backend => {
     await assert.rejects(read('soon'), { code: 'BAD_TIME' })
   })
 
-  it('while others write, and takes nothing for a fault that is on its way', async () => {
+  it('finds no fault in a tile that is written at the same time', async () => {
     await column(1, [T1], 24)
     let pages = 0
     store.couch.request = async request => {
@@ -149,7 +149,7 @@ onEachStore('verify walks a layer', backend => {
       [[], 24, 26], 'an old head and two newer versions in its past were seen')
   })
 
-  it('and compares the time index with it', async () => {
+  it('compares the time index and its sums with the documents', async () => {
     await column(1, [T1, T2], 20)
     await publish(store)
     assert.deepEqual((await check()).said, [])
@@ -189,7 +189,7 @@ onEachStore('verify walks a layer', backend => {
     }
   }
 
-  it('and finds bytes that changed on the disk, which the digest shows', async () => {
+  it('finds images whose bytes do not match their digest or length', async () => {
     await column(1, [T1], 20)
     through(async (_, ask) => (await ask()).map(row => {
       const { doc } = row
@@ -203,7 +203,7 @@ onEachStore('verify walks a layer', backend => {
       ['truncated-tile osm:8:1:4', 'wrong-digest osm:8:1:3', 'wrong-digest osm:8:1:4', 'wrong-length osm:8:1:4'])
   })
 
-  it('and finds the one document that its server cannot read, and reads the others', async () => {
+  it('finds the one document that the server cannot read, and reads the others', async () => {
     await column(1, [T1], 20)
     store.couch.options.retries = 0
     through((request, ask) => {
@@ -216,7 +216,7 @@ onEachStore('verify walks a layer', backend => {
     assert.deepEqual([said, summary.checked.contents], [['unreadable-tile osm:8:1:13'], 20])
   })
 
-  it('and finds those for which its server has no answer, and reads the others', async () => {
+  it('finds documents for which the server has no answer, and reads the others', async () => {
     await column(1, [T1], 20)
     store.couch.options.firstDelay = 1
     let requests = 0
@@ -231,7 +231,7 @@ onEachStore('verify walks a layer', backend => {
     assert.ok(requests < 10, `${requests} requests`)
   })
 
-  it('and passes over what is deleted as it is read', async () => {
+  it('skips a document that is deleted while it is read', async () => {
     await column(1, [T1], 20)
     through(async (_, ask) => {
       if (await store.couch.get('osm:8:1:7')) await remove('osm:8:1:7')
@@ -240,7 +240,7 @@ onEachStore('verify walks a layer', backend => {
     assert.deepEqual((await check()).said, [])
   })
 
-  it('and says how much there is to do, where the store has its views', async () => {
+  it('reports the total number of tiles if the store has its views', async () => {
     await column(1, [T1, T2], 10)
     await column(1, [T1], 4, 5)
     await store.write([{ layer: 'osm', z: 8, x: 1, y: 3, time: T3, gone: true }])
@@ -255,7 +255,7 @@ onEachStore('verify walks a layer', backend => {
     assert.deepEqual(await totals({ zooms: { min: 5, max: 6 } }), [4])
   })
 
-  it('until it is stopped', async () => {
+  it('stops with a summary when its signal aborts', async () => {
     await column(1, [T1], 30)
     const stop = new AbortController()
     const stopped = findings({ store, layer: 'osm' },
@@ -264,7 +264,7 @@ onEachStore('verify walks a layer', backend => {
     assert.deepEqual([error.code, error.summary.tiles, error.summary.kind], ['ABORTED', 5, 'layer'])
   })
 
-  it('and says when the server is gone', async () => {
+  it('fails with UNREACHABLE when the server is gone', async () => {
     await column(1, [T1], 5)
     store.couch.options.retries = 0
     store.couch.request = request => request.path === '_bulk_get' || request.path === ''

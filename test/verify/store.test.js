@@ -25,7 +25,7 @@ onEachStore('verify of a layer', backend => {
   }
   const check = options => findings({ store, layer: 'osm' }, options)
 
-  it('finds nothing in a healthy one, with its past, and what is gone', async () => {
+  it('finds nothing in a sound layer with past and gone versions', async () => {
     for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50], [T3, 100]])) {
       const versions = await Promise.all(
         Array.from({ length: 40 }, async (_, y) => ({ layer: 'osm', z: 8, x: 3, y, time, bytes: await tile(seed + y) }))
@@ -58,7 +58,7 @@ onEachStore('verify of a layer', backend => {
     }
   })
 
-  it('takes images and vector tiles of every format', async () => {
+  it('accepts images and vector tiles of every format', async () => {
     const bytes = [await tile(1), await image('jpeg'), await image('webp'), await image('avif'), vectorTile()]
     await store.write(bytes.map((content, y) => ({ layer: 'osm', z: 3, x: 0, y, time: T1, bytes: content })))
     const { said, summary } = await check()
@@ -67,18 +67,18 @@ onEachStore('verify of a layer', backend => {
 
   /** Documents that are written as they are -> what is said of them. */
   const damage = {
-    'an id that is no tile\'s': [[document('osm:3:9:0')], ['bad-id osm:3:9:0']],
-    'an id of a time that is none': [[document('osm:3:1:0'), document('osm:3:1:0@soon', { time: T1 }, tile(2))],
+    'an id outside the pyramid': [[document('osm:3:9:0')], ['bad-id osm:3:9:0']],
+    'an id with an invalid time': [[document('osm:3:1:0'), document('osm:3:1:0@soon', { time: T1 }, tile(2))],
       ['bad-id osm:3:1:0@soon']],
     'a document of another type': [[document('osm:3:1:0', { type: 'note' })], ['not-a-tile osm:3:1:0']],
-    'fields that are not those of the id': [[document('osm:3:1:0', { x: 2 })], ['fields-disagree osm:3:1:0']],
-    'fields of another layer': [[document('osm:3:1:0', { layer: 'relief' })], ['fields-disagree osm:3:1:0']],
+    'fields that disagree with the id': [[document('osm:3:1:0', { x: 2 })], ['fields-disagree osm:3:1:0']],
+    'a field that names another layer': [[document('osm:3:1:0', { layer: 'relief' })], ['fields-disagree osm:3:1:0']],
     'a head that is not current': [[document('osm:3:1:0', { current: false })], ['wrong-current osm:3:1:0']],
-    'a past version that is': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))],
+    'a past version that is current': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))],
       [`wrong-current osm:3:1:0@${T1}`]],
-    'a time that is none': [[document('osm:3:1:0', { time: '2022-06-01' })], ['bad-time osm:3:1:0']],
-    'an expiry that is none': [[document('osm:3:1:0', { expires: 'tomorrow' })], ['bad-time osm:3:1:0']],
-    'a version of a time that is yet to come': [
+    'an invalid time': [[document('osm:3:1:0', { time: '2022-06-01' })], ['bad-time osm:3:1:0']],
+    'an invalid expiry time': [[document('osm:3:1:0', { expires: 'tomorrow' })], ['bad-time osm:3:1:0']],
+    'a version of a future time': [
       [document('osm:3:1:0', { time: '2999-01-01T00:00:00Z' })], ['future-time osm:3:1:0']
     ],
     'a version that was stored in the future': [
@@ -87,8 +87,8 @@ onEachStore('verify of a layer', backend => {
     'a past version of another time than its id': [[
       document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))
     ], [`time-disagrees osm:3:1:0@${T1}`]],
-    'gone, with bytes': [[document('osm:3:1:0', { gone: true })], ['gone-with-bytes osm:3:1:0']],
-    'neither gone nor with bytes': [[document('osm:3:1:0', {}, null)], ['no-bytes osm:3:1:0']],
+    'a gone version with bytes': [[document('osm:3:1:0', { gone: true })], ['gone-with-bytes osm:3:1:0']],
+    'a version that neither is gone nor has bytes': [[document('osm:3:1:0', {}, null)], ['no-bytes osm:3:1:0']],
     'a second attachment': [
       [
         tile(1)
@@ -103,7 +103,7 @@ onEachStore('verify of a layer', backend => {
       ],
       ['stray-attachment osm:3:1:0']
     ],
-    'no head': [[document(`osm:3:1:0@${T1}`)], ['no-head osm:3:1:0']],
+    'a past version without a head': [[document(`osm:3:1:0@${T1}`)], ['no-head osm:3:1:0']],
     'a head older than the past': [[document('osm:3:1:0', { time: T1 }), document(`osm:3:1:0@${T3}`, {}, tile(2))],
       ['head-too-old osm:3:1:0']],
     'two contents at one time': [[document('osm:3:1:0'), document(`osm:3:1:0@${T2}`, {}, tile(2))],
@@ -119,7 +119,7 @@ onEachStore('verify of a layer', backend => {
         doc => ({ ...doc, _attachments: { tile: { content_type: 'image/png', data: '' } } })
       )], ['empty-tile osm:3:1:0']
     ],
-    'a content type that is not that of the bytes': [
+    'a content type that disagrees with the bytes': [
       [document('osm:3:1:0', {}, image('webp'))], ['wrong-type osm:3:1:0']
     ],
     'a tile of another size': [[document('osm:3:1:0', {}, tile(1, 300))], ['odd-size osm:3:1:0']]
@@ -134,7 +134,7 @@ onEachStore('verify of a layer', backend => {
     })
   }
 
-  it('takes tiles of twice the size, and of the size that the layer says', async () => {
+  it('accepts tiles of twice the size, or of the size that the layer states', async () => {
     await write(document('osm:3:0:0', {}, tile(1, 512)))
     assert.deepEqual((await check()).said, [])
     await store.defineLayer('osm', { tileSize: 300 })
@@ -157,7 +157,7 @@ onEachStore('verify of a layer', backend => {
     assert.deepEqual((await check()).said, ['conflict osm:3:1:0'])
   })
 
-  it('finds what is wrong with the document of the layer', async () => {
+  it('finds invalid fields of the layer document, and that the document is missing', async () => {
     await write(document('osm:3:1:0'))
     const doc = await store.couch.get('layer:osm')
     await store.couch.put(
@@ -175,7 +175,7 @@ onEachStore('verify of a layer', backend => {
     assert.deepEqual((await check()).said, ['no-layer layer:osm'])
   })
 
-  it('finds what is wrong with editions', async () => {
+  it('finds invalid, failed, short and unfinished editions', async () => {
     const source = { name: 's', fields: {}, close () {}, async * tiles () {
       for (let y = 0; y < 4; y++) yield { z: 3, x: 0, y, read: () => tile(y) }
     } }
@@ -199,7 +199,7 @@ onEachStore('verify of a layer', backend => {
     ])
   })
 
-  it('finds what is wrong with styles', async () => {
+  it('finds invalid styles', async () => {
     const style = (time, fields) => (
       { _id: `style:osm@${time}`, type: 'style', layer: 'osm', time, style: {
         version: 8, sources: {}, layers: []
@@ -211,7 +211,7 @@ onEachStore('verify of a layer', backend => {
       ['01T00:00:00Z', '02T00:00:00Z', '03'].map(day => `bad-style style:osm@2020-01-${day}`))
   })
 
-  it('says that there is no such layer', async () => {
+  it('fails for a missing layer, and finds nothing in a layer without tiles', async () => {
     await assert.rejects(findings({ store, layer: 'relief' }), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(findings({ store, layer: 'Relief' }), { code: 'BAD_LAYER' })
     assert.deepEqual((await check()).said, [], 'one without tiles is not wrong')

@@ -12,7 +12,7 @@ import { findings, image, tile, vectorTile } from '../support/sample-tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2022-07-01T00:00:00Z']
 
-onEachStore('verify of what was exported', backend => {
+onEachStore('verify of exported files', backend => {
   const folder = useFolder()
   /** @type {Store} */
   let store
@@ -47,7 +47,7 @@ onEachStore('verify of what was exported', backend => {
 
   for (const layer of ['osm', 'water']) {
     for (const [name, options] of Object.entries(TARGETS)) {
-      it(`finds nothing in ${layer} as ${name}, now or then`, async () => {
+      it(`finds nothing in ${layer} as ${name}, newest or as of a time`, async () => {
         for (const time of [undefined, '2021']) {
           const target = path.join(folder.dir, `${time ?? 'now'}-${name}`)
           const { tiles } = await exportLayer(store, layer, target, { time, ...options })
@@ -79,7 +79,7 @@ onEachStore('verify of what was exported', backend => {
     }
   })
 
-  it('finds nothing in what the Python packages make of it', async function () {
+  it('finds no fault in the conversions of mb-util and pmtiles-convert', async function () {
     const python = tilesPython()
     if (!python) return skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
     const mbtiles = path.join(folder.dir, 'a.mbtiles')

@@ -23,7 +23,7 @@ describe('a vector tile', () => {
     assert.deepEqual(checkVectorTile(Buffer.alloc(0)), { layers: 0, features: 0, odd: [] }, 'of the open sea')
   })
 
-  it('may have every kind of value, and fields of others', () => {
+  it('may have every kind of value, and unknown fields', () => {
     const values = [field(1, 'text'), Buffer.concat([varint(2 << 3 | 5), Buffer.alloc(4)]),
       Buffer.concat([varint(3 << 3 | 1), Buffer.alloc(8)]), ...[4, 5, 6, 7].map(number => varintField(number, 1))]
     const foreign = [field(99, 'mine'), Buffer.concat([varint(98 << 3 | 1), Buffer.alloc(8)])]
@@ -36,7 +36,7 @@ describe('a vector tile', () => {
       field(3, 'a'), field(4, field(1, 'b'))))
   })
 
-  it('names its source layers with the fields that their features have, in whichever order they are written', () => {
+  it('lists its source layers with the fields of their features, in any order of encoding', () => {
     const features = [
       { id: 1, type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties: {
         name: 'a', wet: true, deep: -7, wide: 1.5
@@ -60,17 +60,17 @@ describe('a vector tile', () => {
     'a number never ends': [Buffer.concat([varint(9 << 3), Buffer.alloc(11, 0xff)]), /more than 10 bytes/],
     'a number is cut off': [Buffer.from([0x08, 0x80]), /cut off/],
     'a field has no number': [Buffer.from([0x02, 0x00]), /without a number/],
-    'a field is of a type that is none': [Buffer.from([0x0f]), /no such type/],
+    'a field has an unknown type': [Buffer.from([0x0f]), /no such type/],
     'a layer is no message': [varintField(3, 7), /written as type 0/],
     'a layer has no name': [field(3, varintField(15, 2)), /without a name/],
     'a name is no text': [field(3, field(1, Buffer.from([0xff, 0xfe]))), /no UTF-8/],
     'an extent is 0': [layer(varintField(5, 0)), /extent of 0/],
-    'a tag refers to a key that is not there': [layer(field(3, 'a'), field(4, field(1, 'b')),
+    'a tag refers to a missing key': [layer(field(3, 'a'), field(4, field(1, 'b')),
       field(2, Buffer.concat([field(2, packed(1, 0)), field(4, packed(9, 0, 0))]))), /refers to key 1/],
     'a tag has no value': [layer(field(3, 'a'), field(4, field(1, 'b')), field(2, field(2, packed(0)))),
       /without a value/],
-    'a value is written wrongly': [layer(field(4, varintField(1, 5))), /field 1 of a value/],
-    'a geometry has a command that is none': [layer(feature(1, 3 | 1 << 3, 0, 0)), /no such geometry command: 3/],
+    'a value has a wrong wire type': [layer(field(4, varintField(1, 5))), /field 1 of a value/],
+    'a geometry has an unknown command': [layer(feature(1, 3 | 1 << 3, 0, 0)), /no such geometry command: 3/],
     'a geometry is cut off': [layer(feature(1, 9, 0)), /geometry is cut off/],
     'a geometry claims a billion points': [layer(feature(1, 1 + 1e9 * 8, 0, 0)), /geometry is cut off/]
   }
@@ -86,7 +86,7 @@ describe('a vector tile', () => {
     'a polygon that is not closed': [layer(feature(3, ...move, 2, 2, ...line, 4, 0, 0, 4)), /does not end/],
     'a line of moves': [layer(feature(2, 1 | 2 << 3, 5, 5, 7, 7)), /repeated 2 times/],
     'a point with lines': [layer(feature(1, ...move, 2, 2, ...line, 4, 0, 0, 4)), /order/],
-    'a value of no kind': [layer(field(4, '')), /value of 0 kinds/]
+    'a value without a type': [layer(field(4, '')), /value of 0 kinds/]
   }
   for (const [what, [bytes, why]] of Object.entries(odd)) {
     it(`is decoded, but breaks a rule: ${what}`, () => {
@@ -96,7 +96,7 @@ describe('a vector tile', () => {
     })
   }
 
-  it('that is anything at all is answered at once, and never by an exception', () => {
+  it('is checked without an exception even if its bytes are random', () => {
     const next = seeded(7)
     const good = Buffer.concat(Array.from({ length: 20 }, (_, seed) => rawVectorTile(seed)))
     let damaged = 0
@@ -113,7 +113,7 @@ describe('a vector tile', () => {
     assert.ok(performance.now() - started < 2000 * TIME_FACTOR)
   })
 
-  it('limits the remarks on one tile', () => {
+  it('has at most ten remarks', () => {
     const layers = Array.from({ length: 5000 },
       (_, index) => field(3, Buffer.concat([varintField(15, index + 3), field(1, `${index}`)])))
     assert.equal(checkVectorTile(Buffer.concat(layers)).odd.length, 10)
