@@ -48,7 +48,7 @@ onEachStore('tilecouch diff', backend => {
     assert.deepEqual(rest, [''])
   })
 
-  it('prints the same as JSON', async () => {
+  it('prints the differences as JSON with --json', async () => {
     const { out } = await tilecouch('diff', 'osm@2021', 'osm@2022', '--json')
     const { seconds, ...summary } = JSON.parse(out)
     assert.ok(seconds >= 0)
@@ -57,7 +57,7 @@ onEachStore('tilecouch diff', backend => {
     assert.equal(summary.bytes.added, png(9).length)
   })
 
-  it('ends with 1 when anything differs, with --exit-code', async () => {
+  it('exits 1 with --exit-code when any tile differs', async () => {
     for (const [from, to, wanted] of [['osm@2021', 'osm@2022', 1],
       ['osm@2022', 'osm', 0], ['osm', 'copy', 0], ['osm@2021', 'copy', 1]]) {
       const { code, out } = await tilecouch('diff', from, to, '--exit-code')
@@ -66,7 +66,7 @@ onEachStore('tilecouch diff', backend => {
     }
   })
 
-  it('writes lists and polygons in one go', async () => {
+  it('writes a list of tiles and a GeoJSON file in one run', async () => {
     const { code, out } =
       await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'))
     assert.equal(code, 0)
@@ -76,14 +76,14 @@ onEachStore('tilecouch diff', backend => {
     assert.deepEqual(readdirSync(folder.dir).sort(), ['g.geojson', 'l.jsonl'])
   })
 
-  it('lists to standard output, and then reports on standard error', async () => {
+  it('writes the list to standard output with --report -, and the summary to standard error', async () => {
     const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm', '--report', '-', '-z', '3')
     assert.equal(code, 0)
     assert.deepEqual(out.trimEnd().split('\n').map(line => JSON.parse(line).z), Array(7).fill(3))
     assert.match(err, /7 of 27 tiles differ/)
   })
 
-  it('keeps to an area and to zooms', async () => {
+  it('compares only the given area and zooms', async () => {
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--bbox', '-179,80,-150,84')).out, /2 of 2 tiles differ/)
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--zoom', '9')).out, /none of 0 tiles differ/)
   })
@@ -117,7 +117,7 @@ onEachStore('tilecouch diff', backend => {
     return ended
   }
 
-  it('stops on Ctrl-C with 130, leaves no incomplete file even when it is killed, and is run again', async function () {
+  it('exits 130 on Ctrl-C, shows no incomplete file even when killed, and can be run again', async function () {
     this.timeout(90000)
     const many = []
     for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) {

@@ -68,7 +68,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual(summary.tiles, { added: 0, removed: 0, changed: 20, same: 20 })
   })
 
-  it('counts tiles and bytes by zoom: of changed tiles those of the later side', async () => {
+  it('counts tiles and bytes by zoom, with the later bytes of changed tiles', async () => {
     await remember(store, 'count', [
       { z: 2, x: 0, y: 0, time: T1, seed: 11 }, { z: 2, x: 0, y: 1, time: T1, seed: 12 },
       { z: 11, x: 0, y: 0, time: T1, seed: 13 },
@@ -93,7 +93,7 @@ onEachStore('a diff', backend => {
     })
   })
 
-  it('has the times of both versions, and when a tile became gone', async () => {
+  it('gives the times of both versions, and since when a removed tile is gone', async () => {
     const { changes } = await compare(store, 'count@2021', 'count')
     const [, , gone] = changes
     assert.deepEqual(changes.map(({ from, to }) => [from?.time, to?.time]),
@@ -101,7 +101,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual([gone.change, gone.since], ['removed', T2])
   })
 
-  it('keeps to an area and to zooms', async () => {
+  it('compares only the given area and zooms', async () => {
     const steps = []
     for (let x = 0; x < 16; x++) for (let y = 0; y < 16; y++) {
       steps.push({ z: 4, x, y, time: T1, seed: 1 }, { z: 4, x, y, time: T2, seed: 2 })
@@ -118,7 +118,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual([nowhere.lines, nowhere.summary.zooms], [[], []])
   })
 
-  it('finds nothing between a reference and itself, and everything after a time before all others', async () => {
+  it('finds no change between equal references, and every tile after a time without tiles', async () => {
     assert.equal(sum((await compare(store, 'area', 'area')).summary.tiles), 0)
     assert.equal(sum((await compare(store, 'area@2022', 'area@2022')).summary.tiles), 0)
     assert.deepEqual((await compare(store, 'area@1066', 'area')).summary.tiles,
@@ -128,7 +128,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual((await compare(store, 'area@1066', 'area@1067')).summary.zooms, [])
   })
 
-  it('names the reference that is wrong', async () => {
+  it('fails for a missing layer, an invalid layer name and an invalid time', async () => {
     await assert.rejects(diff(store, 'area', 'nowhere'), { code: 'LAYER_NOT_FOUND', message: /nowhere/ })
     await assert.rejects(diff(store, 'Area', 'area'), { code: 'BAD_LAYER' })
     await assert.rejects(diff(store, 'area@soon', 'area'), { code: 'BAD_TIME' })
@@ -136,7 +136,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'BAD_LAYER' })
   })
 
-  it('stops at once on a signal, and reports so far', async () => {
+  it('stops when its signal aborts, with the summary so far', async () => {
     const stop = new AbortController()
     let seen = 0
     const error = await diff(store, 'area@2021', 'area@2022',
@@ -155,7 +155,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { onTile: () => { throw new Error('full') } }), /full/)
   })
 
-  it('of two times is right while a later one is being loaded', async function () {
+  it('of two times is correct while a later edition is loaded', async function () {
     this.timeout(60000)
     const steps = []
     for (let x = 0; x < 20; x++) for (let y = 0; y < 20; y++) {

@@ -58,7 +58,7 @@ onEachStore('differences of features in a store', backend => {
     return [...differ.features()]
   }
 
-  it('are those of the tiles of the deepest zoom that differ, joined over tiles', async () => {
+  it('are taken from the changed tiles of the deepest zoom, and joined across tiles', async () => {
     const { features, ...summary } = await diffFeatures(store, 'roads@2021', 'roads')
     assert.deepEqual([...features], expected())
     assert.deepEqual(summary, {
@@ -67,7 +67,7 @@ onEachStore('differences of features in a store', backend => {
     })
   })
 
-  it('are the same in batches of any size', async () => {
+  it('are the same in small batches', async () => {
     const { batch } = featureDefaults
     try {
       featureDefaults.batch = 2
@@ -87,7 +87,7 @@ onEachStore('differences of features in a store', backend => {
     assert.deepEqual([none.zoom, none.layers, [...none.features]], [undefined, {}, []])
   })
 
-  it('refuse images, and name damaged tiles', async () => {
+  it('cannot be taken from images, and name damaged tiles', async () => {
     await store.defineLayer('images')
     await store.write([{ layer: 'images', z: 4, x: 1, y: 1, time: T1, bytes: png(1) }])
     await assert.rejects(diffFeatures(store, 'images@2020', 'images'), { code: 'NOT_VECTOR_TILES', message: /4\/1\/1/ })
@@ -101,7 +101,7 @@ onEachStore('differences of features in a store', backend => {
     assert.deepEqual([unreadable, [...features].length], [['4/1/1'], 4])
   })
 
-  it('are refused where they are too many to be held', async () => {
+  it('fail with TOO_MANY_FEATURES above a limit', async () => {
     const { most } = featureDefaults
     try {
       featureDefaults.most = 3
@@ -138,7 +138,7 @@ onEachStore('differences of features in a store', backend => {
       /changed\.geojson: features: none differ/)
   })
 
-  it('leave no file behind where the command ends with an error', async () => {
+  it('leave no file behind after an error, and conflicting options are refused', async () => {
     const file = path.join(folder.dir, 'none.geojson')
     const { code, err } = await tilecouch('diff', 'images@2020', 'images', '--features', file)
     assert.deepEqual([code, existsSync(file), existsSync(`${file}.part`)], [1, false, false])

@@ -66,7 +66,7 @@ onEachStore('a diff by manifests', backend => {
     }
   }
 
-  it('is the same as one of all versions, for any history', async function () {
+  it('equals a diff that reads all versions, for random histories', async function () {
     this.timeout(180000)
     let run = 0
     await fc.assert(fc.asyncProperty(lives, async ({ editions, write, remove }) => {
@@ -85,7 +85,7 @@ onEachStore('a diff by manifests', backend => {
     }), { numRuns: 10, seed: 16 })
   })
 
-  it('uses manifests if only editions have written, also after removals of tiles', async function () {
+  it('uses manifests if only editions were loaded, and is correct after a removal of tiles', async function () {
     this.timeout(60000)
     const all = Object.fromEntries(PLACES.map(place => [place, 1]))
     await load(store, memorySource({ ...all, '4/2/1': 3 }), { layer: 'plain', time: T1 })
@@ -98,7 +98,7 @@ onEachStore('a diff by manifests', backend => {
     await bothWays('plain')
   })
 
-  it('notices a single write of the time of an edition', async () => {
+  it('reads all versions if a single write has the time of an edition', async () => {
     await load(store, memorySource({ '2/1/1': 1 }), { layer: 'one', time: T1 })
     await load(store, memorySource({ '2/1/1': 2 }), { layer: 'one', time: T2 })
     await store.write([{ layer: 'one', z: 2, x: 3, y: 3, time: T2, bytes: png(3) }])
@@ -107,7 +107,7 @@ onEachStore('a diff by manifests', backend => {
     assert.equal((await compare(`one@${T1}`, `one@${T2}`)).isWalk, true)
   })
 
-  it('does not read blocks that an edition repeats', async () => {
+  it('does not read blocks that the editions share', async () => {
     const places = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`6/${index}/3`, index % 3 + 1]))
     for (const time of TIMES) await load(store, memorySource(places), { layer: 'same', time })
     manifestDiffDefaults.versions = 20

@@ -33,7 +33,7 @@ describe('the tiles that differ', () => {
     return { report, collection: JSON.parse(read('g.geojson')) }
   }
 
-  it('are never written through a link that somebody put in the place of the unfinished file', async () => {
+  it('are not written through a link in the place of the unfinished file', async () => {
     folder.write({ theirs: 'theirs' })
     symlinkSync(path.join(folder.dir, 'theirs'), path.join(folder.dir, 'list.jsonl.part'))
     const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
@@ -42,7 +42,7 @@ describe('the tiles that differ', () => {
     assert.deepEqual([read('theirs'), read('list.jsonl').length > 9], ['theirs', true])
   })
 
-  it('are JSON lines with both times, and bytes of what there is', async () => {
+  it('are JSON lines with both times and a number of bytes', async () => {
     const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
     for (const each of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }),
       change(3, 1, 4, { change: 'removed', to: undefined, since: T2 })]) await report.add(each)
@@ -107,7 +107,7 @@ describe('the tiles that differ', () => {
     }
   })
 
-  it('are those of the deepest zoom, in any order of zooms; or of every zoom', async () => {
+  it('are polygons of the deepest zoom, in any order of zooms, or of every zoom', async () => {
     const changes =
       [change(1, 0, 0), change(10, 5, 5), change(11, 1, 1), change(11, 1, 2), change(2, 0, 0), change(9, 9, 9)]
     const { collection, report } = await geojson(changes)
@@ -119,18 +119,18 @@ describe('the tiles that differ', () => {
     assert.deepEqual([every.collection.features.length, every.report.tiles, every.report.zoom], [6, 6, undefined])
   })
 
-  it('may be none', async () => {
+  it('are an empty collection when nothing differs', async () => {
     const { collection } = await geojson([])
     assert.deepEqual(collection, { type: 'FeatureCollection', name: 'osm@2023 -> osm', features: [] })
   })
 
-  it('start again with each deeper zoom', async () => {
+  it('are replaced in the file by those of a deeper zoom', async () => {
     const shallow = Array.from({ length: 3000 }, (_, index) => change(8, index % 256, index >> 8))
     const { collection } = await geojson([...shallow, change(9, 1, 1), ...shallow])
     assert.equal(collection.features.length, 1)
   })
 
-  it('open in GDAL', async function () {
+  it('can be read by GDAL', async function () {
     const tool = ogrinfo()
     if (!tool) return skip(this, 'GDAL (ogrinfo) is not here')
     await geojson([...corners, change(3, 2, 2, { change: 'removed', to: undefined })])
@@ -154,7 +154,7 @@ describe('the tiles that differ', () => {
     if (valid.status === 0 && /bad/.test(valid.stdout)) assert.match(valid.stdout, /bad \(Integer\) = 0/)
   })
 
-  it('replace an older file only when they are complete, and leave nothing after an error', async () => {
+  it('leave an older file as it was when they are discarded', async () => {
     const file = path.join(folder.dir, 'g.geojson')
     writeFileSync(file, 'old')
     const report = await GeoJsonReport.open(file, { name: 'x' })

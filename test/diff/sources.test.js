@@ -89,22 +89,22 @@ describe('a diff as a source', () => {
     }))
   }
 
-  it('is known by either hash, of a value or of none', async () => {
+  it('is recognised by either hash in its metadata, even by one without a value', async () => {
     for (const metadata of [{ agg_tiles_hash_before_apply: 'x' }, { agg_tiles_hash_after_apply: null }]) {
       await use(mbtiles({ metadata }), {}, async source => assert.equal(source.diff, true))
       rmSync(path.join(folder.dir, 'changes.mbtiles'))
     }
   })
 
-  it('is not every file with rows without bytes: those ' +
-    'tiles are damaged', () => use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
+  it('needs a hash in its metadata: without one, rows without bytes ' +
+    'are empty tiles', () => use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
     assert.ok(!source.diff)
     const found = await listOf(source)
     assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes?.length]),
       sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
   }))
 
-  it('within tiles is refused: it needs the earlier tiles', async () => {
+  it('that contains patches of tiles is refused', async () => {
     const file = mbtiles()
     const db = new Database(file)
     db.exec(
@@ -119,7 +119,7 @@ describe('a diff as a source', () => {
   const tree = (list = '4/10/2\n4/10/10\n10/1/1\n', more = {}) =>
     folder.write({ 'gone.txt': list, '4/1/9.png': png(7), '4/2/1.png': png(8), ...more })
 
-  it('in a folder has a list of what is gone, in any order and with any ends of lines', async () => {
+  it('in a folder has a list of gone tiles, in any order and with any line ends', async () => {
     for (const list of ['4/10/2\n4/10/10\n10/1/1\n', '10/1/1\r\n\r\n4/10/10\r\n4/10/2',
       '  4/10/10 \n10/1/1\n4/10/2\n4/10/10\n']) {
       await use(tree(list), {}, async source => {
@@ -130,7 +130,7 @@ describe('a diff as a source', () => {
     }
   })
 
-  it('may have only that list, or an empty one', async () => {
+  it('may be a folder with only a list of gone tiles, or with an empty list', async () => {
     await use(folder.write({ 'gone.txt': '1/0/1\n' }), {},
       async source => assert.deepEqual(await listOf(source), [['1/0/1', null]]))
     await use(folder.write({ 'gone.txt': '' }), {},
@@ -151,7 +151,7 @@ describe('a diff as a source', () => {
       [['4/10/12', false], ['4/10/13', true]])
   }))
 
-  it('with a bad list is refused, with the line', async () => {
+  it('with an invalid list is refused, and the wrong line is named', async () => {
     for (const [list, why] of [
       ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/],
       ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
