@@ -64,14 +64,14 @@ onEachStore('damaged bytes', backend => {
   }
   const all = ['osm:3:1:0', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`, 'osm:3:1:3'].map(id => `wrong-digest ${id}`).sort()
 
-  it('are found and left', async () => {
+  it('are found, and are not changed by a repair', async () => {
     assert.deepEqual((await look()).found, all)
     const { report } = await look({ fix: true })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{}, { 'wrong-digest': 4 }])
     assert.deepEqual((await look()).found, all)
   })
 
-  it('are right after they were deleted and loaded again', async () => {
+  it('are correct after their documents were deleted and loaded again', async () => {
     const ids = all.map(text => text.slice('wrong-digest '.length))
     const rows = await store.couch.docs(ids)
     await store.couch.write(rows.map(({ doc: { _id, _rev } }) => ({ _id, _rev, _deleted: true })))

@@ -29,7 +29,7 @@ describe('tilecouch check', () => {
   }
   useStore(backends[0], { once: true, public: false, fill })
 
-  it('reports faults, repairs them, and reports what is left', async () => {
+  it('prints faults, repairs some of them with --fix, and prints the others', async () => {
     const first = await run('check', '--db', url)
     assert.equal(first.code, 1)
     assert.match(first.out, /: 1 layer, 3 tiles, 4 versions, .*\n {2}3 faults, 0 warnings\n/)
@@ -55,7 +55,7 @@ describe('tilecouch check', () => {
     assert.ok(seconds >= 0)
   })
 
-  it('repairs a layer in a folder that has a file with its name, and refuses to repair a file', async () => {
+  it('repairs a layer although a folder has its name, and refuses to repair the folder', async () => {
     const before = process.cwd()
     mkdirSync(path.join(folder.dir, 'osm'))
     process.chdir(folder.dir)
@@ -70,7 +70,7 @@ describe('tilecouch check', () => {
     }
   })
 
-  it('refuses options that do not go together', async () => {
+  it('refuses conflicting options and missing layers', async () => {
     for (const argv of [
       ['--only', 'pixels'], ['--live'], ['--only', 'conflicts', '--live'], ['--only', 'conflicts', '--report', 'x'],
       ['osm', '--only', 'upgrade'], ['osm@2024', '--fix'], ['osm@2024', 'relief'],
@@ -86,7 +86,7 @@ describe('tilecouch check', () => {
     assert.match(err, /LAYER_NOT_FOUND/)
   })
 
-  it('lists what an upgrade does, and does it', async () => {
+  it('lists the steps of an upgrade with --only upgrade, and does them with --fix', async () => {
     await store.couch.request(
       { method: 'DELETE', path: 'tilecouch', qs: { rev: (await store.couch.get('tilecouch'))._rev } }
     )

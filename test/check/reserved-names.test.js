@@ -13,7 +13,7 @@ onEachStore('reserved names', backend => {
   let store
   useStore(backend, { fill: own => { store = own } })
 
-  it('are not given to new layers, nor to copies', async () => {
+  it('are refused for new, copied and renamed layers', async () => {
     await store.defineLayer('osm', {})
     for (const name of RESERVED) {
       await assert.rejects(store.defineLayer(name, {}), { code: 'BAD_LAYER' })
@@ -24,7 +24,7 @@ onEachStore('reserved names', backend => {
   })
 
   for (const name of ['db', 'work']) {
-    it(`of an existing layer, such as ${name}, are reported, and the layer is read and renamed`,
+    it(`of an existing layer, such as ${name}, are reported, and the layer can be read and renamed`,
       () => readAndRename(name)).timeout(30000)
   }
 

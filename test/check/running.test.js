@@ -38,7 +38,7 @@ onEachStore('a repair', backend => {
     for (const image of images) assert.ok(there.has(image))
   }
 
-  it('goes on while loads write to the same tiles', async function () {
+  it('loses no image while loads write to the same tiles', async function () {
     this.timeout(60000)
     const stored = []
     const load = async (time, seed) => {
@@ -61,7 +61,7 @@ onEachStore('a repair', backend => {
   })
 
   const long = process.env.TILECOUCH_LONG ? it : it.skip
-  long('goes on where it was killed, after more and more writes', async function () {
+  long('loses no image when it is killed after any number of writes and run again', async function () {
     this.timeout(600000)
     let runs = 0
     for (let isDone = false; !isDone; runs++) {

@@ -45,7 +45,7 @@ onEachStore('a whole store', backend => {
   const remove =
     async id => store.couch.request({ method: 'DELETE', path: id, qs: { rev: (await store.couch.get(id))._rev } })
 
-  it('has no faults, and a check writes nothing', async () => {
+  it('has no findings if it is sound, and is not changed by a check', async () => {
     const before = await stateOf(store)
     const { report, said } = await look(store, { decode: true })
     assert.deepEqual(said, [])
@@ -55,14 +55,14 @@ onEachStore('a whole store', backend => {
     assert.deepEqual(await stateOf(store), before)
   })
 
-  it('is not written if there is nothing to repair', async () => {
+  it('is not changed by a repair if there is nothing to repair', async () => {
     const before = await stateOf(store)
     const { report } = await look(store, { fix: true })
     assert.deepEqual(report.repair, { repaired: {}, remaining: {}, faults: 0, warnings: 0, named: [] })
     assert.deepEqual(await stateOf(store), before)
   })
 
-  it('is checked as far as requested', async () => {
+  it('is checked in the given layers, or in all of them', async () => {
     await store.defineLayer('relief', {})
     assert.deepEqual((await look(store, { layers: ['relief'] })).report.layers.map(({ layer }) => layer), ['relief'])
     assert.deepEqual((await look(store)).report.layers.map(({ layer }) => layer), ['osm', 'relief'])
@@ -124,7 +124,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('gets its mark, and does not become public by it', async () => {
+  it('gets a missing store document again, with a publication time', async () => {
     await remove('tilecouch')
     assert.deepEqual((await look(store)).said, ['no-mark tilecouch'])
     assert.deepEqual((await look(store, { fix: true })).report.repair?.repaired, { 'no-mark': 1 })
@@ -132,7 +132,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual([type, schema, Boolean(published)], ['store', 1, true])
   })
 
-  it('gets the design documents that are missing, but not others in place of its own', async () => {
+  it('gets missing design documents, but keeps those of another version', async () => {
     await remove('_design/versions')
     await store.couch.put({ ...await store.couch.get('_design/tiles'), version: 'of tomorrow' })
     assert.deepEqual((await look(store)).said, ['no-design _design/versions', 'other-design _design/tiles'])
@@ -143,7 +143,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('keeps what a push has staged until that push was ended', async () => {
+  it('keeps staged design documents until their push is completed', async () => {
     const versions = await store.couch.get('_design/versions')
     await store.couch.put({ ...versions, version: 'of yesterday' })
     await store.couch.put({ _id: '_design/versions-staging', views: versions.views })
@@ -155,8 +155,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('is complete after one repair if the document of a layer was lost, also if ' +
-    'coarse zooms show other places', async () => {
+  it('gets a lost layer document that agrees with the tiles of all zooms', async () => {
     await store.write([{ layer: 'sea', z: 1, x: 1, y: 1, time: T1, bytes: await tile(1) },
       { layer: 'sea', z: 6, x: 2, y: 2, time: T1, bytes: await tile(2) }])
     const { report } = await look(store, { fix: true })

@@ -41,7 +41,7 @@ describe('a damaged tile in memory', () => {
   const id = 'osm:3:1:0'
 
   for (const [what, { docs, after }] of Object.entries(damage)) {
-    it(`is repaired when it is ${what}, wherever the repair is killed`, async () => {
+    it(`with ${what} is repaired, after whichever write the repair is killed`, async () => {
       const planted = await Promise.all(docs(id))
       for (let lives = 0, isDone = false; !isDone; lives++) {
         assert.ok(lives < 30, 'it comes to an end')
@@ -65,7 +65,7 @@ describe('a damaged tile in memory', () => {
       }
     })
 
-    it(`is repaired when it is ${what}, and loads write to it meanwhile`, async () => {
+    it(`with ${what} is repaired while loads write to it`, async () => {
       const planted = await Promise.all(docs(id))
       const loads = [['2024-01-01T00:00:00Z', 8], ['2021-12-01T00:00:00Z', 9]]
       for (let writes = 0, hasRun = true; hasRun && writes < 10; writes++) {
@@ -139,7 +139,7 @@ onEachStore('damaged tiles', backend => {
     })
   }
 
-  it('and what was left is reported', () => {
+  it('are all counted as repaired, and none as remaining', () => {
     const counted = [...found.values()].flat().length
     assert.deepEqual(report.repair?.remaining, {})
     assert.deepEqual([report.faults + report.warnings,
@@ -176,7 +176,7 @@ onEachStore('tiles with wrong fields or bytes', backend => {
     return { found, report }
   }
 
-  it('are found and left', async function () {
+  it('are found, and are not changed by a repair', async function () {
     this.timeout(60000)
     const { found, report } = await look({ fix: true, decode: false })
     const codes = Object.values(broken).map(({ found: own }) => own)
@@ -186,7 +186,7 @@ onEachStore('tiles with wrong fields or bytes', backend => {
     assert.deepEqual((await look()).found, found, 'nothing was written')
   })
 
-  it('are right after they were deleted and loaded again', async function () {
+  it('are correct after they were deleted and loaded again', async function () {
     this.timeout(60000)
     for (const layer of layers) {
       const [{ heads, pasts }] = await readTileLeaves(store.couch, [`${layer}:3:1:0`])

@@ -10,13 +10,13 @@ import { json, onEachStore, request } from '../support/backends.js'
 import { document, tile } from '../support/sample-tiles.js'
 
 describe('the steps from schema to schema', () => {
-  it('lead from the first to this program\'s, one after the other', () => {
+  it('lead from the first schema to the current one without a gap', () => {
     assert.deepEqual(steps.map(({ from }) => from), Array.from({ length: SCHEMA }, (_, from) => from))
     for (const { name, does } of steps) assert.ok(name && does)
   })
 })
 
-onEachStore('a store of an earlier program', backend => {
+onEachStore('a store of an earlier release', backend => {
   let url, store
 
   /** As an earlier program left it: no mark, design documents of its own, and one that is missing. */
@@ -54,7 +54,7 @@ onEachStore('a store of an earlier program', backend => {
     assert.equal(await state(), before)
   })
 
-  it('is upgraded while it is read, stays private or public, and has no faults', async function () {
+  it('is upgraded while it is read, keeps its security and has no faults afterwards', async function () {
     this.timeout(60000)
     const security = await store.security()
     const served = []
@@ -77,7 +77,7 @@ onEachStore('a store of an earlier program', backend => {
     assert.deepEqual(await store.security(), security, 'a push does not open it')
   })
 
-  it('of a newer program is refused', async () => {
+  it('is refused if its schema is newer than the program', async () => {
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: SCHEMA + 1 }))
     await assert.rejects(Store.open(url), { code: 'CONFIG_INVALID' })
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: SCHEMA }))
