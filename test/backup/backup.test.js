@@ -27,7 +27,7 @@ onEachStore('a backup', backend => {
     store = await fill(url, { q: 2, designs: true })
   })
 
-  it('is restored to the very same store: revisions, conflicts, tombstones, images', async () => {
+  it('is restored to a store with the same revisions, conflicts, deletions and images', async () => {
     const summary = await backup(store, file('a.tcb'))
     assert.equal(summary.moment, 'store')
     assert.equal(summary.designs, 2)
@@ -51,7 +51,7 @@ onEachStore('a backup', backend => {
     await fails(restore([file('a.tcb')], to), 'RESTORE_NOT_EMPTY')
   })
 
-  it('names the tokens of the store, which it leaves out', async () => {
+  it('counts the tokens of the store', async () => {
     const token = { type: 'token', hash: 'a'.repeat(64), layers: ['osm'], created: T3, user: 'anna' }
     await store.couch.update('token:abcdefghijk2', () => token)
     assert.equal((await backup(store, file('tokens.tcb'))).tokens, 1)
@@ -59,7 +59,7 @@ onEachStore('a backup', backend => {
     assert.equal((await restore([file('tokens.tcb')], null, { dryRun: true })).tokens, 1)
   })
 
-  it('continues another one, and the chain is restored from files in any order, with its rights', async () => {
+  it('with a base has the changes only; a chain is restored from files in any order', async () => {
     const own = await backend.database()
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
@@ -98,7 +98,7 @@ onEachStore('a backup', backend => {
     assert.ok(!readdirSync(folder.dir).some(name => /^no|part/.test(name)))
   })
 
-  it('is no base after the database was restored to an older state or purged', async () => {
+  it('is refused as a base after the database was restored to an older state or purged', async () => {
     const own = await backend.database()
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
@@ -114,7 +114,7 @@ onEachStore('a backup', backend => {
     await fails(backup(mine, file('last.tcb'), { base: file('next.tcb') }), 'BACKUP_UNFIT', /purged/)
   })
 
-  it('replaces no file without --force, and no database that is not empty', async () => {
+  it('replaces no file without force, and is restored to empty databases only', async () => {
     writeFileSync(file('there.tcb'), 'mine')
     await fails(backup(store, file('there.tcb')), 'TARGET_EXISTS')
     await backup(store, file('there.tcb'), { force: true })
@@ -133,7 +133,7 @@ onEachStore('a backup', backend => {
     assert.equal((await request(nothing)).status, 404, 'a dry run makes no database')
   })
 
-  it('is restored from a stream, and from a damaged file up to the damage', async () => {
+  it('is restored from a stream, and with partial from a damaged file up to the damage', async () => {
     await backup(store, file('a.tcb'))
     const streamed = await backend.database()
     assert.equal((await restore(createReadStream(file('a.tcb')), streamed, GIVE)).differences, 0)

@@ -31,7 +31,7 @@ onEachStore('tilecouch backup and restore', backend => {
 
   const run = (...argv) => runCommand(argv)
 
-  it('print what was written, or JSON', async () => {
+  it('print the counts and the rights that a restore gives, or JSON', async () => {
     const made = await run('backup', file('a.tcb'), '--db', url)
     assert.deepEqual([made.code, made.err], [0, ''])
     assert.match(made.out,
@@ -56,7 +56,7 @@ onEachStore('tilecouch backup and restore', backend => {
       ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
   })
 
-  it('count the same versions of tiles, and no blocks of digests among them', async () => {
+  it('print the same number of tile versions, which does not include blocks', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     folder.write({ 'tiles/3/1/1.png': png(1), 'tiles/3/1/2.png': png(2) })
     const loaded = await run('load', file('tiles'), '--layer', 'osm', '--time', '2024', '--db', from)
@@ -67,7 +67,7 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.deepEqual([made, restored].map(({ out }) => /(\d+) versions of tiles/.exec(out)?.[1]), ['2', '2'])
   })
 
-  it('go through a pipe', async () => {
+  it('work through a pipe', async () => {
     const to = await backend.database()
     const { code, stderr, stdout } = await execute('sh', [
       '-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --yes --db "$3" --json', process.execPath, bin, url, to
@@ -79,7 +79,7 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.match(stderr, /standard output: \d+ documents/)
   })
 
-  it('name documents that no store takes', async () => {
+  it('name documents that a store refuses, and restore the others', async () => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
     const page = { content_type: 'text/html', data: btoa('<script>alert(1)</script>') }
@@ -95,7 +95,7 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.equal((await json(`${to}/layer:osm`)).layer, 'osm')
   })
 
-  it('write a file that the program in its description reads', async function () {
+  it('write a file that the Python program in docs/backup.md reads', async function () {
     if ((await execute('python3', ['--version'])).code !== 0) this.skip()
     this.timeout(30000)
     const [, program] = /```python\n([^]*?)```/.exec(readFileSync(DOCS, 'utf8'))

@@ -55,7 +55,7 @@ describe('the file of a backup', function () {
   this.timeout(60000)
   const folder = useFolder()
 
-  it('gives back what was written, in chunks of any size', async () => {
+  it('returns the written documents when it is read in chunks of any size', async () => {
     const bytes = await small()
     for (const chunk of [1, 7, 100000]) {
       const { docs, end } = await read(bytes, chunk)
@@ -98,14 +98,14 @@ describe('the file of a backup', function () {
     }
   })
 
-  it('of a newer program is not reported as damaged', async () => {
+  it('of a newer format asks for an upgrade instead of being reported as damaged', async () => {
     const newer = Buffer.from((await small()).toString('latin1').replace('backup 1', 'backup 2'), 'latin1')
     await assert.rejects(read(newer), { code: 'CONFIG_INVALID', message: /format 2.*upgrade/ })
     await refuses(Buffer.from('SQLite format 3\0 and more of it'), /begin/)
     await refuses(Buffer.alloc(0), /cut off/)
   })
 
-  it('has a header and a trailer that are read alone', async () => {
+  it('has a header and a trailer that can be read without the rest', async () => {
     const file = path.join(folder.dir, 'a.tcb')
     const bytes = await small()
     writeFileSync(file, bytes)
@@ -125,18 +125,18 @@ describe('the file of a backup', function () {
   const hostile = {
     'a design document': [plainDoc({ _id: '_design/evil' })],
     'a local document': [plainDoc({ _id: '_local/x' })],
-    'an endless id': [plainDoc({ _id: 'x'.repeat(5000) })],
+    'an id of 5000 characters': [plainDoc({ _id: 'x'.repeat(5000) })],
     'no id': [plainDoc({ _id: undefined })],
     'another field of CouchDB': [plainDoc({ _conflicts: [] })],
-    'a revision that is not the first of its own': [plainDoc({ _rev: '2-ff' })],
+    'a revision that is not in its own history': [plainDoc({ _rev: '2-ff' })],
     'no revisions': [plainDoc({ _revisions: undefined })],
-    'revisions of another kind': [plainDoc({ _rev: '1-a b', _revisions: { start: 1, ids: ['a b'] } })],
-    'no object': ['x'],
-    'a stub': [described({ stub: true, length: 0 })],
+    'revisions of an invalid form': [plainDoc({ _rev: '1-a b', _revisions: { start: 1, ids: ['a b'] } })],
+    'a document that is no object': ['x'],
+    'an attachment stub': [described({ stub: true, length: 0 })],
     'base64 instead of bytes': [described({ data: 'eHg=' })],
-    'an attachment longer than what follows': [described({ length: 10 ** 9 })],
-    'a length below nothing': [described({ length: -1 })],
-    'another digest': [described({ digest: digestOf(Buffer.from('x')) })],
+    'an attachment longer than the bytes that follow': [described({ length: 10 ** 9 })],
+    'a negative length': [described({ length: -1 })],
+    'a wrong digest': [described({ digest: digestOf(Buffer.from('x')) })],
     'no digest': [described({ digest: undefined })]
   }
   for (const [what, docs] of Object.entries(hostile)) {
@@ -147,7 +147,7 @@ describe('the file of a backup', function () {
     })
   }
 
-  it('cannot fill the memory: lengths are bounded, and what unpacks to more than it may is refused', async () => {
+  it('is refused if it has a block that is too long or unpacks to too much', async () => {
     const claims = Buffer.from('D\xff\xff\xff\xff\xff\xff\xff\xff', 'latin1')
     await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), claims, Buffer.alloc(100)]), /no block/)
     const bomb = gzipSync(Buffer.alloc(formatDefaults.unpacked + 1, ' '))
@@ -160,7 +160,7 @@ describe('the file of a backup', function () {
     await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), body, check]), /unpacks to more/)
   })
 
-  it('cannot send control characters to the terminal', async () => {
+  it('puts no control characters into error messages', async () => {
     const bytes = await blocks(encodeBlock(HEADER, fullHeader), documents([plainDoc({ _id: '_design/\u001b[2J' })]))
     await assert.rejects(read(bytes), error => !error.message.includes('\u001b'))
     assert.equal(END.length, 4)

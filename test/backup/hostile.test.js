@@ -40,7 +40,7 @@ onEachStore('a hostile backup', backend => {
     store = await fill(await backend.database())
   })
 
-  it('is refused with any bit turned', async () => {
+  it('is refused with any bit flipped, or cut off at any byte', async () => {
     await backup(store, file('a.tcb'))
     const whole = readFileSync(file('a.tcb'))
     const next = random(17)
@@ -58,7 +58,7 @@ onEachStore('a hostile backup', backend => {
 
   const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, withImage(docs[0], png(99))] : docs
 
-  it('is refused with one revision twice, with too many pages or shards, and with bad names', async () => {
+  it('is refused with a repeated revision, or an invalid page, shard count, name or id', async () => {
     await backup(store, file('a.tcb'))
     const refused = async (change, words) => {
       await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
@@ -82,7 +82,7 @@ onEachStore('a hostile backup', backend => {
     await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
   })
 
-  it('of documents that no backup takes: the others are backed up', async () => {
+  it('leaves out and names documents beyond its limits, and has the others', async () => {
     const own = await backend.database()
     const mine = await Store.create(own)
     await mine.defineLayer('osm', { format: 'png' })
@@ -111,7 +111,7 @@ describe('a hostile folder or file', function () {
   const folder = useFolder()
   const file = name => path.join(folder.dir, name)
 
-  it('is refused: a folder, a pipe, nothing', async () => {
+  it('is refused if it is a folder, a pipe or missing', async () => {
     mkdirSync(file('folder'))
     execFileSync('mkfifo', [file('pipe')])
     for (const name of ['folder', 'pipe']) {
@@ -120,7 +120,7 @@ describe('a hostile folder or file', function () {
     await fails(restore([file('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
   })
 
-  it('with nested lists or too many values is refused without using memory', async () => {
+  it('with nested lists or too many values is refused in bounded memory', async () => {
     const most = formatDefaults.unpacked
     const bombs = {
       nested: Buffer.alloc(most - 1, '['),

@@ -47,11 +47,11 @@ onEachStore('a backup between two requests', backend => {
     return wrong
   }
 
-  it('of a removal is restored to a store with nothing half done', async () => {
+  it('of a removal is restored to a store without unsettled tiles', async () => {
     assert.deepEqual(await backups(store => removeTiles(store, 'osm', { since: '2022', until: '2022' })), [])
   })
 
-  it('of a removal that meets a load of an older time is restored to a store with nothing half done', async () => {
+  it('of a removal during an older load is restored to a store without unsettled tiles', async () => {
     const wrong = await backups(async store => {
       const ask = store.couch.request
       let met = false
@@ -76,7 +76,7 @@ onEachStore('a backup between two requests', backend => {
     assert.deepEqual(wrong, [])
   })
 
-  it('of a load is restored to a store with nothing half done', async () => {
+  it('of a load is restored to a store without unsettled tiles', async () => {
     const versions = [1, 2, 3, 4].map(y => ({ layer: 'osm', z: Z, x: 1, y, time: T(2024), bytes: png(50 + y) }))
     assert.deepEqual(await backups(store => store.write(versions)), [])
   })

@@ -46,14 +46,14 @@ onEachStore('a backup whose files were replaced', backend => {
     if ((await request(to)).status === 200) assert.deepEqual((await json(`${to}/_security`)).members.roles, ['_admin'])
   })
 
-  it('is named where it is encrypted', async () => {
+  it('is reported as encrypted if age encrypted it', async () => {
     for (const start of ['age-encryption.org/v1\n-> X25519 abc\n', '-----BEGIN AGE ENCRYPTED FILE-----\n']) {
       writeFileSync(file('a.age'), start.padEnd(200, 'x'))
       await fails(dry(['a.age']), 'BACKUP_DAMAGED', /it is encrypted: open it with `age -d` first/)
     }
   })
 
-  it('is read where an earlier version signed it', async () => {
+  it('is read if an earlier release signed it', async () => {
     await backup(store, file('a.tcb'))
     const { documents } = await dry(['a.tcb'])
     const signature = Buffer.alloc(64, 7)

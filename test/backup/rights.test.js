@@ -25,7 +25,7 @@ describe('the rights of a backup', function () {
   this.timeout(30000)
   const words = (before, after) => rightsBetween(before, plainSecurity(after)).map(inWords)
 
-  it('are described: who gets them, and who loses them', () => {
+  it('are described by the users and roles that gain or lose them', () => {
     assert.deepEqual(words(MINE, EDITED), ['the user mallory becomes an admin', 'the user mallory may write',
       'the user anna may not write any more', 'the role staff may write', 'the user mallory may read'])
     assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY),
@@ -43,7 +43,7 @@ describe('the rights of a backup', function () {
       ['another field is set: cloudant'])
   })
 
-  it('are given as they are shown', () => {
+  it('are reduced to the names and roles that CouchDB uses', () => {
     assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] } }).members,
       { names: ['mallory'], roles: [] }, 'CouchDB takes readers for members')
     assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] }, members: { names: ['anna'] } }),
@@ -87,8 +87,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual([admins.names, members.names, members.roles], [[], [], ['_admin']])
   }
 
-  it('makes nobody an admin unasked: the documents are there, the rights are not, until ' +
-    'it is run again with --yes', async () => {
+  it('restores the documents, but gives no rights until it is run again with --yes', async () => {
     const [to, streamed] = [await backend.database(), await backend.database()]
     const { withheld, access, differences, rights, upstreams } = await restore([await edited(EDITED)], to)
     assert.deepEqual([withheld, access, differences], [true, 'closed', 0])
@@ -105,14 +104,14 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual(await json(`${to}/_security`), EDITED)
   })
 
-  it('takes no sign of an unfinished restore from a file', async () => {
+  it('does not restore the mark of an unfinished restore', async () => {
     const to = await backend.database()
     await restore([await edited({ ...EDITED, tilecouch: { ...EDITED.tilecouch, restoring: ['x'] } })],
       to, { rights: 'give' })
     assert.equal((await json(`${to}/_security`)).tilecouch?.restoring, undefined)
   })
 
-  it('gives rights after a confirmation only', async () => {
+  it('gives rights only after a confirmation or with --yes', async () => {
     await edited(EDITED)
     const to = await backend.database()
     const no = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'n\n' })
@@ -145,7 +144,7 @@ onEachStore('a backup with an edited _security', backend => {
     await isClosed(to)
   })
 
-  it('asks until it is stopped', async () => {
+  it('stops asking when its signal aborts', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     const stop = new AbortController()
     const asked = confirmPrompt(

@@ -25,7 +25,7 @@ const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startC
 
 for (const [kind, start] of Object.entries(kinds)) {
   const suite = start ? describe : describe.skip
-  suite(`a backup in trouble on ${kind}`, function () {
+  suite(`a backup with interruptions on ${kind}`, function () {
     this.timeout(600000)
     const folder = useFolder()
     const file = name => path.join(folder.dir, name)
@@ -55,7 +55,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.deepEqual(readdirSync(folder.dir), ['a.tcb'])
     })
 
-    it('is restored after kills, and is visible to nobody before it is complete', async () => {
+    it('is restored after kills, and is visible to admins only before it is complete', async () => {
       await backup(await Store.open(url), file('a.tcb'))
       const to = `${server.url}/restored`
       const command = ['restore', file('a.tcb'), '--yes', '--db', to]
@@ -93,7 +93,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.equal(differing, 0)
     })
 
-    it('is written by one at a time', async () => {
+    it('is written by one process at a time', async () => {
       const store = await Store.open(url)
       const ended = await Promise.allSettled([backup(store, file('a.tcb')), backup(store, file('a.tcb'))])
       assert.deepEqual(ended.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
@@ -121,7 +121,7 @@ onEachStore('a backup onto a full disk', backend => {
     rmSync(dir, { recursive: true })
   })
 
-  it('is reported, leaves no file, and works when there is room', async () => {
+  it('fails with DISK_FULL, leaves no file, and works when there is room', async () => {
     const store = await fill(await backend.database(), { count: 200, size: SIZE })
     const target = path.join(dir, 'a.tcb')
     for (const room of [0, 0.5, 0.99]) {

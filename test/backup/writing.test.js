@@ -72,7 +72,7 @@ onEachStore('a backup of a store that is written to', backend => {
   const folder = useFolder()
 
   for (const q of backend.name !== 'CouchDB' ? [1] : process.env.TILECOUCH_LONG ? [1, 2, 8] : [2]) {
-    it(`is the store after exactly so many writes (q=${q})`, async () => {
+    it(`contains all writes up to one number, and none after it (q=${q})`, async () => {
       const store = await Store.create(await backend.database(), { q })
       const writers = startWriters(store)
       try {
@@ -110,7 +110,7 @@ onEachStore('a backup of a store that is written to', backend => {
     })
   }
 
-  it('has each tile at one moment when the store keeps changing, and the next backup has the rest', async () => {
+  it('has each tile as of one moment if the store keeps changing; the next backup has the rest', async () => {
     const store = await Store.create(await backend.database(), { q: backend.name === 'CouchDB' ? 2 : 1 })
     const writers = startWriters(store)
     const [first, second] = ['a.tcb', 'b.tcb'].map(name => path.join(folder.dir, name))
