@@ -11,7 +11,7 @@ const head = { id: 'osm:10:300:412', key: key(T2), value }
 const past = { id: `osm:10:300:412@${T1}`, key: key(T1), value: { ...value, rev: '1-abc' } }
 
 describe('the list that redirects to the version as of a time', () => {
-  it('names a past version by its id alone', () => {
+  it('redirects to a past version by its id alone', () => {
     const { code, headers, json } = runList('at', [past], { db: '../../../db/' })
     assert.equal(code, 302)
     assert.equal(headers.Location, `../../../db/osm:10:300:412@${T1}/tile`)
@@ -19,18 +19,18 @@ describe('the list that redirects to the version as of a time', () => {
     assert.deepEqual(json, { location: headers.Location, time: T1 }, 'an empty body breaks keep-alive clients')
   })
 
-  it('names a head with its revision: it may change before the client comes back', () => {
+  it('redirects to a head with its revision, because the head may change meanwhile', () => {
     assert.equal(runList('at', [head], { db: '../../../db/' }).headers.Location,
       '../../../db/osm:10:300:412/tile?as=tile&rev=3-abc')
   })
 
-  it('finds the database by itself when it is asked directly', () => {
+  it('finds the database without ?db= when a client requests the list directly', () => {
     const { headers } = runList('at', [past])
     const base = 'http://h/proxy/tiles/_design/tiles/_list/at/versions/by_tile'
     assert.equal(new URL(headers.Location, base).pathname, `/proxy/tiles/osm:10:300:412@${T1}/tile`)
   })
 
-  it('is a whole address where the rewrite knows it', () => {
+  it('redirects to a whole URL when the rewrite sends a valid base URL', () => {
     const headers = { 'X-Tilecouch-Base': 'https://maps.example.org:8443/a%20b/_rewrite/' }
     assert.equal(runList('at', [past], { db: '../../../db/' }, headers).headers.Location,
       `https://maps.example.org:8443/a%20b/_rewrite/db/osm:10:300:412@${T1}/tile`)
@@ -40,7 +40,7 @@ describe('the list that redirects to the version as of a time', () => {
     }
   })
 
-  it('never leads anywhere else, whatever ?db= says', () => {
+  it('never redirects to another host or path, whatever ?db= contains', () => {
     const evil = ['https://evil.example/', '//evil.example/', '/\\evil.example/',
       '/', 'evil/', '../x/', '../../db/../../evil/', '..//evil/', '../\n//evil/',
       '\t//evil', 'javascript:', '.../', '../db', '../db//', '../db/\n']
@@ -54,7 +54,7 @@ describe('the list that redirects to the version as of a time', () => {
     }), { numRuns: 1000 })
   })
 
-  it('answers 404 where there was no tile, or none any more', () => {
+  it('answers 404 when the tile did not exist yet or was gone at that time', () => {
     const none = runList('at', [], {})
     assert.deepEqual([none.code, none.json.error, none.headers['Cache-Control']], [404, 'TILE_NOT_FOUND', 'no-store'])
     const gone = runList('at', [{ ...past, value: { ...value, gone: true } }], {})
@@ -80,7 +80,7 @@ describe('the list that makes a style', () => {
   const style = (doc, query, base = '') => runList('style', doc ? [{ id: doc._id, key: [], value: null, doc }] : [],
     query, { 'X-Tilecouch-Base': base })
 
-  it('says the same as core', () => {
+  it('returns the same style as core', () => {
     for (const doc of [layer, stored]) {
       for (const query of [{ reference: 'osm' }, { reference: 'osm@2024', theme: 'dark' }]) {
         for (const base of ['', 'https://maps.example.org/_rewrite/']) {
@@ -103,7 +103,7 @@ describe('the list that makes a style', () => {
     assert.equal(style(layer, { reference: 'osm' }).json.sources.osm.url, '../osm.json', 'relative to the style')
   })
 
-  it('answers 404 where there is no layer, or nobody knows what it holds', () => {
+  it('answers 404 when the layer, its source layers or the stored style are missing', () => {
     assert.deepEqual([style(undefined, {}).code, style(undefined, {}).json.error], [404, 'LAYER_NOT_FOUND'])
     for (const doc of [{ ...layer, vector_layers: undefined }, { ...stored, style: undefined }]) {
       assert.deepEqual([style(doc, {}).code, style(doc, {}).json.error], [404, 'STYLE_UNKNOWN'])
@@ -112,7 +112,7 @@ describe('the list that makes a style', () => {
 })
 
 describe('the list of versions', () => {
-  it('has them oldest first, with what a client needs to fetch them', () => {
+  it('lists versions oldest first, with the id and revision that a client needs to fetch them', () => {
     const { code, json } = runList('versions', [past, head])
     assert.equal(code, 200)
     assert.deepEqual(json, {
@@ -124,7 +124,7 @@ describe('the list of versions', () => {
     })
   })
 
-  it('has each time once: the head stands before its own copy', () => {
+  it('lists each time once: the head hides its copy among the past versions', () => {
     const copy = { id: `osm:10:300:412@${T2}`, key: key(T2), value: { ...value, rev: '1-copy' } }
     for (const rows of [[past, head, copy], [past, copy, head]]) {
       assert.deepEqual(runList('versions', rows).json.versions.map(({ id }) => id), [past.id, head.id])

@@ -26,7 +26,7 @@ withPeople('documents that a writer replicates', start => {
     post(`${as(url, ...people[person])}/_bulk_docs`, { docs: [doc], new_edits: false })
   const read = async id => (await request(`${url}/${encodeURIComponent(id)}`)).json()
 
-  it('never take the place of the document of the store, nor of an activity', async () => {
+  it('never replace the document of the store by that of another store, nor an activity', async () => {
     const { _rev, ...marker } = await read('tilecouch')
     const other = { ...marker, uuid: 'other', _rev: `100-${'f'.repeat(32)}` }
     assert.match(JSON.stringify(await replicate('writer', other)), /only an admin replicates/)
@@ -43,7 +43,7 @@ withPeople('documents that a writer replicates', start => {
     assert.equal((await read(activity._id)).user, user)
   })
 
-  it('take the place of the document of the same store, although it was changed twice in between', async () => {
+  it('replace the document of the same store when they keep its uuid, created and published', async () => {
     const { _rev, ...marker } = await read('tilecouch')
     const [number, digest] = _rev.split('-')
     const place = Number(number) + 2
@@ -59,7 +59,7 @@ withPeople('documents that a writer replicates', start => {
     assert.equal((await read('tilecouch')).title, 'Later')
   })
 
-  it('are all in a mirror, whose target keeps its own document', async function () {
+  it('are all copied by a mirror, but the target keeps its own store document', async function () {
     this.timeout(60000)
     const source = await Store.create(`${url}_from`)
     await source.defineLayer('osm')

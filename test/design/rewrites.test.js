@@ -19,7 +19,7 @@ describe('rewrites', () => {
     assert.equal(target('/tms/1.0.0/osm/10/300/611.png'), '/tiles/osm:10:300:412/tile')
   })
 
-  it('look for the version as of a time with one row of by_tile', () => {
+  it('read one row of by_tile for the version as of a time', () => {
     const { path, query, headers } = rewritten('/osm@2024-03/10/300/412.png')
     assert.deepEqual(headers, { 'X-Tilecouch-Base': '' })
     assert.equal(path, '_list/at/versions/by_tile')
@@ -30,14 +30,14 @@ describe('rewrites', () => {
     })
   })
 
-  it('send a client back to the database through db/, however deep it asked', () => {
+  it('redirect a client to the database through db/, at every depth of the URL', () => {
     for (const url of ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png']) {
       const { query } = rewritten(url)
       assert.equal(new URL(query.db, `http://h/any/proxy/_rewrite${url}`).pathname, '/any/proxy/_rewrite/db/')
     }
   })
 
-  it('know where clients see them, where the request tells it', () => {
+  it('read the base URL that clients see from Host and X-Forwarded headers, or leave it empty', () => {
     const base =
       (headers, options) => ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png', '/osm@2024.json']
       .map(url => rewritten(url, { headers, ...(options && { raw: options(url) }) }).headers['X-Tilecouch-Base'])
@@ -107,7 +107,7 @@ describe('rewrites', () => {
     assert.equal(errorOf(rewritten('/osm@2024-13/style.json')), 'BAD_TIME')
   })
 
-  it('show a layer file with the editions, which come after the styles', () => {
+  it('show a QGIS layer file with all editions of the layer, or with none as of a time', () => {
     const query = { include_docs: 'true', startkey: '["osm",{},""]', endkey: '["osm",{},{}]', reference: 'osm' }
     assert.deepEqual(rewritten('/osm.qlr'),
       { path: '_list/qgis/versions/styles', query, headers: { 'X-Tilecouch-Base': '' } })
@@ -133,7 +133,7 @@ describe('rewrites', () => {
       'a layer may be called so')
   })
 
-  it('serve the viewer, and redirect to where its relative links hold', () => {
+  it('serve the viewer, and redirect a URL without the final slash to it', () => {
     assert.deepEqual(rewritten('/'), { path: 'index.html', query: {} })
     assert.deepEqual(rewritten('/?layer=osm'), { path: 'index.html', query: {} })
     assert.deepEqual(rewritten('/leaflet.js'), { path: 'leaflet.js', query: {} })
@@ -159,7 +159,7 @@ describe('rewrites', () => {
     }
   })
 
-  it('only read tiles', () => {
+  it('refuse to write to tiles, TileJSON and the viewer', () => {
     for (const method of ['PUT', 'POST', 'DELETE', 'COPY']) {
       for (const url of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js']) {
         assert.equal(errorOf(rewritten(url, { method })), 'READ_ONLY')
@@ -186,7 +186,7 @@ describe('rewrites', () => {
     }
   })
 
-  it('answer whatever is asked with a target below the database, or a JSON error', () => {
+  it('answer any path with a target below the database, a redirect or a JSON error', () => {
     const part = fc.oneof(
       fc.constantFrom('..', '.', 'osm', 'db', 'styles', 'style.json',
         'glyphs', 'osm@2024-03-01T00:00:00Z', '0-255.pbf', 'tms', '1.0.0',
@@ -202,7 +202,7 @@ describe('rewrites', () => {
     }), { numRuns: 1000 })
   })
 
-  it('know tiles as core knows them', () => {
+  it('accept the same tiles as core, and refuse malformed file names', () => {
     const number = fc.oneof(fc.nat(40),
       fc.constantFrom('', '-1', '00', '01', '1e1', '1.5', 'a', ' 1', 2 ** 30 - 1, 2 ** 30, 1e10, '0x1', '٣'))
     fc.assert(fc.property(number, number, number, (z, x, y) => {
@@ -218,7 +218,7 @@ describe('rewrites', () => {
     }
   })
 
-  it('know layers as core knows them', () => {
+  it('accept the same layer names as core', () => {
     const anyName = fc.oneof(fc.stringMatching(/^[a-zA-Z0-9_.-]{1,8}$/),
       fc.constantFrom('layer', 'edition', 'a'.repeat(63), 'a'.repeat(64)))
     fc.assert(fc.property(anyName, name => {
@@ -227,7 +227,7 @@ describe('rewrites', () => {
     }))
   })
 
-  it('know times as core knows them, and mean the same end of a period', () => {
+  it('accept the same times as core, and end periods at the same moment', () => {
     const two = fc.nat(70).map(value => String(value).padStart(2, '0'))
     const written = fc.tuple(fc.constantFrom('2024', '2023', '1900', '2000'),
       fc.array(two, { maxLength: 5 }), fc.constantFrom('', 'Z'))
@@ -250,13 +250,13 @@ describe('rewrites', () => {
     }), { numRuns: 2000 })
   })
 
-  it('ask for offsets to be worked out first: a URL names UTC', () => {
+  it('refuse times with an offset, fractions of seconds or another spelling', () => {
     for (const time of ['2024-03-01T12:00+02:00', '2024-03-01T12:00:00.5Z', '2024-03-01t12', '2024-03-01%2012']) {
       assert.equal(errorOf(rewritten(`/osm@${time}/1/0/0.png`)), 'BAD_TIME', time)
     }
   })
 
-  it('say what was wrong, in JSON that is not kept', () => {
+  it('answer errors in JSON that gives the reason and is not cached', () => {
     const answer = rewritten('/osm/1/5/0.png')
     assert.equal(answer.code, 400)
     assert.deepEqual(answer.headers, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })

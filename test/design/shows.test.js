@@ -24,24 +24,24 @@ const layerDoc = fc.record({
   .map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))
 
 describe('the show of TileJSON', () => {
-  it('says the same as core, for any layer, now and at any time', () => {
+  it('returns the same TileJSON as core, for any layer, with and without a time', () => {
     fc.assert(fc.property(layerDoc, fc.constantFrom(undefined, '2024', '2024-03-01T00:00:00Z'), (doc, time) => {
       assert.deepEqual(json(doc, time ? `osm@${time}` : 'osm'), JSON.parse(JSON.stringify(tileJson(doc, { time }))))
     }), { numRuns: 500 })
   })
 
-  it('has whole addresses where the rewrite knows them', () => {
+  it('has whole URLs of tiles when the rewrite sends its base URL', () => {
     const base = 'http://h:5984/tiles/_design/tiles/_rewrite/'
     const answer =
       show(layerDocument('osm'), { query: { reference: 'osm@2024' }, headers: { 'X-Tilecouch-Base': base } })
     assert.deepEqual(JSON.parse(answer.body).tiles, tileJson(layerDocument('osm'), { time: '2024', base }).tiles)
   })
 
-  it('is of the present when it is asked directly', () => {
+  it('shows the URL of the newest tiles when the request has no reference', () => {
     assert.deepEqual(json(layerDocument('osm')).tiles, ['osm/{z}/{x}/{y}.png'])
   })
 
-  it('does not show what is the store’s own business', () => {
+  it('hides upstream, retention, ttl and other internal fields of the layer', () => {
     const text = show(
       { ...layerDocument('osm', { retention: { last: 1 }, pruned: '2024-03-01T00:00:00Z', ttl: 5 }), upstream: {
         url: 'http://a:b@h/'
@@ -52,7 +52,7 @@ describe('the show of TileJSON', () => {
     }
   })
 
-  it('answers 404 for what is no layer', () => {
+  it('answers 404 for a missing document and for one that is not a layer', () => {
     for (const doc of [null, { _id: 'osm:0:0:0', type: 'tile' }]) {
       const answer = show(doc, { query: { reference: 'osm' } })
       assert.equal(answer.code, 404)

@@ -72,7 +72,7 @@ describe('the list of times', () => {
     assert.equal(headers['Content-Type'], 'application/json')
   })
 
-  it('leaves out what lies beside the view', () => {
+  it('leaves out tiles outside the columns and rows of the view', () => {
     const rows = [row(0, 5), row(1, 0), row(1, 1), row(1, 2), row(2, 1), row(7, 1)]
     assert.equal(runList('times', rows, { layer: 'osm', z: '3', columns: '1-2', rows: '1-1' }).json.times[0].tiles, 2)
     assert.equal(runList('times', rows, { layer: 'osm', z: '3', columns: '7-1', rows: '1-1' }).json.times[0].tiles,
@@ -89,7 +89,7 @@ describe('the list of times', () => {
       [{ time: T1, tiles: 1, bytes: 10 }, { time: T2, tiles: 1, bytes: 10 }])
   })
 
-  it('is empty where nothing is', () => {
+  it('is empty when the view has no tiles', () => {
     assert.deepEqual(runList('times', [], { layer: 'osm', z: '3', columns: '0-1', rows: '0-1' }).json,
       { layer: 'osm', z: 3, times: [] })
   })

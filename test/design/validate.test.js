@@ -50,7 +50,7 @@ function isGood (doc) {
 }
 
 describe('validate_doc_update', () => {
-  it('lets valid documents in', () => {
+  it('accepts valid documents', () => {
     const allowed = [
       head, past, gone, { ...gone, _id: past._id, current: false },
       { ...head, expires: T, origin: { url: 'http://h/' } }, { ...head, stored: undefined },
@@ -107,14 +107,13 @@ describe('validate_doc_update', () => {
     forbids({ ...gone, gone: 'yes' }, /gone: true and none/)
   })
 
-  it('never lets a past version change, but lets one that was deleted come back', () => {
+  it('refuses to change a past version, but accepts it again after a deletion', () => {
     forbids(past, /a past version never changes/, { old: past })
     assert.equal(verdict(past, { old: { ...past, _deleted: true } }), undefined)
     assert.equal(verdict(head, { old: head }), undefined, 'a head may')
   })
 
-  it('takes from a replicator a past version that was removed and loaded again, though ' +
-    'it never saw the deletion', () => {
+  it('accepts a replicated past version that was deleted and loaded again elsewhere', () => {
     const stored = { ...past, _rev: '1-a', _revisions: { start: 1, ids: ['a'] } }
     const brought = ids => ({ ...past, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
     for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) {
@@ -125,7 +124,7 @@ describe('validate_doc_update', () => {
     forbids({ ...brought(['c', 'b', 'a']), z: 31 }, /z must be/, { old: stored })
   })
 
-  it('lets a head hold longer: another expiry and origin, the same bytes as a stub', () => {
+  it('accepts a new expiry and origin of a head whose image is unchanged', () => {
     const stub = { tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 } }
     const stored = { ...head, _rev: '1-a', expires: T, _attachments: stub }
     const longer = { ...stored, expires: '2025-03-01T00:00:00Z', origin: {
@@ -138,7 +137,7 @@ describe('validate_doc_update', () => {
     forbids({ ...longer, _id: past._id, current: false }, /a past version never changes/, { old: past })
   })
 
-  it('refuses new documents of layers with reserved names, and lets those that are there be changed and end', () => {
+  it('refuses new documents of layers with reserved names, but lets existing ones be changed and deleted', () => {
     for (const layer of RESERVED) {
       const docs = [
         { ...head, layer, _id: `${layer}:10:300:412` }, { _id: `layer:${layer}`, type: 'layer', layer },
@@ -153,7 +152,7 @@ describe('validate_doc_update', () => {
     }
   })
 
-  it('lets each writer say what his own commands do, and server admins what any do', () => {
+  it('lets writers write work documents in their own name, and server admins in any name', () => {
     const work = {
       _id: 'work:20240301T101500123-4f9k', type: 'work', command: 'load',
       state: 'running', started: T, seen: T, user: 'w'
@@ -182,7 +181,7 @@ describe('validate_doc_update', () => {
     forbids({ ...work, _attachments: image('image/png') }, /attachment/)
   })
 
-  it('refuses layers, editions and markers under wrong ids', () => {
+  it('refuses layers, editions and store documents under wrong ids', () => {
     forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm2' }, /the id must be layer:osm2/)
     forbids({ _id: 'layer:Osm', type: 'layer', layer: 'Osm' }, /the layer of a layer must be a name/)
     forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: '2024' },
@@ -215,7 +214,7 @@ describe('validate_doc_update', () => {
     }
   })
 
-  it('lets the writers that a store names write, instead of the role', () => {
+  it('lets the writers that the security object names write, instead of the writer role', () => {
     const named = writers => ({ admins: { names: ['boss'], roles: ['_admin'] }, members: {}, tilecouch: { writers } })
     const may = (user, writers) => verdict(head, { user, security: named(writers) }) === undefined
     const [anna, ben] = [{ name: 'anna', roles: [] }, { name: 'ben', roles: ['survey'] }]
@@ -238,7 +237,7 @@ describe('validate_doc_update', () => {
     }
   })
 
-  it('refuses attachments anywhere but on tiles, tombstones included: they can be read by revision', () => {
+  it('refuses attachments of all documents except tiles, tombstones included', () => {
     const html = { 'a.html': { content_type: 'text/html' } }
     for (const doc of [{ _id: 'layer:osm', type: 'layer', layer: 'osm' },
       { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }]) {
@@ -254,7 +253,7 @@ describe('validate_doc_update', () => {
     assert.equal(verdict({ ...gone, _attachments: {}, _deleted: true }), undefined)
   })
 
-  it('bounds what fields hold, and not what CouchDB adds', () => {
+  it('limits the size of all fields, except those that CouchDB adds', () => {
     const long = 'x'.repeat(17000)
     forbids({ ...head, note: long }, /at most 16384/)
     forbids({ ...head, origin: { url: { deep: [long] } } }, /at most 16384/)
@@ -274,7 +273,7 @@ describe('validate_doc_update', () => {
     assert.equal(verdict({ _id: 'layer:osm', type: 'layer', layer: 'osm', vector_layers: [{ id: long }] }), undefined)
   })
 
-  it('agrees with core on what the fields of a layer may be', () => {
+  it('accepts the same values as core in the fields of a layer', () => {
     const values = [0, 5, -1, 1.5, 'text', '', true, false, null, [], [1, 2, 3, 4], {}, { a: 1 }]
     for (const field of Object.keys(layerRules)) {
       for (const value of values) {
@@ -290,7 +289,7 @@ describe('validate_doc_update', () => {
     forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema of this store must be/)
   })
 
-  it('lets a writer mark a store for a load, and only an admin alter or remove what is set', () => {
+  it('lets a writer set schema, uuid, created and published once, and only an admin change them', () => {
     const [store, set] =
       [more => ({ _id: 'tilecouch', type: 'store', ...more }), { schema: 1, uuid: 'u', created: T, published: T }]
     const other = { schema: 2, uuid: 'v', created: '2024-05-01T00:00:00Z', published: '2024-05-01T00:00:00Z' }
@@ -313,7 +312,7 @@ describe('validate_doc_update', () => {
     for (const [field, value] of tried) forbids(store({ [field]: value }), new RegExp(`^${field} of this store must`))
   })
 
-  it('agrees with core on what the operator of a store may say of the viewer', () => {
+  it('accepts the same settings of a store as core', () => {
     const marker = { _id: 'tilecouch', type: 'store', schema: 1 }
     const values = {
       title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null],
@@ -349,7 +348,7 @@ describe('validate_doc_update', () => {
     assert.deepEqual(settingsOf({ ...marker, type: 'tile', title: 'x' }), {})
   })
 
-  it('takes an image as the logo of a store, and nothing else', () => {
+  it('accepts an image as the logo of a store, and no other attachment', () => {
     const marker = { _id: 'tilecouch', type: 'store' }
     const logo = (type, length) => ({ ...marker, _attachments: { logo: { content_type: type, length, stub: true } } })
     for (const type of ['image/png', 'image/jpeg', 'image/webp', 'image/avif']) {
@@ -366,7 +365,7 @@ describe('validate_doc_update', () => {
     }, /only tiles have an attachment/)
   })
 
-  it('agrees with a naive reading of any document at all', () => {
+  it('agrees with a naive validator on random documents', () => {
     const odd = fc.constantFrom(undefined, null, '', 'x', '__proto__', 'constructor', 'toString', 0, -0, 1, 0.5,
       -1, 2 ** 31, 1e308, true, false, T, '2024', `${T}\n`, 'osm\u0000', {}, [], ['osm'], { tile: 1 }, 'tile', 'layer')
     const types = fc.constantFrom('image/png', 'text/html', 'constructor',
@@ -383,7 +382,7 @@ describe('validate_doc_update', () => {
     }), { numRuns: 5000 })
   })
 
-  it('agrees with core on what a tile, a layer and a time are', () => {
+  it('accepts the same tiles, layers and times as core', () => {
     const odd = fc.oneof(fc.integer({ min: -2, max: 40 }), fc.constantFrom('1', null, 1.5, 2 ** 30))
     const name = fc.constantFrom('osm', 'layer', 'Osm', '', 'a-b_c')
     const anyTime = fc.constantFrom(T, '2024', '2024-02-30T00:00:00Z')

@@ -72,7 +72,7 @@ const golden = {
 
 describe('views', () => {
   for (const [view, pairs] of Object.entries(golden)) {
-    it(`${view} emits what its readers expect, and nothing for other documents`, () => {
+    it(`${view} emits the expected rows for tiles, and nothing for other documents`, () => {
       for (const [doc, ...rows] of pairs) assert.deepEqual(emitted(view, doc), rows)
       for (const doc of others) assert.deepEqual(emitted(view, doc), [], doc._id)
     })
