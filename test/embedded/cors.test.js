@@ -18,7 +18,7 @@ describe('the embedded server and pages of other origins', () => {
   const preflight = (method, path) => client('OPTIONS', path, undefined,
     { Origin, 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': 'content-type' })
 
-  it('lets them read', async () => {
+  it('lets pages read documents, lists, views and rewrites', async () => {
     for (const path of ['/tiles/doc', '/tiles/_all_docs', '/tiles/_design/tiles/_view/v',
       '/tiles/_design/tiles/_rewrite/db/doc']) {
       const { status, headers } = await client('GET', path, undefined, { Origin })
@@ -26,12 +26,12 @@ describe('the embedded server and pages of other origins', () => {
     }
   })
 
-  it('lets them see what is wrong', async () => {
+  it('lets pages read error answers', async () => {
     const { status, headers } = await client('GET', '/tiles/none', undefined, { Origin })
     assert.deepEqual([status, headers['access-control-allow-origin']], [404, '*'])
   })
 
-  it('lets them ask by POST, after a preflight', async () => {
+  it('lets pages send queries by POST, after a preflight', async () => {
     for (const path of ['_all_docs', '_bulk_get', '_changes?filter=_selector',
       '_design/tiles/_view/v/queries', '_design/tiles/_rewrite/db/_all_docs']) {
       const { status, headers } = await preflight('POST', `/tiles/${path}`)
@@ -43,7 +43,7 @@ describe('the embedded server and pages of other origins', () => {
       .headers['access-control-allow-origin'], '*')
   })
 
-  it('does not let them write', async () => {
+  it('refuses the preflight of every write', async () => {
     for (const [method, path] of [
       ['PUT', '/tiles/doc'],
       ['DELETE', '/tiles'],
@@ -62,7 +62,7 @@ describe('the embedded server and pages of other origins', () => {
     }
   })
 
-  it('takes no writing that browsers send unasked', async () => {
+  it('refuses writes in plain text, which browsers send without a preflight', async () => {
     const plain = { Origin, 'Content-Type': 'text/plain' }
     for (
       const path of ['/tiles', '/tiles/_bulk_docs', '/tiles/_compact', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']
@@ -74,7 +74,7 @@ describe('the embedded server and pages of other origins', () => {
     assert.equal((await client('GET', '/tiles/hurt')).status, 404)
   })
 
-  it('says nothing of it to those who do not ask', async () => {
+  it('sends no CORS header to a request without an Origin', async () => {
     const { headers } = await client('GET', '/tiles/doc')
     assert.equal(headers['access-control-allow-origin'], undefined)
   })
@@ -95,12 +95,12 @@ describe('a session of the embedded server', () => {
   const nameOf = async headers => (await client('GET', '/_session', undefined, { Cookie, ...headers }))
     .json.userCtx.name
 
-  it('counts in requests of its own pages, and of programs', async () => {
+  it('is accepted in requests of its own pages and of programs', async () => {
     for (const headers of [{}, { Origin: own() }, sites('same-origin'), sites('none'),
       { Origin: own(), ...sites('same-origin') }]) assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
   })
 
-  it('does not count in requests of other pages, those on other ports of this machine among them', async () => {
+  it('is ignored in requests of other origins, including other ports of the same host', async () => {
     const others = [{ Origin: withAnotherPort() }, { Origin: withAnotherPort(), ...sites('same-site') },
       sites('same-site'), sites('cross-site'), { Origin: own(), ...sites('cross-site') },
       { Origin: 'null' }, { Origin: 'https://maps.example.org' }, { Origin: own().replace('127.0.0.1', 'localhost') },
@@ -111,7 +111,7 @@ describe('a session of the embedded server', () => {
     }
   })
 
-  it('is neither opened nor ended by other pages', async () => {
+  it('is neither opened nor ended by pages of other origins', async () => {
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
     for (
       const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'), { Origin: 'null' }]
@@ -129,7 +129,7 @@ describe('a session of the embedded server', () => {
     }
   })
 
-  it('is not a way around the lock of a name: guesses of other pages are not even counted', async () => {
+  it('can be opened after wrong passwords from other origins, which are refused and not counted', async () => {
     for (let i = 0; i < 8; i++) {
       assert.equal((
         await client('POST', '/_session', { name: 'admin', password: `${i}` }, { Origin: withAnotherPort() })
@@ -138,7 +138,7 @@ describe('a session of the embedded server', () => {
     assert.equal((await client('POST', '/_session', { name: 'admin', password: 'secret' })).status, 200)
   })
 
-  it('finds none of the databases and settings that only a CouchDB has', async () => {
+  it('gets 404 for the databases and settings that only CouchDB has', async () => {
     for (
       const path of ['/_users', '/_users/_all_docs', '/_users/org.couchdb.user:a',
         '/_replicator', '/_replicator/_all_docs', '/_scheduler/jobs', '/_scheduler/docs',

@@ -29,27 +29,27 @@ const escapes = {
     'function (run) { take(run.constructor); run(function () {}, function () {}) }; ' +
     'p.then(function () {})',
   'a thenable': '({ then: null }); Promise.resolve({ then: function (a) { take(a.constructor) } })',
-  'the hook for stacks': 'Error.prepareStackTrace = function (e, frames) { frames.forEach(function (f) { ' +
+  'Error.prepareStackTrace': 'Error.prepareStackTrace = function (e, frames) { frames.forEach(function (f) { ' +
     'take(f.constructor.constructor); take(f.getThis && f.getThis()); take(f.getFunction && ' +
     'f.getFunction()) }); return "" }; try { null.x } catch (e) { e.stack }; try { (function ' +
     'f () { f() })() } catch (e) { take(e.constructor.constructor); e.stack }; new ' +
     'Error().stack',
-  'the limit of stacks': 'Object.defineProperty(Error, "stackTraceLimit", { get: function () { ' +
+  'Error.stackTraceLimit': 'Object.defineProperty(Error, "stackTraceLimit", { get: function () { ' +
     'take(arguments.callee.caller); return 9 } }); new Error().stack',
   'the error of too deep a recursion': 'function deep () { try { deep() } catch (e) { ' +
     'take(e.constructor.constructor) } } deep()',
   'the error of too long a string': 'try { "x".repeat(Math.pow(2, 29) + 1) } catch (e) { ' +
     'take(e.constructor.constructor) }; try { new Array(-1) } catch (e) { ' +
     'take(e.constructor.constructor) }',
-  'a proxy that is asked': 'throw new Proxy({}, { get: function (t, name, r) { take(r && r.constructor); ' +
+  'a proxy that is thrown': 'throw new Proxy({}, { get: function (t, name, r) { take(r && r.constructor); ' +
     'take(arguments.callee.caller); return undefined }, getPrototypeOf: function () { ' +
     'take(arguments.callee.caller); return null } })',
-  'a proxy that is answered': 'return new Proxy({}, { get: function (t, name) { take(arguments.callee.caller); ' +
+  'a proxy that is returned': 'return new Proxy({}, { get: function (t, name) { take(arguments.callee.caller); ' +
     'return undefined }, ownKeys: function () { take(arguments.callee.caller); return [] ' +
     '} })',
   'toJSON': 'return { toJSON: function () { take(this.constructor.constructor); take(arguments.callee.caller); ' +
     'return "x" } }',
-  'toString of what is thrown': 'throw { toString: function () { take(arguments.callee.caller); return "x" } }',
+  'toString of a thrown object': 'throw { toString: function () { take(arguments.callee.caller); return "x" } }',
   'Symbol.toPrimitive and hasInstance': 'var o = {}; o[Symbol.toPrimitive] = function () { ' +
     'take(arguments.callee.caller); return "x" }; Object.defineProperty(Array, ' +
     'Symbol.hasInstance, { value: function () { take(arguments.callee.caller); ' +
@@ -64,7 +64,7 @@ const escapes = {
     '(async function * () { yield import("x") })()) take(x) })().catch(function (e) { ' +
     'take(e.constructor.constructor) })',
   'the caller': 'take((function f () { return f.caller })()); take(arguments.callee && arguments.callee.caller)',
-  'prototypes changed for the server': 'Object.prototype.then = function (a) { take(a) }; Array.prototype.map = ' +
+  'changed prototypes and JSON.stringify': 'Object.prototype.then = function (a) { take(a) }; Array.prototype.map = ' +
     'function () { take(arguments[0].constructor) }; JSON.stringify = function ' +
     '() { return "{\\"ok\\":{\\"code\\":200,\\"body\\":\\"x\\",' +
     '\\"__proto__\\":{\\"code\\":500}}}" }; Function.prototype.call = function ' +
@@ -146,7 +146,7 @@ describe('design functions of the embedded store', function () {
     return path
   }
 
-  for (const [name, code] of Object.entries(escapes)) it(`do not get out by ${name}`, async () => {
+  for (const [name, code] of Object.entries(escapes)) it(`do not escape the sandbox through ${name}`, async () => {
     const file = join(dir, `out${count}`)
     const body =
       `${take(listening.address().port).replace('%FILE%', file)}\n;(function () { ${code} }).apply(this, arguments)`
@@ -177,14 +177,14 @@ describe('design functions of the embedded store', function () {
     'an endless async generator': '(async function () { for await (var x of (async function * () { for (;;) yield ' +
       '1 })()); })(); return "x"',
     'a catastrophic regular expression': 'return String(/^(a+)+$/.test(new Array(60).join("a") + "!"))',
-    'a search through nothing': 'var a = []; a.length = 4294967295; return String(a.indexOf(1))',
-    'joining nothing': 'return String(new Array(1e9) + "").length',
+    'a search through a huge empty array': 'var a = []; a.length = 4294967295; return String(a.indexOf(1))',
+    'joining an empty array of a billion elements': 'return String(new Array(1e9) + "").length',
     'an array that grows': 'var all = []; for (;;) all.push(new Array(1000).fill("x" + all.length))',
     'buffers that grow': 'var all = []; for (;;) all.push(new ArrayBuffer(1e6))',
     'a huge result': 'var text = new Array(1 << 20).join("xxxxxxxxxxxxxxxx"), all = []; for (var i = 0; i < 12; ' +
       'i++) all.push(text + i); return all.join("")',
     'a long string': 'return "x".repeat(Math.pow(2, 29))',
-    'a longer string': 'var text = "x"; for (;;) text += text',
+    'a string that doubles without end': 'var text = "x"; for (;;) text += text',
     'deep recursion': 'return (function f (n) { return f(n + 1) + 1 })(0)',
     'deep recursion in source': 'return String(eval(new Array(100001).join("[")))',
     'a deep result': 'var deep = []; for (var i = 0; i < 1e5; i++) deep = [deep]; return JSON.stringify(deep)',
@@ -192,7 +192,7 @@ describe('design functions of the embedded store', function () {
       'Array(1e5).join(")")).test("a"))'
   }
 
-  for (const [name, code] of Object.entries(excesses)) it(`end alone after ${name}`, async () => {
+  for (const [name, code] of Object.entries(excesses)) it(`answer 500 after ${name}; the next call works`, async () => {
     const path = await design({ shows: { s: `(function () { ${code} })`, ok: '(function () { return "ok" })' } })
     const { json } = await answered(500, client('GET', `${path}/_show/s`))
     assert.match(json.error, /^(os_process_error|render_error|compilation_error)$/)
@@ -200,7 +200,7 @@ describe('design functions of the embedded store', function () {
     assert.ok(process.memoryUsage().rss < 2e9)
   })
 
-  it('stop no other request while they run, be it one that calls functions of another database', async () => {
+  it('block no other requests while they run, not even calls of functions of another database', async () => {
     const patient = await startInTmp() // five seconds are time enough for the others on a busy machine
     const ask = clientFor(patient.url)
     const designs = {
@@ -223,7 +223,7 @@ describe('design functions of the embedded store', function () {
     await patient.stop()
   })
 
-  it('of two design documents share nothing', async () => {
+  it('of two design documents share no globals', async () => {
     const keep = '(function (doc) { globalThis.kept = JSON.stringify(doc); Object.prototype.kept = kept; return "ok" })'
     const show = '(function () { return String(globalThis.kept) + String({}.kept) })'
     const [one, two] = [await design({ shows: { keep } }), await design({ shows: { show } })]
@@ -231,7 +231,7 @@ describe('design functions of the embedded store', function () {
     assert.equal((await client('GET', `${two}/_show/show`)).text, 'undefinedundefined')
   })
 
-  it('are given documents of any size, some at a time', async () => {
+  it('validate and index a batch of documents of two megabytes each', async () => {
     const patient = await startInTmp() // two megabytes take a busy machine longer than the others may
     const ask = clientFor(patient.url)
     await ask('PUT', '/large')

@@ -60,7 +60,7 @@ describe('the embedded server on a full disk', function () {
 
   const stored = new Set()
 
-  it('answers 507, and loses nothing it said it stored', async () => {
+  it('answers writes with 507 insufficient_storage', async () => {
     for (let i = 0; i < 10; i++) for (const { id } of (await load()).json) stored.add(id)
     fill()
     let full
@@ -81,7 +81,7 @@ describe('the embedded server on a full disk', function () {
     }
   })
 
-  it('goes on reading', async () => {
+  it('still reads all stored documents, attachments and changes', async () => {
     const { json } = await client('GET', '/db/_all_docs')
     const ids = new Set(json.rows.map(({ id }) => id))
     for (const id of stored) assert.ok(ids.has(id), id)
@@ -91,7 +91,7 @@ describe('the embedded server on a full disk', function () {
     assert.ok([200, 507].includes((await client('GET', '/db/_design/d/_view/v')).status))
   })
 
-  it('writes again once there is room, with everything still there', async () => {
+  it('writes again after space is freed, and keeps all stored documents', async () => {
     rmSync(hog())
     const again = await Promise.all([load(), load(), load(), load()])
     for (const { status, text, json } of again) {
@@ -104,7 +104,7 @@ describe('the embedded server on a full disk', function () {
     assert.equal((await client('PUT', '/db/_local/x', {})).status, 201)
   })
 
-  it('has it all after a restart', async () => {
+  it('has all stored documents after a restart', async () => {
     await server.close()
     server = await startEmbedded({ dir: join(dir, 'data'), admins: 'everybody' })
     client.end()

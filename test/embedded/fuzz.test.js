@@ -121,7 +121,7 @@ describe('the embedded server under hostile requests', function () {
     return answer
   }
 
-  for (const seed of [20240301, 7, 99]) it(`answers every one of 1200 (seed ${seed})`, async () => {
+  for (const seed of [20240301, 7, 99]) it(`answers each of 1200 random requests (seed ${seed})`, async () => {
     const next = random(seed)
     const pick = list => list[Math.floor(next() * list.length)]
     const statuses = {}
@@ -147,7 +147,7 @@ describe('the embedded server under hostile requests', function () {
     assert.ok(!statuses[500] || statuses[500] < 200, JSON.stringify(statuses))
   })
 
-  it('answers broken HTTP', async () => {
+  it('answers malformed HTTP and closes the connection', async () => {
     const raw = ['GET\r\n\r\n', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n',
       '\0\0\0\0\r\n\r\n', 'GET /db/kept HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
       `GET /db/kept HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100000)}\r\n\r\n`,
@@ -166,7 +166,7 @@ describe('the embedded server under hostile requests', function () {
     }
   })
 
-  it('survives clients that leave', async () => {
+  it('survives clients that disconnect in the middle of a request', async () => {
     const leave = async text => {
       const socket = net.connect(server().port, '127.0.0.1')
       socket.on('error', () => {})

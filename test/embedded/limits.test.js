@@ -12,7 +12,7 @@ import { useServer } from './harness.js'
 
 const within = (levels, open = '[', close = ']', core = '') => open.repeat(levels) + core + close.repeat(levels)
 
-describe('the embedded store, sent too much', function () {
+describe('the embedded store with oversized requests', function () {
   this.timeout(30000)
   const stray = []
   const note = error => stray.push(error)
@@ -28,8 +28,7 @@ describe('the embedded store, sent too much', function () {
     })
   } })
 
-  it('takes JSON of so many levels, and refuses more wherever any is read: nothing of it ' +
-    'ends the process or hangs', async () => {
+  it('accepts JSON of 200 levels, and refuses deeper JSON in every request', async () => {
     for (const deep of [within(5000), within(5000, '{"a":', '}', '1'), within(100000)]) {
       const doc = `{"a":${deep}}`
       const wholly = /** @type {[string, string, string, Record<string, string>?][]} */ ([
@@ -67,7 +66,7 @@ describe('the embedded store, sent too much', function () {
     assert.deepEqual(stray, [])
   })
 
-  it('takes questions of 16 MB, and what is written of 256 MB', async () => {
+  it('accepts queries up to 16 MB and writes up to 256 MB', async () => {
     const large = JSON.stringify({ keys: Array.from({ length: 170 }, () => 'x'.repeat(100000)) })
     for (const path of ['_all_docs', '_revs_diff', '_bulk_get', '_changes',
       '_all_docs/queries', '_design/d/_view/v', '_design/d/_rewrite/docs']) {
@@ -79,7 +78,7 @@ describe('the embedded store, sent too much', function () {
       413)
   })
 
-  it('takes so many documents and values at once', async () => {
+  it('accepts at most 20,000 documents and 1,000,000 values in a request', async () => {
     const bulk = count => client('POST', '/db/_bulk_docs', `{"docs":[${Array(count).fill('{"_id":"_bad"}')}]}`)
     assert.deepEqual([(await bulk(20001)).status, (await bulk(100)).status], [413, 400])
     const { status, json } =
@@ -103,14 +102,14 @@ describe('the embedded store, sent too much', function () {
     assert.ok(longest < all / 10, `one waited ${Math.round(longest)} of ${Math.round(all)} ms`)
   })
 
-  it('gives a revision once that is named again', async () => {
+  it('returns a revision once when open_revs names it repeatedly', async () => {
     const { _rev: rev } = (await client('GET', '/db/_design/d')).json
     const named = revs => client('GET', `/db/_design/d?open_revs=${JSON.stringify(revs).replaceAll('"', '%22')}`)
     assert.equal((await named(Array(100).fill(rev))).json.length, 1)
     assert.equal((await named([rev, '9-none', '9-none'])).json.length, 2)
   })
 
-  it('answers so many requests of a connection at once, and closes it when more wait', async () => {
+  it('answers 60 pipelined requests of a connection, and closes it at 1000', async () => {
     const { hostname, port } = new URL(server().url)
     const ask = count => new Promise(resolve => {
       let text = ''
@@ -125,7 +124,7 @@ describe('the embedded store, sent too much', function () {
     assert.equal(await ask(1000), undefined)
   })
 
-  it('unpacks what a replicator packed, and not more than a body may have', async () => {
+  it('unpacks gzip attachments of a replicator up to the limit of a body, and no gzip bodies', async () => {
     const put = (id, ...files) => {
       const attachments = Object.fromEntries(
         files.map(([name]) => [name, { follows: true, content_type: 'text/plain', encoding: 'gzip' }])
@@ -207,7 +206,7 @@ describe('the embedded store with little memory', function () {
     })
   }
 
-  it('answers with all images to several at once', async () => {
+  it('answers several requests for all images at once', async () => {
     const ids = Array.from({ length: DOCS }, (_, at) => `d${at}`)
     const images = 'include_docs=true&attachments=true'
     for (const [method, path, body] of /** @type {[string, string, any][]} */ ([

@@ -42,7 +42,7 @@ describe('the owner of an embedded store', function () {
     return client
   }
 
-  it('alone is its admin: others read what is public', async () => {
+  it('is its only admin; others read only public databases', async () => {
     const { url, adminUrl } = await start()
     const [nobody, admin] = [clientOf(url), clientOf(adminUrl)]
     assert.deepEqual((await nobody('GET', '/_session')).json.userCtx, { name: null, roles: [] })
@@ -61,7 +61,7 @@ describe('the owner of an embedded store', function () {
     assert.equal((await wrong('GET', '/_session')).status, 401)
   })
 
-  it('keeps his password in the folder, for no eyes but his, and from one start to the next', async () => {
+  it('keeps a password in the folder that only the owner can read and that survives a restart', async () => {
     await (await startEmbedded({ dir })).close()
     const password = readFileSync(join(dir, 'password'), 'utf8')
     assert.match(password, /^[\w-]{32}\n$/)
@@ -75,7 +75,7 @@ describe('the owner of an embedded store', function () {
     await second.close()
   })
 
-  it('has a folder that nobody else looks into, also one that was open', async () => {
+  it('has a folder of mode 700, even when the folder was open before', async () => {
     const fresh = join(dir, 'deep', 'data')
     await (await startEmbedded({ dir: fresh })).close()
     assert.equal(modeOf(fresh), '700')
@@ -91,7 +91,7 @@ describe('the owner of an embedded store', function () {
     await server.close()
   })
 
-  it('does not close a folder of other things, nor one that a link leads to', async () => {
+  it('cannot start in a folder with other files, in a link to one, or in a file', async () => {
     const other = join(dir, 'other')
     mkdirSync(other)
     chmodSync(other, 0o755)
@@ -108,7 +108,7 @@ describe('the owner of an embedded store', function () {
     await (await startEmbedded({ dir: disk })).close()
   })
 
-  it('follows no link out of the folder, and waits for no pipe in it', async () => {
+  it('cannot start or be found when the password is a link, a pipe or damaged', async () => {
     const victim = join(dir, 'victim')
     writeFileSync(victim, `${'v'.repeat(32)}\n`, { mode: 0o644 })
     const folders = ['link', 'pipe', 'empty', 'long'].map(name => join(dir, name))
@@ -133,7 +133,7 @@ describe('the owner of an embedded store', function () {
     assert.equal(modeOf(victim), '644')
   })
 
-  it('is not sent elsewhere by a folder that came with a project', async () => {
+  it('sends no credentials to a server that a foreign folder names', async () => {
     const heard = []
     const theirs = createServer((req, res) => {
       heard.push(req.headers.authorization)
@@ -156,7 +156,7 @@ describe('the owner of an embedded store', function () {
     assert.deepEqual(heard, [])
   })
 
-  it('is found by his programs', async () => {
+  it('finds the running server and its admin URL from the folder', async () => {
     const { url, adminUrl } = await start()
     assert.equal(await findEmbedded(dir), adminUrl)
     const found = await openEmbedded(dir)
@@ -164,7 +164,7 @@ describe('the owner of an embedded store', function () {
     assert.notEqual(adminUrl, url)
   })
 
-  it('tells his password to nobody who has the port now', async () => {
+  it('sends no password to another server that now has the port', async () => {
     await (await startEmbedded({ dir })).close()
     const asked = []
     const impostor = createServer((req, res) => {
@@ -188,7 +188,7 @@ describe('the owner of an embedded store', function () {
     assert.deepEqual([...new Set(asked)], [undefined])
   })
 
-  it('writes with the commands that tilecouch up prints', async () => {
+  it('writes with commands that know the data folder; others cannot write', async () => {
     const stdout = memory()
     const streams = /** @type {any} */ ({ stdout, stderr: memory() })
     const data = join(dir, 'data')

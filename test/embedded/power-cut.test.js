@@ -53,9 +53,9 @@ describe('the embedded store after a power cut', function () {
   }
 
   for (const [when, between] of /** @type {const} */ (
-    [['at once', () => {}], ['after another start in which nobody asked', async () => { await stop(); await start() }]]
+    [['at once', () => {}], ['after a restart without queries', async () => { await stop(); await start() }]]
   )) {
-    it(`takes new documents into an index that was ahead of them, ${when}`, async () => {
+    it(`indexes new documents when the index was ahead of the database, ${when}`, async () => {
       await client('PUT', '/db/_design/d', BY_N)
       await write(0, 50)
       assert.equal((await indexed()).length, 50)
@@ -73,7 +73,7 @@ describe('the embedded store after a power cut', function () {
     })
   }
 
-  it('opens its documents although an index is damaged', async () => {
+  it('reads documents although an index is damaged', async () => {
     await client('PUT', '/db/_design/d', BY_N)
     await write(0, 5)
     await indexed()
@@ -85,7 +85,7 @@ describe('the embedded store after a power cut', function () {
     assert.equal((await client('GET', '/db/_design/d/_view/by_n')).status, 500)
   })
 
-  it('keeps an index that is not ahead', async () => {
+  it('keeps an index that is not ahead of the database', async () => {
     await client('PUT', '/db/_design/d', BY_N)
     await write(0, 50)
     await indexed()
@@ -94,7 +94,7 @@ describe('the embedded store after a power cut', function () {
     assert.equal((await client('GET', '/db/_design/d/_view/by_n?update=false')).json.rows.length, 50)
   })
 
-  it('has every document on the disk before it says that it is stored', async () => {
+  it('syncs each write of documents to the disk, but no write of indexes', async () => {
     await client('PUT', '/db/_design/d', BY_N)
     const syncs = []
     const write_ = leveldown.prototype._batch

@@ -53,7 +53,7 @@ describe('the embedded server', function () {
     rmSync(dir, { recursive: true, force: true })
   })
 
-  it('tells every database from the others, also after a restart', async () => {
+  it('gives each database its own instance_start_time, which a restart keeps', async () => {
     const startsOf = async makes => {
       const { client, close } = await open({ dir })
       const starts = []
@@ -70,7 +70,7 @@ describe('the embedded server', function () {
     assert.deepEqual(await startsOf(false), [one, two])
   })
 
-  it('listens on loopback and keeps its data', async () => {
+  it('listens on loopback and keeps its data over a restart', async () => {
     const first = await startEmbedded({ dir, admins: 'everybody' })
     assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
     const one = clientFor(first.url)
@@ -92,7 +92,7 @@ describe('the embedded server', function () {
     await second.close() // twice is no harm
   })
 
-  it('has a folder for itself, in this process and in others', async () => {
+  it('locks its folder against a second server in the same or another process', async () => {
     const server = await startEmbedded({ dir })
     await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
     await assert.rejects(startElsewhere(dir), /EMBEDDED_LOCKED/)
@@ -102,7 +102,7 @@ describe('the embedded server', function () {
     assert.equal(existsSync(join(dir, 'server.json')), false)
   })
 
-  it('is found from another process, and not after that was killed', async () => {
+  it('is found from another process until it is killed', async () => {
     const { child, url, exited } = await startElsewhere(dir)
     assert.equal(await findEmbedded(dir), url)
     assert.equal(JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8')).pid, child.pid)
@@ -114,14 +114,14 @@ describe('the embedded server', function () {
     await server.close()
   })
 
-  it('is not mistaken for whoever has its port now', async () => {
+  it('is not found when another server has its port', async () => {
     const other = await startInTmp()
     writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: other.url, pid: process.pid, uuid: 'another' }))
     assert.equal(await findEmbedded(dir), null)
     await other.stop()
   })
 
-  it('says when its port is taken, and gives the folder back', async () => {
+  it('reports a port that is in use, and releases the folder', async () => {
     const server = await startInTmp()
     await assert.rejects(startEmbedded({ dir, port: server.port }), { code: 'PORT_IN_USE' })
     await server.stop()
@@ -183,13 +183,13 @@ describe('the embedded server', function () {
     assert.equal(existsSync(elsewhere), false)
   })
 
-  it('is an admin party without admins', async () => {
+  it('gives every client admin rights when everybody is admin', async () => {
     const { client } = await open({ dir })
     assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
     assert.equal((await client('PUT', '/db')).status, 201)
   })
 
-  it('ends waiting feeds when it closes or their database goes', async () => {
+  it('ends waiting feeds when it closes or their database is deleted', async () => {
     const { client, close } = await open({ dir })
     await client('PUT', '/db')
     const waiting = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
@@ -225,7 +225,7 @@ describe('the embedded server', function () {
     assert.equal((await client('PUT', '/db/b', {})).status, 500)
   })
 
-  it('lets design functions set no headers of its sandbox and of sessions', async () => {
+  it('keeps design functions from setting cookies and security headers', async () => {
     const { client } = await open({ dir })
     const headers = {
       'X-Own': 'a', 'Set-Cookie': 'AuthSession=x', 'content-security-policy': 'script-src *',
@@ -248,7 +248,7 @@ describe('the embedded server', function () {
     }
   })
 
-  it('keeps design functions away from the process', async () => {
+  it('hides the process and timers of Node from design functions', async () => {
     const { client } = await open({ dir })
     await client('PUT', '/db')
     await client('PUT', '/db/_design/d',

@@ -11,7 +11,7 @@ describe('sessions of the embedded store', () => {
   })
   const find = cookie => sessions.find({ cookie: cookie.split(';')[0] })
 
-  it('last ten minutes without a request, and are renewed by one after a minute', () => {
+  it('last ten minutes, and are renewed by a request after a minute', () => {
     const first = sessions.cookieOf('writer')
     assert.deepEqual(find(first), { user: { name: 'writer', roles: ['r'] } })
     time += 61_000
@@ -24,12 +24,12 @@ describe('sessions of the embedded store', () => {
     assert.equal(find(cookie), undefined)
   })
 
-  it('are those of one process', () => {
+  it('are not valid in another process', () => {
     const other = new Sessions(createAccounts({ admin: 'secret' }), { now: () => time })
     assert.equal(find(other.cookieOf('admin')), undefined)
   })
 
-  it('open a locked name again, for the right password too, five minutes after the first wrong one', () => {
+  it('lock a name for an address until five minutes after the first of five wrong passwords', () => {
     const signIn = (password, address = 'here') => {
       try {
         return sessions.signIn('admin', password, address).name
@@ -44,7 +44,7 @@ describe('sessions of the embedded store', () => {
     assert.equal(signIn('secret'), 'admin')
   })
 
-  it('keep no counts without end', () => {
+  it('answer 401 to more wrong names than they can count', () => {
     const wrong = name => assert.throws(() => sessions.signIn(name, 'x', ''), { status: 401 })
     for (let i = 0; i < 100; i++) wrong(`name${i}`)
   })

@@ -8,7 +8,7 @@ export const attachments = target => describe('attachments', () => {
   const { admin } = freshDatabase(target)
   const bytes = png(0, 255, 10, 13, 128)
 
-  it('come in base64 and go out as bytes', async () => {
+  it('are written in base64 and read as bytes', async () => {
     await answered(201, admin('PUT', '/osm:1:0:1',
       { n: 1, _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } }))
     const read = await answered(200, admin('GET', '/osm:1:0:1/tile'))
@@ -19,7 +19,7 @@ export const attachments = target => describe('attachments', () => {
     assert.equal(read.headers['cache-control'], 'must-revalidate')
   })
 
-  it('are stubs in their document, and data when asked', async () => {
+  it('are stubs in their document, and data with attachments=true', async () => {
     const { _attachments: { tile } } = (await admin('GET', '/osm:1:0:1')).json
     assert.deepEqual(tile,
       { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, length: bytes.length, stub: true })
@@ -37,7 +37,7 @@ export const attachments = target => describe('attachments', () => {
     assert.equal((await admin('GET', '/osm:1:0:1/tile', undefined, { 'If-None-Match': '"other"' })).status, 200)
   })
 
-  it('stay when the document is written with stubs', async () => {
+  it('stay when the document is written with stubs, and go when it is written without', async () => {
     const doc = (await admin('GET', '/osm:1:0:1')).json
     const { json } = await admin('PUT', '/osm:1:0:1', { ...doc, n: 2 })
     const after = (await admin('GET', '/osm:1:0:1')).json
@@ -55,7 +55,7 @@ export const attachments = target => describe('attachments', () => {
     assert.equal(read.headers['content-length'], '0')
   })
 
-  it('belong to design documents too, with nested names', async () => {
+  it('can belong to design documents and have nested names', async () => {
     const image = { content_type: 'image/png', data: bytes.toString('base64') }
     await answered(201, admin('PUT', '/_design/app', { _attachments: { 'img/deep/a b.png': image } }))
     for (const path of ['img/deep/a%20b.png', 'img%2Fdeep%2Fa%20b.png']) {
@@ -66,7 +66,7 @@ export const attachments = target => describe('attachments', () => {
     assert.deepEqual(Object.keys((await admin('GET', '/_design/app')).json._attachments), ['img/deep/a b.png'])
   })
 
-  it('are refused when they are none', async () => {
+  it('are refused when they are malformed', async () => {
     const refused = async (attachment, status, error) => {
       const answer = await admin('PUT', '/refused', { _attachments: { t: attachment } })
       assert.equal(answer.status, status, answer.text)

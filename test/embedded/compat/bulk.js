@@ -16,7 +16,7 @@ export const bulk = target => describe('many documents at once', () => {
       [[true, 'm:1:0:0'], [true, 'm:1:0:1'], [true, 'm:1:1:0@2024'], [true, 'z']])
   })
 
-  it('stores the good ones and names the conflicts', async () => {
+  it('stores documents without a conflict and reports the others', async () => {
     const { json } =
       await answered(201, admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: 'y' }, {}, { _id: 'y' }] }))
     assert.deepEqual(json[0], { id: 'z', error: 'conflict', reason: 'Document update conflict.' })
@@ -39,7 +39,7 @@ export const bulk = target => describe('many documents at once', () => {
     assert.equal((await admin('GET', '/_local/a')).json.n, 1)
   })
 
-  it('refuses what is no list of documents', async () => {
+  it('refuses malformed lists of documents', async () => {
     const status = async body => (await admin('POST', '/_bulk_docs', body)).status
     for (const body of [{}, [], { docs: {} }, { docs: [5] }, 'x',
       { docs: [{ _id: '_x' }] }, { docs: [{ _id: 'q', _zz: 1 }] }]) assert.equal(await status(body), 400)
@@ -47,7 +47,7 @@ export const bulk = target => describe('many documents at once', () => {
     assert.equal(await status({ docs: [{ _id: 'q2', _attachments: { t: { stub: true } } }] }), 412)
   })
 
-  it('lists by range', async () => {
+  it('lists documents by range', async () => {
     const range = '/_all_docs?startkey="m"&endkey="n"'
     assert.deepEqual(await ids(range), ['m:1:0:0', 'm:1:0:1', 'm:1:1:0@2024'])
     assert.deepEqual(await ids('/_all_docs?start_key="m:1:0:1"&end_key="m:1:1:0@2024"&inclusive_end=false'),
@@ -61,7 +61,7 @@ export const bulk = target => describe('many documents at once', () => {
     assert.equal((await admin('GET', '/_all_docs')).json.total_rows, 4)
   })
 
-  it('lists by keys, in their order', async () => {
+  it('lists documents by keys, in the order of the keys', async () => {
     const found = await rows('/_all_docs?include_docs=true', { keys: ['z', 'y', 'nope', 'm:1:0:0', 'z'] })
     assert.deepEqual(found.map(({ key }) => key), ['z', 'y', 'nope', 'm:1:0:0', 'z'])
     assert.equal(found[0].doc._id, 'z')
@@ -75,7 +75,7 @@ export const bulk = target => describe('many documents at once', () => {
     assert.deepEqual(await ids('/_all_docs?limit=1&skip=1', { keys: ['z', 'm:1:0:0', 'nope'] }), ['m:1:0:0'])
   })
 
-  it('reads attachments and conflicts along', async () => {
+  it('lists documents with their attachments and conflicts', async () => {
     const [row] = await rows('/_all_docs?include_docs=true&attachments=true', { keys: ['m:1:0:1'] })
     assert.equal(row.doc._attachments.tile.data, png(2).toString('base64'))
     assert.equal(row.doc._attachments.tile.stub, undefined)
@@ -90,7 +90,7 @@ export const bulk = target => describe('many documents at once', () => {
     await admin('DELETE', '/f?rev=1-a')
   })
 
-  it('answers many queries', async () => {
+  it('answers several queries in one request', async () => {
     const { json } =
       await admin('POST', '/_all_docs/queries', { queries: [{ keys: ['z'] }, { startkey: 'm', limit: 1 }] })
     assert.deepEqual(json.results.map(result => result.rows.map(({ id }) => id)), [['z'], ['m:1:0:0']])
@@ -116,13 +116,13 @@ export const bulk = target => describe('many documents at once', () => {
     assert.equal((await admin('POST', '/_bulk_get', {})).status, 400)
   })
 
-  it('tells a replicator what is missing', async () => {
+  it('tells a replicator which revisions are missing', async () => {
     const { _rev: rev } = (await admin('GET', '/z')).json
     const { json } = await admin('POST', '/_revs_diff', { z: [rev, '2-x'], new: ['1-a'] })
     assert.deepEqual(json, { z: { missing: ['2-x'], possible_ancestors: [rev] }, new: { missing: ['1-a'] } })
   })
 
-  it('stores revisions of others as they are', async () => {
+  it('stores replicated revisions unchanged', async () => {
     const docs = [{ ...tile('copied', 9), _rev: '3-c', _revisions: { start: 3, ids: ['c', 'b', 'a'] } }]
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])

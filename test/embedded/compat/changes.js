@@ -29,7 +29,7 @@ export const changes = target => describe('changes', () => {
     assert.equal(first.changes.length, 1)
   })
 
-  it('go on from a sequence', async () => {
+  it('continue from a sequence', async () => {
     const { last_seq: last } = await feed()
     assert.deepEqual(await ids(`?since=${last}`), [])
     assert.deepEqual(await ids('?since=now'), [])
@@ -41,7 +41,7 @@ export const changes = target => describe('changes', () => {
     assert.equal((await admin('GET', '/_changes?since=abc')).status, 400)
   })
 
-  it('page through without loss', async () => {
+  it('list every document when read in pages', async () => {
     const seen = new Set()
     let since = '0'
     for (;;) {
@@ -53,7 +53,7 @@ export const changes = target => describe('changes', () => {
     assert.deepEqual([...seen].sort(), ['_design/f', 'a', 'b', 'c', 'd', 'r'])
   })
 
-  it('bring documents, leaves and conflicts', async () => {
+  it('include documents, leaves and conflicts on request', async () => {
     const { results: [row] } =
       await feed('?filter=_doc_ids&doc_ids=["r"]&include_docs=true&conflicts=true&style=all_docs')
     assert.deepEqual(row.changes, [{ rev: '2-c' }, { rev: '2-b' }])
@@ -63,14 +63,14 @@ export const changes = target => describe('changes', () => {
     assert.equal(tile.doc._attachments.tile.data, 'YWJj')
   })
 
-  it('filter', async () => {
+  it('are filtered by document ids and selectors', async () => {
     assert.deepEqual(await ids('?filter=_doc_ids', { doc_ids: ['a', 'zz'] }), ['a'])
     assert.deepEqual(await ids('?filter=_selector', { selector: { k: 'y' } }), ['b'])
     assert.deepEqual(await ids('?filter=_selector', { selector: { $or: [{ k: 'x' }, { k: { $gte: 'y' } }] } }),
       ['a', 'b'])
   })
 
-  it('refuse unknown filters and live on', async () => {
+  it('refuse unknown filters and feeds', async () => {
     const status = async query => (await admin('GET', `/_changes${query}`)).status
     assert.equal(await status('?filter=nope'), 400)
     assert.equal(await status('?filter=_nope'), 400)
@@ -79,12 +79,12 @@ export const changes = target => describe('changes', () => {
     assert.equal((await admin('GET', '/a')).status, 200)
   })
 
-  it('descend', async () => {
+  it('list all documents with descending=true', async () => {
     const { results } = await feed('?descending=true')
     assert.equal(results.length, 7)
   })
 
-  it('poll until something happens', async () => {
+  it('end a long poll when a document is written', async () => {
     const waiting = feed('?feed=longpoll&since=now&timeout=10000')
     const writes = (async () => { for (let i = 0; i < 50; i++) {
       await admin('PUT', `/poll${i}`, {}); if (await Promise.race([waiting.then(() => true), null])) return
@@ -94,7 +94,7 @@ export const changes = target => describe('changes', () => {
     await writes
   })
 
-  it('poll until a document comes that is asked for, with it', async () => {
+  it('end a long poll with the first document that matches the selector', async () => {
     const waiting =
       feed('?feed=longpoll&since=now&filter=_selector&include_docs=true&timeout=10000', { selector: { type: 'work' } })
     const writes = (async () => {
@@ -110,7 +110,7 @@ export const changes = target => describe('changes', () => {
     await writes
   })
 
-  it('stop polling at the timeout', async () => {
+  it('end a long poll at its timeout', async () => {
     const { results } = await feed('?feed=longpoll&since=now&timeout=50')
     assert.deepEqual(results, [])
   })
@@ -127,7 +127,7 @@ export const changes = target => describe('changes', () => {
     return heard
   }
 
-  it('are continuous, with a heartbeat', async () => {
+  it('come in a continuous feed with a heartbeat', async () => {
     const heard = live('feed=continuous&since=now&heartbeat=50')
     await until(() => heard.text.includes('\n'))
     await admin('PUT', '/live1', {})
@@ -139,7 +139,7 @@ export const changes = target => describe('changes', () => {
     assert.equal((await admin('GET', '/a')).status, 200)
   })
 
-  it('miss nothing that is written while they are read', async () => {
+  it('include every document that is written while a continuous feed is read', async () => {
     const heard = live('feed=continuous&since=now&heartbeat=20')
     await until(() => heard.text.includes('\n'))
     const wanted = Array.from({ length: 60 }, (_, i) => `quick${i}`)
@@ -159,7 +159,7 @@ export const changes = target => describe('changes', () => {
     assert.equal(all.text.split('\n').filter(Boolean).length, 1)
   })
 
-  it('come newest first, with documents and images of those alone that are shown', async () => {
+  it('include documents and attachments in descending order too', async () => {
     await admin('PUT', '/image', { _attachments: { t: { content_type: 'text/plain', data: 'aGVsbG8=' } } })
     const { results } =
       await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]&descending=true')

@@ -5,14 +5,14 @@ export const databases = target => describe('server and databases', () => {
   const db = freshDatabase(target)
   const admin = (...args) => target().admin(...args)
 
-  it('says welcome', async () => {
+  it('answers GET / with Welcome and its version', async () => {
     const { json } = await answered(200, admin('GET', '/'))
     assert.equal(json.couchdb, 'Welcome')
     assert.match(json.version, /^3\.\d+\.\d+/)
     assert.equal(typeof json.vendor.name, 'string')
   })
 
-  it('is up', async () => {
+  it('answers ok at /_up', async () => {
     assert.equal((await admin('GET', '/_up')).json.status, 'ok')
   })
 
@@ -26,7 +26,7 @@ export const databases = target => describe('server and databases', () => {
     assert.equal((await admin('HEAD', db.path)).status, 200)
   })
 
-  it('creates with ?q= and refuses to create twice', async () => {
+  it('creates a database with ?q= and refuses to create it twice', async () => {
     const path = `/${target().unique()}`
     assert.equal((await admin('PUT', `${path}?q=1`)).status, 201)
     const { json } = await answered(412, admin('PUT', path))
@@ -36,11 +36,11 @@ export const databases = target => describe('server and databases', () => {
     assert.equal((await admin('DELETE', path)).status, 404)
   })
 
-  it('refuses bad names', async () => {
+  it('refuses bad database names', async () => {
     await answered(400, admin('PUT', '/Bad'), 'illegal_database_name')
   })
 
-  it('takes names with a slash', async () => {
+  it('accepts database names with a slash', async () => {
     const path = `/${target().unique()}%2Fsub`
     assert.equal((await admin('PUT', path)).status, 201)
     assert.equal((await admin('GET', path)).json.db_name, decodeURIComponent(path.slice(1)))
@@ -49,10 +49,10 @@ export const databases = target => describe('server and databases', () => {
     assert.equal((await admin('DELETE', path)).status, 200)
   })
 
-  it('does not take a deletion with ?rev= for a document’s',
+  it('refuses to delete a database with ?rev=',
     async () => assert.equal((await admin('DELETE', `${db.path}?rev=1-a`)).status, 400))
 
-  it('does maintenance', async () => {
+  it('accepts requests for compaction, cleanup and full commit', async () => {
     assert.equal((await admin('POST', `${db.path}/_compact`)).status, 202)
     assert.equal((await admin('POST', `${db.path}/_view_cleanup`)).status, 202)
     assert.equal((await admin('POST', `${db.path}/_ensure_full_commit`)).status, 201)
@@ -70,17 +70,17 @@ export const databases = target => describe('server and databases', () => {
     assert.deepEqual([index.updater_running, index.compact_running], [false, false])
   })
 
-  it('lists what goes on in the background for admins', async () => {
+  it('lists active tasks to admins only', async () => {
     assert.ok(Array.isArray((await admin('GET', '/_active_tasks')).json))
     assert.equal((await target().anonymous('GET', '/_active_tasks')).status, 401)
   })
 
-  it('insists on JSON for POST', async () => {
+  it('refuses a POST that is not JSON', async () => {
     await answered(415, admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' }),
       'bad_content_type')
   })
 
-  it('names the methods it takes', async () => {
+  it('names the allowed methods when it answers 405', async () => {
     const { headers, json } = await answered(405, admin('PUT', `${db.path}/_all_docs`, '{}'))
     assert.equal(headers.allow, 'GET,HEAD,POST')
     assert.equal(json.error, 'method_not_allowed')

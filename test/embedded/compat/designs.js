@@ -51,7 +51,7 @@ export const designs = target => describe('shows and lists', () => {
     assert.equal(req.method, 'GET')
   })
 
-  it('answer what the function says', async () => {
+  it('answer with the text, code and headers of the function', async () => {
     const text = await show('text')
     assert.equal(text.text, 'hi')
     assert.equal(text.headers['content-type'], 'text/html; charset=utf-8')
@@ -59,7 +59,7 @@ export const designs = target => describe('shows and lists', () => {
     assert.equal(moved.headers.location, '../x')
   })
 
-  it('name what a function threw', async () => {
+  it('report the error that a function threw', async () => {
     const failed = async (name, status, error) => {
       const answer = await show(name)
       assert.equal(answer.status, status, answer.text)
@@ -102,13 +102,13 @@ export const designs = target => describe('shows and lists', () => {
     assert.equal((await list('notFound/v')).status, 404)
   })
 
-  it('fail a list that throws or is not there', async () => {
+  it('report a list that throws or does not exist', async () => {
     assert.equal((await list('boom/v')).json.error, 'render_error')
     assert.deepEqual((await list('nope/v')).json, { error: 'not_found', reason: 'missing json key: nope' })
     assert.deepEqual((await list('all/nope')).json, { error: 'not_found', reason: 'missing_named_view' })
   })
 
-  it('refuse design documents that are none', async () => {
+  it('refuse malformed design documents', async () => {
     const refused = async (body, error) => {
       const { json } = await answered(400, admin('PUT', '/_design/bad', body))
       assert.equal(json.error, error)

@@ -39,7 +39,7 @@ export const documents = target => describe('documents', () => {
     }
   })
 
-  it('are missing or deleted, and say which', async () => {
+  it('answer 404 with the reason missing or deleted', async () => {
     assert.deepEqual((await admin('GET', '/nope')).json, { error: 'not_found', reason: 'missing' })
     const { rev } = (await admin('PUT', '/doomed', {})).json
     assert.equal((await admin('DELETE', '/doomed')).status, 409)
@@ -85,7 +85,7 @@ export const documents = target => describe('documents', () => {
     assert.deepEqual((await admin('GET', '/unknown?open_revs=["1-a"]')).json, [{ missing: '1-a' }])
   })
 
-  it('are refused when they are no documents', async () => {
+  it('are refused when they are malformed', async () => {
     const refused = async (id, body, status, error) => {
       const answer = await admin('PUT', `/${id}`, body)
       assert.equal(answer.status, status, answer.text)
@@ -100,17 +100,17 @@ export const documents = target => describe('documents', () => {
     await refused('bad', { _attachments: [] }, 400, 'doc_validation')
   })
 
-  it('take the id of the URL', async () => {
+  it('take the id of the URL instead of the id in the body', async () => {
     assert.equal((await admin('PUT', '/url', { _id: 'body' })).json.id, 'url')
   })
 
-  it('are made by POST', async () => {
+  it('are created by POST', async () => {
     const { json } = await answered(201, admin('POST', '', { a: 1 }))
     assert.equal((await admin('GET', `/${json.id}`)).json.a, 1)
     assert.equal((await admin('POST', '', { _id: 'posted' })).json.id, 'posted')
   })
 
-  it('may be local', async () => {
+  it('can be local: unlisted and without conflicts', async () => {
     assert.equal((await admin('GET', '/_local/x')).status, 404)
     const made = await answered(201, admin('PUT', '/_local/x', { a: 1 }))
     assert.equal(made.json.id, '_local/x')
@@ -124,7 +124,7 @@ export const documents = target => describe('documents', () => {
     assert.deepEqual(writes.map(({ status }) => status), writes.map(() => 201), 'the last one wins')
   })
 
-  it('come in as multipart/related', async () => {
+  it('are written as multipart/related', async () => {
     const doc =
       JSON.stringify({ m: 1, _attachments: { tile: { follows: true, content_type: 'image/png', length: 3 } } })
     const body = ['--b1', 'Content-Type: application/json', '', doc,

@@ -31,7 +31,7 @@ export const rewrites = target => describe('rewrites', () => {
     await admin('PUT', '/a%20b', { n: 2 })
   })
 
-  it('by a function see the request', async () => {
+  it('pass the decoded request to the function', async () => {
     const { json } = await get('/e%3A1%40x/a%2Fb/a%20b/%E2%82%AC?q=%25&z=1%202')
     assert.equal(json.method, 'GET')
     assert.deepEqual(json.path, [db.path.slice(1), '_design', 'd', '_rewrite', 'e:1@x', 'a/b', 'a b', '€'])
@@ -55,21 +55,21 @@ export const rewrites = target => describe('rewrites', () => {
     assert.equal((await to('../..')).json.db_name, db.path.slice(1))
   })
 
-  it('carry a query of their own, or the client’s', async () => {
+  it('pass on the query of the function, or else that of the client', async () => {
     assert.deepEqual((await to('_show/query', `&q=${encodeURIComponent('{"a":"1 2&3"}')}`)).json, { a: '1 2&3' })
     assert.equal((await to('_show/query', '&own=1')).json.own, '1')
     assert.equal((await to('_view/v', `&q=${encodeURIComponent('{"key":"1"}')}`)).json.rows[0].id, 'osm:1:0:0@x')
     assert.equal((await to('_show/query', `&q=${encodeURIComponent('{"a":1}')}`)).json.error, 'rewrite_error')
   })
 
-  it('carry bodies and methods', async () => {
+  it('pass on bodies and methods', async () => {
     const found = await admin('POST', '/_design/d/_rewrite/x?to=../../_all_docs', { keys: ['a b'] })
     assert.equal(found.json.rows[0].id, 'a b')
     assert.equal((await admin('PUT', '/_design/d/_rewrite/x?to=../../put', { n: 3 })).status, 201)
     assert.equal((await admin('GET', '/put')).json.n, 3)
   })
 
-  it('answer themselves, or fail', async () => {
+  it('answer with the response of the function, or with its error', async () => {
     const tea = await answered(418, get('/tea'))
     assert.equal(tea.text, 'tea')
     assert.equal(tea.headers['x-own'], '1')

@@ -9,7 +9,7 @@ export const security = target => describe('security', () => {
     assert.deepEqual(answer.json, { error, reason })
   }
 
-  it('knows who asks', async () => {
+  it('names the user of a request and his roles', async () => {
     assert.deepEqual((await target().admin('GET', '/_session')).json.userCtx, { name: 'admin', roles: ['_admin'] })
     assert.deepEqual((await target().anonymous('GET', '/_session')).json.userCtx, { name: null, roles: [] })
     assert.deepEqual((await target().writer('GET', '/_session')).json.userCtx,
@@ -17,7 +17,7 @@ export const security = target => describe('security', () => {
     refused(await target().wrong('GET', '/'), 401, 'unauthorized', 'Name or password is incorrect.')
   })
 
-  it('keeps new databases for admins', async () => {
+  it('hides new databases from all users except admins', async () => {
     assert.deepEqual((await admin('GET', '/_security')).json,
       { members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
     refused(await target().anonymous('GET', db.path), 401, 'unauthorized', 'You are not authorized to access this db.')
@@ -33,7 +33,7 @@ export const security = target => describe('security', () => {
     refused(await target().anonymous('GET', '/_all_dbs'), 401, 'unauthorized', 'You are not a server admin.')
   })
 
-  it('opens a database with empty members', async () => {
+  it('lets everybody read and write a database without members', async () => {
     assert.equal((
       await admin('PUT', '/_security', { admins: { names: [], roles: [] }, members: { names: [], roles: [] } })
     ).status, 200)
@@ -100,7 +100,7 @@ export const security = target => describe('security', () => {
     assert.equal((await target().anonymous('DELETE', path, undefined, { Cookie })).status, 200)
   })
 
-  it('opens no session for wrong passwords and other bodies', async () => {
+  it('opens no session for wrong passwords and malformed bodies', async () => {
     const name = target().unique()
     for (const body of [{ name, password: 'x' }, { name }, { name: '', password: 'x' }]) {
       const answer = await signIn(body)
@@ -125,7 +125,7 @@ export const security = target => describe('security', () => {
     assert.equal((await signIn(writer())).status, 200)
   })
 
-  it('knows no changed cookies, and refuses what is none', async () => {
+  it('ignores changed cookies and refuses malformed ones', async () => {
     const value = cookieOf(await signIn(writer())).slice('AuthSession='.length)
     const who = async text =>
       (await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })).json.userCtx?.name
@@ -150,7 +150,7 @@ export const security = target => describe('security', () => {
     assert.match(answer.headers['set-cookie'][0], /^AuthSession=; Version=1; .*Path=\/; HttpOnly/)
   })
 
-  it('lets pages among attachments and answers of functions run no scripts', async () => {
+  it('sends attachments and answers of functions with a sandbox policy', async () => {
     const script = Buffer.from('<script></script>').toString('base64')
     await admin('PUT', '/page', { _attachments: { 'a.html': { content_type: 'text/html', data: script } } })
     const html = '(function () { return { headers: { "Content-Type": "text/html" }, body: "x" } })'

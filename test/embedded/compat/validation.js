@@ -22,13 +22,13 @@ export const validation = target => describe('validation', () => {
     if (reason) assert.equal(answer.json.reason, reason)
   }
 
-  it('refuses as the function says', async () => {
+  it('refuses documents with the error that the function throws', async () => {
     refused(await admin('PUT', '/x', { bad: 1 }), 403, 'forbidden', 'bad')
     refused(await admin('PUT', '/x', { who: 1 }), 401, 'unauthorized', 'who')
     refused(await admin('PUT', '/x', { text: 1 }), 500, 'unknown_error', 'text')
   })
 
-  it('shows the function old, new, user and security', async () => {
+  it('passes new document, old document, user and security to the function', async () => {
     const told = async (...args) => JSON.parse((await target().writer(...args)).json.reason)
     const [newDoc, oldDoc, userCtx, secObj] =
       await told('PUT', `${db.path}/x`, { tell: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
@@ -55,7 +55,7 @@ export const validation = target => describe('validation', () => {
     assert.equal(json[3].error, 'conflict')
   })
 
-  it('comes after conflicts', async () => {
+  it('comes after the check for conflicts', async () => {
     const { rev } = (await admin('PUT', '/contended', { n: 1 })).json
     refused(await admin('PUT', '/contended', { bad: 1 }), 409, 'conflict')
     await admin('PUT', '/contended', { _rev: rev, n: 2 })
@@ -67,7 +67,7 @@ export const validation = target => describe('validation', () => {
     assert.deepEqual(json.map(({ error }) => error), ['conflict', 'conflict'])
   })
 
-  it('judges revisions of others', async () => {
+  it('judges replicated revisions', async () => {
     const { json } = await admin('POST', '/_bulk_docs',
       { new_edits: false, docs: [{ _id: 'r1', bad: 1, _rev: '1-a' }, { _id: 'r2', _rev: '1-a' }] })
     assert.deepEqual(json, [{ id: 'r1', rev: '1-a', error: 'forbidden', reason: 'bad' }])
@@ -85,7 +85,7 @@ export const validation = target => describe('validation', () => {
     assert.equal((await admin('PUT', '/tiled', { needs: 1, _rev: made.rev, _attachments: more })).status, 201)
   })
 
-  it('leaves local and design documents alone', async () => {
+  it('skips local and design documents', async () => {
     assert.equal((await admin('PUT', '/_local/x', { bad: 1 })).status, 201)
     assert.equal((await admin('PUT', '/_design/free', { bad: 1 })).status, 201)
   })

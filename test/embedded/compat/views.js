@@ -53,7 +53,7 @@ export const views = target => describe('views', () => {
     assert.deepEqual(await ids('plain?descending=true&limit=2&skip=1'), ['e:1@x', 'c3'])
   })
 
-  it('tell tabs and ends of lines apart, and count other control characters for nothing', async () => {
+  it('tell tabs and line ends apart, and ignore other control characters in keys', async () => {
     const texts = ['\t', '\n', '\r', ' ', 'a', 'a\u0001', 'a\u0002', 'a\tb', 'a\nb', 'a b', 'a\u0001b', 'ab']
     const written = texts.map((k, at) => ({ _id: `text${String.fromCharCode(97 + at)}`, k, v: 1 }))
     const { json } = await admin('POST', '/_bulk_docs', { docs: written })
@@ -93,7 +93,7 @@ export const views = target => describe('views', () => {
     assert.equal((await view('plain?limit=1')).total_rows, 14)
   })
 
-  it('join documents', async () => {
+  it('include the document of each row on request', async () => {
     const { rows: [row] } = await view('plain?include_docs=true&key="str"')
     assert.equal(row.doc._id, 'f')
   })
@@ -103,7 +103,7 @@ export const views = target => describe('views', () => {
     assert.deepEqual((await values('several?key="same"&limit=2')).map(([, value]) => value), [1, 2])
   })
 
-  it('count, and give statistics', async () => {
+  it('reduce rows to counts and statistics', async () => {
     assert.deepEqual(await values('count'), [[null, 14]])
     assert.deepEqual(await values('stats'), [[null, { sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }]])
     assert.deepEqual(await values('pairStats'),
@@ -115,7 +115,7 @@ export const views = target => describe('views', () => {
     assert.deepEqual(await values('count?key="str"'), [[null, 1]])
   })
 
-  it('group', async () => {
+  it('group rows by levels and keys', async () => {
     assert.deepEqual(await values('count?group_level=1&startkey=["l"]&endkey=["lz"]'),
       [[['l_b'], 1], [['l-b'], 1], [['l9'], 1], [['lab'], 3], [['lB'], 1]])
     assert.deepEqual(await values('count?group_level=4&startkey=["lab"]&endkey=["lab",{}]'),
@@ -135,7 +135,7 @@ export const views = target => describe('views', () => {
     assert.equal((await admin('POST', '/_design/d/_view/count/queries', {})).status, 400)
   })
 
-  it('leave out what a map function throws at', async () => {
+  it('leave out documents for which the map function throws', async () => {
     const found = await ids('throwing')
     assert.equal(found.includes('a'), false)
     assert.equal(found.includes('b'), true)
@@ -151,7 +151,7 @@ export const views = target => describe('views', () => {
     await admin('DELETE', `/withtile?rev=${made.rev}`)
   })
 
-  it('follow updates and deletions, unless told not to', async () => {
+  it('follow updates and deletions, unless update=false', async () => {
     const { rev } = (await admin('PUT', '/new', { k: 'brand new', v: 1 })).json
     assert.deepEqual(await ids('plain?key="brand new"&update=false'), [])
     assert.deepEqual(await ids('plain?key="brand new"'), ['new'])
@@ -164,7 +164,7 @@ export const views = target => describe('views', () => {
     assert.equal((await view('plain?limit=0')).total_rows, 14)
   })
 
-  it('refuse what makes no sense', async () => {
+  it('refuse contradictory parameters and unknown views', async () => {
     for (const query of ['plain?reduce=true', 'plain?group=true',
       'count?include_docs=true', 'plain?limit=x', 'plain?key=bad', 'plain?startkey="b"&endkey="a"']) {
       assert.equal((await admin('GET', `/_design/d/_view/${query}`)).status, 400, query)
@@ -174,7 +174,7 @@ export const views = target => describe('views', () => {
     assert.deepEqual((await admin('GET', '/_design/nope/_view/x')).json, { error: 'not_found', reason: 'missing' })
   })
 
-  it('tell about their index', async () => {
+  it('describe their index', async () => {
     const { json } = await admin('GET', '/_design/d/_info')
     assert.equal(json.name, 'd')
     assert.equal(json.view_index.language, 'javascript')
@@ -184,7 +184,7 @@ export const views = target => describe('views', () => {
     assert.equal((await admin('GET', '/_design/twin/_info')).json.view_index.signature, json.view_index.signature)
   })
 
-  it('fail whole when a built-in reducer cannot take a value', async () => {
+  it('answer 500 when a built-in reducer cannot take a value', async () => {
     await admin('PUT', '/_design/text',
       { views: { t: { map: '(function (doc) { emit(1, "x") })', reduce: '_stats' } } })
     await answered(500, admin('GET', '/_design/text/_view/t'), 'invalid_value')
