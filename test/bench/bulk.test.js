@@ -35,7 +35,7 @@ const numbered = count => documentsOf(index => ({ number: index }), IDS[DIGITS](
 
 describe('the benchmark of bulk loading', () => {
   describe('makes ids', () => {
-    it('of every kind, as many as wanted, none twice, the same each time', () => {
+    it('of every kind: as many as requested, without duplicates, the same in each run', () => {
       for (const [name, ids] of Object.entries(IDS)) {
         const made = [...ids(300)]
         assert.equal(made.length, 300, name)
@@ -45,7 +45,7 @@ describe('the benchmark of bulk loading', () => {
       assert.equal([...IDS[SERVER](3)][0], undefined)
     })
 
-    it('in order where they are said to be, and not where they are not', () => {
+    it('in ascending order for digits and tiles, and not for random and shuffled ids', () => {
       for (const name of [DIGITS, TILES]) assert.deepEqual([...IDS[name](300)].sort(), [...IDS[name](300)], name)
       for (const name of [RANDOM, SHUFFLED]) assert.notDeepEqual([...IDS[name](300)].sort(), [...IDS[name](300)], name)
       assert.deepEqual([...IDS[SHUFFLED](300)].sort(), [...IDS[TILES](300)])
@@ -64,7 +64,7 @@ describe('the benchmark of bulk loading', () => {
       assert.deepEqual([0, 1, 99, 1_899_999].map(again), docs)
     })
 
-    it('of tiles, whole, again and again', async () => {
+    it('of tiles with the complete image, even when made twice', async () => {
       const tiles = tilesOf(3, 500)
       const make = await tileDocuments(tiles)
       make(2)
@@ -92,7 +92,7 @@ describe('the benchmark of bulk loading', () => {
       assert.equal(couch.stored.size, 25)
     })
 
-    it('until its time is up, and counts what is there', async () => {
+    it('until the deadline, and counts the stored documents', async () => {
       const couch = mapCouch()
       const count =
         await writeBulk(/** @type {any} */ (couch), numbered(100_000), { batch: 2, deadline: performance.now() + 30 })
@@ -100,14 +100,14 @@ describe('the benchmark of bulk loading', () => {
       assert.equal(count, couch.stored.size)
     })
 
-    it('nothing that counts when a document is refused or an answer is short', async () => {
+    it('documents, and fails when one is refused or an answer is incomplete', async () => {
       await assert.rejects(writeBulk(/** @type {any} */ (mapCouch({ refuse: id => id === '0000000007' })),
         numbered(20), { batch: 5 }), /0000000007.*conflict/)
       await assert.rejects(writeBulk(/** @type {any} */ (mapCouch({ forget: 1 })), numbered(20), { batch: 5 }),
         /4 results for 5 documents/)
     })
 
-    it('nothing that counts when documents are missing or are not what was written', async () => {
+    it('documents, and fails when stored ones are missing or differ', async () => {
       const couch = mapCouch()
       /** @type {any[]} */
       const written = []
@@ -122,7 +122,7 @@ describe('the benchmark of bulk loading', () => {
     })
   })
 
-  it('keeps what is under way bounded', () => {
+  it('tries only settings that keep the bytes in flight below the limit', () => {
     assert.deepEqual(settingsOf({ batches: [10, 100], flights: [1, 4], bytes: 100, most: 10_000 }), [
       { batch: 1, flights: 1 }, { batch: 10, flights: 1 }, { batch: 100, flights: 1 },
       { batch: 1, flights: 4 }, { batch: 10, flights: 4 }

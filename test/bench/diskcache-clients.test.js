@@ -49,7 +49,7 @@ describe('plain documents in the benchmark of caches', () => {
     await database.close()
   })
 
-  it('are read, written over and deleted', async () => {
+  it('are read, overwritten and deleted', async () => {
     const [key, one, two] = ['bench:14:5000:5000', Buffer.from('one'), Buffer.from('two')]
     assert.equal(await client.get(key), null)
     assert.equal(await client.delete(key), false)
@@ -63,7 +63,7 @@ describe('plain documents in the benchmark of caches', () => {
     assert.deepEqual(methods(), ['GET', 'HEAD', 'HEAD', 'PUT', 'HEAD', 'PUT', 'GET', 'HEAD', 'DELETE', 'GET'])
   })
 
-  it('are tried again where somebody else was quicker, and given up when that never ends', async () => {
+  it('are written again after conflicts, until there are too many', async () => {
     let times = 2
     database.meddle = () => {
       if (times-- > 0) database.docs.set('a', { rev: `9-${times}`, bytes: Buffer.from('theirs') })

@@ -26,7 +26,7 @@ describe('the benchmark of caches', () => {
     const count = 20_000
     const operations = [...operationsOf(3, count)]
 
-    it('in the proportions of the original, the same each time and others for each process', () => {
+    it('in the proportions of the original, the same in each run, different for each process', () => {
       const share = action => operations.filter(operation => operation.action === action).length / count
       assert.ok(Math.abs(share('get') - 0.9) < 0.01 && Math.abs(share('set') - 0.09) < 0.01 &&
         Math.abs(share('delete') - 0.01) < 0.005)
@@ -35,14 +35,14 @@ describe('the benchmark of caches', () => {
       assert.notDeepEqual([...operationsOf(4, 500)], operations.slice(0, 500))
     })
 
-    it('with values that are tiles, as long as those of the original, no two alike', () => {
+    it('with distinct tiles as values, as long as those of the original', () => {
       const values = operations.flatMap(({ value }) => value ?? [])
       for (const value of values.slice(0, 200)) assert.equal(inspectTile(value).type, 'image/png')
       assert.ok(values.every(({ length }) => length > 60 && length < 700))
       assert.equal(new Set(values.map(value => value.toString('hex'))).size, values.length)
     })
 
-    it('by files that say the same again', async () => {
+    it('in files that decode to the same operations', async () => {
       const { preset, files, known, bytes } = await writeOperations(folder.dir, { processes: 2, count: 300 })
       assert.deepEqual(decoded(await readFile(files[1])), [...operationsOf(1, 300)])
       assert.deepEqual(decoded(await readFile(preset)), presets())
@@ -52,7 +52,7 @@ describe('the benchmark of caches', () => {
       assert.equal([...known.values()].reduce((sum, digests) => sum + digests.size, 0), KEYS + sets)
     })
 
-    it('at times that no two versions of a tile share, later ones later', () => {
+    it('with clocks that never give the same time twice and only advance', () => {
       const clocks = [0, 1].map(slot => clockOf({ slot, slots: 2, begun: 1000, now: () => 1005 }))
       const times = [clocks[0](), clocks[1](), clocks[0](), clocks[1]()]
       assert.deepEqual(times,
@@ -71,7 +71,7 @@ describe('the benchmark of caches', () => {
     for (const [name, open] of /** @type {[string, () => any][]} */ (
       [['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]]
     )) {
-      it(`on ${name}: gets answer what was set last, and misses are those after a delete`, async () => {
+      it(`on ${name}: reads return the last written value, and miss only after a delete`, async () => {
         const { outcome, timings } = await work(filled(open()), operations, { ...all, preset })
         assert.deepEqual({ ...outcome, ms: 0, samples: [] },
           { done: 3000, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] })
@@ -87,13 +87,13 @@ describe('the benchmark of caches', () => {
       })
     }
 
-    it('leaves no half-written file', async () => {
+    it('on files and leaves no temporary file', async () => {
       const files = openFiles({ dir: folder.dir })
       for (const { key, value } of preset) files.set(keys[key], value)
       assert.equal((await readdir(folder.dir)).length, KEYS)
     })
 
-    it('and tells answers that are not what was set last, with how long after', async () => {
+    it('and counts outdated answers and their age when no other process writes', async () => {
       const old = openMemory()
       const client = { ...filled(openMemory()), get: key => old.get(key) }
       filled(old)
@@ -103,7 +103,7 @@ describe('the benchmark of caches', () => {
       assert.equal((await work(client, operations, { ...all, alone: false, preset })).outcome.behind, 0)
     })
 
-    it('counts what failed as a miss, by its message', async () => {
+    it('and counts failed operations as misses, by error message', async () => {
       const broken = async () => { throw new Error('no more room\nat all') }
       const { outcome, timings } = await work({ ...filled(openMemory()), set: broken }, operations, { ...all, preset })
       const sets = operations.filter(({ action }) => action === 'set').length
@@ -112,7 +112,7 @@ describe('the benchmark of caches', () => {
       assert.equal(outcome.behind, 0)
     })
 
-    it('does not count the warm-up, and stops when the time is up', async () => {
+    it('and excludes the warm-up, and stops at the time limit', async () => {
       const { outcome, timings } = await work(filled(openMemory()), operations, { ...all, preset, warmup: 1000 })
       assert.equal(outcome.done, 3000)
       assert.equal(timings.length, 2 * 2000)
@@ -122,7 +122,7 @@ describe('the benchmark of caches', () => {
       assert.equal(short.timings.length, 2 * (short.outcome.done - 10))
     })
 
-    it('with processes of its own, and whoever answers what was never written gets no figure', async () => {
+    it('in processes, and fails when a process read a value that was never written', async () => {
       const files = await writeOperations(folder.dir, { processes: 2, count: 500 })
       const contender = { name: 'x', kind: 'memory', command: /** @type {[string, string[]]} */ (
         [process.execPath, [worker('worker.js')]]
@@ -139,7 +139,7 @@ describe('the benchmark of caches', () => {
         /x: \d+ of \d+ answers compared were never written/)
     }).timeout(30_000)
 
-    it('through DiskCache as through the others', async function () {
+    it('through DiskCache with the same results as in memory', async function () {
       const found = await findDiskCache()
       if (!found) return skip(this, 'DISKCACHE_PYTHON names no Python that has diskcache')
       const { preset: before, files: [file], known } = await writeOperations(folder.dir, { processes: 1, count: 1000 })
@@ -158,7 +158,7 @@ describe('the benchmark of caches', () => {
       checkSamples('DiskCache', samples, known)
     }).timeout(30_000)
 
-    it('and says why a process ended, or that it was stopped', async () => {
+    it('and reports why a process ended or was stopped', async () => {
       const task = { kind: 'nothing', where: {}, operations: 'x', ...all, timings: 'x' }
       const live = new AbortController().signal
       await assert.rejects(runWorkers([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']],

@@ -6,13 +6,13 @@ import { DEEP, LAYER, STAGES, VIEW, blocksOf, newTiles, versionsOf, viewsOf } fr
 import { bboxOf, columnsOf } from '../../bench/history/viewport.js'
 
 describe('the benchmark of histories', () => {
-  it('has percentiles that were measured', () => {
+  it('reports percentiles that are measured values', () => {
     const values = Array.from({ length: 200 }, (_, index) => 200 - index)
     assert.deepEqual(percentiles(values), { count: 200, p50: 100, p90: 180, p99: 198, max: 200 })
     assert.deepEqual(percentiles([7]), { count: 1, p50: 7, p90: 7, p99: 7, max: 7 })
   })
 
-  it('lets contenders take turns at beginning a round', async () => {
+  it('starts each round with another contender', async () => {
     const order = []
     const contender =
       (name, every) => ({ name, every, run: async round => { order.push(`${name}${round}`); return { round } } })
@@ -21,7 +21,7 @@ describe('the benchmark of histories', () => {
     assert.deepEqual([results.a.ms.count, results.c.round.count, results.b.round.max], [3, 2, 2])
   })
 
-  it('grows to exactly the sizes it names, no version twice, in the order of ids', () => {
+  it('grows to exactly its named sizes, without duplicates, in the order of ids', () => {
     const seen = new Set()
     STAGES.slice(0, 2).forEach((stage, at) => {
       let last = ''
@@ -46,7 +46,7 @@ describe('the benchmark of histories', () => {
     assert.equal(new Set([head, ...past].map(doc => doc._attachments.tile.data.toString('hex'))).size, 10)
   })
 
-  it('looks through windows of 10 x 8 tiles that lie in the data', () => {
+  it('requests views of 10 x 8 tiles that lie inside the data', () => {
     const blocks = blocksOf(STAGES[1])
     for (const view of viewsOf(blocks, 500, 1)) {
       const { x, y, columns, rows } = blocks.find(({ layer, z }) => layer === view.layer && z === view.z)

@@ -42,14 +42,14 @@ describe('the benchmark of values under keys', () => {
   })
 
   describe('gives threads their work', () => {
-    it('every new value once, in stretches, in batches', () => {
+    it('every new value once, in consecutive batches', () => {
       const steps =
         [0, 1, 2, 3].map(thread => [...stepsOf(part({ kind: 'writes', thread, threads: 4, count: 400, batch: BATCH }))])
       assert.deepEqual(steps.flatMap(written), Array.from({ length: 400 }, (_, at) => 100 + at))
       for (const own of steps) assert.deepEqual(own.map(step => 'write' in step && step.write.length), [50, 50])
     })
 
-    it('ten writes and a hundred reads, first of what was just written', () => {
+    it('ten writes, then a hundred reads that begin with the values just written', () => {
       const steps = /** @type {any[]} */ ([...stepsOf(part({}))])
       assert.equal(steps.length, 2 * (MIX.writes + MIX.reads))
       assert.deepEqual(written(steps.slice(0, 10)), [100, 101, 102, 103, 104, 105, 106, 107, 108, 109])
@@ -58,7 +58,7 @@ describe('the benchmark of values under keys', () => {
       assert.deepEqual(steps.slice(110, 112).map(step => step.write), [[110], [111]])
     })
 
-    it('reads in turns without an end, each thread beginning elsewhere', () => {
+    it('endless reads in rotation, each thread from another start', () => {
       const reads = thread => Array.from({ length: 9 }, (steps => () => /** @type {any} */ (steps.next().value).read)(
         stepsOf(part({ kind: 'reads', thread, threads: 2, keys: 8 }))
       ))
@@ -67,10 +67,10 @@ describe('the benchmark of values under keys', () => {
     })
   })
 
-  describe('looks at every answer', () => {
+  describe('checks every answer', () => {
     const filled = () => mapClient(new Map(Array.from({ length: 7 }, (_, index) => [keyOf(index), valueOf(index)])))
 
-    it('and counts what was right', async () => {
+    it('and counts correct reads and writes', async () => {
       const { writes, reads, errors, misses, wrong, writeMs, readMs } =
         await perform(filled(), part({}), { seconds: 5 })
       assert.deepEqual({ writes, reads, errors, misses, wrong },
@@ -78,13 +78,13 @@ describe('the benchmark of values under keys', () => {
       assert.deepEqual([writeMs.length, readMs.length], [20, 200])
     })
 
-    it('and counts a batch as its values, and as one call', async () => {
+    it('and counts a batch as all its values, but as one timed call', async () => {
       const client = filled()
       const { writes, writeMs } = await perform(client, part({ kind: 'writes', count: 20, batch: 8 }), { seconds: 5 })
       assert.deepEqual([writes, writeMs.length, client.values.size], [20, 3, 27])
     })
 
-    it('and tells missing, wrong and failed ones apart', async () => {
+    it('and counts missing, wrong and failed reads separately', async () => {
       const client = filled()
       client.values.delete(keyOf(1))
       client.values.set(keyOf(2), valueOf(3))
@@ -97,7 +97,7 @@ describe('the benchmark of values under keys', () => {
       assert.equal(readMs.length, 82, 'the time of a call that failed says nothing')
     })
 
-    it('and ends when the time is up', async () => {
+    it('and ends at the time limit', async () => {
       const { reads, cut } = await perform(filled(), part({ kind: 'reads' }), { seconds: 0.02 })
       assert.ok(reads > 0 && !cut)
       const late = await perform(filled(), part({}), { seconds: 0 })
@@ -120,7 +120,7 @@ describe('the benchmark of values under keys', () => {
       }, scale, log () {} }
     )
 
-    it('from the first beginning to the last end', async () => {
+    it('from the first start to the last end of all threads', async () => {
       const { a } = await measure(async (_, { threads }) =>
         Array.from({ length: threads }, (__, at) => done({ begin: 1000 + at * 500, end: 3000 + at * 500 })))
       assert.deepEqual(a[1].rates, [2, 2])
@@ -128,7 +128,7 @@ describe('the benchmark of values under keys', () => {
       assert.deepEqual(a[1].ms, { read: { p50: 2, p90: 4, p99: 4, max: 4 } })
     })
 
-    it('nothing when a value was wrong',
+    it('nothing and fails when a value was wrong',
       () => assert.rejects(measure(async () => [done({ wrong: 1 })]), /a: 1 values were not those/))
   })
 

@@ -19,7 +19,7 @@ describe('the pages of the benchmarks', () => {
     assert.deepEqual(shown.filter(name => !Object.hasOwn(made, name)), [])
   })
 
-  it('answer every budget of the design with rows of the results', async () => {
+  it('have a measured figure for every budget of the design', async () => {
     const rows = budgetRows(await readResults())
     assert.equal(new Set(rows.map(({ what }) => what)).size, 14)
     for (const { what, measured, figure } of rows) assert.notEqual(figure, 'not measured', `${what}: ${measured}`)
@@ -27,7 +27,7 @@ describe('the pages of the benchmarks', () => {
 })
 
 describe('the results of benchmarks', () => {
-  it('are JSON, a line for each measure', () => {
+  it('are written as JSON with one line for each row', () => {
     const rows =
       Array.from({ length: 20 }, (_, at) => ({ name: `way ${at}`, rates: [1, 2.5, at], median: 2.5, left: undefined }))
     const text = compactJson({ rows, empty: [], nothing: null })

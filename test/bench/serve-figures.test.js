@@ -42,7 +42,7 @@ describe('the tiles of the benchmark of servers', () => {
     }
   })
 
-  it('are wanted as often as their rank says', () => {
+  it('are requested as often as their rank in a Zipf distribution says', () => {
     const draw = zipf(placesOf(100), 1)
     const counts = new Array(100).fill(0)
     for (let time = 0; time < 50_000; time++) counts[draw().index]++
@@ -55,7 +55,7 @@ describe('the tiles of the benchmark of servers', () => {
 })
 
 describe('the servers of the benchmark', () => {
-  it('are an nginx that writes nothing outside its folder, and drops no privileges it does not have', () => {
+  it('include an nginx that writes only into its folder, and names a user only as root', () => {
     const conf = mainConf({ dir: '/tmp/x', http: filesConf('/tmp/files')(8000), workers: 2, root: false })
     assert.doesNotMatch(conf, /user root/)
     assert.match(conf, /server \{ listen 127\.0\.0\.1:8000; root \/tmp\/files; \}/)
@@ -65,7 +65,7 @@ describe('the servers of the benchmark', () => {
     assert.match(mainConf({ dir: '/tmp/x', http: '', root: true }), /user root;/)
   })
 
-  it('use the configuration of deploy/ with other addresses and folders alone', async () => {
+  it('use the configuration of deploy/, only with other addresses and folders', async () => {
     const conf =
       proxyCacheConf(await readProxyCacheConf(), { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001)
     assert.match(conf, /listen 127\.0\.0\.1:8001/)
@@ -75,7 +75,7 @@ describe('the servers of the benchmark', () => {
       /has no/)
   })
 
-  it('are a MapProxy that reads the documents as the manual says', () => {
+  it('include a MapProxy with the tile_id of docs/mapproxy.md', () => {
     const manual = readFileSync(new URL('../../docs/mapproxy.md', import.meta.url), 'utf8')
     const yaml = configuration({ server: 'http://127.0.0.1:5984', db: 'tiles', tree: '/tmp/files', dir: '/tmp/x' })
     const [, id] = /tile_id: (".*?")/.exec(yaml) ?? []

@@ -41,7 +41,7 @@ describe('the benchmark of servers', () => {
   describe('counts no figure when', () => {
     const expected = { connections: 32, length: LENGTH }
 
-    it('a request failed, of whatever kind', () => {
+    it('a request failed with any kind of error', () => {
       checkSample('x', sample, expected)
       for (const kind of Object.keys(none)) {
         assert.throws(() => checkSample('x', { ...sample, errors: { ...none, [kind]: 1 } }, expected),
@@ -49,13 +49,13 @@ describe('the benchmark of servers', () => {
       }
     })
 
-    it('answers are too short, too long or none', () => {
+    it('answers are too short, too long or missing', () => {
       assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 300 }, expected), /300 bytes an answer/)
       assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 2 * LENGTH }, expected), /20000 bytes an answer/)
       assert.throws(() => checkSample('x', { ...sample, requests: 0, bytes: 0 }, expected), /no request/)
     })
 
-    it('tiles came where 304 was asked for, but not when answers were cut off by the end of the run', () => {
+    it('tiles came instead of 304, but allows answers that the end of the run cut off', () => {
       const unchanged = { connections: 32, length: 0 }
       checkSample('x', { ...sample, bytes: 1000 * 300 }, unchanged)
       assert.throws(() => checkSample('x', sample, unchanged), /10300 bytes an answer/)
@@ -83,14 +83,14 @@ describe('the benchmark of servers', () => {
   })
 
   describe('asks through wrk', () => {
-    it('and reads what it says', () => {
+    it('and parses its result', () => {
       const words = 'Running 1s test @ http://127.0.0.1/\n  1 threads\n\nRESULT {"requests":5,"bytes":10}\n'
       assert.deepEqual(parseResult(words), { requests: 5, bytes: 10 })
       assert.throws(() => parseResult('unable to connect to 127.0.0.1:1 Connection refused\n'),
         /no result:\nunable to connect/)
     })
 
-    it('for everything on a list, in its order from where it is told, over so many connections', async function () {
+    it('for all paths of a list in order, from the given start, over the given connections', async function () {
       const wrk = findWrk()
       if (!wrk) return skip(this, 'wrk is not installed')
       const list = path.join(folder.dir, 'list')
@@ -113,7 +113,7 @@ describe('the benchmark of servers', () => {
 
   describe('has as its reference one Node client', () => {
     for (const client of /** @type {(keyof typeof CLIENTS)[]} */ (Object.keys(CLIENTS))) {
-      it(`that asks by ${client} over so many connections, and ends at a wrong answer`, async () => {
+      it(`that requests by ${client} over the given connections, and fails at a wrong answer`, async () => {
         const asked = { url: server.url, paths: ['/1', '/2'], length: LENGTH, connections: 3, seconds: 0.1 }
         const result = await runNodeClient(client, asked)
         assert.equal(result.requests, server.seen.length)
@@ -124,7 +124,7 @@ describe('the benchmark of servers', () => {
       })
     }
 
-    it('whose ways to ask give the same', async () => {
+    it('whose kinds of requests return the same answers', async () => {
       const dispatcher = new Agent()
       const answers = await Promise.all(Object.values(CLIENTS).map(get => get(`${server.url}/7`, dispatcher)))
       await dispatcher.close()
@@ -133,7 +133,7 @@ describe('the benchmark of servers', () => {
   })
 
   describe('starts programs', () => {
-    it('that are named, or stand on the PATH, and nothing else', () => {
+    it('that are named or found on the PATH, and no others', () => {
       assert.equal(findProgram(process.execPath, 'x'), process.execPath)
       assert.equal(findProgram(undefined, path.basename(process.execPath), { PATH: path.dirname(process.execPath) }),
         process.execPath)
@@ -141,12 +141,12 @@ describe('the benchmark of servers', () => {
       assert.equal(findProgram(undefined, 'no-such-program-at-all'), undefined)
     })
 
-    it('reads what they print, also of those that exit with an error', async () => {
+    it('and reads their output, even when they exit with an error', async () => {
       assert.equal(await outputOf(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']),
         '1\n2\n')
     })
 
-    it('waits until they answer, and ends them', async () => {
+    it('and waits until they answer, and ends them', async () => {
       const port = await freePort()
       const code = 'setTimeout(() => require("node:http").createServer((_, response) => ' +
         'response.end()).listen(+process.env.PORT, "127.0.0.1"), 200)'
@@ -157,7 +157,7 @@ describe('the benchmark of servers', () => {
       assert.throws(() => process.kill(running.pid, 0), { code: 'ESRCH' })
     })
 
-    it('says why one did not start, with its own words', async () => {
+    it('and reports why one did not start, with its output', async () => {
       const start = code => startProgram('a server', process.execPath,
         ['-e', code], { ready: `${server.url}/1/wrong`, timeout: 2000 })
       await assert.rejects(start('console.error("no such option"); process.exit(4)'),

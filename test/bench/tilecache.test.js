@@ -16,7 +16,7 @@ const tiles = Array.from({ length: 12 }, (_, x) => ({ z: 5, x, y: 7, bytes: Buff
 const { signal } = new AbortController()
 
 describe('the tiles of the benchmark of 780 tiles', () => {
-  it('are 780, no place twice, all of the map, in the order a seeding script asks', () => {
+  it('are 780 distinct places of the map, in the order of zoom, row and column', () => {
     const places = placesOf()
     assert.equal(places.length, 780)
     assert.equal(new Set(places.map(({ z, x, y }) => `${z}/${x}/${y}`)).size, 780)
@@ -24,7 +24,7 @@ describe('the tiles of the benchmark of 780 tiles', () => {
     assert.deepEqual(places, places.toSorted((a, b) => a.z - b.z || a.y - b.y || a.x - b.x))
   })
 
-  it('are cut out of the drawing where they lie, enlarged where it is that of another zoom', async () => {
+  it('are cut out of the drawing at their place, and enlarged from a drawing of another zoom', async () => {
     const enlarged = { z: 2, drawn: 1, left: 2, top: 0, columns: 2, rows: 2 } // the north-east of the world
     const drawn = await drawTiles({ blocks: [BLOCKS[0], enlarged] })
     assert.deepEqual(drawn.map(({ z, x, y }) => [z, x, y]),
@@ -48,7 +48,7 @@ describe('the tiles of the benchmark of 780 tiles', () => {
 })
 
 describe('a lap', () => {
-  it('asks for everything once, in order, so many at a time', async () => {
+  it('requests every tile once, in order, over the given connections', async () => {
     const asked = []
     let [now, most] = [0, 0]
     const get = async tile => {
@@ -65,7 +65,7 @@ describe('a lap', () => {
     assert.ok(lap.seconds >= 0.006 && Math.min(...lap.ms) >= 1, JSON.stringify(lap))
   })
 
-  it('does not count when one byte is wrong, or an answer is missing, and stops when told', async () => {
+  it('fails when a byte is wrong or an answer is missing, and stops when aborted', async () => {
     const wrong = async ({ x, bytes }) => x === 11 ? Buffer.concat([bytes.subarray(1), Buffer.from('!')]) : bytes
     await assert.rejects(runLap('x', tiles, { get: wrong, connections: 1 }),
       /x: 5\/11\/7: 111 bytes that are not the 111 of the source/)
@@ -74,7 +74,7 @@ describe('a lap', () => {
       { get: async tile => tile.bytes, connections: 1, signal: AbortSignal.abort() }), { name: 'AbortError' })
   })
 
-  it('is told with mean and deviation as in the original, and with the median and percentiles of all its tiles', () => {
+  it('is reported with mean, deviation, median and the percentiles of all tiles', () => {
     assert.deepEqual(spread([1, 2, 3, 6]),
       { seconds: [1, 2, 3, 6], mean: 3, deviation: 2.1602, median: 2.5, min: 1, max: 6 })
     assert.equal(deviation([4]), 0)
@@ -85,7 +85,7 @@ describe('a lap', () => {
     assert.equal(percentiles([0.0456], 3).p50, 0.046)
   })
 
-  it('is run in turns, and behind a dropped page cache only where it should be', async () => {
+  it('is run by contenders in turns, and drops the page cache only in that state', async () => {
     const events = []
     const contenders =
       ['a', 'b'].map(name => ({ name, get: async tile => { if (!tile.x) events.push(name); return tile.bytes } }))
@@ -103,7 +103,7 @@ describe('a lap', () => {
 describe('the page cache', () => {
   const folder = useFolder()
 
-  it('is dropped by the kernel where that may be told so', async () => {
+  it('is dropped through the control file of the kernel', async () => {
     const control = path.join(folder.dir, 'drop_caches')
     writeFileSync(control, '')
     const cache = await openPageCache('http://127.0.0.1:5984', control)
@@ -112,14 +112,14 @@ describe('the page cache', () => {
     assert.equal(readFileSync(control, 'utf8'), '3')
   })
 
-  it('is not dropped elsewhere, with a reason', async () => {
+  it('is not dropped, with a reason, without a writable file or on another machine', async () => {
     assert.match((await openPageCache('http://localhost', path.join(folder.dir, 'none', 'x'))).why ?? '',
       /may not be written/)
     assert.match((await openPageCache('http://tiles.example', path.join(folder.dir, 'drop_caches'))).why ?? '',
       /another machine/)
   })
 
-  it('is about files that hold the tiles', async () => {
+  it('is tested with files that hold the bytes of the tiles', async () => {
     await writeFiles(folder.dir, tiles, { synced: true })
     for (const tile of tiles) assert.deepEqual(readFileSync(fileOf(folder.dir, tile)), tile.bytes)
   })

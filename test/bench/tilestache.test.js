@@ -71,7 +71,7 @@ describe('the benchmark of TileStache', () => {
   before(async () => { server = await startFaulty() })
   after(() => server.close())
 
-  it('has tiles of exactly as many bytes as that of 2012, which the store takes', async () => {
+  it('has distinct tiles of exactly the requested length, which the store accepts', async () => {
     for (const length of [400, 1000, LENGTH, 40_000]) assert.equal(tileOfLength(1, length).length, length)
     assert.equal(new Set(Array.from({ length: 50 }, (_, index) => tileOfLength(index, LENGTH).toString('latin1'))).size,
       50)
@@ -91,14 +91,14 @@ describe('the benchmark of TileStache', () => {
       assert.equal(parseAb(said()).kept, 0)
     })
 
-    it('and does not take half a run for one', () => {
+    it('and refuses the output of an incomplete run', () => {
       assert.throws(() => parseAb(
         'apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 990 requests completed\n'
       ), /no result:\napr_pollset_poll/)
       assert.throws(() => parseAb(said().replace(/^.* 99%.*\n/m, '')), /no result/)
     })
 
-    it('and counts nothing when a request failed, of whatever kind', () => {
+    it('and fails when a request failed with any kind of error', () => {
       checkAb('x', parseAb(said()), expected)
       const failed = (kind, count = 3) => {
         const kinds = ['Connect', 'Receive', 'Length', 'Exceptions']
@@ -138,8 +138,7 @@ describe('the benchmark of TileStache', () => {
       assert.match(await abVersion(findAb()), /^\d/)
     })
 
-    it('without keeping connections where a server does not say that it does: ab ' +
-      'would wait for their end', async () => {
+    it('without kept connections when the server does not announce them', async () => {
       assert.deepEqual(await Promise.all(['/tile', '/silent'].map(own => keepsConnections(server.url + own))),
         [true, false])
       const one = await asksForOne(taskOf('x', server.url, '/silent'), { ab: '', place, tile, requests: 1 })
@@ -147,20 +146,20 @@ describe('the benchmark of TileStache', () => {
       await assert.rejects(keepsConnections(`http://127.0.0.1:${await freePort()}/tile`), /ECONNREFUSED/)
     })
 
-    it('also of who compresses it unasked, and knows how many bytes that are', async () => {
+    it('from a server that compresses it, and knows the compressed length', async () => {
       const one = await run('/zipped')
       assert.equal(one.length(), gzipSync(tile).length)
       assert.equal((await sentOf(`${server.url}/tile`, tile)).length, LENGTH)
     })
 
-    it('and ends at another tile, a failure, or a length that changes', async () => {
+    it('and fails at another tile, an error status or a changing length', async () => {
       await assert.rejects(run('/other'), /16915 bytes that are not the 16915/)
       await assert.rejects(run('/failing'), /status errors/)
       await assert.rejects(run('/short'), /length errors|bytes that are not/)
     })
   })
 
-  it('names what is missing and ends what is started', async () => {
+  it('reports missing programs, and collects running ones to close them', async () => {
     const [closing, lines] = [[], []]
     const { addRunning, optional, missing, programs } = runningPrograms({ closing, log: text => lines.push(text) })
     assert.equal(await optional('TileStache', MISSING, undefined, async () => assert.fail()), undefined)
@@ -174,7 +173,7 @@ describe('the benchmark of TileStache', () => {
     assert.equal(await findTileStache({ TILESTACHE_PYTHON: process.execPath }), undefined)
   })
 
-  it('has TileStache read the cache, and nginx read it without TileStache', async function () {
+  it('serves cached tiles through TileStache, and through nginx without TileStache', async function () {
     assert.deepEqual(JSON.parse(configuration({ cache: '/c', source: 'http://s' })).cache,
       { name: 'Disk', path: '/c', dirs: 'portable' })
     const [found, nginx] = [await findTileStache(), findNginx()]
