@@ -14,7 +14,7 @@ import { pattern } from '../support/pattern.js'
 
 const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 0, time, bytes: png(1) })
 
-withPeople('who may do what', start => {
+withPeople('access to a store', start => {
   let server, url, store, docs
   before(async function () {
     this.timeout(60000)
@@ -41,7 +41,7 @@ withPeople('who may do what', start => {
 
   const command = (...args) => runCommand(['access', '--db', url, ...args])
 
-  it('is the role’s until a store names its own writers', async () => {
+  it('lets the writer role write until the store names its own writers', async () => {
     await publish(store, { docs })
     assert.deepEqual([await writes('writer'), await writes('other'), await writes('reader')], [true, true, false])
     const { changed, after: now } = await setAccess(store, { writers: { names: [name('writer')] } })
@@ -54,7 +54,7 @@ withPeople('who may do what', start => {
     assert.deepEqual([await writes('writer'), await writes('other')], [true, true])
   })
 
-  it('of a closed store is its readers’ and writers’, and its writers may read', async () => {
+  it('is limited to the named readers and writers when the store is closed', async () => {
     await publish(store, { docs })
     await setAccess(store, { readers: { names: [name('reader')] }, writers: { names: [name('writer')] } })
     assert.deepEqual([await reads(), await reads('reader'), await reads('writer'), await reads('other')],
@@ -66,7 +66,7 @@ withPeople('who may do what', start => {
     assert.deepEqual([await reads(), await writes('writer'), await writes('other')], [true, true, false])
   })
 
-  it('keeps what else an operator wrote there, and says whom CouchDB shuts out', async () => {
+  it('keeps other fields of the security object, and warns of writers whom CouchDB shuts out', async () => {
     await publish(store, { docs })
     await store.secure({ ...await store.security(), admins: { names: [name('boss')], roles: ['_admin'] }, members: {
       names: [name('reader')], roles: []
@@ -80,7 +80,7 @@ withPeople('who may do what', start => {
         { names: [name('reader')], roles: ['survey'] }, [name('boss')]])
   })
 
-  it('is set by admins alone, who are told so', async () => {
+  it('is changed only by admins; others get FORBIDDEN', async () => {
     await publish(store, { docs })
     const before = await store.security()
     for (const who of [as(url), as(url, ...server.reader), as(url, ...server.writer)]) {
@@ -91,7 +91,7 @@ withPeople('who may do what', start => {
     assert.deepEqual(await store.security(), before)
   })
 
-  it('is shouted about where there is no validation function, and such a store is not opened', async () => {
+  it('is not opened without a validation function, and such a store is reported', async () => {
     await assert.rejects(setAccess(store, { public: true }), { code: 'NO_VALIDATION' })
     assert.deepEqual((await accessOf(store)).warnings, [], 'only admins get in')
     await store.secure({ members: { names: [], roles: [] } })
@@ -109,7 +109,7 @@ withPeople('who may do what', start => {
     assert.deepEqual((await accessOf(store)).warnings.map(({ code: found }) => found), ['OTHER_VALIDATION'])
   })
 
-  it('stays closed when it was closed before anybody published it', async () => {
+  it('stays closed when it was closed before the store was published', async () => {
     await setAccess(store, { public: false })
     await publish(store, { docs })
     assert.equal(await makePublic(store), false)
@@ -125,13 +125,13 @@ withPeople('who may do what', start => {
     }
   })
 
-  it('names writers before it is published, and is opened with them', async () => {
+  it('is opened at publishing to all readers and to the writers named before', async () => {
     await setAccess(store, { writers: { names: [name('writer')] } })
     assert.equal((await publish(store, { docs })).opened, true)
     assert.deepEqual([await reads(), await writes('writer'), await writes('other')], [true, true, false])
   })
 
-  it('is said in words and as JSON, and mistakes are refused', async () => {
+  it('is printed as text and as JSON, and invalid options are refused', async () => {
     await publish(store, { docs })
     assert.match((await command()).out,
       /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, as in every store/)

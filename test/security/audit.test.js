@@ -13,14 +13,14 @@ const report = (...via) => (
 )
 
 describe('the audit of dependencies', () => {
-  it('finds each flaw once, and leaves what is mild', () => {
+  it('reports each flaw once, and skips flaws of low severity', () => {
     const { found, skipped } = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'high'),
       advisory('GHSA-aaaa-bbbb-cccc', 'high'), advisory('GHSA-xxxx-yyyy-zzzz', 'low')))
     assert.equal(skipped, undefined)
     assert.deepEqual(found, ['GHSA-aaaa-bbbb-cccc (high) in tar <7.5.1: writes anywhere'])
   })
 
-  it('passes what is known not to apply, with the reason, and names what is no longer known', () => {
+  it('passes accepted flaws with their reason, and names stale exceptions', () => {
     const result = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'critical')),
       { 'GHSA-aaaa-bbbb-cccc': 'never unpacks what others sent', 'GHSA-old': 'mended' })
     assert.deepEqual(result,
@@ -28,11 +28,11 @@ describe('the audit of dependencies', () => {
     assert.equal(lines(result).length, 2)
   })
 
-  it('is clean where nothing is known', () => {
+  it('reports nothing without vulnerabilities', () => {
     assert.deepEqual(judge({ vulnerabilities: {}, metadata: {} }), { found: [], passed: [], stale: [] })
   })
 
-  it('says why it was skipped where the registry does not answer, and is no reason to fail', () => {
+  it('is skipped with a reason when the registry does not answer', () => {
     for (
       const answer of [{
         message: '405 Method Not Allowed - POST https://r/-/npm/v1/security/advisories/bulk', statusCode: 405
@@ -44,7 +44,7 @@ describe('the audit of dependencies', () => {
     }
   })
 
-  it('does not wait for ever, nor for a child that holds on', async () => {
+  it('ends at its timeout, even when a child process keeps running', async () => {
     const began = performance.now()
     assert.match((await audit({ command: ['sh', '-c', 'sleep 20 & sleep 20'], timeout: 200 })).skipped,
       /nothing within 0.2 s/)

@@ -64,14 +64,14 @@ describe('a name and password of the environment', function () {
     return out + err
   }
 
-  it('goes to COUCHDB_URL, whatever the folder calls default', async () => {
+  it('is sent to COUCHDB_URL, not to the default that a file of the folder names', async () => {
     Object.assign(process.env, { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
     assert.match(await run(['info']), /DATABASE_NOT_FOUND/)
     assert.ok(own.passwords().length)
     assert.deepEqual(thief.seen, [])
   })
 
-  it('goes from no command to a server that only a file of the folder names', async () => {
+  it('is sent by no command to a server that only a file of the folder names', async () => {
     const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' }
     Object.assign(process.env,
       { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
@@ -104,7 +104,7 @@ describe('a name and password of the environment', function () {
     }
   })
 
-  it('is not carried on to where a server sends on', async () => {
+  it('is not sent to the target of a redirect', async () => {
     const sending = await listen((req, res) => res.writeHead(req.method === 'GET' ? 302 : 307,
       { location: `${thief.url}${req.url}`, 'content-type': 'application/json' }).end('{}'))
     Object.assign(process.env, { COUCHDB_URL: `${sending.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
@@ -135,7 +135,7 @@ describe('a name and password of the environment', function () {
     }
   })
 
-  it('is named when everybody in between could read it', async () => {
+  it('causes one warning when it is sent unencrypted to another host', async () => {
     Object.assign(process.env, { COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
     const warned = /The password for http:\/\/no-such-host\.invalid:5984 is sent unencrypted/g
     const said = await run(['info', '--db', 'http://no-such-host.invalid:5984/tiles'])

@@ -66,7 +66,7 @@ async function answersOf ({ url }) {
   return answers
 }
 
-onEachStore('documents of layers that mean harm, in a store that validates nothing,', function (backend) {
+onEachStore('hostile documents of layers in a store without validation', function (backend) {
   let store, url, asBefore
   before(async function () {
     this.timeout(120000)
@@ -81,7 +81,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
   })
   after(() => store.destroy())
 
-  it('are left out by a gateway, which names them once, and answers as it did', async function () {
+  it('are ignored by a gateway, which logs each at most once and answers as before', async function () {
     this.timeout(120000)
     // each of these alone stopped a gateway
     assert.ok(LAYERS.some(({ maxzoom }) => maxzoom === 4e9) &&
@@ -111,7 +111,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     }
   })
 
-  it('are passed over by lists, and refused by name', async function () {
+  it('are skipped in lists, and refused when requested by name', async function () {
     this.timeout(120000)
     assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['good'])
     assert.deepEqual((await store.editions('good')).map(({ time }) => time), [T1, T2])
@@ -127,7 +127,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     }
   })
 
-  it('say nothing of the tiles', async function () {
+  it('are faults, not statements about tiles', async function () {
     this.timeout(60000)
     const said = new LayerStatements(store.couch, 'good')
     await said.open()
@@ -153,7 +153,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     assert.equal(found['good: retention'].state, 'ok')
   })
 
-  it('are named by verify and by check', async function () {
+  it('are named by the check of a layer and of the store', async function () {
     this.timeout(240000)
     const looked = { verify: [], check: [] }
     await check({ store, layer: 'good' }, { onFinding: finding => { looked.verify.push(finding) } })
@@ -218,7 +218,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     }
   })
 
-  it('go with their layer, when that is removed', async function () {
+  it('are removed together with their layer', async function () {
     this.timeout(240000)
     await removeLayer(store, 'good')
     const { rows } = await store.couch.request({ path: '_all_docs', qs: { startkey: 'edition:', endkey: 'edition;' } })

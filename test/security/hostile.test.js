@@ -108,7 +108,7 @@ onEachStore('a hostile source', backend => {
     assert.ok(!(locals.rows ?? []).some(({ id }) => /evil|ending|filling/.test(id)))
   }
 
-  it('gets only what is valid into a new mirror, and into one that validates by itself', async function () {
+  it('gets only valid documents into a mirror, in its first run and in the next', async function () {
     this.timeout(60000)
     const refused = []
     const onRefused = ({ id }) => { refused.push(id) }
@@ -124,7 +124,7 @@ onEachStore('a hostile source', backend => {
     await checkTarget()
   })
 
-  it('gets nothing past the source of a load but tiles whose bytes are tiles', async function () {
+  it('gets only tiles with valid images through a load', async function () {
     this.timeout(60000)
     const evil = await backends[0].database()
     const own = await Store.create(evil, { public: false })
@@ -148,7 +148,7 @@ onEachStore('a hostile source', backend => {
   })
 
   // an edge is a mirror and a gateway: once is enough
-  if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets nothing into an edge', async function () {
+  if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets no code into an edge', async function () {
     this.timeout(60000)
     const running = (await serve(
       resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })
@@ -177,7 +177,7 @@ onEachStore('a hostile source', backend => {
 })
 
 describe('a tile on a device', () => {
-  it('is never a page, whatever its store called it', () => {
+  it('never has the type of a page or script, whatever its store says', () => {
     for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml',
       'text/javascript', '', 'constructor', undefined]) {
       assert.equal(blobOf(HTML, type).type, 'application/octet-stream', type)

@@ -9,7 +9,7 @@ import { png } from '../support/tiles.js'
 
 const SECRET = 'hunter2-s3cret'
 
-describe('what commands leave behind', function () {
+describe('the files and output of commands', function () {
   this.timeout(120000)
   const folder = useFolder()
   let server
@@ -26,7 +26,7 @@ describe('what commands leave behind', function () {
     return { code, text: out + err }
   }
 
-  it('holds no password', async () => {
+  it('contain no password, and a backup is readable only by its owner', async () => {
     const { host } = new URL(server.url)
     const at = db => `http://root:${SECRET}@${host}/${db}`
     for (const [x, bytes] of [[0, png(1)], [1, png(2)]]) {
@@ -59,7 +59,7 @@ describe('what commands leave behind', function () {
     assert.equal(statSync(inside('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
   })
 
-  it('holds no password of an address with spaces or quotes in it either', async () => {
+  it('contain no password of a URL with spaces or quotes', async () => {
     for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
       `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await run(['info', '--db', odd])
   })

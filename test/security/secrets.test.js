@@ -43,7 +43,7 @@ describe('passwords', function () {
   const address =
     (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${at.host}/${db}`
 
-  it('come from a file, and are opened with', async () => {
+  it('are read from a file that an option or the environment names', async () => {
     const file = path.join(folder.dir, 'password')
     await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
     const ways = [[['info', '--db', address(), '--password-file', file]], [
@@ -57,8 +57,7 @@ describe('passwords', function () {
       undefined, 'another’s')
   })
 
-  it('in a file that others may write, or that holds no password, are refused; that ' +
-    'others may read it is said', async () => {
+  it('are refused from a file that others may write, and a file that others may read is reported', async () => {
     const file = path.join(folder.dir, 'password')
     const env = { COUCHDB_PASSWORD_FILE: file }
     const refused = (text, why) => assert.throws(() => secretOf('COUCHDB_PASSWORD', env), error => {
@@ -91,7 +90,7 @@ describe('passwords', function () {
     assert.equal(secretOf('COUCHDB_PASSWORD', { ...env, COUCHDB_PASSWORD: 'said' }), 'said')
   })
 
-  it('are typed in unseen, once for each name and server', async () => {
+  it('are typed in without echo, once for each name and server', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: [], setRawMode (on) { stdin.modes.push(on) } })
     const said = { text: '', write (text) { said.text += text } }
     const type = text => stdin.write(text)
@@ -125,7 +124,7 @@ describe('passwords', function () {
     }
   })
 
-  it('are in nothing that any command says, whatever goes wrong', async () => {
+  it('are in no output of any command that fails', async () => {
     const commands = (await allCommands()).filter(command => !['up', 'serve'].includes(command.name()))
     assert.ok(commands.length > 15)
     const bad = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
@@ -151,7 +150,7 @@ describe('passwords', function () {
     }
   })
 
-  it('leave the list of processes before anything else is read', async function () {
+  it('are removed from the process title before any other module is imported', async function () {
     if (process.platform !== 'linux') return this.skip()
     const bits = [
       ['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)],
@@ -172,8 +171,7 @@ describe('passwords', function () {
     assert.deepEqual(imports('core/errors.js'), [])
   })
 
-  it('leave the list of processes when a command has begun, also of workers, and ' +
-    'are not in what servers log', async function () {
+  it('are neither in the process titles of a server and its workers nor in their logs', async function () {
     if (process.platform !== 'linux') return this.skip()
     const { child, ended } = run(['serve', '--db', address(SECRET),
       '--port', '0', '--workers', '2', '--set', 'public=true', '--set', 'logLevel=trace'], { TILECOUCH_DEBUG: '1' })
@@ -192,7 +190,7 @@ describe('passwords', function () {
     assert.ok(!(await ended).text.includes(SECRET))
   })
 
-  it('are in no address of an example: who copies it puts his own there, for all the machine to list', async () => {
+  it('are in no URL of an example in documents and help texts', async () => {
     const inside = (where, names) => readdirSync(path.join(root, where))
       .filter(name => names.test(name)).map(name => `${where}/${name}`)
     const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/),
@@ -211,7 +209,7 @@ describe('passwords', function () {
     }
   })
 
-  it('and what a store holds do not speak to the terminal', () => {
+  it('and all other texts are printed without control characters', () => {
     const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
     const output = new Output({ json: false, stdout: stdout, stderr: stderr })
     output.result({}, ['a title\u001b]0;hurt\u0007 and \u009b31m red\r', 'a\ttable'])
@@ -222,7 +220,7 @@ describe('passwords', function () {
     assert.match(stdout.text, /a title.\]0;hurt. and .31m red.\na\ttable\n/u)
   })
 
-  it('and a text in another order than it has reaches neither a terminal nor, but escaped, a program', () => {
+  it('and all other texts are printed without bidirectional controls, and escaped in JSON', () => {
     const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
     const value = { title: 'a\u202egnp.exe \u2066b\u2069 \u009b31m' }
     for (const json of [false, true]) {

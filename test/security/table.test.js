@@ -10,7 +10,7 @@ import { square } from '../support/tiles.js'
 import { actions, may, people, table } from './actions.js'
 
 describe('SECURITY.md', () => {
-  it('has the table that is tried here', async () => {
+  it('has the table of the actions that are tested here', async () => {
     const text = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8')
     const [, printed] = /<!-- table -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(text) ?? []
     assert.equal(printed, table(),

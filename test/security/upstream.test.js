@@ -12,7 +12,7 @@ import { ask, closeConnections } from '../support/gateway/wire.js'
 
 const SECRET = 'the-secret-of-an-inner-service'
 
-onEachStore('a stranger who asks for tiles of an upstream', backend => {
+onEachStore('an anonymous user who requests tiles of an upstream', backend => {
   let store, url, server, gateway, inner, raw
   const lines = []
   const log = createLog({ destination: { write: line => lines.push(line) } })
@@ -72,9 +72,9 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
     `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${layer}&STYLE=default&FORMAT=image/png&` +
       `TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1`]
 
-  for (const [what, options, layers] of [['in an inner network that is named', { upstreamNetworks: LOOPBACK }, names],
+  for (const [what, options, layers] of [['in an allowed inner network', { upstreamNetworks: LOOPBACK }, names],
     ['in an inner network', {}, [...names, 'well']]]) {
-    it(`${what} gets one answer, however it failed`, async () => {
+    it(`${what} gets the same 502 for every kind of failure`, async () => {
       lines.length = 0
       gateway = await openGateway(url, { ...options, opsPort: 0 }, { log })
       const answers = new Set()
@@ -99,7 +99,7 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
     })
   }
 
-  it('does not make the gateway keep from its operator what happened', async () => {
+  it('gets no details, but the operator finds them in the log', async () => {
     lines.length = 0
     gateway = await openGateway(url, {}, { log })
     assert.equal((await ask(gateway.url, '/well/1/0/0.png')).status, 502)
