@@ -28,7 +28,7 @@ const shellOf = (line, task, state) => /^\/bin\/sh -c '(.*)'$/.exec(line)?.[1].r
 describe('deploy/tilecouch-care@.service', () => {
   const folder = useFolder()
 
-  it('runs each command with options that there are', async () => {
+  it('runs each command with existing options', async () => {
     assert.deepEqual(Object.keys(env).filter(name => name.startsWith('ARGS_')).sort(),
       TASKS.map(task => `ARGS_${task}`))
     // as systemd and the shell would, with a command that tells what it was given
@@ -51,7 +51,7 @@ describe('deploy/tilecouch-care@.service', () => {
     assert.ok(service.ReadWritePaths.includes('/var/backups/tilecouch'))
   })
 
-  it('says when a command was last done without a fault, for node_exporter', () => {
+  it('writes the time of the last success of a command for node_exporter', () => {
     mkdirSync(path.join(folder.dir, 'tilecouch-care'))
     const { stderr, status } =
       spawnSync('/bin/sh', ['-c', shellOf(service.ExecStartPost, 'prune', folder.dir)], { encoding: 'utf8' })
@@ -78,7 +78,7 @@ describe('deploy/tilecouch-care@.service', () => {
     }
   })
 
-  it('has nothing to complain about for systemd, and little that it leaves open', function () {
+  it('passes systemd-analyze verify, with an exposure level below 2', function () {
     const units =
       [...timers, ...TASKS.map(task => `tilecouch-care@${task}.service`)].map(name => path.join(folder.dir, name))
     for (const unit of units) copyFileSync(file(path.basename(unit).replace(/@\w+/, '@')), unit)
@@ -90,12 +90,12 @@ describe('deploy/tilecouch-care@.service', () => {
     assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
   })
 
-  it('bounds its memory, and keeps it from where clouds tell a machine its keys', () => {
+  it('limits its memory, and denies the metadata addresses of clouds', () => {
     assert.match(service.MemoryMax, /^\d+G$/)
     assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
   })
 
-  it('writes what node_exporter may read, as a user that stays the same', () => {
+  it('writes files that node_exporter can read, as a static user', () => {
     assert.equal(service.UMask, '0022')
     assert.equal(service.User, 'tilecouch-care')
     assert.equal(service.DynamicUser, undefined, 'its folders are closed to others')

@@ -26,7 +26,7 @@ describe('deploy/compose.yaml', () => {
     yaml.load(read('deploy/compose.yaml'), { schema: yaml.CORE_SCHEMA.withTags(yaml.mergeTag) })
   const { couchdb, prepare, user, gateway, nginx } = services
 
-  it('sets variables that the gateway has, to values that it takes', () => {
+  it('sets only variables and values that the gateway accepts', () => {
     const env = gateway.environment
     const known = [...options.flatMap(option => [option.env, option.fallback]), 'COUCHDB_USER', 'COUCHDB_PASSWORD']
     for (const name of Object.keys(env)) assert.ok(known.includes(name), name)
@@ -43,7 +43,7 @@ describe('deploy/compose.yaml', () => {
     assert.ok(services[new URL(db).hostname])
   })
 
-  it('leads nginx to the gateway, with the configuration that is tested', () => {
+  it('points nginx at the gateway, and keeps its cache in a volume', () => {
     const { port } = resolveOptions({ env: { TILECOUCH_PORT: gateway.environment.TILECOUCH_PORT } })
     const [, from, to, mounted] = /sed 's\/([^/]+)\/([^/]+)\/' (\S+) /.exec(nginx.command.join(' ')) ?? []
     assert.equal(to, `gateway:${port}`)
@@ -56,11 +56,11 @@ describe('deploy/compose.yaml', () => {
     assert.deepEqual(nginx.ports, [`\${PORT:-8080}:${listen}`])
   })
 
-  it('publishes nginx and nothing else', () => {
+  it('publishes only the port of nginx', () => {
     for (const [name, { ports }] of Object.entries(services)) if (name !== 'nginx') assert.equal(ports, undefined, name)
   })
 
-  it('takes passwords from outside, and the admin’s goes to nothing that strangers reach', () => {
+  it('takes passwords from the environment, and gives neither gateway nor nginx that of the admin', () => {
     for (const { environment } of [couchdb, prepare, user]) {
       assert.equal(environment.COUCHDB_USER, 'admin')
       assert.match(environment.COUCHDB_PASSWORD, /^\$\{COUCHDB_PASSWORD:\?/)
@@ -72,7 +72,7 @@ describe('deploy/compose.yaml', () => {
     assert.match(read('.gitignore'), /^\.env$/m)
   })
 
-  it('waits for what each needs', () => {
+  it('starts each service after those that it depends on', () => {
     const conditionsOf = ({ depends_on: others }) =>
       Object.entries(others).map(([name, { condition }]) => [name, condition])
     assert.deepEqual([prepare, user, gateway, nginx].map(conditionsOf),
@@ -82,7 +82,7 @@ describe('deploy/compose.yaml', () => {
     for (const service of [prepare, user]) assert.equal(service.restart, undefined, 'it ends')
   })
 
-  it('gives no service rights, files, memory or neighbours that it does not need', () => {
+  it('restricts the rights, files, memory and networks of all services', () => {
     for (const [name, service] of Object.entries(services)) {
       assert.deepEqual(service.cap_drop, ['ALL'], name)
       assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
@@ -100,7 +100,7 @@ describe('deploy/compose.yaml', () => {
     }
   })
 
-  it('makes the gateway a user that may fill the store, and nothing else', async function () {
+  it('creates a user for the gateway with no other role than the given one', async function () {
     this.timeout(60000)
     if (!findCouchDb()) return skip(this, 'no couchdb executable: set COUCHDB_BIN')
     const server = await startCouchDb()
@@ -132,16 +132,16 @@ describe('deploy/compose.yaml', () => {
     }
   })
 
-  it('looks for health where it is', () => {
+  it('checks health at the address that the gateway serves', () => {
     const [address] = /http:[^']+/.exec(gateway.healthcheck.test.join(' ')) ?? []
     assert.equal(address, `http://127.0.0.1:${gateway.environment.TILECOUCH_OPS_PORT}/health`)
   })
 
-  it('gives the gateway the time to end', () => {
+  it('gives the gateway enough time to stop', () => {
     assert.ok(seconds(gateway.stop_grace_period) > longestStop)
   })
 
-  it('runs commands that there are, from an image that has all they need', async () => {
+  it('runs existing commands, from an image with all files that they need', async () => {
     for (const { command: [name, ...args] } of [prepare, gateway]) {
       const command = await commandNamed(name)
       assert.ok(command, name)
@@ -165,7 +165,7 @@ describe('deploy/compose.yaml', () => {
     )
   })
 
-  it('names its volumes', () => {
+  it('declares every named volume that its services use', () => {
     const named = Object.values(services).flatMap(service => service.volumes ?? [])
       .map(volume => volume.split(':')[0]).filter(name => !name.startsWith('.'))
     assert.deepEqual(named.sort(), Object.keys(volumes).sort())
@@ -186,7 +186,7 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
   }
   const service = Object.fromEntries(section('Service'))
 
-  it('runs a command with options that there are, and sets variables that there are', () => {
+  it('runs its command with existing options and variables', () => {
     const [, ...words] = / tilecouch (.*)$/.exec(service.ExecStart)?.[0].trim().split(' ') ?? []
     assert.equal(words[0], command)
     for (const flag of words.filter(word => word.startsWith('--'))) {
@@ -201,18 +201,18 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
     assert.equal(source, `/etc/tilecouch/${config}`)
   })
 
-  it('bounds its memory, and keeps it from where clouds tell a machine its keys', () => {
+  it('limits its memory, and denies the metadata addresses of clouds', () => {
     assert.match(service.MemoryMax, /^\d+G$/)
     assert.ok(Number(service.TasksMax) > 0)
     assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
   })
 
-  it('lets the gateway end by itself', () => {
+  it('gives the gateway enough time to stop by itself', () => {
     assert.equal(service.KillMode, 'mixed')
     assert.ok(seconds(service.TimeoutStopSec) > longestStop)
   })
 
-  it('forbids what the gateway does not need, and nothing that Node does', () => {
+  it('restricts the gateway, but allows what Node needs', () => {
     for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome',
       'ProtectKernelModules', 'RestrictNamespaces', 'LockPersonality']) assert.equal(service[name], 'yes', name)
     assert.equal(service.ProtectSystem, 'strict')
@@ -220,7 +220,7 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
     assert.equal(service.MemoryDenyWriteExecute, undefined)
   })
 
-  it('has nothing to complain about for systemd, and little that it leaves open', function () {
+  it('passes systemd-analyze verify, with an exposure level below 2', function () {
     const verify = spawnSync('systemd-analyze', ['verify', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
     if (verify.error) skip(this, 'systemd-analyze is not installed')
     assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
@@ -229,7 +229,7 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
     assert.ok(Number(/exposure level for [\w-]+\.service: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
   })
 
-  it('has lines that systemd reads', () => {
+  it('has only lines that systemd can parse', () => {
     for (const name of ['Unit', 'Service', 'Install']) for (const pair of section(name)) {
       assert.equal(pair.length, 2, String(pair))
     }
@@ -238,7 +238,7 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
 })
 
 describe('deploy/gateway.json', () => {
-  it('is a configuration that the gateway takes', () => {
+  it('is a configuration that the gateway accepts', () => {
     const resolved = resolveOptions({ file: JSON.parse(read('deploy/gateway.json')) })
     assert.deepEqual([resolved.port, resolved.workers, resolved.memory, resolved.trustProxy], [8080, 2, 512e6, true])
     // whose password is in a file of its own
@@ -250,7 +250,7 @@ describe('deploy/gateway.json', () => {
 })
 
 describe('deploy/edge.json', () => {
-  it('is a configuration that an edge takes', async () => {
+  it('is a configuration that an edge accepts', async () => {
     const resolved = resolveOptions({ table: mirrorOptions, file: JSON.parse(read('deploy/edge.json')) })
     assert.deepEqual([resolved.from, resolved.layer, resolved.maxLag, resolved.upstream],
       ['https://maps.example.org/db', ['osm'], 3600, false])

@@ -49,13 +49,13 @@ const PLACES = [
 ]
 const USED = PLACES.flatMap(({ where, expr }) => selectorsOf(expr).map(selector => ({ where, expr, ...selector })))
 
-describe('deploy/monitoring: what is watched', () => {
+describe('the metrics that deploy/monitoring uses', () => {
   const folder = useFolder()
   const edges = useEdges()
   const of = prefix => USED.filter(({ name }) => name.startsWith(prefix))
   const stem = name => name.replace(STEM, '')
 
-  it('is shown by a gateway and an edge, under that name and with those labels', async () => {
+  it('are shown by a gateway and an edge, with their names and labels', async () => {
     const server = await startThrowAwayEmbedded()
     const url = `${server.url.replace(/\/$/, '')}/tiles`
     await fill(url)
@@ -90,7 +90,7 @@ describe('deploy/monitoring: what is watched', () => {
     }
   })
 
-  it('is shown by CouchDB', async function () {
+  it('are shown by CouchDB to a user with the role _metrics', async function () {
     const backend = backends.find(({ name }) => name === 'CouchDB')
     if (!backend) return this.skip()
     const server = await backend.url()
@@ -125,7 +125,7 @@ describe('deploy/monitoring: what is watched', () => {
     }
   })
 
-  it('is written by the doctor, and by what its timers start', async () => {
+  it('are written by the doctor and the timers', async () => {
     const server = await startThrowAwayEmbedded()
     try {
       const url = `${server.url.replace(/\/$/, '')}/tiles`
@@ -149,7 +149,7 @@ describe('deploy/monitoring: what is watched', () => {
     assert.deepEqual([...names], ['tilecouch_task_success_timestamp_seconds'])
   })
 
-  it('asks for values of labels that there are', () => {
+  it('are selected by existing values of labels', () => {
     for (const { where, name, labels } of USED.filter(one => one.name.startsWith('tilecouch_'))) {
       for (const { name: label, value, operator } of labels) {
         const known = VALUES[label]
@@ -164,7 +164,7 @@ describe('deploy/monitoring: what is watched', () => {
     }
   })
 
-  it('is grouped by labels that it has', () => {
+  it('are grouped by labels that they have', () => {
     for (const { where, expr } of PLACES) {
       const own = new Set(
         selectorsOf(expr)
@@ -180,7 +180,7 @@ describe('deploy/monitoring: what is watched', () => {
 })
 
 describe('deploy/monitoring/alerts.yml', () => {
-  it('has rules that are whole, each with a reason and something to do', () => {
+  it('has complete rules, each with a reason and a description in docs/monitoring.md', () => {
     const text = read('alerts.yml')
     const docs = readFileSync(fileURLToPath(new URL('../../docs/monitoring.md', import.meta.url)), 'utf8')
     assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length)
@@ -203,7 +203,7 @@ describe('deploy/monitoring/alerts.yml', () => {
 describe('deploy/monitoring/prometheus.yml', () => {
   const { rule_files: rules, scrape_configs: jobs } = yaml.load(read('prometheus.yml'))
 
-  it('reads the rules that are beside it, and names the jobs that they and the panels name', () => {
+  it('reads alerts.yml, and defines all jobs that alerts and panels use', () => {
     assert.deepEqual(rules, ['alerts.yml'])
     const names = jobs.map(({ job_name: name }) => name)
     assert.deepEqual(names, ['tilecouch', 'tilecouch-edge', 'couchdb', 'node'])
@@ -220,7 +220,7 @@ describe('deploy/monitoring/prometheus.yml', () => {
 })
 
 describe('deploy/monitoring/grafana.json', () => {
-  it('is a dashboard that can be imported: own ids, a data source to choose, panels beside each other', () => {
+  it('can be imported: it has unique ids, a choice of data source, no overlapping panels', () => {
     assert.ok(dashboard.schemaVersion >= 36)
     assert.equal(dashboard.id, null)
     assert.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length)

@@ -19,7 +19,7 @@ onEachStore('nginx with a cache of its own', backend => {
   const asked = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-')
     .map(([, , , upstream]) => upstream)
 
-  it('keeps tiles, now and at a time, whatever the query or the host', async () => {
+  it('caches newest and past tiles, whatever the query of the URL', async () => {
     await start()
     for (const [address, seed] of [['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10],
       ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]]) {
@@ -38,14 +38,14 @@ onEachStore('nginx with a cache of its own', backend => {
       /^public, max-age=300,/)
   })
 
-  it('answers 304 by itself', async () => {
+  it('answers 304 from its cache', async () => {
     await start()
     const { headers } = await get('/osm/4/0/5.png')
     const again = await get('/osm/4/0/5.png', { headers: { 'if-none-match': headers.get('etag') } })
     assert.deepEqual([again.status, state(again)], [304, 'HIT'])
   })
 
-  it('makes one request of many for one tile', async () => {
+  it('sends one request to the gateway for many concurrent requests of a tile', async () => {
     await start()
     const answers = await Promise.all(Array.from({ length: 40 }, () => get('/osm/4/2/5.png')))
     for (const answer of answers) assert.deepEqual(answer.bytes, png(22))
@@ -54,7 +54,7 @@ onEachStore('nginx with a cache of its own', backend => {
     assert.equal(asked('/osm/4/2/5.png').length, 1)
   })
 
-  it('asks about an expired tile by its ETag, and is told that it has not changed', async () => {
+  it('revalidates an expired tile by its ETag', async () => {
     await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0')
     await get('/osm/4/0/5.png')
     const again = await until(async () => {
@@ -65,7 +65,7 @@ onEachStore('nginx with a cache of its own', backend => {
     await until(() => asked('/osm/4/0/5.png').includes('304'))
   })
 
-  it('shows an expired tile while it asks, where the gateway allows that, and then the new one', async () => {
+  it('shows an expired tile while it fetches the new one, when the gateway allows that', async () => {
     await start('--set', 'maxAge=1')
     const fresh = { layer: 'osm', z: 4, x: 7, y: 7, bytes: png(50) }
     await stage.store.write([{ ...fresh, time: T1 }])
@@ -80,7 +80,7 @@ onEachStore('nginx with a cache of its own', backend => {
     await until(async () => (await get(address)).bytes.equals(png(51)))
   })
 
-  it('serves what it has when the gateway is killed, also what has expired, and no more', async () => {
+  it('serves cached tiles, even expired ones, after the gateway was killed', async () => {
     await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0', '--set', 'staleIfError=0')
     await get('/osm/4/0/5.png')
     await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')
@@ -98,7 +98,7 @@ onEachStore('nginx with a cache of its own', backend => {
     assert.equal((await get('/osm/4/3/5.png')).status, 502)
   })
 
-  it('keeps no error, and what is missing for as long as the gateway says', async () => {
+  it('caches missing tiles as the gateway says, but no errors', async () => {
     await start('--set', 'grace=0')
     for (const address of ['/nolayer/4/0/5.png', '/osm/4/99/5.png', '/osm@yesterday/4/0/5.png', '/osm/31/0/5.png']) {
       const [one, two] = [await get(address), await get(address)]
@@ -115,7 +115,7 @@ onEachStore('nginx with a cache of its own', backend => {
     }
   })
 
-  describe('with a gateway that says nonsense', () => {
+  describe('with a gateway that allows caching of errors', () => {
     let liar
     let count
     beforeEach(async () => {
@@ -129,13 +129,13 @@ onEachStore('nginx with a cache of its own', backend => {
       liar.closeAllConnections()
     }))
 
-    it('keeps no 5xx even where it is told to', async () => {
+    it('caches no 5xx answer', async () => {
       await startAt(liar.address().port)
       for (let i = 0; i < 3; i++) assert.equal((await get('/osm/4/0/5.png')).bytes.toString(), String(i))
     })
   })
 
-  it('keeps nothing of what depends on who asks: descriptions, the viewer, the store', async () => {
+  it('caches no descriptions, viewer or database, which depend on the request', async () => {
     await start()
     for (const address of ['/', '/osm.json', '/osm/4/0/5.json', '/wmts/1.0.0/WMTSCapabilities.xml',
       '/db/osm:4:0:5', '/db/osm:4:0:5/tile']) {
@@ -147,7 +147,7 @@ onEachStore('nginx with a cache of its own', backend => {
     }
   })
 
-  it('keeps no links that a client made up, also where everything is kept', async () => {
+  it('caches no links to forged hosts, even when it caches every path', async () => {
     const everything = ['location / {', 'location / { proxy_cache tilecouch; proxy_cache_key $uri;']
     const evil = {
       'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example',
@@ -175,7 +175,7 @@ onEachStore('nginx with a cache of its own', backend => {
     }
   })
 
-  it('keeps both forms of a vector tile apart', async () => {
+  it('caches compressed and plain vector tiles separately', async () => {
     await start()
     for (const encoding of ['gzip', 'identity', 'gzip', 'identity']) {
       const answer = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': encoding } })
@@ -184,7 +184,7 @@ onEachStore('nginx with a cache of its own', backend => {
     }
   })
 
-  it('compresses no image', async () => {
+  it('compresses no images', async () => {
     await start()
     for (let i = 0; i < 2; i++) {
       assert.equal((await get('/osm/4/0/5.png', { headers: { 'accept-encoding': 'gzip, br' } }))

@@ -37,7 +37,7 @@ onEachStore('nginx with files of an exported tree', backend => {
   }
   const from = ({ headers }) => headers.get('x-tilecouch-cache')
 
-  it('serves what is in the tree from it and the rest from the gateway, now and at a time', async () => {
+  it('serves newest and past tiles from the tree, and the rest from the gateway', async () => {
     await start()
     for (const [address, seed, source] of [
       ['/osm/4/0/5.png', 20, /^file$/], ['/osm/4/1/5.png', 21, GATEWAY],
@@ -53,7 +53,7 @@ onEachStore('nginx with files of an exported tree', backend => {
     }
   })
 
-  it('gives files the headers that the gateway gives', async () => {
+  it('sends files with the same headers as the gateway', async () => {
     await start()
     for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'],
       [`/osm@${T1}/4/0/5.png`, `/osm@${T1}/4/1/5.png`], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
@@ -79,7 +79,7 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.match(again.headers.get('cache-control'), /max-age=300/)
   })
 
-  it('shows a file from the moment it is put there, and the gateway\'s tile from the moment it is gone', async () => {
+  it('serves a file as soon as it exists, and the tile of the gateway as soon as it is deleted', async () => {
     await start()
     assert.match(from(await get('/osm/4/3/5.png')), GATEWAY)
     put('osm/4/3/new', png(99))
@@ -90,14 +90,14 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.match(from(await get('/osm/4/3/5.png')), GATEWAY)
   })
 
-  it('serves the tree on while the gateway is away, and says of the rest that it is', async () => {
+  it('serves the tree while the gateway is down, and answers 502 for other tiles', async () => {
     await start('--set', 'grace=0')
     await stage.kill()
     assert.equal((await get('/osm/4/0/5.png')).status, 200)
     assert.equal((await get('/osm/4/1/5.png')).status, 502)
   })
 
-  it('serves nothing of the tree that is no tile', async () => {
+  it('serves no files that are not tiles, and none outside the tree', async () => {
     await start()
     for (const name of ['osm/secret.txt', 'secret.png', 'osm/4/0/5.png.bak',
       'osm/4/0/.5.png', '.git/config', 'osm/4/x/5.png']) put(name, 'hunter2')
@@ -122,7 +122,7 @@ onEachStore('nginx with files of an exported tree', backend => {
     }
   })
 
-  it('leaves what is no GET to the gateway', async () => {
+  it('leaves methods other than GET to the gateway', async () => {
     await start()
     const preflight = await get('/osm/4/0/5.png',
       {
@@ -143,7 +143,7 @@ onEachStore('nginx with files of an exported tree', backend => {
       [200, String(png(20).length), 0])
   })
 
-  it('gives vector tiles gzipped, and plain to who takes nothing else', async () => {
+  it('serves vector tiles gzipped, but plain to clients that accept no gzip', async () => {
     await start()
     const zipped = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'gzip' } })
     assert.deepEqual([from(zipped), zipped.headers.get('content-encoding')], ['file', 'gzip'])
@@ -154,7 +154,7 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.deepEqual(plain.bytes, gunzipSync(mvt))
   })
 
-  it('compresses descriptions and no image, and hides the metrics', async () => {
+  it('compresses descriptions but no images, and hides the metrics', async () => {
     await start()
     const encoding = async address => (await get(address, { headers: { 'accept-encoding': 'gzip' } }))
       .headers.get('content-encoding')
@@ -165,13 +165,13 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.equal((await get('/metrics')).status, 404)
   })
 
-  it('tells the gateway where it stands, for links', async () => {
+  it('passes its public address to the gateway for links', async () => {
     await start()
     const { tiles } = JSON.parse((await get('/osm.json')).bytes.toString())
     assert.ok(tiles[0].startsWith(`${stage.nginx.base}/osm/`), tiles[0])
   })
 
-  it('lets changes of the store through as they come', async () => {
+  it('passes on changes of the store without delay', async () => {
     await start()
     const stop = new AbortController()
     const late = setTimeout(() => stop.abort(), 10000)
