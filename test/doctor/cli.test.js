@@ -19,7 +19,7 @@ const report = (findings, more) => ({
 describe('tilecouch doctor', () => {
   const folder = useFolder()
 
-  it('prints problems first and in full, what is right in a line per area, in eighty columns', () => {
+  it('prints problems first and in full, good findings in a line per area, in 80 columns', () => {
     const lines = linesOf(report([
       {
         area: 'access', check: 'access', state: 'bad', found: 'everybody may write',
@@ -46,7 +46,7 @@ describe('tilecouch doctor', () => {
     for (const line of lines) assert.ok(line.length <= 80 || line.includes('xxx'), line)
   })
 
-  it('ends with 1 if a finding is bad, and prints all of the report as JSON', async () => {
+  it('exits with 1 if a finding is bad, and prints the report as JSON and metrics', async () => {
     const server = await startEmbedded({ dir: folder.dir, admins: 'everybody' })
     try {
       const url = `${server.url.replace(/\/$/, '')}/tiles`
@@ -72,7 +72,7 @@ describe('tilecouch doctor', () => {
     }
   })
 
-  it('makes no store where there is none', async () => {
+  it('creates no embedded store when there is none', async () => {
     const dir = path.join(folder.dir, 'none')
     const before = process.env.COUCHDB_URL
     const home = process.cwd()
@@ -88,7 +88,7 @@ describe('tilecouch doctor', () => {
     }
   })
 
-  it('writes metrics that Prometheus reads, whatever a store is called, each once', async () => {
+  it('writes each metric once, with labels that Prometheus can parse', async () => {
     const one = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
     const written = await metricsOf(report([
       { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' },

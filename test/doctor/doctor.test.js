@@ -27,7 +27,7 @@ onEachStore('the doctor', backend => {
     }
   }
 
-  it('finds nothing wrong with a store that is well', async () => {
+  it('finds nothing wrong with a healthy store', async () => {
     const report = await look(url)
     assert.equal(report.counts.bad, 0, JSON.stringify(report.findings, null, 1))
     const warnings = report.findings.filter(({ state }) => state === 'warning')
@@ -42,7 +42,7 @@ onEachStore('the doctor', backend => {
     assert.ok(report.seconds < 10)
   })
 
-  it('reads only, and builds no index', async () => {
+  it('only reads, and builds no index', async () => {
     await store.defineLayer('osm', { ttl: 60, retention: { last: 1 } }) // so that every index is asked
     const before = await store.info()
     proxy.asked.length = proxy.sent.length = 0
@@ -78,7 +78,7 @@ onEachStore('the doctor', backend => {
     assert.match(finding(report, 'indexes', 'deployed').found, /_design\/tiles changed/)
   })
 
-  it('finds design documents that are missing, and what a push that was killed has left', async () => {
+  it('finds missing design documents, and leftovers of a push that was killed', async () => {
     const versions = await couch().get('_design/versions')
     const report = await lookWhile(
       async () => {
@@ -113,7 +113,7 @@ onEachStore('the doctor', backend => {
       ['warning', '1 document (apart 1)', 'tilecouch check --only conflicts --fix'])
   })
 
-  it('finds tiles that have expired and stay, as the gateway takes them for expired', async () => {
+  it('finds tiles that are expired by their own time or by the ttl of the layer', async () => {
     const tile = x => (
       { layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) }
     )
@@ -131,7 +131,7 @@ onEachStore('the doctor', backend => {
     assert.ok(finding(later, 'layers', 'expired').figures.expired > 10, 'by the ttl of the layer')
   })
 
-  it('finds loads that were never finished, and those that could not store everything', async () => {
+  it('finds loads that were never finished, and loads that could not store all tiles', async () => {
     const editions = async () => finding(await look(url), 'layers', 'osm: editions')
     const times = ['2025-01-01T00:00:00Z', '2025-02-01T00:00:00Z']
     await store.putEdition('osm', times[0], { title: 'x', started: times[0] })

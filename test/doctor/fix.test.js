@@ -33,7 +33,7 @@ describe('the doctor at a stock CouchDB', () => {
     status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')
   ]
 
-  it('says that the database is missing, and changes nothing', async () => {
+  it('reports a missing database, and changes nothing', async () => {
     const report = await doctor(url)
     assert.match(report.server, /^CouchDB 3\./)
     assert.doesNotMatch(JSON.stringify(report), /admin:test/)
@@ -43,7 +43,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal((await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`)).status, 404)
   })
 
-  it('fixes what concerns this database, and nothing that other databases share', async function () {
+  it('fixes findings of its own database, but no settings that other databases share', async function () {
     this.timeout(60000)
     const before = await json(`${server.url}/_node/_local/_config`)
     const report = await doctor(url, { fix: true, q: 4 })
@@ -59,7 +59,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual(headersOf(await viewer()), [200, 'sandbox', null])
   })
 
-  it('sets what others share when it is told to, and finds nothing to do afterwards', async function () {
+  it('changes shared settings when options request it, and finds nothing to do afterwards', async function () {
     this.timeout(60000)
     const wanted = { cors: ORIGIN, allowViewer: true }
     assert.deepEqual(fixable(await doctor(url, wanted)), SETTINGS)
@@ -70,8 +70,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
   })
 
-  it('lets pages of named origins show the viewer in a frame, and keeps that ' +
-    'until it is told otherwise', async function () {
+  it('lets pages of --embed origins show the viewer in a frame, in later runs too', async function () {
     this.timeout(60000)
     const page = 'https://www.example.org'
     const policy = () => json(`${server.url}/_node/_local/_config/csp/attachments_header_value`)
@@ -91,8 +90,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await policy(), await couchPolicy({ stores }))
   })
 
-  it('lets the viewer read from the origins that the documents of the stores name, and ' +
-    'tells of what it does not', async function () {
+  it('lets the viewer read the origins that stores name, and warns of the others', async function () {
     this.timeout(60000)
     const key = 'csp/attachments_header_value'
     const policy = () => json(`${server.url}/_node/_local/_config/${key}`)
@@ -118,8 +116,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await state({}), undefined)
   })
 
-  it('takes origins as browsers write them, and lets no page of every origin read with ' +
-    'the rights of its visitor', async () => {
+  it('refuses malformed origins, and turns off CORS credentials for all origins', async () => {
     for (const cors of ['maps.example.org', `${ORIGIN}/`, `*, ${ORIGIN}`, 'https://*.example.org', '', 'null']) {
       await assert.rejects(doctor(url, { cors }), { code: 'BAD_OPTION' }, cors)
     }
@@ -132,7 +129,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await json(credentials), 'false')
   })
 
-  it('publishes a store that was never published, and leaves one closed that was closed on purpose', async () => {
+  it('publishes a store that was never published, but leaves a closed store closed', async () => {
     const other = `${server.url}/other`
     await request(other, { method: 'PUT' })
     await request(`${other}/layer:osm`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer: 'osm' }) })
@@ -147,7 +144,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal((await request(as(url))).status, 401)
   })
 
-  it('names a wrong password', async () => {
+  it('reports a wrong password', async () => {
     const wrong = as(url, 'admin', 'wrong')
     assert.equal((await doctor(wrong)).state, 'bad')
     await assert.rejects(doctor(wrong, { fix: true }), { code: 'UNAUTHORIZED' })
@@ -155,7 +152,7 @@ describe('the doctor at a stock CouchDB', () => {
 })
 
 describe('the doctor at the embedded store', () => {
-  it('makes a published store of a database that is not there', async function () {
+  it('creates and publishes a store when the database is missing', async function () {
     this.timeout(60000)
     const url = await backends[0].database()
     const report = await doctor(url, { fix: true })

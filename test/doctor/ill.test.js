@@ -31,7 +31,7 @@ describe('the doctor at a server in trouble', () => {
     return [found?.state, found?.found]
   }
 
-  it('names the faults of its version, and what it should be', async () => {
+  it('names the faults of a version of CouchDB, and a better version', async () => {
     const old = finding(await lookAt({}, '3.4.2'), 'server', 'version')
     assert.equal(old.state, 'warning')
     assert.match(old.why, /#5437/)
@@ -42,7 +42,7 @@ describe('the doctor at a server in trouble', () => {
     }
   })
 
-  it('finds nodes that are away, and a node that is taken out', async () => {
+  it('finds nodes that are away, and a node in maintenance mode', async () => {
     const report = await lookAt({
       '/_membership': { all_nodes: ['a'], cluster_nodes: ['a', 'b', 'c'] },
       '/_up': (_, answer) => { answer.status = 404; return { status: 'maintenance_mode' } }
@@ -51,7 +51,7 @@ describe('the doctor at a server in trouble', () => {
     assert.equal(finding(report, 'server', '_up').state, 'bad')
   })
 
-  it('finds files that are mostly waste, and says whether they are being compacted', async () => {
+  it('finds files that are mostly waste, unless they are being compacted', async () => {
     const info = sizes => ({ '/tiles': said => ({ ...said, sizes: { external: 0, ...sizes }, ...sizes.more }) })
     const compaction = async sizes => finding(await lookAt(info(sizes)), 'database', 'compaction')
     for (const [file, active, expected, more] of [
@@ -69,7 +69,7 @@ describe('the doctor at a server in trouble', () => {
     assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
   })
 
-  it('finds indexes that are far behind, who waits for them, and what they waste', async () => {
+  it('finds indexes that are far behind, with their waiting clients, and indexes that waste space', async () => {
     const index = (more, name = 'versions') =>
       ({ [`/tiles/_design/${name}/_info`]: said => ({ ...said, view_index: { ...said.view_index, ...more } }) })
     const late = pending => index({ updates_pending: { total: pending }, waiting_clients: 4 })
@@ -86,7 +86,7 @@ describe('the doctor at a server in trouble', () => {
     assert.match(wasted.advice, /_compact\/versions/)
   })
 
-  it('finds an index that lists documents that were purged', async () => {
+  it('finds an index that still lists purged documents', async () => {
     const rows = more => ({
       '/tiles/_design/versions/_view/by_tile/queries': ({ results }) =>
         ({ results: results.map(one => ({ ...one, total_rows: one.total_rows + more })) }),
@@ -99,7 +99,7 @@ describe('the doctor at a server in trouble', () => {
     assert.deepEqual([how, /_view_cleanup/.test(advice)], ['bad', true])
   })
 
-  it('reports what it has found of a server that hangs in the middle', async () => {
+  it('reports its findings so far when the server stops answering', async () => {
     proxy.change = asked => /_info|_changes|_local_docs|_security|layer:/.test(asked) ? 'hang' : undefined
     const report = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
     assert.ok(report.seconds < 4, `${report.seconds} s`)
@@ -112,7 +112,7 @@ describe('the doctor at a server in trouble', () => {
     assert.deepEqual([dead.state, dead.findings.length], ['bad', 1])
   })
 
-  it('ends at once when it is stopped, and is not misled by nonsense', async () => {
+  it('ends at once when it is aborted, and survives malformed answers', async () => {
     const stop = new AbortController()
     proxy.change = asked => {
       if (asked.includes('_info')) stop.abort()
@@ -129,7 +129,7 @@ describe('the doctor at a server in trouble', () => {
     assert.equal(finding(await look(proxy.url), 'server', 'version').state, 'unknown')
   })
 
-  it('looks at the health of a gateway', async () => {
+  it('reports the health of a gateway', async () => {
     const pages = { '/health': [200, '{"status":"ok","version":"1"}'] }
     const gateway = createServer((req, res) => {
       const [status, text] = pages[String(req.url)] ?? [404, '']

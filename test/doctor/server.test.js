@@ -48,7 +48,7 @@ describe('the doctor at a CouchDB of its own', () => {
   let couch, url, proxy
   beforeEach(() => { ({ couch, url, proxy } = filled) })
 
-  it('finds each setting that does harm, says why, and names what it should be', async () => {
+  it('finds each harmful setting, and gives a reason and advice', async () => {
     const report = await look(url)
     for (const [key, [value, state]] of Object.entries(ILL)) {
       const found = finding(report, 'settings', key)
@@ -63,7 +63,7 @@ describe('the doctor at a CouchDB of its own', () => {
       'no secret of the configuration')
   })
 
-  it('finds settings that would keep the tests out, and names a node that it cannot ask', async () => {
+  it('finds harmful settings in an answer of a proxy, and a node that it cannot reach', async () => {
     const name = 'other@127.0.0.1'
     const change = (asked, said) => {
       if (!/\/_config$/.test(asked)) return undefined
@@ -87,7 +87,7 @@ describe('the doctor at a CouchDB of its own', () => {
     }
   })
 
-  it('says what pages in browsers may do, and what none should', async () => {
+  it('reports what pages in browsers may do, and fixes what they should not do', async () => {
     const set =
       (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
     const browsers = async () => finding(await look(url), 'settings', 'browsers').found
@@ -108,7 +108,7 @@ describe('the doctor at a CouchDB of its own', () => {
       [undefined, undefined])
   })
 
-  it('tells a reader and nobody what they cannot see, and of everything else as much as an admin', async () => {
+  it('reports as unknown to readers and anonymous users only what needs an admin', async () => {
     const anna = { _id: 'org.couchdb.user:anna', name: 'anna', password: 'a', roles: [], type: 'user' }
     await json(`${couch.url}/_users/${anna._id}`, { method: 'PUT', body: JSON.stringify(anna) })
     for (const who of [as(url, 'anna', 'a'), as(url)]) {
@@ -129,7 +129,7 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.match(shut.findings[0].found, /refused|not allowed/)
   })
 
-  it('sees how much room there is', async () => {
+  it('reports the free space of the disk', async () => {
     const { state, found, figures } = finding(await look(url), 'disk', 'room')
     assert.notEqual(state, 'unknown')
     assert.ok(found.includes(`${couch.dir}/data`) && figures.free > 0)
@@ -137,7 +137,7 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.equal(finding(await look(url, { limits: { free: 1 } }), 'disk', 'room').state, 'warning')
   })
 
-  it('does not take the disk of this machine for that of a container', async () => {
+  it('reports no disk space for a CouchDB in a container', async () => {
     proxy.change = (asked, said) => /_config\/couchdb$/.test(asked)
       ? { ...said, database_dir: '/opt/couchdb/data' } : undefined
     const { state, found } = finding(await look(proxy.url), 'disk', 'room')
@@ -157,7 +157,7 @@ describe('the known faults of CouchDB', () => {
     for (const version of ['3.5.2', 'nonsense', '']) assert.ok(!isBefore(version, '3.5.2'))
   })
 
-  it('are those that a version has, and of purges only where there were any', () => {
+  it('are those of a version, and faults of purges only in a store with purges', () => {
     const issues = (version, about = {}) => faultsOf(version, about).map(({ issue }) => issue)
     assert.ok(issues('3.4.2').includes('#5437') && issues('3.4.2').includes('#5347'))
     assert.deepEqual(issues('3.4.3'), [])
@@ -173,13 +173,13 @@ describe('the known faults of CouchDB', () => {
 describe('the settings that the doctor knows', () => {
   const about = { isPublic: true, nodes: 3, shards: 8 }
 
-  it('do no harm as CouchDB has them', () => {
+  it('are harmless with the defaults of CouchDB', () => {
     for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
       if (initial !== undefined) assert.ok(!isHarmful(initial, about), key)
     }
   })
 
-  it('let through what tilecouch sends', async () => {
+  it('are harmful when the limit of requests is close to the size that tilecouch sends', async () => {
     const [, isHarmful] = settings['chttpd/max_http_request_size']
     const viewer = JSON.stringify((await ownDesigns()).find(({ _id }) => _id === '_design/tiles')).length
     for (const bytes of [viewer, tunerDefaults.maxBatchBytes * 4 / 3]) {
@@ -187,7 +187,7 @@ describe('the settings that the doctor knows', () => {
     }
   })
 
-  it('do no harm at any value that is more than enough', () => {
+  it('are harmless when a limit is infinite', () => {
     for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
       const isLimit = /^\d+$/.test(initial ?? '')
       if (isLimit) assert.ok(!isHarmful('infinity', about), key)
