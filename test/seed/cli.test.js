@@ -25,7 +25,7 @@ onEachStore('tilecouch seed', backend => {
   /** In this process, where no signal is needed. */
   const run = argv => runCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url])
 
-  it('announces what it fetches, reports it, and ends with 0', async () => {
+  it('prints its plan and its result, and exits with 0', async () => {
     await map.define()
     const { code, out, err } = await run([...WORLD, '--zoom', '0-3'])
     assert.equal(code, 0, err)
@@ -36,7 +36,7 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await map.tiles()).length, 85)
   })
 
-  it('goes on where it was killed, and loses nothing', async function () {
+  it('continues after it was killed, and loses no tile', async function () {
     this.timeout(60000)
     await map.define()
     // the first is cut off in the middle: some tiles are stored, some fetched and not stored yet, some under way
@@ -61,7 +61,7 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await checkInvariants(map.url)).size, pyramid(4))
   })
 
-  it('stops on Ctrl-C after the requests in flight, reports so far, and ends with 130', async function () {
+  it('stops on Ctrl-C after the requests in flight, prints a report, and exits with 130', async function () {
     this.timeout(60000)
     await map.define()
     map.upstream.behave({ wait: 20 })
@@ -75,7 +75,7 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await map.tiles()).length, map.asked().length, 'what was asked for is in the store')
   })
 
-  it('writes the tiles that failed to a file, ends with 1, and takes the file back', async () => {
+  it('writes failed tiles to a file, exits with 1, and fetches the tiles of that file later', async () => {
     await map.define()
     map.upstream.behave({ status: 500, only: ({ z, x }) => z === 2 && x === 2 })
     const { code, out } = await run([...WORLD, '--zoom', '0-2', '--failed', file('failed.jsonl')])
@@ -96,7 +96,7 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await map.tiles()).length, 21)
   })
 
-  it('seeds the polygon of a file, and in a dry run nothing', async () => {
+  it('seeds the polygon of a file, and fetches nothing in a dry run', async () => {
     await map.define()
     const geometry = { type: 'Polygon', coordinates: [[[-50, -50], [60, -20], [10, 70], [-50, -50]]] }
     folder.write({ 'area.geojson': '\ufeff' + JSON.stringify({ type: 'Feature', properties: {}, geometry }) })
@@ -111,7 +111,7 @@ onEachStore('tilecouch seed', backend => {
     assert.deepEqual([JSON.parse(out).new, (await map.tiles()).length], [wanted, wanted])
   })
 
-  it('sends its User-Agent, and keys only to their host, and shows them nowhere', async () => {
+  it('sends its User-Agent, sends keys only to their host, and prints no keys', async () => {
     await map.define()
     map.upstream.behave({ status: 401 })
     const secrets =

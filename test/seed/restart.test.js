@@ -24,7 +24,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       await server.close()
     })
 
-    it('waits until it is back, and loses nothing', async function () {
+    it('waits until the server is back, and loses no tile', async function () {
       this.timeout(120000)
       const url = `${server.url}/seed_restart`
       const store = await Store.create(url)

@@ -68,7 +68,7 @@ onEachStore('seeding', backend => {
     await assert.rejects(map.seed({ bbox: '-170,-80,-160,-70', zooms: { min: 3, max: 3 } }), { code: 'BAD_AREA' })
   })
 
-  it('estimates tiles and bytes, once the layer has tiles', async () => {
+  it('estimates tiles, and their bytes when the layer already has tiles', async () => {
     await map.define()
     const plans = []
     const onPlan = plan => plans.push(plan)
@@ -116,7 +116,7 @@ onEachStore('seeding', backend => {
 
   for (
     const [what, behaviour] of Object.entries(
-      { 'says what it changed': {}, 'sends everything anew': { etag: false }, 'says when it changed': {
+      { 'sends ETags': {}, 'sends every tile again': { etag: false }, 'sends Last-Modified': {
         lastModified: '2020-02-02T00:00:00Z', etag: false
       } }
     )
@@ -182,7 +182,7 @@ onEachStore('seeding', backend => {
     assert.equal((await map.tiles()).length, 16)
   })
 
-  it('brings back a tile that was gone, as a new version', async () => {
+  it('stores a gone tile that it fetches again as a new version', async () => {
     await map.define()
     const time = '2020-01-01T00:00:00Z'
     await map.store.write([{ layer: 'map', z: 0, x: 0, y: 0, time, bytes: await map.upstream.tile(0, 0, 0) },

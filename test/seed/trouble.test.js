@@ -16,14 +16,14 @@ const listOf = ids => ({
 onEachStore('seeding in trouble', backend => {
   const map = useSeeding(backend)
 
-  it('repeats failed requests, and loses nothing to temporary failures', async () => {
+  it('repeats failed requests, and loses no tile to temporary failures', async () => {
     await map.define()
     map.upstream.behave({ status: 503, times: 8 }) // fewer than would use up every attempt of the first four
     assert.deepEqual(counts(await map.seed()), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
     assert.equal(map.asked().length, pyramid(3) + 8)
   })
 
-  it('lists tiles that fail, stores the rest, and later fetches only the list', async () => {
+  it('lists failed tiles, stores the rest, and later fetches only the list', async () => {
     await map.define()
     const broken = ({ z, x }) => z === 3 && x === 5
     map.upstream.behave({ status: 500, only: broken })
@@ -76,7 +76,7 @@ onEachStore('seeding in trouble', backend => {
       { tiles: 2, fetched: 1, new: 1, outside: 1 })
   })
 
-  it('gives up when the upstream is away for long, and keeps what was fetched', async () => {
+  it('gives up when the upstream is away for long, and counts no tile as failed', async () => {
     await map.define({}, { concurrency: 2 })
     await map.seed({ zooms: { min: 0, max: 2 } })
     await map.upstream.close()
@@ -139,7 +139,7 @@ onEachStore('seeding in trouble', backend => {
     assert.equal(summary.failures[0].code, 'UPSTREAM_REFUSED')
   })
 
-  it('slows down on 429', async function () {
+  it('slows down on 429, and fetches all tiles', async function () {
     this.timeout(60000)
     await map.define({}, { concurrency: 4 })
     map.upstream.behave({ limit: { requests: 12, per: 1000, retryAfter: 1 } })
@@ -182,7 +182,7 @@ onEachStore('seeding in trouble', backend => {
     assert.equal(new Set(map.asked()).size, map.asked().length, 'nothing was asked for twice')
   })
 
-  it('does not wait long for an upstream that never answers when it is stopped', async () => {
+  it('stops soon even when the upstream never answers', async () => {
     await map.define()
     map.upstream.behave({ never: true })
     const stop = new AbortController()
