@@ -37,7 +37,7 @@ onEachStore('documents about the running of a store', backend => {
   const idsOf = async url => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
   const isFree = async url => assert.deepEqual((await idsOf(url)).filter(isAdministrative), [])
 
-  it('are not mirrored, neither with everything nor with a part', async function () {
+  it('are not mirrored, neither with the whole store nor with a part', async function () {
     this.timeout(60000)
     for (
       const wanted of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]
@@ -49,7 +49,7 @@ onEachStore('documents about the running of a store', backend => {
     }
   })
 
-  it('are in no backup, also when they change all the time, and a restore finds nothing amiss', async function () {
+  it('are in no backup, even when they change during it, and make no differences for a restore', async function () {
     this.timeout(60000)
     const file = path.join(folder.dir, 'a.tcb')
     let changes = 0
@@ -66,7 +66,7 @@ onEachStore('documents about the running of a store', backend => {
     assert.ok(!(await idsOf(url)).some(id => isAdministrative(id) && id !== WORK._id))
   })
 
-  it('are no fault, and their changes keep no check from comparing the indexes', async function () {
+  it('are no faults for check, which compares indexes although they change', async function () {
     this.timeout(30000)
     const plain = await check(own.store)
     assert.deepEqual([plain.faults, plain.kinds['foreign-document'], plain.layers?.map(({ layer }) => layer)],
@@ -94,7 +94,7 @@ onEachStore('documents about the running of a store', backend => {
     assert.equal(kinds['wrong-sums'], 1)
   })
 
-  it('make a database a store, and do not wake what waits for changes', async () => {
+  it('are accepted in an unmarked store, and do not wake commands that wait for changes', async () => {
     const url = await backend.database()
     const store = new Store(new Couch(url))
     await store.couch.request({ method: 'PUT' })
@@ -122,7 +122,7 @@ onEachStore('documents about the running of a store', backend => {
     after(() => gateway.close())
     const key = value => encodeURIComponent(JSON.stringify(value))
 
-    it('are shown to nobody, however they are asked for', async () => {
+    it('are hidden at every address', async () => {
       const rev = (await json(`${own.url}/${WORK._id}`))._rev
       const texts = IDS.flatMap(id => [`/${id}`, `/${encodeURIComponent(id)}?revs=true`,
         `/${id}?rev=${rev}`, `/${id}?open_revs=all`, `/${id}?open_revs=${key([rev])}&latest=true`])
@@ -158,7 +158,7 @@ onEachStore('documents about the running of a store', backend => {
       }
     })
 
-    it('hide nothing else', async () => {
+    it('are the only documents that are hidden', async () => {
       const all = await json(`${db}/_all_docs?include_docs=true`)
       assert.deepEqual(all.rows.map(({ id }) => id), (await idsOf(own.url)).filter(id => !isAdministrative(id)))
       const { results } = await json(`${db}/_changes?include_docs=true`)
@@ -167,7 +167,7 @@ onEachStore('documents about the running of a store', backend => {
       assert.equal(rows.length, 16)
     })
 
-    it('keep no replication from ending', async function () {
+    it('let replications end without them', async function () {
       this.timeout(30000)
       const target = await backend.database()
       const { tiles, lacking } = await mirror(db, target, {})

@@ -51,7 +51,7 @@ onEachStore('the work of commands', backend => {
   }
   const db = () => ['--db', own.url]
 
-  it('of a load: how much was written, and how to continue', async function () {
+  it('shows for a load the tiles written and the arguments to continue', async function () {
     this.timeout(30000)
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
     const doc = await workOf(['load', files, '--layer', 'town', ...db()])
@@ -70,7 +70,7 @@ onEachStore('the work of commands', backend => {
     assert.deepEqual([set.done, set.about.sources], [18, 2])
   })
 
-  it('of a load that fails: why, and what to do', async () => {
+  it('shows for a failed load its error and advice', async () => {
     await own.store.defineLayer('town', { grid: 'LV95' })
     await own.store.write([{ layer: 'town', z: 3, x: 1, y: 1, time: T1, bytes: png(1) }])
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
@@ -81,7 +81,7 @@ onEachStore('the work of commands', backend => {
     assert.equal(doc.error.code, 'OTHER_GRID')
   })
 
-  it('of exports, checks, backups and restores, prune and doctor', async function () {
+  it('shows the figures of exports, checks, backups, restores, prunes and doctor', async function () {
     this.timeout(60000)
     const at = name => path.join(folder.dir, name)
     const exported = await workOf(['export', 'osm', at('osm'), ...db()])
@@ -117,7 +117,7 @@ onEachStore('the work of commands', backend => {
       [['restore', 'done', saved.done]], 'and none of the store that was saved')
   })
 
-  it('of a mirror: from where to where, and how far behind; only in its target', async function () {
+  it('shows for a mirror its source, target, selection and lag, only in the target', async function () {
     this.timeout(60000)
     await workOf(['export', 'osm', path.join(folder.dir, 'osm'), ...db()])
     const target = await backend.database()
@@ -137,7 +137,7 @@ onEachStore('the work of commands', backend => {
     assert.deepEqual(part.args, ['mirror', scrub(own.url), '--layer', 'osm', '--zoom', '0-5'])
   })
 
-  it('of a mirror that follows: that it lives, also when the source is away, until it is stopped', async function () {
+  it('shows a live mirror as running until it is stopped', async function () {
     this.timeout(60000)
     const target = await backend.database()
     const { child, ended } = startCommand(['mirror', own.url, target, '--live'])
@@ -155,7 +155,7 @@ onEachStore('the work of commands', backend => {
     }
   })
 
-  it('leaves a new store as new as it is', async function () {
+  it('is not written into a new store before its first load', async function () {
     this.timeout(60000)
     const url = await backend.database()
     await Store.create(url, { public: false })
@@ -173,14 +173,14 @@ onEachStore('the work of commands', backend => {
     assert.ok((await json(`${url}/tilecouch`)).published)
   })
 
-  it('is not written by libraries', async () => {
+  it('is not written by functions of the library', async () => {
     await own.store.list('osm')
     await doctor(own.url)
     await publish(own.store)
     assert.deepEqual(await worksOf(own.url), [])
   })
 
-  it('loads all the same into a store whose validation knows no work', async function () {
+  it('is left out by a load into a store whose validation refuses it', async function () {
     this.timeout(30000)
     await own.store.couch.update('_design/tiles', design => ({
       ...design,
@@ -193,7 +193,7 @@ onEachStore('the work of commands', backend => {
     assert.ok(!(await json(`${own.url}/_all_docs`)).rows.some(({ id }) => id.startsWith('work:')))
   })
 
-  describe('that is ended', () => {
+  describe('when a load is ended', () => {
     let upstream
     before(async () => { upstream = await startUpstream() })
     after(() => upstream.close())
@@ -208,7 +208,7 @@ onEachStore('the work of commands', backend => {
       return { ...load, doc }
     }
 
-    it('by SIGKILL says running for ever, and counts as interrupted', async function () {
+    it('by SIGKILL stays in state running, and counts as interrupted after 20 seconds', async function () {
       this.timeout(60000)
       const { child, doc } = await startLoad()
       await end(child, 'SIGKILL')
@@ -218,7 +218,7 @@ onEachStore('the work of commands', backend => {
       assert.equal(workState(left, Date.parse(left.seen) + 21_000), 'interrupted')
     })
 
-    it('by SIGINT says stopped', async function () {
+    it('by SIGINT is in state stopped', async function () {
       this.timeout(60000)
       const { child, ended } = await startLoad()
       child.kill('SIGINT')
@@ -245,7 +245,7 @@ withPeople('the work of people', start => {
   })
   const folder = useFolder()
 
-  it('is said in their own names, and not by who may only read', async function () {
+  it('is written in the name of the user, and not for users who may only read', async function () {
     this.timeout(60000)
     const target = name => path.join(folder.dir, name)
     for (const [name, who] of [['writer', server.writer], ['reader', server.reader], ['nobody', []]]) {

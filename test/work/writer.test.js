@@ -77,13 +77,13 @@ describe('a document of work', () => {
     assert.equal(couch.writes.length, 4, 'nothing comes later')
   })
 
-  it('is written once by a command that ends at once', async () => {
+  it('is written once when the command ends at once', async () => {
     begin()
     await work.end()
     assert.deepEqual(couch.writes.map(({ state }) => state), ['done'])
   })
 
-  it('is never written twice at once, and the end waits for its turn', async () => {
+  it('is never written by two requests at once, and the end waits for its turn', async () => {
     begin()
     let release = () => {}
     couch.hold = new Promise(resolve => { release = () => resolve(undefined) })
@@ -96,7 +96,7 @@ describe('a document of work', () => {
     assert.deepEqual([couch.most, couch.writes.map(({ state }) => state)], [1, ['running', 'done']])
   })
 
-  it('says the rate of late, and at the end of all', async () => {
+  it('shows the recent rate while running, and the average rate at the end', async () => {
     begin()
     for (let seconds = 0; seconds <= 60; seconds++) {
       work.show({ done: Math.min(seconds, 30) * 100 })
@@ -108,7 +108,7 @@ describe('a document of work', () => {
     assert.equal(couch.writes.at(-1).rate, 49.2)
   })
 
-  it('that waits for changes says every five seconds what has changed, and else that it lives', async () => {
+  it('of a waiting command is written five seconds after a change, and else every 30 seconds', async () => {
     let figures = { done: 0, failed: 0, about: { state: 'following', lag: 0 } }
     begin({ command: 'mirror', every: workDefaults.quiet, look: () => figures })
     await pass(500)
@@ -127,7 +127,7 @@ describe('a document of work', () => {
       [[7, 'following'], [7, 'away']])
   })
 
-  it('says how it failed, or that it was stopped', async () => {
+  it('shows the error of a failed command, or that it was stopped', async () => {
     begin()
     await work.end(new TilecouchError('DISK_FULL', { where: 'http://anna:hunter2@h/tiles' }))
     const { state, error } = couch.writes[0]
@@ -142,7 +142,7 @@ describe('a document of work', () => {
     assert.deepEqual(couch.writes[0].error, { code: 'INTERNAL', message: 'a fault of ours' })
   })
 
-  it('tells the time of the server', async () => {
+  it('has the time of the server', async () => {
     begin({}, { skew: -3_600_000 })
     await work.end()
     assert.deepEqual([couch.writes[0].started, couch.writes[0].seen], ['2024-11-24T03:30:12Z', '2024-11-24T03:30:12Z'])
@@ -151,7 +151,7 @@ describe('a document of work', () => {
     assert.equal(couch.writes[0].seen, '2024-11-24T04:30:12Z', 'it sends whole seconds')
   })
 
-  it('is not written where it may not be, and nobody is told', async () => {
+  it('is not tried again after the server forbids it', async () => {
     for (const code of ['FORBIDDEN', 'UNAUTHORIZED']) {
       let asked = 0
       begin({}, { fail: what => what === 'write' && ++asked ? code : undefined })
@@ -161,7 +161,7 @@ describe('a document of work', () => {
     }
   })
 
-  it('is written again when the server is back', async () => {
+  it('is written when the server is back after errors', async () => {
     for (const code of ['UNREACHABLE', 'DISK_FULL', 'COUCHDB_ERROR', 'BAD_ANSWER', 'DATABASE_NOT_FOUND']) {
       let isAway = true
       begin({}, { fail: () => isAway ? code : undefined })
@@ -175,7 +175,7 @@ describe('a document of work', () => {
     }
   })
 
-  it('waits until something was loaded into a new store', async () => {
+  it('is written to a new store only after something was loaded', async () => {
     begin({}, { documents: 1 })
     for (let at = 0; at < 3; at++) await pass(5000)
     assert.deepEqual(couch.writes, [])
@@ -187,7 +187,7 @@ describe('a document of work', () => {
     assert.deepEqual(couch.writes, [])
   })
 
-  it('fits into its size: the last of its lists are left out', async () => {
+  it('is shortened at the end of its lists to fit the size limit', async () => {
     const findings = Array.from({ length: 300 }, (_, at) => ({ area: 'server', found: `${at} ${'x'.repeat(200)}` }))
     begin(
       { about: { state: 'bad', findings }, failures: Array.from({ length: 100 },
@@ -204,7 +204,7 @@ describe('a document of work', () => {
     assert.deepEqual([faultIn(couch.writes[0], workKinds), couch.writes[0].about], [undefined, undefined])
   })
 
-  it('removes what ended 90 days ago, and nothing else', async () => {
+  it('removes work that ended 90 days ago, and no other documents', async () => {
     const made = (run, fields) => (
       {
         _id: `work:${run}`, _rev: '1-a', type: 'work', command: 'load',
@@ -235,20 +235,20 @@ describe('the state of work', () => {
   const doc = { state: 'running', seen: '2024-11-24T04:30:12Z', every: 5 }
   const at = seconds => NOW + seconds * 1000
 
-  it('is interrupted when three signs of life are missing, at least 20 seconds', () => {
+  it('is interrupted after three missing signs of life, but not before 20 seconds', () => {
     assert.deepEqual([0, 20, 21].map(seconds => workState(doc, at(seconds))), ['running', 'running', 'interrupted'])
     assert.deepEqual([90, 91].map(seconds => workState({ ...doc, every: 30 }, at(seconds))), ['running', 'interrupted'])
     assert.equal(workState({ ...doc, every: undefined }, at(21)), 'interrupted')
     assert.equal(workState(doc, at(-3600)), 'running', 'a clock that is ahead')
   })
 
-  it('takes the time as a number, a date or the header of an answer', () => {
+  it('accepts the time as a number, a date or a Date header', () => {
     for (const now of [at(60), new Date(at(60)), new Date(at(60)).toUTCString()]) {
       assert.equal(workState(doc, now), 'interrupted')
     }
   })
 
-  it('stays as it ended', () => {
+  it('stays done, failed or stopped for ever', () => {
     for (const state of ['done', 'failed', 'stopped']) assert.equal(workState({ ...doc, state }, at(1e6)), state)
   })
 })
@@ -259,7 +259,7 @@ describe('the arguments of work', () => {
   const EMBEDDED = { isEmbedded: true, url: null }
   const again = (args, store = STORE) => typedAgain({ command: args?.[0], args }, store)
 
-  it('are offered again, for the store that holds them', () => {
+  it('are offered again with the URL of the store that holds them', () => {
     const args =
       typedArguments(['load', 'my tiles/', '--db', 'production', '--layer', 'osm', '--db=x', '--title', "Anna's"])
     assert.deepEqual(args, ['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"])
@@ -274,7 +274,7 @@ describe('the arguments of work', () => {
     for (const each of offered) assert.deepEqual(again(each), [each[0], '--db', URL_OF_STORE, ...each.slice(1)])
   })
 
-  it('of a mirror name the store as its target, wherever the options stood', () => {
+  it('of a mirror name the store as its target, wherever the options were', () => {
     for (const args of [['mirror', 'http://a/tiles', '--layer', 'osm', '--live'],
       ['mirror', '--layer', 'osm', '--live', 'http://a/tiles']]) {
       assert.deepEqual(again(args), ['mirror', 'http://a/tiles', URL_OF_STORE, '--layer', 'osm', '--live'])
@@ -292,7 +292,7 @@ describe('the arguments of work', () => {
     }
   })
 
-  it('are offered only if a command can have written them, and with no option that harms', () => {
+  it('are not offered when they are forged or have a harmful option', () => {
     const forged = [
       undefined, 'load tiles', {}, [], ['load', 5], ['load', 'a\u202eb'], ['load', 'a\u0007'],
       ['load', 'tiles', '--db', 'http://evil/tiles'], ['load', 'tiles', '--db=http://evil/tiles'],
@@ -319,7 +319,7 @@ describe('the arguments of work', () => {
     assert.equal(typedAgain(/** @type {any} */ (line), STORE), undefined)
   })
 
-  it('have only options that their command has, with a value where it takes one', async () => {
+  it('have only options of their command, with a value where the option requires one', async () => {
     for (const [name, allowed] of Object.entries(offeredOptions)) {
       const flags = (await commandNamed(name))?.options
         .flatMap(({ short, long, required }) => [short, long].map(flag => `${flag}${required ? '=' : ''}`)) ?? []
@@ -327,7 +327,7 @@ describe('the arguments of work', () => {
     }
   })
 
-  it('has no passwords, tokens or keys', () => {
+  it('contain no passwords, tokens or keys', () => {
     const line = typedArguments(['load', 'https://a:hunter2@tiles.example/{z}/{x}/{y}.png?style=night&' +
       'api_key=hunter2&apikey=hunter2&accessToken=hunter2', '--db=http://anna:hunter2@h:5984/tiles',
       '--from', 'https://maps.example/db?token=hunter2', '--set', 'accessKeys=hunter2',
