@@ -20,7 +20,7 @@ const policies = [
   { within: 20 * 86400, last: 2 }
 ]
 
-onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
+onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
   /** @type {import('../../loader/store/index.js').Store} */
   let store
   let url
@@ -51,8 +51,7 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     store = await openStore(url)
   })
 
-  it('leaves what every kept moment needs and nothing else, whatever came between two ' +
-    'runs, and however they ended', async function () {
+  it('leaves exactly the versions that kept moments need, even after killed runs', async function () {
     this.timeout(120000)
     const next = random(SEED)
     const any = list => list[Math.floor(next() * list.length)]
@@ -90,7 +89,7 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     }
   })
 
-  it('has no tile read when nothing has changed', async () => {
+  it('reads no tile when nothing has changed', async () => {
     const layer = await newLayer()
     for (let day = 1; day < 8; day++) await write(layer, `2024-03-0${day}T00:00:00Z`, [day, day, 1])
     const policy = { daily: 3 }
@@ -103,7 +102,7 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     assert.equal((await looked(layer, { daily: 3, yearly: 1 })).versions, 0, 'nothing is kept no longer')
   })
 
-  it('has the tiles read that were written, and those that a moment showed which is kept no longer', async () => {
+  it('reads tiles that were written, and tiles that dropped moments showed', async () => {
     const layer = await newLayer()
     const policy = { last: 2 }
     await write(layer, '2024-03-01T00:00:00Z', [1, 1, 1, 1, 1])
@@ -115,7 +114,7 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     assert.deepEqual([...(await content(layer)).tiles.values()].map(({ length }) => length), [1, 1, 2, 1, 1])
   })
 
-  it('is looked at when the clock passes a moment, or an edition is given up', async () => {
+  it('removes versions when the clock passes a moment or an edition is given up', async () => {
     const layer = await newLayer()
     const at = time => ({ now: () => time })
     const policy = { within: 86400 }
@@ -131,7 +130,7 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
     assert.equal((await pruned(layer, { last: 1 }, at('2024-03-10T12:00:00Z'))).versions, 1)
   })
 
-  it('is walked when what the last run has left is not to be trusted', async () => {
+  it('reads all tiles when the notes of the last run are damaged', async () => {
     const layer = await newLayer()
     const policy = { last: 2 }
     await write(layer, '2024-03-01T00:00:00Z', [1, 1])
@@ -154,8 +153,8 @@ onEachStore(`a layer that is pruned again (seed ${SEED})`, backend => {
   })
 })
 
-describe('the spans of time in which versions may end that no moment shows any more', () => {
-  it('reach from each moment that is kept no longer to the next that is', () => {
+describe('the spans of time in which versions may have lost their last moment', () => {
+  it('reach from each dropped moment to the next kept one', () => {
     const lost =
       (before, after) => spansLost({ from: null, moments: [], ...before }, { from: null, moments: [], ...after })
     assert.deepEqual(lost({ moments: ['1', '3', '5'] }, { moments: ['1', '3', '5', '7'] }), [])

@@ -22,7 +22,7 @@ describe('tilecouch prune', () => {
   const run = (...argv) => runCommand([...argv, '--db', url])
   const json = async (...argv) => JSON.parse((await run(...argv, '--json')).out)
 
-  it('is asked for with rules or with the policy of the layer, and says when there is neither', async () => {
+  it('needs rules or the policy of the layer, and reports when both are missing', async () => {
     const { code, err } = await run('prune', 'osm')
     assert.deepEqual([code, /none is given, and the layer osm has none \[BAD_RETENTION\]\n.*--keep-daily 30/.test(err)],
       [1, true])
@@ -40,7 +40,7 @@ describe('tilecouch prune', () => {
       'No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30\n')
   })
 
-  it('has its policy set, replaced, shown in words and removed by tilecouch layer', async () => {
+  it('uses a policy that tilecouch layer sets, replaces, prints and removes', async () => {
     const { out } = await run('layer', 'plain', '--keep-last', '3', '--keep-daily', '30', '--keep-monthly',
       '12', '--keep-yearly', '1', '--keep-within', '90d', '--keep-edition', '2023', '--keep-edition', '2024-03-01')
     assert.match(out,
@@ -60,7 +60,7 @@ describe('tilecouch prune', () => {
     assert.equal((await store.layer('plain')).retention, undefined)
   })
 
-  it('shows each moment, what keeps it and what goes, and then does it', async () => {
+  it('prints each moment, the rule that keeps it and its doomed versions, then prunes them', async () => {
     const { out } = await run('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '--dry-run')
     assert.deepEqual(out.split('\n').slice(0, 6)
       .map(line => line.replace(/ {2,}/g, '|').replace(/[\d.]+ k?B/, 'B').trim()), [
@@ -85,7 +85,7 @@ describe('tilecouch prune', () => {
     assert.match((await run('layer', 'osm')).out, /last pruned on 20/)
   })
 
-  it('asks before it applies rules that were typed, and never before it applies the policy of a layer', async () => {
+  it('asks before it applies typed rules, but not before it applies the policy of a layer', async () => {
     const typed = ['prune', 'osm', '--keep-last', '1', '--compact', 'never', '--db', url]
     const { code, err } = await runCommand(typed)
     assert.deepEqual([code, /NOT_CONFIRMED/.test(err)], [1, true])
@@ -104,7 +104,7 @@ describe('tilecouch prune', () => {
     assert.equal((await store.editions('osm')).length, 1)
   })
 
-  it('names layers whose policy is bad, prunes the others, and ends with 1', async () => {
+  it('names layers with a bad policy, prunes the others, and exits with 1', async () => {
     await store.couch.update('layer:plain', doc => ({ ...doc, retention: { daily: 'many' } }))
     const { code, out } = await run('prune', '--all')
     assert.equal(code, 1)

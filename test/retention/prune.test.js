@@ -34,8 +34,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     await fill(store, 'first', historyOf(SEED))
   })
 
-  it('shows the whole map of every kept moment as it was, keeps nothing else, and the next time there is nothing ' +
-    'to do', async function () {
+  it('shows every kept moment unchanged, keeps nothing else, and has nothing to prune again', async function () {
     this.timeout(30000)
     for (const policy of policies) {
       const { layer, before } = await made({ format: 'png' })
@@ -54,7 +53,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     }
   })
 
-  it('says before what it would do, moment by moment, and then does nothing', async () => {
+  it('is left unchanged by a dry run, which lists every moment and all that would go', async () => {
     const { layer } = await made()
     const policy = { daily: 2, yearly: 9 }
     const seq = await sequence()
@@ -76,7 +75,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       [told.versions, told.bytes, told.editions, told.tiles])
   })
 
-  it('is right as of every kept moment wherever a prune is killed, and the next one goes on', async function () {
+  it('is right as of every kept moment when a prune is killed, and the next prune completes', async function () {
     this.timeout(60000)
     const policy = { daily: 2, editions: true }
     for (let writes = 0, isDead = true; isDead; writes += EACH) {
@@ -92,7 +91,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     }
   })
 
-  it('by two at once is left as by one', async () => {
+  it('is the same after two prunes at once as after one', async () => {
     const { layer, before } = await made()
     const policy = { monthly: 2 }
     const both = await Promise.all([1, 2].map(() => prune(store, layer, { policy, ...options, limits: { batch: 2 } })))
@@ -100,7 +99,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
   })
 
-  it('keeps what a load needs that has begun before, or begins meanwhile, and what comes meanwhile', async () => {
+  it('keeps versions that running loads need, and versions that are written meanwhile', async () => {
     const tile = { z: 4, x: 1, y: 0 }
     const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
     const layer = `osm${layers++}`
@@ -135,7 +134,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.deepEqual([[...left.tiles.values()].map(versions => versions.length), left.editions], [[1, 1], []])
   })
 
-  it('puts back what an edition was compared with that began right before it was deleted', async () => {
+  it('regains a deleted version that an edition found unchanged right before the deletion', async () => {
     const tile = { z: 4, x: 1, y: 0 }
     const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
     const layer = `osm${layers++}`
@@ -155,7 +154,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.ok((await store.at(layer, 4, 1, 0, day(5))).bytes.equals(png(1)))
   })
 
-  it('is not pruned by a slip of the pen', async () => {
+  it('is not pruned by an empty or wrong policy', async () => {
     const { layer, before } = await made()
     const refused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }),
       { code: name === layer ? 'BAD_RETENTION' : 'LAYER_NOT_FOUND' })
@@ -172,7 +171,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.deepEqual((await prune(store, layer, options)).missing, ['2042'])
   })
 
-  it('has nothing wrong with it afterwards', async () => {
+  it('passes check afterwards', async () => {
     const layer = `osm${layers++}`
     const images = [1, 2, 1, null, 3, 1, null]
     const own = images.map((image,
@@ -192,7 +191,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.deepEqual([kinds, checked.index, checked.editions], [{}, true, 4])
   })
 
-  it('leaves no trace with purge, where the store can', async function () {
+  it('leaves no deleted documents with purge, or refuses it where the store cannot purge', async function () {
     this.timeout(20000)
     const { layer, before } = await made()
     const policy = { last: 2 }
@@ -210,7 +209,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
   })
 
-  it('is one of all that have a policy, again and again, and a bad one does not stop the others', async () => {
+  it('is pruned with all layers that have a policy, repeatedly, even beside a bad policy', async () => {
     for (const { layer } of await store.layers()) await store.defineLayer(layer, { retention: null })
     const [{ layer: first, before }, { layer: second, before: untouched }, { layer: third }] =
       [await made({ retention: { daily: 1 } }), await made(), await made({ retention: { last: 99 } })]

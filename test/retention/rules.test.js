@@ -46,10 +46,10 @@ const pruned = (tiles, rules) => tiles.map(tile => {
   return tile.filter(version => !doomed.has(version))
 }).filter(tile => tile.length)
 
-describe('which moments are kept', () => {
+describe('kept moments', () => {
   const days = n => Array.from({ length: n }, (_, day) => addSeconds('2025-12-01T12:00:00Z', day * 86400))
 
-  it('are the last of each of the last n periods that have any, counted from the newest', () => {
+  it('are the last ones of each of the newest n periods that have moments', () => {
     const times = ['2025-01-01T10:00:00Z', '2025-01-01T23:59:59Z',
       '2025-03-05T00:00:00Z', '2025-03-05T08:10:00Z', '2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z']
     const daily = n => kept({ daily: n }, times).moments
@@ -63,7 +63,7 @@ describe('which moments are kept', () => {
     assert.deepEqual(kept({ monthly: 2 }, times).moments, ['2025-03-05T08:50:00Z', '2025-12-30T09:00:00Z'])
   })
 
-  it('have the oldest among them while a rule is not filled', () => {
+  it('include the oldest moment while a rule has fewer periods than it allows', () => {
     const times = days(5)
     assert.deepEqual(kept({ yearly: 10 }, times).moments, [times[0], times[4]])
     assert.deepEqual(kept({ yearly: 1 }, times).moments, [times[4]])
@@ -71,14 +71,14 @@ describe('which moments are kept', () => {
     assert.deepEqual(kept({ daily: 4 }, times).moments, times.slice(1))
   })
 
-  it('are told by weeks of ISO 8601, over the end of a year', () => {
+  it('are grouped by weeks of ISO 8601, even over the end of a year', () => {
     // week 52; 1, 1, 1; 2
     const times = ['2024-12-29T23:59:59Z', '2024-12-30T00:00:00Z',
       '2025-01-01T00:00:00Z', '2025-01-05T23:59:59Z', '2025-01-06T00:00:00Z']
     assert.deepEqual(kept({ weekly: 3 }, times).moments, [times[0], times[3], times[4]])
   })
 
-  it('are all within a duration of the newest that is not in the future', () => {
+  it('are all within the duration before the newest moment that is not in the future', () => {
     const times = [...days(20), '2099-01-01T00:00:00Z']
     assert.deepEqual(kept({ within: 5 * 86400 }, times), { moments: [], from: addSeconds(times[19], -5 * 86400) })
     assert.deepEqual(kept({ within: 5 * 86400, last: 22 }, times).moments, times.slice(0, 14))
@@ -87,7 +87,7 @@ describe('which moments are kept', () => {
       '2098-12-31T00:00:00Z', 'without a clock nothing is in the future')
   })
 
-  it('are those of editions, all or by name, whether or not anything changed then', () => {
+  it('include the times of all or named editions, even without a version at that time', () => {
     const options = { editions: ['2024-05-01T00:00:00Z', '2025-12-03T12:00:00Z'] }
     assert.deepEqual(kept({ editions: true }, days(5), options).moments, options.editions)
     assert.deepEqual(kept({ editions: ['2024'] }, days(5), options).moments, [options.editions[0]])
@@ -97,11 +97,11 @@ describe('which moments are kept', () => {
       [days(5)[4], '2025-12-31T00:00:00Z'])
   })
 
-  it('are none of a layer that has none', () => {
+  it('are none when the layer has no moments', () => {
     assert.deepEqual(kept({ last: 3, within: 60, editions: true }, []), { moments: [], from: null })
   })
 
-  it('are those of a naive reading', () => {
+  it('are the same as those of a naive implementation', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
       const found = kept(rules, timesOf(tiles), { editions })
@@ -115,8 +115,8 @@ describe('which moments are kept', () => {
   })
 })
 
-describe('which versions go', () => {
-  it('are those that no kept moment shows, and never the newest', () => {
+describe('versions to prune', () => {
+  it('are those that no kept moment shows, but never the newest', () => {
     const tile = ['2025-01-01T00:00:00Z', '2025-02-01T00:00:00Z',
       '2025-03-01T00:00:00Z', '2025-04-01T00:00:00Z'].map(when => ({ time: when, gone: false }))
     const going = rules => versionsToPrune(tile, { moments: [], from: null, ...rules })
@@ -129,7 +129,7 @@ describe('which versions go', () => {
     assert.deepEqual(going({ from: '2030-01-01T00:00:00Z' }), [0, 1, 2])
   })
 
-  it('are those before everything else that say that there is no tile', () => {
+  it('include gone versions before the first image', () => {
     const tile = (...gone) => gone.map((value, at) => ({ time: `2025-0${at + 1}-01T00:00:00Z`, gone: value }))
     const all = { moments: [], from: '2000-01-01T00:00:00Z' }
     const going = (versionsOf, options) => versionsToPrune(versionsOf, all, options)
@@ -143,7 +143,7 @@ describe('which versions go', () => {
       { isProtected: ({ time: when }) => when.startsWith('2025-01') }), [], 'and what comes after it says something')
   })
 
-  it('leave what a naive reading leaves: every kept moment as it was, and nothing more', () => {
+  it('leave the same as a naive implementation: every kept moment unchanged, and no other versions', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const found = kept(rules, timesOf(tiles), { editions })
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
@@ -161,7 +161,7 @@ describe('which versions go', () => {
     }), { numRuns: RUNS })
   })
 
-  it('are none when it is pruned again, by the same rules', () => {
+  it('are none when a layer is pruned again by the same rules', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const first = kept(rules, timesOf(tiles), { editions })
       const once = pruned(tiles, first)
@@ -187,7 +187,7 @@ describe('which versions go', () => {
     }
   }
 
-  it('are the same in the end, whether or not it was pruned in between', () => {
+  it('are the same in the end, even with another prune in between', () => {
     fc.assert(fc.property(layer, time, (asked, border) => {
       const tiles = asked.tiles.map(tile => tile.map(version => ({ ...version, gone: false })))
       const ends = inTwo({ ...asked, tiles }, border)
@@ -195,8 +195,7 @@ describe('which versions go', () => {
     }), { numRuns: RUNS })
   })
 
-  it('are rather fewer when it was pruned in between and moments fell away of which nothing was left but tiles ' +
-    'that were gone', () => {
+  it('are the same or fewer with a prune in between when tiles were gone', () => {
     fc.assert(fc.property(layer, time, (asked, border) => {
       const ends = inTwo(asked, border)
       for (const tile of ends.atOnce) for (const version of tile) {
@@ -207,13 +206,13 @@ describe('which versions go', () => {
 })
 
 describe('a policy', () => {
-  it('is what is asked for, without what is not', () => {
+  it('keeps only the rules that are set', () => {
     assert.deepEqual(checkRetention({ last: 0, daily: 3, within: 0, editions: undefined, yearly: null }), { daily: 3 })
     assert.deepEqual(checkRetention({ editions: ['2024', '2024-03-01T00:00:00Z'] }),
       { editions: ['2024', '2024-03-01T00:00:00Z'] })
   })
 
-  it('that keeps nothing, or is none, is refused, and it is said why', () => {
+  it('is refused with a reason when it keeps nothing or is malformed', () => {
     for (const nothing of [{}, { daily: 0 }, { editions: [] }, { within: null }]) {
       assert.throws(() => checkRetention(nothing), { code: 'BAD_RETENTION', message: /keeps nothing/ })
     }
