@@ -16,7 +16,7 @@ import { HISTORY, T, historyOf, useStage, without } from '../support/removals.js
 const limits = { grace: 0 }
 const remains = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
 
-onEachStore('what is removed', backend => {
+onEachStore('a removed tile or version', backend => {
   const folder = useFolder()
   let store, url
   useStage(backend, stage => ({ store, url } = stage))
@@ -25,7 +25,7 @@ onEachStore('what is removed', backend => {
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }], limits })
   }
 
-  it('leaves the memory of a gateway within a second, which shows the version before', async function () {
+  it('leaves the memory of a gateway within a second, and the version before is shown', async function () {
     this.timeout(30000)
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     try {
@@ -43,7 +43,7 @@ onEachStore('what is removed', backend => {
     }
   })
 
-  it('is removed from a mirror by the next run, and heads fall back there as well', async function () {
+  it('is removed from a mirror by its next run, and heads fall back there too', async function () {
     this.timeout(60000)
     const to = await backend.database()
     await request(to, { method: 'PUT' })
@@ -61,7 +61,7 @@ onEachStore('what is removed', backend => {
     assert.equal((await request(`${url}/osm:4:1:2`)).status, 404)
   })
 
-  it('is removed from an offline area when that is refreshed', async function () {
+  it('is removed from an offline area when the area is refreshed', async function () {
     this.timeout(60000)
     await furnish(store)
     const front = await startFront(url, { files: async () => ({}) })

@@ -15,7 +15,7 @@ describe('tilecouch remove', () => {
   const unasked = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
   const remove = (...argv) => unasked(...argv, '--yes')
 
-  it('refuses options that do not go together', async () => {
+  it('refuses conflicting and invalid options', async () => {
     const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'],
       ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'],
       ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
@@ -67,7 +67,7 @@ describe('tilecouch remove', () => {
     assert.match(done.out, /^Removed 5 versions of 5 tiles/)
   })
 
-  it('asks before a layer without tiles goes, which may have settings', async () => {
+  it('asks before it removes a layer that has settings but no tiles', async () => {
     const store = await Store.open(url)
     await store.defineLayer('plan', { ttl: 5 })
     assert.equal((await runAtTerminal(['remove', 'plan', '--all', '--db', url], 'no')).code, 1)
@@ -76,12 +76,12 @@ describe('tilecouch remove', () => {
     await assert.rejects(store.layer('plan'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  it('does not ask where there is nothing to remove', async () => {
+  it('does not ask when there is nothing to remove', async () => {
     const { code, err } = await runAtTerminal(['remove', 'osm', '--until', '1990', '--db', url], 'no')
     assert.deepEqual([code, /type osm/.test(err)], [0, false], err)
   })
 
-  it('wants --yes without a terminal, before it looks at anything', async () => {
+  it('requires --yes without a terminal', async () => {
     for (const kind of [...KINDS, ['--all', '--purge'], ['--all', '--json']]) {
       const { code, out, err } = await unasked(...kind)
       assert.deepEqual([code, out], [1, ''], kind.join(' '))

@@ -18,7 +18,7 @@ onEachStore('a removal that is killed', backend => {
     'of a layer': [own => removeLayer(own, 'osm', { limits }), () => true]
   }
   for (const [what, [remove, isRemoved]] of Object.entries(cases)) {
-    it(`${what}, before any of its writes, is finished by the next one`, async function () {
+    it(`${what}, before any of its writes, is completed by the next removal`, async function () {
       this.timeout(120000)
       for (let writes = 0, isDead = true; isDead; writes += STEP) {
         const { store: dying, life } = await dyingStore(url, writes)

@@ -55,7 +55,7 @@ suite('purging', () => {
       [['osm:4:1:4', `osm:4:1:4@${T(2020)}`, `osm:4:1:4@${T(2021)}`], 0])
   })
 
-  it('is noticed by a follower that returns after it, and a deletion is not', async () => {
+  it('resets a follower that returns after it, but a deletion does not', async () => {
     await follow()
     const { position } = follower
     await follower.close()
@@ -68,7 +68,7 @@ suite('purging', () => {
     assert.equal((await follow(later)).resets, 2, 'it loses its place, and finds another')
   })
 
-  it('is noticed by a follower that never was away', async () => {
+  it('resets a follower that stays connected', async () => {
     const told = await follow(undefined, { renew: 200 })
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }], limits })
     await until(() => told.deleted.length > 0)
@@ -78,7 +78,7 @@ suite('purging', () => {
     await until(() => told.resets === 3, { what: 'the purge to be noticed' })
   })
 
-  it('reaches indexes that were behind, also if they are compacted right after', async function () {
+  it('reaches indexes that were behind, even when they are compacted right after it', async function () {
     this.timeout(60000)
     const many = Object.fromEntries(
       Array.from({ length: 100 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50 }])
@@ -105,8 +105,8 @@ suite('purging', () => {
   })
 })
 
-withPeople('who is no admin', start => {
-  it('neither purges, nor has anything deleted that was to be purged, nor compacts', async function () {
+withPeople('a user who is not an admin', start => {
+  it('neither purges nor compacts, and a refused purge deletes nothing', async function () {
     this.timeout(60000)
     const people = await start()
     try {
@@ -129,7 +129,7 @@ withPeople('who is no admin', start => {
 })
 
 onEachStore('a removal that is stopped between the deletion and the purge', backend => {
-  it('is purged by the next removal with a purge, whatever that one removes', async function () {
+  it('is completed by the next removal with a purge', async function () {
     this.timeout(60000)
     const url = await backend.database()
     await storeOf(url)

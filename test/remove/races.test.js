@@ -53,7 +53,7 @@ onEachStore('while something is removed', backend => {
   }
   for (const [what, [remove, isRemoved]] of Object.entries(removals)) {
     for (const [who, { run, adds = {}, removes }] of Object.entries(others)) {
-      it(`${who} comes before any write of removing ${what}`, async function () {
+      it(`${who} before any write of removing ${what} loses no other version`, async function () {
         this.timeout(60000)
         for (let number = 0, come = true; come; number += STEP) {
           const { store: removing, moment } = await interruptedStore(url, nth(number), run)

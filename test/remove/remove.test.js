@@ -28,7 +28,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'editions are of the whole layer')
   })
 
-  it('only those of an area and of zooms are removed', async () => {
+  it('only tiles of the area and the zooms are removed', async () => {
     const [west, south, east, north] = tileBounds(Z, 1, 2)
     const area = parseArea({ bbox: [west + 1, south + 0.1, east - 1, north - 0.1] })
     await removeTiles(store, 'osm', { area, zooms: { min: 0, max: Z - 1 }, limits })
@@ -117,7 +117,7 @@ onEachStore('removing', backend => {
     await removeLayer(store, 'osmosis', { limits })
   })
 
-  it('in batches of any size', async () => {
+  it('in batches of two tiles removes the same', async () => {
     const seen = []
     await removeEdition(store, 'osm', T(2022),
       { limits: { ...limits, batch: 2 }, onProgress: ({ tiles }) => seen.push(tiles) })
