@@ -11,7 +11,7 @@ import { png } from '../support/tiles.js'
 const T = year => `${year}-01-01T00:00:00Z`
 const [A, B, C] = [1, 2, 3]
 
-onEachStore('a copy of what was edited and put back', backend => {
+onEachStore('a copy of a tile that was edited and reverted', backend => {
   let source, target, urls
   beforeEach(async () => {
     urls = [await backend.database(), await backend.database()]
@@ -57,10 +57,10 @@ onEachStore('a copy of what was edited and put back', backend => {
   const cases = {
     'after an edit and its revert: A, B, A': [{ 2020: A }, { 2021: B, 2022: A }],
     'after a tile was gone and came back: A, gone, A': [{ 2020: A }, { 2021: null, 2022: A }],
-    'after edits between what was copied: A, (B), A at a time between': [{ 2020: A, 2023: C }, { 2021: B, 2022: A }]
+    'after edits between two copied times: A, (B, A), C': [{ 2020: A, 2023: C }, { 2021: B, 2022: A }]
   }
   for (const [what, histories] of Object.entries(cases)) {
-    it(`run again ${what}, shows what its source shows`, async () => {
+    it(`run again ${what}, shows the same as its source`, async () => {
       for (const history of histories) {
         await write(source, history)
         await copyLayer(target, 'osm', 'osm', { source })
@@ -69,7 +69,7 @@ onEachStore('a copy of what was edited and put back', backend => {
     })
   }
 
-  it('under another name of the same store too', async () => {
+  it('under another name in the same store shows the same as its source', async () => {
     await write(source, { 2020: A })
     await copyLayer(source, 'osm', 'two')
     await write(source, { 2021: B, 2022: A })
@@ -77,15 +77,14 @@ onEachStore('a copy of what was edited and put back', backend => {
     assert.deepEqual(await shown(source, 'two'), await shown(source))
   })
 
-  it('into a store that has A of the same time already shows what its source shows', async () => {
+  it('into a store that already has A of the same time shows the same as its source', async () => {
     await write(target, { 2020: A })
     await write(source, { 2020: A, 2021: B, 2022: A })
     await copyLayer(target, 'osm', 'osm', { source })
     await same()
   })
 
-  it('copies statements of editions about tiles that only the target has, or that are the ' +
-    'same: gone, and confirmed', async () => {
+  it('copies statements of editions about tiles of the target: gone and unchanged ones', async () => {
     const edition = (store, year, tiles, complete) => load(store, /** @type {any} */ ({
       name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined,
       async * tiles () { for (const [y, image] of Object.entries(tiles)) {
@@ -107,7 +106,7 @@ onEachStore('a copy of what was edited and put back', backend => {
   })
 
   // the load of 2022 confirmed A: the source has no version that says so today, and must know it all the same
-  it('gives the same whichever of two stores is copied into the other', async () => {
+  it('makes two stores show the same in both directions', async () => {
     await write(source, { 2020: A, 2022: A })
     await write(source, { 2021: B })
     await write(target, { 2020: A, 2021: B, 2022: A })
@@ -117,7 +116,7 @@ onEachStore('a copy of what was edited and put back', backend => {
     await same()
   })
 
-  it('that was stopped anywhere is completed by the next run', async () => {
+  it('that was stopped at any write is completed by the next run', async () => {
     await write(source, { 2020: A })
     await copyLayer(target, 'osm', 'osm', { source })
     await write(source, { 2021: B, 2022: A, 2023: C, 2024: A })

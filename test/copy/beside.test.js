@@ -78,13 +78,13 @@ onEachStore('a move beside another program', backend => {
   }
 
   const others = {
-    'an edition that finds everything unchanged': [() => edition(5, { '1/0/0': B }), 'AABABBBBB'],
+    'an edition that finds every tile unchanged': [() => edition(5, { '1/0/0': B }), 'AABABBBBB'],
     'a complete edition without the tile': [() => edition(5, { '1/1/1': A }, { complete: true }), 'AABA-----'],
     'a single write that finds the tile unchanged': [() => write(5, B), 'AABABBBBB'],
     'a removal': [() => removeTiles(store, from, { since: T(3), until: T(3) }), 'AAAAAAAAA']
   }
   for (const [index, [title, [other, expected]]] of Object.entries(others).entries()) {
-    it(`takes along ${title}`, async function () {
+    it(`moves ${title} too`, async function () {
       this.timeout(600000)
       await everywhere(index, async at => {
         const about = `request ${at}`
@@ -103,7 +103,7 @@ onEachStore('a move beside another program', backend => {
     })
   }
 
-  it('a load whose layer is moved meanwhile is moved as well, or reports it', async function () {
+  it('moves the edition of a load that runs meanwhile, or the load fails with LAYER_GONE', async function () {
     this.timeout(600000)
     await everywhere(4, async at => {
       const about = `request ${at}`

@@ -18,7 +18,7 @@ onEachStore('copying a layer', backend => {
   useStore(backend,
     { once: true, published: true, fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
 
-  it('copies every field, editions, and the document of the layer', async () => {
+  it('copies every field of tiles, editions and the layer document', async () => {
     const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
     await assert.rejects(store.layer('two'), { code: 'LAYER_NOT_FOUND' })
     const done = await copyLayer(store, 'osm', 'two', { limits: { tiles: 5, batch: 3 } })
@@ -51,7 +51,7 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('as of a time has nothing later, nothing that expires, and no upstream', async () => {
+  it('as of a time copies no later versions, no expiry and no upstream', async () => {
     await copyLayer(store, 'osm', 'then', { time: '2024-01-03' })
     const wanted = (await tilesOf(store, 'osm')).filter(({ time }) => time <= '2024-01-03T23:59:59Z')
     const moments = tiles => tiles.map(({ place, time }) => `${place}@${time}`).sort()
@@ -66,7 +66,7 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('of a part has that part, with its zooms and bounds', async () => {
+  it('of a part copies only that part, and sets its zooms and bounds', async () => {
     const area = parseArea({ bbox: [-180, 66, -150, 85] })
     await copyLayer(store, 'osm', 'part', { area, zooms: { min: 5, max: 5 } })
     const part = await tilesOf(store, 'part')
@@ -77,7 +77,7 @@ onEachStore('copying a layer', backend => {
     assert.deepEqual(await store.editions('part'), [])
   })
 
-  it('into an existing layer merges both as a load does, and names failures', async () => {
+  it('into an existing layer merges the versions and keeps the fields of that layer', async () => {
     await store.defineLayer('other', { ttl: 5, attribution: 'mine' })
     await store.write([
       { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) },
@@ -98,7 +98,7 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('into an existing layer has the zooms and bounds of both', async () => {
+  it('into an existing layer extends its bounds to contain both', async () => {
     const box = [0, 0, 10, 10]
     const boundsOf = (...bounds) => layerOf({ layer: 'a', ...(bounds[0] && { bounds: bounds[0] }) },
       { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
@@ -106,7 +106,7 @@ onEachStore('copying a layer', backend => {
       [[0, 0, 20, 20], undefined, undefined])
   })
 
-  it('respects the terms of use', async () => {
+  it('keeps the terms of use of the upstream and offline: false', async () => {
     const upstream = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
     await store.defineLayer('shy', { upstream })
     await store.defineLayer('home', { offline: false })
@@ -120,7 +120,7 @@ onEachStore('copying a layer', backend => {
     await copyLayer(store, 'shy', 'shy2')
   })
 
-  it('from another store has all of its past, also under the name of a removed layer', async () => {
+  it('from another store copies its whole past, even under the name of a removed layer', async () => {
     const there = await Store.create(await backend.database())
     await publish(there)
     await copyLayer(there, 'osm', 'osm', { source: store })

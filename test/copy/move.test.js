@@ -19,7 +19,7 @@ onEachStore('renaming a layer', backend => {
 
   const documentsOf = async layer => [...await tilesOf(store, layer), ...await store.editions(layer)]
 
-  it('moves everything to the new name, and a gateway shows it', async () => {
+  it('moves tiles, editions and fields to the new name, and a gateway shows them', async () => {
     await fill(store, 'osm')
     await store.defineLayer('osm', { upstream: null })
     const [before, fields, editions] =
@@ -43,7 +43,7 @@ onEachStore('renaming a layer', backend => {
     await checkInvariants(url)
   }).timeout(30000)
 
-  it('that was finished reports that when it is run again', async () => {
+  it('reports that it is done when it is run again', async () => {
     await fill(store, 'early')
     await moveLayer(store, 'early', 'late')
     const { done, versions } = await moveLayer(store, 'early', 'late')
@@ -59,7 +59,7 @@ onEachStore('renaming a layer', backend => {
     assert.deepEqual(await documentsOf('new'), [])
   }).timeout(20000)
 
-  it('refuses the name of a layer, or of tiles without one', async () => {
+  it('refuses a new name that a layer or stray tiles already have', async () => {
     await store.defineLayer('taken')
     await store.write([{ layer: 'stray', z: 0, x: 0, y: 0, time: T(1), bytes: png(1) }])
     for (const to of ['taken', 'stray']) await assert.rejects(moveLayer(store, 'osm', to), { code: 'LAYER_EXISTS' })
@@ -68,7 +68,7 @@ onEachStore('renaming a layer', backend => {
     await assert.rejects(moveLayer(store, 'nowhere', 'taken'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  it('deletes only what was copied: a load at the same time loses nothing', async () => {
+  it('loses no tile of a load at the same time', async () => {
     await fill(store, 'busy')
     const later = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
     let loaded
@@ -94,7 +94,7 @@ onEachStore('renaming a layer', backend => {
     await checkInvariants(url)
   }).timeout(30000)
 
-  it('loses nothing when it is killed, and another run finishes', async () => {
+  it('loses no tile when it is killed, and is completed by another run', async () => {
     const layer = 'osm'
     await store.write(square({ layer, z: 7, time: T(1), side: 8, seed: (x, y) => x + y }))
     await store.write(square({ layer, z: 7, time: T(2), side: 8, seed: (x, y) => 30 + x + y }))
