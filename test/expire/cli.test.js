@@ -14,7 +14,7 @@ describe('expired tiles on the command line', () => {
     await map.write([0, 1, 2].map(x => map.tile(x, { expires: at(x) })))
   })
 
-  it('are listed by a dry run, as many as --limit says, and removed without it', async () => {
+  it('are listed by a dry run up to --limit, and removed after a confirmation', async () => {
     const listed = await run('prune', 'osm', '--expired', '--dry-run', '--limit', '2')
     assert.equal(listed.code, 0)
     assert.match(listed.out, /^expired .*\n.* osm:6:0:0\n.* osm:6:1:0\n\n3 tiles have expired/)
@@ -35,7 +35,7 @@ describe('expired tiles on the command line', () => {
     assert.deepEqual([removed, none, await map.history(0)], [3, [], []])
   })
 
-  it('are fetched only where the layer has an upstream', async () => {
+  it('are fetched only when the layer has an upstream', async () => {
     const { code, err } = await run('seed', 'osm', '--expired')
     assert.equal(code, 1)
     assert.match(err, /NO_UPSTREAM/)
@@ -43,7 +43,7 @@ describe('expired tiles on the command line', () => {
     assert.deepEqual(all.skipped.map(({ layer }) => layer), ['osm'])
   })
 
-  it('refuse options that do not go together', async () => {
+  it('fail with BAD_OPTION for conflicting options', async () => {
     for (const argv of [
       ['prune', '--expired'], ['prune', 'osm', '--all', '--expired'],
       ['prune', 'osm', '--with-past'], ['prune', 'osm', '--limit', '3'],

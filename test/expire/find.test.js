@@ -7,7 +7,7 @@ import { HOUR, T, at, useExpiry } from '../support/expiry.js'
 
 const upstream = { covers: () => true }
 
-onEachStore('what has expired', backend => {
+onEachStore('expired tiles', backend => {
   const map = useExpiry(backend)
   /** x -> what a tile says of itself; written first, so that another program may twist it */
   const tiles = [
@@ -52,7 +52,7 @@ onEachStore('what has expired', backend => {
     for (const [index, fields] of twisted.entries()) await map.twist(10 + index, fields)
   })
 
-  it('is the same for the command and the gateway, the second before, at it, and the second after', async () => {
+  it('are the same for the command and the gateway at every second', async () => {
     const doc = { ttl: HOUR }
     const moments = [-6, -5, -4, 0, 1, 9, 10, 11, 19, 20, 21, 30,
       HOUR - 1, HOUR, HOUR + 1, HOUR + 5, 2 * HOUR - 1, 2 * HOUR, 2 * HOUR + 1]
@@ -68,7 +68,7 @@ onEachStore('what has expired', backend => {
     assert.deepEqual(await gatewaySays(Date.parse(at(10)) + 999, doc), await commandSays(at(10)))
   }).timeout(20000)
 
-  it('follows the ttl of the layer; without one only tiles with their own time expire', async () => {
+  it('follow the ttl of the layer; without a ttl only tiles with their own time expire', async () => {
     for (const ttl of [60, undefined, HOUR]) {
       await map.store.defineLayer('osm', { ttl: ttl ?? null })
       for (const seconds of [59, 60, HOUR, 9 * HOUR]) {
@@ -78,7 +78,7 @@ onEachStore('what has expired', backend => {
     }
   }).timeout(20000)
 
-  it('is listed page by page, each tile once, without other layers', async () => {
+  it('are listed once each over several pages, without other layers', async () => {
     await map.store.defineLayer('other', { ttl: 1 })
     await map.write([map.tile(0, { expires: at(1) }, 'other'), map.tile(1, {}, 'other')])
     const all = await commandSays(at(9 * HOUR))
@@ -92,7 +92,7 @@ onEachStore('what has expired', backend => {
     assert.equal((await commandSays(T, { before: at(11) })).length, 2, 'a dry run may look ahead')
   }).timeout(20000)
 
-  it('needs the indexes, and names the command that builds them', async () => {
+  it('cannot be listed without indexes, and the error names the command that builds them', async () => {
     const doc = await map.store.couch.get('_design/versions')
     await request(`${map.url}/_design/versions?rev=${doc._rev}`, { method: 'DELETE' })
     await assert.rejects(list(), { code: 'INDEX_MISSING', advice: /push/ })

@@ -12,7 +12,7 @@ import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 const DAY = 86400
 
-onEachStore('refreshing what has expired', backend => {
+onEachStore('refreshing expired tiles', backend => {
   let store, url, upstream, layer
   useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
   before(async () => { upstream = await startUpstream({ tileSize: 64 }) })
@@ -41,7 +41,7 @@ onEachStore('refreshing what has expired', backend => {
     await store.write(versions, { stored: ago(7 * DAY) })
   })
 
-  it('unchanged tiles expire later, changed ones become versions, and then nothing has expired', async () => {
+  it('lets unchanged tiles expire later, and stores changed tiles as versions', async () => {
     upstream.epoch = 1
     const before = await head(0)
     const tally = await refresh({ limits: { page: 3, refresh: 5 } })
@@ -55,7 +55,7 @@ onEachStore('refreshing what has expired', backend => {
     assert.equal([...tiles.values()].filter(versions => versions.length === 2).length, tally.changed)
   })
 
-  it('names failures and tries them again; missing tiles stay; gone tiles are fetched', async () => {
+  it('lists failures and repeats them later, keeps missing tiles, and fetches gone tiles', async () => {
     await store.write([{ layer, z: 3, x: 7, y: 2, time: ago(DAY), gone: true, expires: ago(DAY) }],
       { stored: ago(DAY) })
     upstream.behave({ status: ({ x }) => x === 1 ? 500 : 404, only: ({ x }) => x === 1 || x === 2 })
@@ -67,8 +67,7 @@ onEachStore('refreshing what has expired', backend => {
     assert.deepEqual(counts(await refresh()), { expired: 2, changed: 0, unchanged: 2, missing: 0, failed: 0, left: 0 })
   })
 
-  it('a layer without an upstream is an error if it is named, and skipped with --all; an upstream that is away is ' +
-    'given up for now', async () => {
+  it('refuses a named layer without an upstream, skips it among all layers, and stops when one is away', async () => {
     await store.defineLayer('still', { ttl: 1 })
     await store.defineLayer('shy', { ttl: 1, upstream: { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' } })
     await assert.rejects(refresh({ layers: ['still'] }), { code: 'NO_UPSTREAM' })
@@ -82,8 +81,7 @@ onEachStore('refreshing what has expired', backend => {
     await upstream.start()
   })
 
-  it('runs live: two of them and a gateway at once, an upstream that returns, ' +
-    'tiles that expire meanwhile', async () => {
+  it('runs live twice beside a gateway, after an upstream returns, and for newly expired tiles', async () => {
     const service = await openService(url)
     const stop = new AbortController()
     const seeding = { fetching: { ...QUICK, giveUpAfter: 0.05 } }

@@ -12,7 +12,7 @@ import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
 import { HOUR, T, at, useExpiry } from '../support/expiry.js'
 
-onEachStore('removing what has expired', backend => {
+onEachStore('removing expired tiles', backend => {
   const map = useExpiry(backend)
   const remove = (seconds, options = {}) => expire(map.store, { action: 'remove', now: () => at(seconds), ...options })
   const counts = ({ expired, removed, ended, changed, refused }) => ({ expired, removed, ended, changed, refused })
@@ -23,7 +23,7 @@ onEachStore('removing what has expired', backend => {
     async close () {}
   })
 
-  it('a tile without a past is removed; one with a past is gone from when it expired, and fetched again', async () => {
+  it('deletes a tile without a past, and makes a tile with a past gone from its expiry on', async () => {
     await map.store.defineLayer('osm', { ttl: HOUR })
     await map.write([map.tile(1, { image: 7, time: at(-100) })], at(-100))
     await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: at(2 * HOUR) })])
@@ -44,12 +44,12 @@ onEachStore('removing what has expired', backend => {
     await checkInvariants(map.url)
   })
 
-  it('what is gone is not removed again, and another run changes nothing', async () => {
+  it('changes nothing in another run', async () => {
     const again = await remove(HOUR)
     assert.deepEqual([counts(again), again.gone], [{ expired: 0, removed: 0, ended: 0, changed: 0, refused: 0 }, 1])
   })
 
-  it('with the past, nothing of a tile stays; a limit limits the tiles', async () => {
+  it('with the past deletes all versions, of at most as many tiles as the limit', async () => {
     await map.write([map.tile(10, { expires: at(1), image: 5, time: at(-9) }),
       map.tile(11, { expires: at(1) }), map.tile(12, { expires: at(2) })])
     await map.write([map.tile(10, { expires: at(1) })])
@@ -59,7 +59,7 @@ onEachStore('removing what has expired', backend => {
     await remove(3)
   })
 
-  it('a tile that was confirmed after it had expired is gone from after that, and stays so', async () => {
+  it('makes a tile gone only after the time at which it was last found unchanged', async () => {
     await map.store.defineLayer('survey')
     const tile = (x, fields) => map.tile(x, fields, 'survey')
     await map.write([60, 61].map(x => tile(x, { image: 1, time: at(-50) })))
@@ -76,7 +76,7 @@ onEachStore('removing what has expired', backend => {
     }
   })
 
-  it('a tile whose head fell back to its only other version is removed, with the copy in the past', async () => {
+  it('deletes a tile whose head fell back to its only other version, with the copy in the past', async () => {
     await map.write([map.tile(62, { expires: at(5), image: 1 })])
     await map.write([map.tile(62, { time: at(2) })])
     await removeEdition(map.store, 'osm', at(2))
@@ -99,7 +99,7 @@ onEachStore('removing what has expired', backend => {
     await checkInvariants(map.url)
   }).timeout(20000)
 
-  it('leaves alone what a gateway refreshed between the look and the step, with a past or without', async () => {
+  it('keeps tiles that a gateway refreshed after they were listed', async () => {
     await map.write([map.tile(50, { image: 1, time: at(-50) }), map.tile(52, { image: 1, time: at(-50) })])
     await map.write(
       [map.tile(50, { expires: at(5) }), map.tile(51, { expires: at(5) }), map.tile(52, { expires: at(5) })]
@@ -136,7 +136,7 @@ onEachStore('removing what has expired', backend => {
     assert.deepEqual([settled, unknown], [0, 0])
   })
 
-  it('that is killed at any request leaves no statement without its image, and another run finishes', async () => {
+  it('leaves no statement without its image when it is killed, and is completed by another run', async () => {
     const sourceOfAll = {
       ...sourceOf(0),
       async * tiles () { for (const x of [0, 1, 2]) yield { z: 6, x, y: 0, read: async () => png(x) } }
@@ -162,7 +162,7 @@ onEachStore('removing what has expired', backend => {
     }
   }).timeout(60000)
 
-  it('refuses bad options before anything is done', async () => {
+  it('refuses bad options', async () => {
     for (const options of [{ before: at(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {
       await assert.rejects(remove(9, options), { code: 'BAD_OPTION' })
     }
