@@ -22,7 +22,7 @@ describe('tilecouch layer --style', () => {
     return path.join(folder.dir, 'style.json')
   }
 
-  it('stores a file or a folder, and shows what is stored', async () => {
+  it('stores a style from a file or a folder, and prints the stored styles', async () => {
     assert.doesNotMatch((await layer('osm')).out, /style/)
     assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err,
       'Stored the style osm@2022-01-01T00:00:00Z\n')
@@ -44,7 +44,7 @@ describe('tilecouch layer --style', () => {
     ])
   })
 
-  it('says what is wrong, and stores nothing', async () => {
+  it('reports errors, and stores nothing', async () => {
     folder.write({ 'not.json': '{' })
     for (const [argv, code] of /** @type {[[string, string, ...string[]], RegExp][]} */ ([
       [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/],
@@ -60,7 +60,7 @@ describe('tilecouch layer --style', () => {
     assert.deepEqual(await own.store.styles('osm'), [])
   })
 
-  it('is removed when that was confirmed', async () => {
+  it('stores styles that tilecouch remove --style removes after a confirmation', async () => {
     await style('osm', file({ name: 'A' }), '--time', '2022-03-01')
     await style('osm', file({ name: 'B' }), '--time', '2022-05-01')
     const remove = (...argv) => runCommand(['remove', 'osm', '--db', own.url, ...argv])
@@ -122,7 +122,7 @@ describe('tilecouch layer --qgis', () => {
     assert.equal(await sourceOf('--time', '2022'), `${common}${url}@2022/1.0.0/WMTSCapabilities.xml`)
   })
 
-  it('says what is wrong', async () => {
+  it('reports errors', async () => {
     for (const [argv, words] of /** @type {[string[], RegExp][]} */ ([
       [['town', '--gateway', 'http://x/'], /goes with --qgis.*BAD_OPTION/],
       [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],

@@ -7,7 +7,7 @@ import { folderOf, styleOf } from './files.js'
 describe('reading a style', () => {
   const folder = useFolder()
 
-  it('takes one file, or a folder with a sprite and glyphs, and names what it leaves out', async () => {
+  it('reads a file, or a folder with sprite and glyphs, and lists the ignored files', async () => {
     folder.write({ 'plain.json': `\ufeff${JSON.stringify(styleOf())}` })
     assert.deepEqual(await readStyle(path.join(folder.dir, 'plain.json')), { style: styleOf(), files: {}, ignored: [] })
     const dir = path.join(
@@ -28,16 +28,16 @@ describe('reading a style', () => {
   const wrong = {
     'is not JSON': [{ 'style.json': '{' }, /is not JSON/],
     'is missing': [{ 'sprite.json': '{}' }, /there is no such file/],
-    'has an image that is none': [{ ...folderOf(), 'sprite.png': 'GIF89a' }, /sprite\.png is no PNG/],
+    'has a sprite image that is not PNG': [{ ...folderOf(), 'sprite.png': 'GIF89a' }, /sprite\.png is no PNG/],
     'has a sprite that is not JSON': [{ ...folderOf(), 'sprite@2x.json': '<html>' }, /sprite@2x\.json is not JSON/],
     'has an empty range of glyphs': [{ ...folderOf(), 'glyphs/Noto Sans Regular/0-255.pbf': '' }, /0-255\.pbf is empty/]
   }
   for (const [what, [files, why]] of Object.entries(wrong)) {
-    it(`refuses one that ${what}`, () => assert.rejects(readStyle(folder.write(files)),
+    it(`refuses a style that ${what}`, () => assert.rejects(readStyle(folder.write(files)),
       error => error.code === 'BAD_STYLE' && why.test(error.message)))
   }
 
-  it('says that there is no such file',
+  it('reports a missing file',
     () => assert.rejects(readStyle('/nowhere/style.json'), { code: 'SOURCE_NOT_FOUND' }))
 })
 
@@ -46,7 +46,7 @@ describe('a style', () => {
   const files = Object.keys(folderOf()).filter(name => name !== 'style.json')
   const why = (more, beside = []) => whyNotStyle(styleOf(more), beside, layers)
 
-  it('may name layers of the store, at a time as well, and addresses elsewhere', () => {
+  it('may name layers of the store, with or without a time, and URLs of other servers', () => {
     for (const source of [
       { type: 'vector', url: 'couch://osm' }, { type: 'vector', url: 'couch://osm@2020' },
       { type: 'raster-dem', tiles: ['couch://relief/{z}/{x}/{y}.png'] },
@@ -56,7 +56,7 @@ describe('a style', () => {
     assert.equal(why({}, files), undefined)
   })
 
-  it('is refused when it names what is not there', () => {
+  it('is refused when it is malformed or names missing layers, files or fonts', () => {
     const source = value => ({ sources: { osm: value } })
     for (const [more, beside, words] of /** @type {[any, string[], RegExp][]} */ ([
       [{ version: 7 }, [], /no style of version 8/],

@@ -43,7 +43,7 @@ onEachStore('a style', backend => {
   /** From CouchDB itself, as nobody. */
   const couch = (address, url = own.url) => request(`${as(url)}/_design/tiles/_rewrite${address}`)
 
-  it('counts from its time on, and an older one goes straight into the past', async () => {
+  it('is shown from its time on, and a style of an older time only before it', async () => {
     assert.deepEqual(await put('2023', { name: 'B' }),
       { layer: 'osm', time: T2, isNew: true, files: 6, bytes: 868, ignored: [] })
     await put(T3, { name: 'C' })
@@ -55,8 +55,7 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('counts by the times it is stored for, in whatever order: one that is found ' +
-    'unchanged is stated as well', async () => {
+  it('is shown from each of its times on, in whatever order styles are stored', async () => {
     const stored = { 2022: 'S', 2024: 'S', 2023: 'T' }
     const orders = [[2022, 2024, 2023], [2022, 2023, 2024], [2024, 2023, 2022], [2023, 2022, 2024]]
     for (const [index, order] of orders.entries()) {
@@ -80,7 +79,7 @@ onEachStore('a style', backend => {
     assert.equal((await put(T3, { name: 'A' })).isNew, true, 'back to how it was')
   })
 
-  it('is stored without a time only if the style of now is another one', async () => {
+  it('is stored without a time only if it differs from the present style', async () => {
     await put(T1, { name: 'A' })
     const future = `${new Date().getFullYear() + 2}-01-01T00:00:00Z`
     await put(future, { name: 'B' })
@@ -93,7 +92,7 @@ onEachStore('a style', backend => {
     assert.deepEqual((await timesOf('osm')).map(one => [T1, T2, future].includes(one)), [true, true, false, true])
   })
 
-  it('of two writers at once, neither is lost', async () => {
+  it('is stored by one of several writers for the same time, and by all for different times', async () => {
     const names = ['A', 'B', 'C', 'D']
     const same = await Promise.allSettled(names.map(name => put(T1, { name })))
     assert.deepEqual(same.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected'])
@@ -102,7 +101,7 @@ onEachStore('a style', backend => {
     assert.equal((await timesOf('osm')).length, 5)
   })
 
-  it('is refused before anything is written, if it names what is not there', async () => {
+  it('is refused before anything is written if it names a missing layer', async () => {
     const { update_seq: before } = await own.store.info()
     await assert.rejects(put(T1, { sources: { roads: { type: 'vector', url: 'couch://roads' } }, layers: [] }),
       { code: 'BAD_STYLE' })
@@ -112,7 +111,7 @@ onEachStore('a style', backend => {
     assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before))
   })
 
-  it('is served with all that belongs to it, now and as of a time, by CouchDB and a gateway alike', async function () {
+  it('is served with sprite and glyphs, now and as of a time, by CouchDB and a gateway', async function () {
     this.timeout(30000)
     await put(T1, { name: 'A' })
     await put(T3, { name: 'C' })
@@ -165,7 +164,7 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('that nobody stored is the default one, by CouchDB and a gateway alike', async function () {
+  it('is the same default style from CouchDB and a gateway when none is stored', async function () {
     this.timeout(30000)
     await own.store.defineLayer('roads', { format: 'pbf' })
     await put(T2)
@@ -209,8 +208,7 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('goes with its layer into mirrors, also of that layer alone and of the ' +
-    'present, copies and backups', async function () {
+  it('goes with its layer into mirrors, copies, moves and backups', async function () {
     this.timeout(60000)
     await put(T1)
     await put(T3, { name: 'C' })
@@ -240,7 +238,7 @@ onEachStore('a style', backend => {
     assert.deepEqual(await differences(own.url, restored, { revpos: backend.name === 'CouchDB' }), [])
   })
 
-  it('may be removed by itself, comes back when it is stored again, and goes with its layer', async () => {
+  it('can be removed alone and stored again, and is removed with its layer', async () => {
     await put(T1)
     await put(T3, { name: 'C' })
     assert.deepEqual([(await removeStyle(own.store, 'osm', T3, { dryRun: true })).styles, await timesOf('osm')],
@@ -254,7 +252,7 @@ onEachStore('a style', backend => {
     assert.equal((await couch('/osm/style.json')).status, 404)
   })
 
-  it('never changes, and holds nothing but a style', async () => {
+  it('cannot be changed, and is refused with invalid fields or files', async () => {
     await put(T1)
     const doc = await own.store.couch.get(`style:osm@${T1}`)
     const send = body => json(`${own.url}/${encodeURIComponent(body._id)}`,
