@@ -126,7 +126,7 @@ onEachStore('MapProxy', backend => {
       same(await mapproxy.tile('land-2021', 3, 6, 0), fullTile(3))
     })
 
-    it('a tile that is not there is transparent', async () => {
+    it('and shows a missing tile as transparent', async () => {
       for (const layer of ['land', 'land-2021']) {
         const { status, body } = await mapproxy.tile(layer, 3, 7, 7)
         assert.equal(status, 200)
@@ -134,13 +134,13 @@ onEachStore('MapProxy', backend => {
       }
     })
 
-    it('a later load shows at once', async () => {
+    it('and shows a later load at once', async () => {
       await store.write([version('land', 3, 6, 0, T2022, 5)])
       same(await mapproxy.tile('land', 3, 6, 0), fullTile(5))
       same(await mapproxy.tile('land-2021', 3, 6, 0), fullTile(3), 'and what was then stays')
     })
 
-    it('a tile that is gone: transparent through the tile URL, 500 through the cache', async () => {
+    it('and shows a gone tile as transparent by tile URL, but answers 500 from the cache', async () => {
       const through = await mapproxy.tile('land-2021', 3, 2, 2)
       assert.equal((await sharp(through.body).stats()).isOpaque, false)
       assert.equal((await mapproxy.tile('land', 3, 2, 2)).status, 500,
@@ -149,7 +149,7 @@ onEachStore('MapProxy', backend => {
     })
   })
 
-  describe('writes what tilecouch reads', () => {
+  describe('writes tiles that tilecouch reads', () => {
     const [z, x, y] = [4, 5, 2]
     let head
     before(async () => {
@@ -157,7 +157,7 @@ onEachStore('MapProxy', backend => {
       head = await json(`${url}/osm:${z}:${x}:${y}`)
     })
 
-    it('heads that the published store accepts from a writer', () => {
+    it('as heads that the published store accepts from a writer', () => {
       const { _id, _rev, _attachments, time, stored, timestamp, ...fields } = head
       assert.equal(_id, `osm:${z}:${x}:${y}`)
       assert.deepEqual(fields, { type: 'tile', layer: 'osm', z, x, y, current: true })
@@ -166,7 +166,7 @@ onEachStore('MapProxy', backend => {
       assert.equal(_attachments.tile.content_type, 'image/png')
     })
 
-    it('once: the whole metatile comes from the store afterwards', async () => {
+    it('once, and takes the whole metatile from the store afterwards', async () => {
       const asked = [...upstream.asked]
       assert.deepEqual(asked.toSorted(), ['4/4/2', '4/4/3', '4/5/2', '4/5/3'])
       same(await mapproxy.tile('osm', z, x, y), upstreamTile(z, x, y))
@@ -205,7 +205,7 @@ onEachStore('MapProxy', backend => {
       assert.deepEqual([printed.time, printed.size], [head.time, tile.length])
     })
 
-    it('a load goes over them without losing them', async () => {
+    it('and that a later load keeps as versions', async () => {
       const { backfilled, advanced } =
         await store.write([version('osm', z, x, y, T2020, 7), version('osm', z, x, y, FUTURE, 8)])
       assert.deepEqual([backfilled, advanced], [1, 1])
@@ -214,7 +214,7 @@ onEachStore('MapProxy', backend => {
       same(await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`), upstreamTile(z, x, y))
     })
 
-    it('an export is an edition: what MapProxy fetched is kept', async () => {
+    it('and that a load of a MapProxy export stores as an edition', async () => {
       await mapproxy.util(['export', '-f', 'mapproxy.yaml', '--source',
         'osm', '--grid', 'xyz', '--levels', '4..4', '--type', 'tms', '--dest', 'osm-today'])
       const source = await openSource(path.join(mapproxy.dir, 'osm-today'))
@@ -226,8 +226,7 @@ onEachStore('MapProxy', backend => {
   })
 
   describe('overwrites', () => {
-    it('a head of tilecouch, when a neighbour in its metatile is missing: its version is lost until it is loaded ' +
-      'again', async () => {
+    it('a head of tilecouch, whose version is lost, when a neighbour in the metatile is missing', async () => {
       await store.write([version('osm', 4, 8, 8, T2020, 10)])
       same(await mapproxy.tile('osm', 4, 8, 8), fullTile(10))
       await mapproxy.tile('osm', 4, 9, 9)
@@ -241,7 +240,7 @@ onEachStore('MapProxy', backend => {
       same(await mapproxy.tile('osm', 4, 8, 8), upstreamTile(4, 8, 8), 'the head stays')
     })
 
-    it('its own heads when they are old; with a tile of tilecouch it ends in a 500', async () => {
+    it('its own old heads, but answers 500 when it has to refresh a head of tilecouch', async () => {
       const refreshing = await mapProxy({ changes: { 'bulk_meta_tiles: true': 'refresh_before: {seconds: 0}' } })
       upstream.year = 1
       same(await refreshing.tile('osm', 4, 9, 9), upstreamTile(4, 9, 9, 1))
@@ -257,7 +256,7 @@ onEachStore('MapProxy', backend => {
     })
   })
 
-  describe('does not say that a tile was refused', () => {
+  describe('does not report that the store refused a tile', () => {
     const refused = async options => {
       const running = await mapProxy(options)
       same(await running.tile('osm', 5, 20, 7), upstreamTile(5, 20, 7))
@@ -265,19 +264,19 @@ onEachStore('MapProxy', backend => {
       assert.doesNotMatch(running.said(), /forbidden|unauthorized/)
     }
 
-    it('of a user who may not write', async function () {
+    it('because its user may not write', async function () {
       if (!backend.supports.users) return skip(this, 'everybody may write to an embedded store')
       await refused({ writes: as(new URL('/', url).href).replace(/\/$/, '') })
     })
 
-    it('with the wrong layer', () => refused({ changes: { 'layer: osm ': 'layer: ocm ' } }))
+    it('because the layer of the configuration is wrong', () => refused({ changes: { 'layer: osm ': 'layer: ocm ' } }))
 
-    it('with the format mixed',
+    it('because the format of the configuration is mixed',
       () => refused({ changes: { 'format: image/png           #': 'format: mixed\n    request_format: image/png #' } }))
   })
 
   describe('and the store', () => {
-    it('makes a database that becomes a store', async () => {
+    it('share a database that MapProxy created', async () => {
       const fresh = await backend.database()
       const running =
         await mapProxy({ writes: new URL('/', url).href.replace(/\/$/, ''), db: new URL(fresh).pathname.slice(1) })
@@ -290,7 +289,7 @@ onEachStore('MapProxy', backend => {
       await checkInvariants(fresh)
     })
 
-    it('JPEGs are stored as what the configuration says, not as what they are', async () => {
+    it('give JPEGs the type of the configuration, even when it is PNG', async () => {
       upstream.jpeg = true
       for (const [format, extension] of [['image/jpeg', 'jpeg'], ['image/png', 'png']]) {
         const fresh = await Store.create(await backend.database())
@@ -306,7 +305,7 @@ onEachStore('MapProxy', backend => {
       upstream.jpeg = false
     })
 
-    it('the deepest zoom has the same numbers', async () => {
+    it('use the same tile numbers at the deepest zoom', async () => {
       const deep =
         await mapProxy({ changes: { 'base: GLOBAL_WEBMERCATOR': 'base: GLOBAL_WEBMERCATOR\n    num_levels: 31' } })
       const [z, x, y] = [30, 562345678, 345678901]
@@ -314,7 +313,7 @@ onEachStore('MapProxy', backend => {
       assert.ok((await store.head('osm', z, x, y)).bytes.equals(upstreamTile(z, x, y)))
     })
 
-    it('leaves every invariant of the store as it was', async () => {
+    it('keep every invariant of the store', async () => {
       const tiles = await checkInvariants(url)
       assert.ok(tiles.size > 10)
     })
