@@ -16,26 +16,26 @@ describe('the reference of the client library', () => {
 
   before(async () => { L = (await loadGlobal()).L })
 
-  it('describes every class of the map', () => {
+  it('describes every class of the map library', () => {
     assert.deepEqual(clientClasses().map(({ name }) => name), Object.keys(paths).sort())
   })
 
   for (const { name, options, methods, properties, meaning, events } of clientClasses()) {
     const find = () => paths[name].split('.').reduce((place, part) => place[part], L)
 
-    it(`has the defaults that ${name} has when it runs`, () => {
+    it(`lists the actual defaults of ${name}`, () => {
       const written = Object.fromEntries(options.map(option => [option.name, vm.runInNewContext(`(${option.value})`)]))
       assert.equal(JSON.stringify({ ...written }),
         JSON.stringify({ ...(made[name]?.() ?? Object.getPrototypeOf(find().prototype)).options }))
     })
 
-    it(`says what each option, method, property and event of ${name} means`, () => {
+    it(`explains each option, method, property and event of ${name}`, () => {
       for (const told of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) {
         assert.ok(told.meaning, `${name}: ${told.name}`)
       }
     })
 
-    it(`has every public method of ${name}`, () => {
+    it(`lists only methods that ${name} has`, () => {
       for (const method of methods) assert.equal(typeof find().prototype[method.name], 'function', method.name)
     })
   }

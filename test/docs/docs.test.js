@@ -22,11 +22,11 @@ const commandsIn = page => [
 ].flatMap(text => [...text.matchAll(COMMAND)])
 
 describe('the documentation', () => {
-  it('has tables that agree with the source and with what was measured (npm run docs writes them)', async () => {
+  it('has tables that agree with the source and the measurements (npm run docs writes them)', async () => {
     for (const [name, text] of await readPages()) assert.equal(text, await withTables(text), name)
   })
 
-  it('links to files and headings that are there', () => {
+  it('links only to existing files and headings', () => {
     for (const page of pages) {
       const text = textOf(page).replace(/^( *)```\w*\n[^]*?^\1```$/gm, '')
       for (const [, target, anchor = ''] of text.matchAll(/\]\(([^)#\s]*)(#[^)\s]*)?\)/g)) {
@@ -50,14 +50,14 @@ describe('the documentation', () => {
     }
   })
 
-  it('is reached from the README, page by page', () => {
+  it('has links to every page in the README', () => {
     const text = textOf('README.md')
     for (const page of pages.filter(name => /^docs\/[^/]*\.md$|^docs\/tasks\//.test(name))) {
       assert.ok(text.includes(`](${page}`), page)
     }
   })
 
-  it('shows commands and options that there are', async () => {
+  it('shows only existing commands and options', async () => {
     const commands = new Map((await allCommands()).map(
       command => [command.name(), command.options.flatMap(({ short, long }) => [short, long]).concat('-h', '--help')]
     ))

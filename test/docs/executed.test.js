@@ -63,7 +63,7 @@ onEachStore('the commands of the documentation', backend => {
   })
 
   for (const [index, page] of taskPages.entries()) {
-    it(`work as ${page} has them`, async () => {
+    it(`work as ${page} shows them`, async () => {
       const text = textOf(page)
       const addresses = new Addresses()
       const env = await startOthers(text, addresses)

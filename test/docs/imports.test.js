@@ -33,13 +33,13 @@ describe('the imports', () => {
     assert.ok(imports.get('loader/load/set.js').includes('loader/load/index.js'))
   })
 
-  it('make no circle', () => assert.equal(findCircle(imports), undefined))
+  it('form no cycle', () => assert.equal(findCircle(imports), undefined))
 
   it('are those of the picture in CONTRIBUTING.md (npm run docs draws it)', () => {
     assert.equal(textOf('docs/images/imports.svg'), drawImports())
   })
 
-  it('would be seen to make one', () => {
+  it('of an example with a cycle are reported as one', () => {
     const circular = new Map([['a.js', ['b.js']], ['b.js', ['c.js']], ['c.js', ['b.js']]])
     assert.equal(findCircle(circular), 'b.js -> c.js -> b.js')
   })

@@ -27,7 +27,7 @@ onEachStore('the page "With nano"', backend => {
 
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('reads, writes, follows and lists what it says', async () => {
+  it('reads, writes, follows and lists versions as it says', async () => {
     const { host, username, password, pathname } = new URL(database)
     const env = { ...process.env, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
     const blocks = [...textOf('docs/nano.md').matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code)
