@@ -28,7 +28,7 @@ onEachStore('tilecouch serve --from', backend => {
   })
   afterEach(() => Promise.all(running.splice(0).map(edge => edge.stop())))
 
-  it('prints working addresses, what is mirrored and where to, and no password', async () => {
+  it('prints working URLs, the mirrored part, store and origin, and no password', async () => {
     const edge = start(['--from', from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
     const text = await edge.ready()
     for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m,
@@ -74,7 +74,7 @@ describe('tilecouch serve --from a wrong origin', () => {
   }
   const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
 
-  it('reports what is wrong, and does not start', async () => {
+  it('reports bad options, and does not start', async () => {
     await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })
     for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
       await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'),

@@ -31,7 +31,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     { layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
   )
 
-  it('serves what its origin has, now and at any time, and soon what changes there', async () => {
+  it('serves the tiles of its origin, now and as of any time, and soon its changes', async () => {
     const edge = await start()
     await edge.until()
     assert.deepEqual((await edge.get('osm/5/1/0.png')).body, png(1010))
@@ -51,7 +51,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.deepEqual((await edge.get('osm@2022/5/0/0.png')).body, png(0))
   })
 
-  it('holds what was selected, and nothing else', async () => {
+  it('holds only the selected part of its origin', async () => {
     const store = await storage()
     const edge = await edges.start(from, { ...store, layer: 'osm', zoom: '5', bbox: '-180,60,-160,85', current: true })
     await edge.until()
@@ -65,7 +65,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
   })
 
-  it('reports in /health and /metrics what its store refuses', async () => {
+  it('reports documents that its store refuses in /health and /metrics', async () => {
     const bad = await backend.database()
     await json(bad, { method: 'PUT' })
     await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
@@ -81,8 +81,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
-  it('reports its state in /health and /metrics, also with several workers; a gateway ' +
-    'without a mirror does not', async () => {
+  it('reports its state in /health and /metrics, with any workers; a gateway without a mirror does not', async () => {
     const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {
       const edge = await start({ workers, layer: 'sea' })
@@ -118,7 +117,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     }
   }).timeout(60000)
 
-  it('answers FILLING for everything it lacks while it is filled', async () => {
+  it('answers FILLING for everything that it lacks during its initial fill', async () => {
     const link = await startLink(from)
     edges.with(() => link.close())
     link.cut()
