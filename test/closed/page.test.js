@@ -11,7 +11,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avi
 const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
 
 describe('the words of the pages for closed maps', () => {
-  it('are the same in every language', () => {
+  it('have the same keys and placeholders in every language', () => {
     const placeholders = text => text.match(/\{\w+\}/g) ?? []
     for (const words of Object.values(languages)) {
       assert.deepEqual(Object.keys(words), Object.keys(languages.en))
@@ -29,7 +29,7 @@ describe('the words of the pages for closed maps', () => {
     assert.equal(languageFor('ja'), 'en')
   })
 
-  it('are for browsers that open a page', () => {
+  it('are only for browsers that open a page', () => {
     const isAsked = (accept, method = 'GET') => asksForPage({ method, headers: { accept } })
     assert.ok(isAsked(BROWSER))
     for (const accept of [undefined, '*/*', 'application/json', 'image/avif,image/webp,*/*', 'text/html5']) {
@@ -38,7 +38,7 @@ describe('the words of the pages for closed maps', () => {
     for (const method of ['HEAD', 'POST']) assert.ok(!isAsked(BROWSER, method), method)
   })
 
-  it('show names as text', () => {
+  it('escape HTML in names', () => {
     const html = signInPage('<b title="x">&', 'en').body.toString()
     assert.match(html, /&lt;b title=&quot;x&quot;&gt;&amp;, who may not read/)
     assert.doesNotMatch(html, /<b /)
@@ -90,7 +90,7 @@ for (const { name, start } of targets) {
     })
 
     if (name === 'CouchDB') {
-      it('answers browsers with the same error: no document of the database is shown to them', async () => {
+      it('answers browsers with the same error as programs', async () => {
         for (const path of PAGES) await answered(401, open(target.anonymous, path), 'unauthorized')
       })
       return
@@ -109,7 +109,7 @@ for (const { name, start } of targets) {
       assert.match(german.text, /<html lang="de">[^]*Diese Karte ist nicht öffentlich[^]*Anmelden/)
     })
 
-    it('tells a user who is no member the name of the session', async () => {
+    it('tells a signed-in user who is not a member his name', async () => {
       const { status, text } = await open(target.writer, '/')
       assert.equal(status, 403)
       assert.ok(text.includes(`You are signed in as ${target.writerName},`))
@@ -121,14 +121,14 @@ onEachStore('a gateway with private layers', backend => {
   const own = useGateway(backend, { fill, options: { ...OPTIONS, privateLayers: '*' } })
   const open = (path, headers = {}) => own.ask(path, { headers: { accept: BROWSER, ...headers } })
 
-  it('answers programs as ever', async () => {
+  it('answers programs with the viewer, or with a JSON error for a bad token', async () => {
     const page = await own.ask('/')
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
     const { status, json } = await own.ask(`/?token=${expired(['*'])}`)
     assert.deepEqual([status, json.error], [401, 'TOKEN_EXPIRED'])
   })
 
-  it('tells a browser whose visitor may see nothing that a link with a token is needed', async () => {
+  it('tells a browser without access that a link with a token is needed', async () => {
     for (const path of ['/', '/index.html', '/layers', '/?embed']) {
       const { status, headers, text } = await open(path)
       assert.deepEqual([status, headers['content-type'], headers['cache-control']],
@@ -140,7 +140,7 @@ onEachStore('a gateway with private layers', backend => {
     assert.match((await open('/', { 'accept-language': 'fr' })).text, /Demandez-en un à l’exploitant/)
   })
 
-  it('says what is wrong with the token of a link', async () => {
+  it('tells a browser whether the token of a link has expired or is not valid', async () => {
     const old = expired(['*'])
     const late = await open(`/?token=${old}`, { cookie: `tilecouch-a=${token(['*'])}` })
     assert.deepEqual([late.status, /has expired/.test(late.text), late.text.includes(old)], [401, true, false])
