@@ -88,8 +88,7 @@ withPeople('the activity of commands', start => {
       [{ via: 'tilecouch remove', what: 'style', done: 'removed', layer: 'osm', edition: T1 }])
   })
 
-  it('is one document of a load that makes a layer or an edition, and none of ' +
-    'one that changes nothing', async function () {
+  it('is one document for each new, moved or removed layer or edition, none without changes', async function () {
     this.timeout(60000)
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
     const load = ['load', files, '--layer', 'survey']
@@ -118,7 +117,7 @@ withPeople('the activity of commands', start => {
     assert.deepEqual([removed.what, removed.done, removed.layer], ['layer', 'removed', 'brother'])
   })
 
-  it('says what was pruned', async function () {
+  it('counts pruned tiles and versions', async function () {
     this.timeout(30000)
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--dry-run'), [])
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--yes'), [{
@@ -145,7 +144,7 @@ withPeople('the activity of commands', start => {
     await notedOf('access', '--any-writer')
   })
 
-  it('has no password of an address that was typed', async () => {
+  it('contains no passwords of URLs', async () => {
     const couch = new Couch(own.url)
     const change = /** @type {const} */ (
       {
@@ -162,7 +161,7 @@ withPeople('the activity of commands', start => {
     assert.match(doc.fields.upstream.before.url, /a=1$/)
   })
 
-  it('of more days than the store keeps it is removed, some at a time, and newer activity stays', async () => {
+  it('is removed when it is older than the days that the store keeps, and newer activity stays', async () => {
     const user = decodeURIComponent(new URL(own.url).username)
     const day = days => new Date(Date.now() - days * 86_400_000).toISOString()
     const docs = [10, 80, 100, 400].map((days, at) => ({
@@ -179,14 +178,14 @@ withPeople('the activity of commands', start => {
     assert.deepEqual(await left(), ['old80', 'old10'])
   })
 
-  it('is not written into a store that nothing was loaded into', async () => {
+  it('is not written into a new store before its first load', async () => {
     const fresh = await Store.create(`${own.url}_new`, { public: false })
     await recordActivity(fresh.couch, 'load', { what: 'layer', done: 'created', layer: 'osm' })
     assert.deepEqual(await activityOf(`${own.url}_new`), [])
     await fresh.destroy()
   })
 
-  it('bears the name of who typed them; only admins remove what is old; a reader\'s is passed over', async () => {
+  it('names its user, is not written for readers, and is removed only by admins when it is old', async () => {
     const [user, password] = server.writer
     const root = decodeURIComponent(new URL(own.url).username)
     const urlOf = ([username, secret]) => Object.assign(new URL(own.url), { username, password: secret }).href

@@ -18,7 +18,7 @@ const forbids =
   (doc, reason, options) => assert.match(verdict(doc, options)?.forbidden ?? 'allowed', reason, JSON.stringify(doc))
 
 describe('validate_doc_update of activity', () => {
-  it('takes what somebody has changed from himself alone, never changed, and removed only by admins', () => {
+  it('accepts an activity from its own user, no changes of it, and its removal only by admins', () => {
     const activity = {
       _id: 'activity:20240301T101500123-4f9k', type: 'activity', user: 'w',
       at: T, via: 'page', what: 'layer', done: 'changed', layer: 'osm', fields: { ttl: { before: 60, after: 120 } }
