@@ -56,11 +56,11 @@ function globalPaths () {
 describe('the type declarations of the client library', () => {
   const folder = useFolder()
 
-  it('declare what the script puts on L, and nothing else', async () => {
+  it('declare exactly what the script adds to L', async () => {
     assert.deepEqual(globalPaths(), (await loadGlobal()).added)
   })
 
-  it('are made from JSDoc, name nothing internal, and hold for a page that is checked strictly', async () => {
+  it('compile with a page in strict mode, and declare no private members', async () => {
     const types = path.join(folder.dir, 'types')
     await buildDeclarations(types)
     const page = path.join(folder.dir, 'page.ts')
@@ -77,7 +77,7 @@ describe('the type declarations of the client library', () => {
       /^ +(private |protected )?_\w/m)
   }).timeout(120000)
 
-  it('name the events that are fired', () => {
+  it('list only events that the source fires', () => {
     for (const { name, events } of clientClasses()) {
       for (const event of events.filter(({ name: type }) => type !== 'layerload')) {
         assert.match(text, new RegExp(`(fire|emit|_tell)\\('${event.name}'`), `${name}: nothing fires ${event.name}`)
