@@ -61,7 +61,7 @@ async function play (world, steps) {
 }
 
 onEachStore(`random lives of a store (seed ${SEED})`, backend => {
-  it(`hold what a model holds, ${RUNS} of them`, async function () {
+  it(`leave the same as a model in memory, in ${RUNS} runs`, async function () {
     this.timeout(60000 + RUNS * 20000)
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14, size: 'max' }), async steps => {
       const world = await new World([await backend.database(), await backend.database()],

@@ -132,7 +132,7 @@ class Year {
 }
 
 onEachStore(`${DAYS} days of a store on its own (seed ${SEED})`, backend => {
-  it('leave what a model holds, at the store and at its mirror', async function () {
+  it('leave the same as a model in memory, at the store and at its mirror', async function () {
     if (LONG && backend.name === 'embedded') this.skip()
     this.timeout(LONG ? 4 * 3600e3 : 120000)
     const year = await new Year([await backend.database(), await backend.database()],
