@@ -81,7 +81,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
-  it('reports its state in /health and /metrics, with any workers; a gateway without a mirror does not', async () => {
+  it('reports its state in /health and /metrics for 1 and 2 workers; a gateway without a mirror does not', async () => {
     const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {
       const edge = await start({ workers, layer: 'sea' })
