@@ -180,6 +180,8 @@ onAdmin('the section Access', (stage, kind) => {
     const name = kind === 'CouchDB' ? 'couch' : 'embedded'
     if (shot) await page.screenshot({ path: `${shot}/access-tokens-${name}-desk.png`, fullPage: true })
     await card.getByRole('button', { name: 'Done' }).click()
+    await card.getByText('Copy it now').waitFor({ state: 'detached' })
+    assert.ok(!(await page.content()).includes(secret), 'the page keeps no secret')
     await row.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
     await row.getByText('revoked', { exact: true }).waitFor()

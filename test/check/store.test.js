@@ -5,7 +5,7 @@ import { check } from '../../loader/check/index.js'
 import { rebuiltWhile } from './rebuilding.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
+import { PRIVATE_SECURITY, Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useStore } from '../support/store.js'
 import { document, tile } from '../support/sample-tiles.js'
@@ -124,12 +124,16 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('gets a missing store document again, with a publication time', async () => {
+  it('gets a missing store document again, with a publication time, and stays private', async () => {
+    const security = await store.security()
+    await store.secure(PRIVATE_SECURITY)
     await remove('tilecouch')
     assert.deepEqual((await look(store)).said, ['no-mark tilecouch'])
     assert.deepEqual((await look(store, { fix: true })).report.repair?.repaired, { 'no-mark': 1 })
     const { type, schema, published } = await store.couch.get('tilecouch')
     assert.deepEqual([type, schema, Boolean(published)], ['store', 1, true])
+    assert.deepEqual(await store.security(), PRIVATE_SECURITY)
+    await store.secure(security)
   })
 
   it('gets missing design documents, but keeps those of another version', async () => {

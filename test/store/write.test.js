@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
@@ -120,6 +121,20 @@ onEachStore('writing versions', backend => {
       ['BAD_LAYER', 'BAD_TILE', 'BAD_TIME', 'EMPTY_IMAGE', 'SOURCE_UNREADABLE', 'TRUNCATED_IMAGE', 'UNKNOWN_IMAGE'])
     assert.equal(summary.tiles, 9)
     await checkInvariants(own.url)
+  })
+
+  it('sends the documents of a request in the order of their ids', async () => {
+    const { couch } = own.store
+    const sentIds = /** @type {string[][]} */ ([])
+    couch.request = function (request) {
+      if (request.path === '_bulk_docs') sentIds.push(JSON.parse(`${request.body}`).docs.map(({ _id }) => _id))
+      return Couch.prototype.request.call(couch, request)
+    }
+    const edition = square({ layer: 'osm', time: T1, side: 20, seed: (x, y) => x * 20 + y }).reverse()
+    assert.equal((await own.store.write(edition, { batch: 150 })).created, 400)
+    const tileIds = sentIds.map(ids => ids.filter(id => id.startsWith('osm:'))).filter(ids => ids.length)
+    assert.ok(tileIds.length >= 3)
+    for (const ids of tileIds) assert.deepEqual(ids, [...ids].sort())
   })
 
   it('writes every tile of a larger load and of its next edition', async () => {
