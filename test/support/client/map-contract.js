@@ -64,7 +64,7 @@ export function mapContract (target) {
     })
 
   suite('a step of the clock', ['steps'], (stage, show) => {
-    it('follows a first picture that took one question for the index and one request for each image', async () => {
+    it('follows a first picture that takes one request for the index and one for each image', async () => {
       const page = await show('steps')
       const seen = await stage.rest(page)
       shows(seen, 'steps', 5)
@@ -77,7 +77,7 @@ export function mapContract (target) {
       assert.deepEqual(Object.keys(seen).filter(key => !asked.includes(key)), [])
     })
 
-    it('asks for exactly the versions that differ, and on the way back for nothing', async () => {
+    it('requests only the versions that differ, and nothing on the way back', async () => {
       const page = await show('steps', { time: T(1) })
       const inView = stage.front.tiles()
       for (const step of STEPS.slice(1)) {
@@ -93,7 +93,7 @@ export function mapContract (target) {
   }, true)
 
   suite('the frames of a step', ['steps'], (stage, show) => {
-    it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
+    it('show the old or the new picture, never a mixture or a hole, while some tiles are slow', async () => {
       const page = await show('steps', { time: T(1), together: UNHURRIED })
       stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
       for (const step of STEPS.slice(1)) {
@@ -104,15 +104,15 @@ export function mapContract (target) {
       }
     })
 
-    it('keep what is there until a tile that is very late is not waited for any longer', async () => {
+    it('keep the old picture until the time to wait for a late tile is over', async () => {
       await stepsWithLateTile(stage, await show('steps', { time: T(1), together: 200 }))
     })
 
-    it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
+    it('end at the right picture after many quick steps, and request no version twice', async () => {
       await stormOfSteps(stage, await show('steps', { time: T(1), together: UNHURRIED }))
     })
 
-    it('of a quick step after a slow one change together again', async () => {
+    it('change together again in a quick step after a slow one', async () => {
       const page = await show('steps', { time: T(1), together: 600 })
       const late = gate()
       stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
@@ -132,7 +132,7 @@ export function mapContract (target) {
   })
 
   suite('a map that moves', ['steps'], (stage, show) => {
-    it('shows one time in each frame of a step, and none of a time before when it comes back', async () => {
+    it('shows one time in each frame of a step, and no older time when it is shown again', async () => {
       const page = await show('steps', { time: T(1), together: UNHURRIED })
       const open = gate()
       stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
@@ -154,7 +154,7 @@ export function mapContract (target) {
       for (const each of back) assert.ok(!stepsIn(each).includes('5'), JSON.stringify(back))
     })
 
-    it('asks again for a tile that left the view while it was on its way', async () => {
+    it('requests a tile again that left the view before it came', async () => {
       const slow = gate()
       const page = await show('steps', { time: T(1) })
       stage.front.rule(({ kind }) => kind === 'tile' ? slow.opened : undefined)
@@ -167,7 +167,7 @@ export function mapContract (target) {
       shows(await stage.rest(page), 'steps', 1)
     })
 
-    it('asks for nothing when it is back where it was a moment before', async () => {
+    it('requests nothing when it returns to the view of a moment before', async () => {
       const page = await show('steps', { time: T(1) })
       await moveTo(page, [120, 0])
       await stage.rest(page)
@@ -203,7 +203,7 @@ export function mapContract (target) {
   })
 
   suite('places', ['holes', 'deep', 'bounded', 'pacific'], (stage, show) => {
-    it('that have no tile at a time are empty, and change like others', async () => {
+    it('without a tile at a time are empty, and change like others', async () => {
       const page = await show('holes', { time: T(1) })
       shows(await stage.rest(page), 'holes', 1)
       for (const step of [2, 3, 2, 1]) {
@@ -213,7 +213,7 @@ export function mapContract (target) {
       }
     })
 
-    it('without a tile show the part of the nearest one above, of the same time', async () => {
+    it('without a tile show their part of the nearest ancestor of the same time', async () => {
       const page = await show('deep', { time: T(1) })
       // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
       const rule = step => (z, x, y) => step >= 2 && x === 3 && y === 3 ? '2'
@@ -226,7 +226,7 @@ export function mapContract (target) {
       assert.equal(new Set(paths).size, paths.length, 'no image twice, though many tiles show parts of it')
     })
 
-    it('outside of the bounds are not asked for, also where these cross the antimeridian', async () => {
+    it('outside of the bounds are not requested, also where the bounds cross the antimeridian', async () => {
       const bounded = await show('bounded', { center: [20, -20] })
       const full = seen => Object.keys(seen).filter(key => seen[key] !== '-').sort()
       assert.deepEqual(full(await stage.rest(bounded)).filter(key => !/^3\/4\/[23]$/.test(key)), [])
@@ -240,7 +240,7 @@ export function mapContract (target) {
   })
 
   suite('a layer', ['steps'], (stage, show) => {
-    it('tells of a tile that fails, and shows it when it comes', async () => {
+    it('reports a tile that fails, and shows it when it comes', async () => {
       stage.allow(...PROVOKED)
       const whole =
         stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
@@ -269,7 +269,7 @@ export function mapContract (target) {
       await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
     })
 
-    it('asks for nothing off the map, and is back at the time of its clock', async () => {
+    it('requests nothing while it is off the map, and returns at the time of its clock', async () => {
       const page = await show('steps', { time: T(1) })
       await target.remove(page)
       stage.front.forget()
@@ -279,7 +279,7 @@ export function mapContract (target) {
       shows(await stage.rest(page), 'steps', 5)
     })
 
-    it('becomes another by itself when the store has a new version', async () => {
+    it('shows a new version of the store by itself', async () => {
       const layer = `live-${name.toLowerCase().replace(/\W+/g, '-')}`
       await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
       await stage.write(layer, { 1: tilesOf(3) })
