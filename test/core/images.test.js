@@ -152,11 +152,15 @@ describe('the size of an image', () => {
     assert.deepEqual(sizes, [128, 256, 512, 4096, undefined, undefined, undefined, undefined, undefined])
   })
 
-  it('is undefined for vector tiles and other bytes, and cut-off images do not crash', async () => {
+  it('is undefined for vector tiles and other bytes, and right or undefined for a cut-off image', async () => {
     const all = await samples()
     assert.equal(imageSize(all.mvt), undefined)
-    for (const bytes of Object.values(all)) for (let length = 0; length < Math.min(bytes.length, 400); length++) {
-      imageSize(bytes.subarray(0, length))
+    for (const [name, bytes] of Object.entries(all)) {
+      const whole = imageSize(bytes)
+      for (let length = 0; length < Math.min(bytes.length, 400); length++) {
+        const size = imageSize(bytes.subarray(0, length))
+        if (size) assert.deepEqual(size, whole, `${name}, its first ${length} bytes`)
+      }
     }
     for (const bytes of [Buffer.alloc(0), Buffer.from('<html>'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]),
       Buffer.from('RIFF....WEBPVP8?')]) assert.equal(imageSize(bytes), undefined)
