@@ -192,7 +192,7 @@ onEachStore('private layers', backend => {
     assert.ok(!(await get(`/open.json?token=${right}`)).text.includes(right))
   })
 
-  it('close questions about the whole database to tokens of single layers', async () => {
+  it('close queries of the whole database to visitors without a token for all layers', async () => {
     const whole = ['/db/_all_docs', '/db/_all_docs?include_docs=true' +
       '&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&' +
       'endkey=%22zzz%22',
@@ -246,7 +246,7 @@ onEachStore('private layers', backend => {
       'a mirror sees that not everybody may read this')
   })
 
-  it('may be all layers: the feed then has only the document of the store', async () => {
+  it('leave only the document of the store in the change feed when all layers are private', async () => {
     const closed = await own.another({ ...OPTIONS, privateLayers: '*' })
     for (const path of ['/db/_changes', '/db/_changes?feed=longpoll&since=0&timeout=100']) {
       const { status, json } = await ask(closed.url, path)
@@ -301,7 +301,7 @@ onEachStore('private layers', backend => {
     assert.equal((await get('/metrics')).status, 404)
   })
 
-  it('never show a byte without a right token, whatever is asked', async () => {
+  it('never show a byte to random requests without a valid token', async () => {
     const word = fc.constantFrom('secret', 'draft-a', 'open', 'layer',
       'edition', 'layer:secret', 'edition:secret@', 'secret:', 'secret;',
       'open:', 'open;', 'secret:3:1:0', `secret:3:1:0@${T1}`, 'secreu', 'a', 'zz', '', '_design/', '\ufff0')

@@ -41,7 +41,7 @@ onEachStore('reading ahead', backend => {
     (x0, y0) => Array.from({ length: 64 }, (_, at) => /** @type {[number, number]} */ ([x0 + (at >> 3), y0 + at % 8]))
   const isRead = () => until(() => service.reads.reduce((sum, { tiles }) => sum + tiles, 0) >= 64)
 
-  it('brings the block of two tiles that were asked for, in the same request', async () => {
+  it('reads the block around two requested tiles in the same request', async () => {
     await open()
     await Promise.all([get(3, 3), get(4, 3)])
     await isRead()
@@ -53,7 +53,7 @@ onEachStore('reading ahead', backend => {
     assert.deepEqual(service.tiles.counts.aheadUsed, 62)
   })
 
-  it('brings the block of a past time as well', async () => {
+  it('reads the block for a past time too', async () => {
     await open()
     await Promise.all([get(3, 3, '2021-12'), get(4, 3, '2021-12')])
     await until(() => block(0, 0).every(([x, y]) => isHit(x, y, '2021-12')))
@@ -63,7 +63,7 @@ onEachStore('reading ahead', backend => {
     }
   })
 
-  it('is not done for a single tile, an unknown layer, without room, nor when its credit is spent', async () => {
+  it('reads no block for a single tile, an undefined layer, a small memory or a spent credit', async () => {
     await open()
     await get(3, 3)
     await Promise.all([get(3, 3, undefined, 'bare'), get(3, 4, undefined, 'bare')])
@@ -78,7 +78,7 @@ onEachStore('reading ahead', backend => {
     assert.ok(service.tiles.counts.ahead <= 64, 'of the second block nobody has used anything of the first')
   })
 
-  it('costs a layer of which most is missing a bounded number of tiles', async () => {
+  it('reads at most 512 tiles of a layer whose tiles are missing', async () => {
     await open()
     for (let x = 0; x < SIDE; x += 8) {
       for (let y = 0; y < SIDE; y += 8) {
@@ -88,7 +88,7 @@ onEachStore('reading ahead', backend => {
     assert.ok(service.tiles.counts.ahead <= 512, `${service.tiles.counts.ahead}`)
   })
 
-  it('pushes nothing out that was asked for', async () => {
+  it('evicts no requested tile from memory', async () => {
     await open({ blockBytes: 2e6 }, { memory: 6e6 })
     const asked = Array.from({ length: 20 }, (_, x) => /** @type {[number, number]} */ ([x, 31]))
     for (const [x, y] of asked) await get(x, y)
@@ -98,7 +98,7 @@ onEachStore('reading ahead', backend => {
     assert.equal(service.tiles.counts.evicted, 0)
   })
 
-  it('goes on behind the edge that requests move to', async () => {
+  it('reads the next block before requests reach it', async () => {
     await open()
     await Promise.all([0, 1, 2, 3].map(y => get(0, y)))
     await isRead()
@@ -108,7 +108,7 @@ onEachStore('reading ahead', backend => {
     assert.ok(service.tiles.counts.ahead <= read + 64)
   })
 
-  it('rests when the store fails', async () => {
+  it('pauses after the store has failed', async () => {
     await open({ retries: 0 })
     service.front.rule(() => ({ status: 503, body: '{"error":"busy","reason":"later"}' }))
     await assert.rejects(get(20, 20))
@@ -117,7 +117,7 @@ onEachStore('reading ahead', backend => {
     assert.equal(service.tiles.counts.ahead, 0)
   })
 
-  it('finds versions of the edition that the others have without their timelines', async () => {
+  it('reads a past version without its timeline when its neighbours are of one edition', async () => {
     await open({ credit: 0 })
     for (let y = 0; y < 6; y++) await get(1, y, '2021-07')
     await until(async () => { // until the time index has answered
@@ -136,7 +136,7 @@ onEachStore('reading ahead', backend => {
     assert.ok((await get(5, 3, '2021-07')).entry.bytes.equals(png(seedOf(5, 3))))
   })
 
-  it('takes the head of tiles that have not changed since, and nothing newer', async () => {
+  it('shows an unchanged head for a past time, but never a newer one', async () => {
     await open({ credit: 0 })
     for (let y = 0; y < 6; y++) await get(28, y, '2022-01')
     service.front.forget()

@@ -31,7 +31,7 @@ describe('anonymous reads', () => {
     assert.deepEqual(asked.slice(3), [true])
   })
 
-  it('fail as the read with the password when both are refused, and are tried again the next time', async () => {
+  it('fail with the error of the read with a password if both fail, and are tried again', async () => {
     const asked = []
     const reads = new AnonymousFirst()
     const read = nobody => {
@@ -93,13 +93,13 @@ describe('requests for tiles', () => {
       doc._attachments.tile.data, takeTimeline: (id, moments) => moments }, limits
   })
 
-  it('carry no name to a store that needs none', async () => {
+  it('carry no user name when everybody may read the store', async () => {
     const reader = open()
     for (const at of [1, 2]) assert.ok((await reader.document(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
     assert.deepEqual(requests.map(({ authorization }) => authorization), [undefined, undefined])
   })
 
-  it('carry the name to a closed store, also when it was closed a moment ago', async () => {
+  it('carry the user name once the store refuses anonymous requests', async () => {
     const reader = open()
     await reader.document(idOf(1))
     closed = true
@@ -120,7 +120,7 @@ describe('requests for tiles', () => {
     assert.deepEqual(kinds.slice(-2), ['application/json', 'multipart/mixed'])
   })
 
-  it('ask for multipart when there are many, however small', async () => {
+  it('ask for multipart when they name many tiles, even small ones', async () => {
     const reader = open({ inline: 50000, inlineAll: 10000 })
     await reader.document(idOf(0)) // 1000 bytes are believed by and by
     for (let at = 1; at < 30; at++) await reader.document(idOf(at))
@@ -129,7 +129,7 @@ describe('requests for tiles', () => {
     assert.deepEqual([requests.at(-1).ids.length, requests.at(-1).accept], [12, 'multipart/mixed'])
   })
 
-  it('are gathered while another request is under way, and no longer', async () => {
+  it('are gathered into one while another request is in flight, and no longer', async () => {
     const reader = open({ busyWait: 60000 })
     const held = gate()
     rule = () => held.opened

@@ -19,7 +19,7 @@ const stopClock = () => mock.timers.enable({ apis: ['Date'], now: Date.parse('20
 describe('matchesEtag', () => {
   const etag = '"CY9rzUYh03PK3k6DJie09g=="'
 
-  it('finds the ETag in a list, weak or strong, and takes a star for any', () => {
+  it('finds a weak or strong ETag in a list, and accepts * for any', () => {
     for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b",${etag},"c"`, '*', ` ${etag} `]) {
       assert.equal(matchesEtag(tags, etag), true, tags)
     }
@@ -29,7 +29,7 @@ describe('matchesEtag', () => {
 })
 
 describe('sendCompressed', () => {
-  it('packs a text once as long as it is kept', async () => {
+  it('compresses the same buffer only once', async () => {
     const sent = []
     const req = { method: 'GET', headers: { 'accept-encoding': 'gzip' } }
     const res = { appendHeader () {}, writeHead () {}, end: bytes => sent.push(bytes) }
@@ -56,13 +56,13 @@ describe('CachePolicy', () => {
 
   /** @type {[string, [time: string | undefined, entry: any, outcome?: string][], number][]} */
   const cases = [
-    ['the rest of its time for a tile that expires later', [[undefined, HOLDS], [undefined, HOLDS, 'miss']], 100],
-    ['nothing for a tile that has expired or is stale', [[undefined, EXPIRED], [undefined, EXPIRED, 'stale'],
+    ['the remaining seconds for a tile that expires later', [[undefined, HOLDS], [undefined, HOLDS, 'miss']], 100],
+    ['no seconds for a tile that has expired or is stale', [[undefined, EXPIRED], [undefined, EXPIRED, 'stale'],
       [undefined, EXPIRED, 'miss'], [undefined, {}, 'stale'], [undefined, HOLDS, 'stale']], 0],
     ['maxAge for a tile that never expires', [[undefined, {}], ['9998', {}]], 300],
-    ['maxAge for the past, which may be filled in or removed', TIMES.map(time => [time, EXPIRED]), 300],
-    ['the rest of the head for a time in the future', [['2026-11-24T04:46:40Z', HOLDS], ['9998', HOLDS]], 100],
-    ['nothing for a future time of an expired head', [['2026-11-24T04:46:40Z', EXPIRED], ['9998', EXPIRED]], 0]
+    ['maxAge for a past time, even if the tile has expired', TIMES.map(time => [time, EXPIRED]), 300],
+    ['the remaining seconds of the head for a future time', [['2026-11-24T04:46:40Z', HOLDS], ['9998', HOLDS]], 100],
+    ['no seconds for a future time of an expired head', [['2026-11-24T04:46:40Z', EXPIRED], ['9998', EXPIRED]], 0]
   ]
   for (const [title, asked, age] of cases) {
     it(`allows ${title}`, () => {
@@ -73,7 +73,7 @@ describe('CachePolicy', () => {
     })
   }
 
-  it('leaves out what is set to 0, and keeps a missing tile for a minute at most', () => {
+  it('omits directives that are set to 0, and allows a minute at most for missing tiles', () => {
     const plain = new CachePolicy({ maxAge: 10, staleWhileRevalidate: 0, staleIfError: 0 })
     assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })),
       'public, max-age=10')
@@ -82,7 +82,7 @@ describe('CachePolicy', () => {
 })
 
 describe('Unpacked', () => {
-  it('has room again for a tile when the client of another one leaves', async () => {
+  it('accepts a tile again after the client of another tile has left', async () => {
     const unpacked = new Unpacked({ most: 1000, mostHeld: 10 })
     const [first, second] = ['a', 'b'].map(letter => /** @type {any} */ (
       entryOf({ bytes: gzipSync(letter.repeat(10)), type: 'application/vnd.mapbox-vector-tile' })
@@ -109,7 +109,7 @@ describe('a tile as an answer', () => {
     await front.close(0)
   })
 
-  it('has its bytes, its type, and where it came from', async () => {
+  it('has the stored bytes, the headers of a tile, and its source in X-Tilecouch-Cache', async () => {
     const entry = entryOf({ expires: '2026-11-24T04:31:40Z' })
     await open({ kept: { 'osm:1:0:0': entry }, get: async () => entryOf({ bytes: png(2) }) })
     const { status, headers, body } = await get('/osm/1/0/0.png')
@@ -133,7 +133,7 @@ describe('a tile as an answer', () => {
     assert.deepEqual([missed.headers['x-tilecouch-cache'], missed.body], ['miss', png(2)])
   })
 
-  it('has a head without a body, and nothing at all when it has not changed', async () => {
+  it('has no body for HEAD, and is 304 when the client has its ETag', async () => {
     const entry = entryOf()
     await open({ kept: { 'osm:1:0:0': entry } })
     const whole = await get('/osm/1/0/0.png')
@@ -157,7 +157,7 @@ describe('a tile as an answer', () => {
     }
   })
 
-  it('is sent unpacked and for all origins alike when it is an image', async () => {
+  it('is sent uncompressed and without Vary when it is an image', async () => {
     await open({ kept: { 'osm:1:0:0': entryOf() } })
     const { headers, body } =
       await get('/osm/1/0/0.png', { 'accept-encoding': 'gzip, br', origin: 'https://a.example' })
@@ -187,8 +187,8 @@ describe('a tile as an answer', () => {
     assert.deepEqual([headers['content-encoding'], body], [undefined, plain], 'who says nothing may not know gzip')
   })
 
-  it('is unpacked once for all who ask, and only so many bytes are held by ' +
-    'clients that do not read', async function () {
+  it('is unpacked once for all clients, and refused with 503 while idle clients ' + +
+    'hold too many bytes', async function () {
     this.timeout(60000)
     const type = 'application/vnd.mapbox-vector-tile'
     const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
@@ -238,7 +238,7 @@ describe('a tile as an answer', () => {
     assert.deepEqual([status, json.error, headers['cache-control']], [422, 'TRUNCATED_IMAGE', 'no-store'])
   })
 
-  describe('that is not there', () => {
+  describe('that is missing', () => {
     const layers = { osm: { format: 'png' }, roads: { format: 'pbf' }, large: { format: 'webp', tileSize: 512 } }
     const answers = {
       auto: { osm: 404, roads: 204 },
@@ -261,7 +261,7 @@ describe('a tile as an answer', () => {
     const absent = code => async id => { throw new TilecouchError(code, { id }) }
 
     for (const [missing, byLayer] of Object.entries(answers)) {
-      it(`is ${Object.values(byLayer).join(' or ')} when that is set to ${missing}`, async () => {
+      it(`is ${Object.values(byLayer).join(' or ')} when the option missing is ${missing}`, async () => {
         for (const [code, reason] of Object.entries(reasons)) {
           await open({ layers, options: { missing }, get: absent(code) })
           for (const [layer, expected] of Object.entries(byLayer)) {
@@ -282,7 +282,7 @@ describe('a tile as an answer', () => {
       })
     }
 
-    it('is an error that nobody keeps when the layer is not there either, or nobody can tell', async () => {
+    it('is an uncacheable error when the layer is unknown or the store cannot be reached', async () => {
       await open(
         {
           get: async id => {

@@ -45,7 +45,7 @@ onEachStore('reading many tiles at once', backend => {
   }
   const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
 
-  it('unpacks images that CouchDB packed as text, beside other requests and up to a limit', async () => {
+  it('unpacks gzipped attachments up to a limit, without blocking the event loop', async () => {
     const packed = {
       good: gzipSync(png(2)), damaged: png(2), bomb: gzipSync(Buffer.alloc(65e6)),
       large: gzipSync(Buffer.alloc(40e6)), same: gzipSync(Buffer.alloc(40e6))
@@ -64,7 +64,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(turns > 10, `${turns} turns of the event loop`)
   })
 
-  it('brings a thousand tiles that are wanted at once in a few requests, each with its bytes', async () => {
+  it('reads a thousand tiles in a few requests, each with its own bytes', async () => {
     const reader = await open()
     const docs = await Promise.all(Array.from({ length: 1000 }, (_, index) => reader.document(idOf(index))))
     docs.forEach((doc, index) => {
@@ -92,7 +92,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.equal(front.requests().length, 8)
   })
 
-  it('asks for fewer tiles at once when they are large', async () => {
+  it('asks for fewer tiles in one request when tiles are large', async () => {
     const time = '2020-01-01T00:00:00Z'
     await store.write(
       Array.from({ length: 12 }, (_, x) => ({ layer: 'big', z: 6, x, y: 0, time, bytes: noiseTile(x, 400000) }))
@@ -115,7 +115,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(bytesOf(there).equals(png(50)))
   })
 
-  it('shows the winner of a conflict', async () => {
+  it('returns the winning revision of a conflict', async () => {
     const docs = ['a', 'f'].map((digit, index) => ({
       _id: 'two:0:0:0', _rev: `1-${digit.repeat(32)}`, type: 'tile',
       layer: 'two', z: 0, x: 0, y: 0, current: true, time: T1,
@@ -128,7 +128,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(bytesOf(await reader.document('two:0:0:0')).equals(png(1)))
   })
 
-  it('fails one tile alone when that one cannot be read', async () => {
+  it('fails only the tile that cannot be read', async () => {
     front.rule(({ body }) => body.docs.some(({ id }) => id === idOf(77))
       ? { status: 500, body: '{"error":"badarg","reason":"a broken attachment"}' } : undefined)
     const reader = await open({ retries: 0 })
@@ -140,7 +140,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(front.requests().length <= 2 * Math.log2(64) + 1, `${front.requests().length} requests`)
   })
 
-  it('takes a tile with an error of the store for unreadable, not for missing', async () => {
+  it('reports a tile with an internal error of the store as unreadable, not as missing', async () => {
     const error = (id, name) => ({ id, docs: [{ error: { id, rev: 'undefined', error: name, reason: 'because' } }] })
     front.rule(
       () => ({
@@ -152,7 +152,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual([bad.reason?.code, missing.value], ['NO_ANSWER', null])
   })
 
-  it('gives up splitting requests of a store that fails for everything', async () => {
+  it('stops splitting requests when the store fails for every tile', async () => {
     front.rule(() => ({ status: 500, body: '{"error":"badarg","reason":"everything is broken"}' }))
     const reader = await open({ retries: 0, splits: 24 })
     const results = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(index))))
@@ -164,7 +164,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.equal(front.requests().length, 1, 'a busy one is not asked twice')
   })
 
-  it('drops tiles that no client waits for any more, and reads on for those who stay', async () => {
+  it('drops tiles that no client waits for any more, and reads those of other clients', async () => {
     const reader = await open({ requests: 1 })
     const held = gate()
     front.rule(() => held.opened)
@@ -205,7 +205,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(kept, [false, true])
   })
 
-  it('brings the timelines of many tiles in two requests: heads, and a range of versions for each column', async () => {
+  it('reads many timelines in two requests: the heads, and ranges of past versions', async () => {
     const reader = await open()
     const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timeline(`osm:5:0:${y}`)))
     timelines.forEach((moments, y) => {
@@ -221,7 +221,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(await reader.timeline('osm:9:9:9'), [])
   })
 
-  it('brings the timelines of a few tiles in one request', async () => {
+  it('reads the timelines of a few tiles in one request', async () => {
     const reader = await open()
     const ids = ['osm:5:0:30', 'osm:5:0:31', 'osm:5:1:2', 'osm:5:9:9']
     const timelines = await Promise.all(ids.map(id => reader.timeline(id)))
@@ -229,7 +229,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(front.requests().map(({ path }) => path), ['_all_docs/queries'])
   })
 
-  it('counts a version once that is both past and head, as after a killed load', async () => {
+  it('lists a version once that is both past and head after a killed load', async () => {
     const { rows: [{ doc }] } = await json(
       `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&` +
         `attachments=true`

@@ -87,7 +87,7 @@ for (const { name, start } of kinds) {
       return stop
     }
 
-    it('keeps tiles flowing while the store is away, says so, and sees afterwards what has changed', async () => {
+    it('serves tiles from memory, fails /health and other requests, and catches up afterwards', async () => {
       const { _rev: rev } = (await get('/db/osm:3:1:1')).json
       const warm = [0, 1, 2, 3].flatMap(x => [0, 1].map(y => `/osm/3/${x}/${y}.png`))
         .concat('/old/3/0/0.png', '/far/2/1/1.png', '/osm@2021/3/0/0.png', `/db/osm:3:1:1/tile?rev=${rev}`)
@@ -122,7 +122,7 @@ for (const { name, start } of kinds) {
       assert.ok(longest < 5000, `the slowest took ${longest} ms`)
     })
 
-    it('lets a device go on replicating once the store is back', async () => {
+    it('lets PouchDB go on replicating once the store is back', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'tilecouch-pouch-'))
       const local = new PouchDB(join(folder, 'local'))
       const replication = local.replicate.from(`${gateway.url}/db`, {
@@ -154,7 +154,7 @@ for (const { name, start } of kinds) {
       }
     })
 
-    it('answers every request for tiles that it has to read, while the store is killed', async () => {
+    it('answers every request for uncached tiles with 200 or 503', async () => {
       const cold = Array.from({ length: 400 }, (_, index) => `/osm/5/${index % 20}/${Math.floor(index / 20)}.png`)
       const answers = cold.map(path => get(path).then(({ status, body, cut }) => ({ path, status, body, cut })))
       await Promise.race(answers)
@@ -169,7 +169,7 @@ for (const { name, start } of kinds) {
       for (const path of cold) assert.equal((await get(path)).status, 200, path)
     })
 
-    it('keeps tiles flowing while the store stands still, and gives up on what it waits for', async () => {
+    it('serves tiles from memory while the store hangs, and answers 503 for others', async () => {
       const warm = ['/osm/3/0/0.png', '/osm/3/1/1.png', '/osm@2021/3/0/0.png']
       for (const path of warm) assert.equal((await get(path)).status, 200, path)
       const stop = load(warm, 4)
@@ -197,7 +197,7 @@ for (const { name, start } of kinds) {
       assert.deepEqual((await stop()).others, [])
     })
 
-    it('shows a stored tile within a second', async () => {
+    it('shows a newly written tile within a second', async () => {
       const own = await Store.open(`${server.url}/tiles`)
       await tile(5, 5)
       for (let step = 1; step <= 8; step++) {

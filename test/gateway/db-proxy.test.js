@@ -40,7 +40,7 @@ describe('the proxy of /db', () => {
     await store.close()
   })
 
-  it('sends its own credentials, and only the headers of the client that a question needs', async () => {
+  it('sends its own credentials, and only the necessary headers of the client', async () => {
     await ask(base, '/db/layer:osm?rev=1-a', {
       headers: {
         accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'br, gzip',
@@ -64,7 +64,7 @@ describe('the proxy of /db', () => {
     assert.deepEqual([seen[1].headers.range, seen[1].headers['accept-encoding']], [undefined, undefined])
   })
 
-  it('sends the question as it was checked, not as it was spelled', async () => {
+  it('sends the parsed body to the store, not the bytes of the client', async () => {
     await post(base, '/db/_all_docs?limit=%35', '{"keys": ["a"],\n "keys": ["b"]}',
       { headers: { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'identity' } })
     assert.equal(seen[0].body, '{"keys":["b"]}')
@@ -73,7 +73,7 @@ describe('the proxy of /db', () => {
     assert.equal(seen[1].body, '{}')
   })
 
-  it('refuses a question that is no JSON object, or has too many bytes, values or levels', async () => {
+  it('refuses a body that is not a JSON object, or has too many bytes, values or levels', async () => {
     const status = async (body, headers, path = '_all_docs') =>
       (await post(base, `/db/${path}`, body, { headers })).status
     for (const body of ['{', '[]', 'null', '[['.repeat(20000)]) assert.equal(await status(body), 400, body.slice(0, 9))
@@ -114,7 +114,7 @@ describe('the proxy of /db', () => {
       })
   })
 
-  it('hides what the store says to the gateway alone', async () => {
+  it('hides error messages and redirects of the store', async () => {
     const inside = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
     for (
       const [status, wanted] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]
@@ -149,7 +149,7 @@ describe('the proxy of /db', () => {
     assert.equal((await ask(base, '/db/a')).status, 200)
   })
 
-  it('cuts an answer off when the store leaves in the middle of it', async () => {
+  it('cuts an answer off when the store closes the connection in the middle', async () => {
     answer = (req, res) => {
       res.writeHead(200, { 'Content-Type': 'application/json' })
       res.write('{"rows":[', () => req.socket.destroy())
@@ -158,7 +158,7 @@ describe('the proxy of /db', () => {
     assert.deepEqual([status, cut], [200, true])
   })
 
-  it('leaves the store when the client leaves', async () => {
+  it('ends its request to the store when the client leaves', async () => {
     let closed = 0
     answer = (req, res) => {
       res.once('close', () => closed++)
@@ -205,7 +205,7 @@ describe('the proxy of /db', () => {
     return own.url
   }
 
-  it('cuts off an answer that the client does not read, for others who wait', async () => {
+  it('cuts off an answer that its client does not read while another client waits', async () => {
     answer = (req, res) => /b$/.test(req.url) ? endless(req, res) : res.end('{}')
     const address = await proxied({ connections: 1, stall: 400 })
     const response = await fetch(`${address}/db/a/b`)
@@ -228,7 +228,7 @@ describe('the proxy of /db', () => {
     await response.body?.cancel().catch(() => {})
   })
 
-  it('limits feeds, and reads go on beside them', async () => {
+  it('limits the number of feeds, and serves other reads beside them', async () => {
     answer = (req, res) => /_changes/.test(req.url)
       ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
     const ended = new AbortController()

@@ -20,7 +20,7 @@ const refused = (method, path, search) => {
 const HEAD = '/osm:10:300:412'
 
 describe('parseDbRequest', () => {
-  it('allows documents, attachments, views, changes, and questions by POST', () => {
+  it('allows documents, attachments, views, changes, and queries by POST', () => {
     const reads = {
       GET: ['', '/', '/_all_docs', '/_changes', HEAD, `${HEAD}/tile`, '/layer%3Aosm', '/doc/folder/file.txt',
         '/_local/abc.d_e%3D%3D', '/_design/tiles', '/_design/tiles/index.html', '/_design/versions/_view/by_tile'],
@@ -70,7 +70,7 @@ describe('parseDbRequest', () => {
     }
   })
 
-  it('spells paths and parameters anew for the store', () => {
+  it('encodes paths and parameters again for the store', () => {
     assert.equal(read('GET', '/osm%3A10%3A300%3a412/tile').path, '/osm%3A10%3A300%3A412/tile')
     assert.equal(read('GET', HEAD).path, '/osm%3A10%3A300%3A412')
     assert.equal(read('GET', '/a+b%2Bc%252e%252e').path, '/a%2Bb%2Bc%252e%252e',
@@ -120,7 +120,7 @@ describe('parseDbRequest', () => {
     assert.deepEqual([queries.search, queries.args], ['', { limit: 5 }])
   })
 
-  it('refuses fields that exclude each other, wherever they stand', () => {
+  it('refuses fields that exclude each other, in the address and in the body', () => {
     const fields = { key: '"a"', keys: '["a"]', startkey: '"a"', endkey: '"a"' }
     const pairs = [['key', 'keys'], ['key', 'startkey'], ['key', 'endkey'], ['keys', 'startkey'], ['keys', 'endkey']]
     for (const [one, other] of pairs.flatMap(pair => [pair, [...pair].reverse()])) {
@@ -158,7 +158,7 @@ describe('parseDbRequest', () => {
     ) assert.throws(() => fieldsOfBody(form, body, args), { status: 400 }, form)
   })
 
-  it('knows feeds that wait, and limits their heartbeat', () => {
+  it('recognises feeds that wait, and raises a heartbeat below a second', () => {
     assert.deepEqual(['normal', 'longpoll', 'continuous'].map(feed => read('GET', '/_changes', `feed=${feed}`).isFeed),
       [false, true, true])
     for (const feed of ['live', 'eventsource', 'Longpoll', '', '__proto__', 'toString']) {
@@ -168,7 +168,7 @@ describe('parseDbRequest', () => {
     assert.match(read('GET', '/_changes', 'feed=continuous&heartbeat=10000').search, /heartbeat=10000$/)
   })
 
-  it('knows images of tiles and their revision', () => {
+  it('recognises the image of a tile, and whether its revision is pinned', () => {
     assert.deepEqual(read('GET', `${HEAD}/tile`).tile, { id: 'osm:10:300:412', layer: 'osm', z: 10, x: 300, y: 412 })
     assert.deepEqual(read('GET', '/osm%3A10%3A300%3A412%402024-03-01T00%3A00%3A00Z/tile', 'rev=1-a').tile,
       {
@@ -221,7 +221,7 @@ describe('fieldsOfBody', () => {
     }
   })
 
-  it('accepts the fields of a question, and no others', () => {
+  it('accepts the fields of each query, and no others', () => {
     const all = { limit: 1, queries: [{}], doc_ids: ['a'], docs: [{ id: 'a' }], selector: {}, r: 9, fields: ['a'] }
     for (
       const [form, own] of [['_all_docs', ['limit']], ['_bulk_get', ['docs']], ['queries of _all_docs', ['queries']]]
@@ -239,7 +239,7 @@ describe('fieldsOfBody', () => {
     ), { queries: [{ limit: 9, include_docs: true, keys: ['a'] }, { limit: 3, include_docs: true }] })
   })
 
-  it('refuses patterns that may run for ever', () => {
+  it('refuses regular expressions that may run for ever', () => {
     const client = ['^(osm:[0-9:]+|layer:osm)$', '^(osm:[0-9:]+(@.+)?|layer:osm)$', '^osm:1[0-4]:', 'x{2,3}']
     const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y',
       '.*.*.*.*.*x', '^.*.*.*.*(b|c)', `${'a?'.repeat(30)}${'a'.repeat(30)}`, '(a)\\1', 'x'.repeat(3000), '(?=a)']

@@ -35,7 +35,7 @@ onEachStore('the store at /db', backend => {
     { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const key = value => encodeURIComponent(JSON.stringify(value))
 
-  it('answers every reading question as the store does', async () => {
+  it('answers every read as the store does', async () => {
     const reads = ['/layer:osm', '/layer%3Aosm', '/osm:3:0:0?revs=true&' +
       'attachments=true', '/_all_docs',
       `/_all_docs?include_docs=true&startkey=${key('osm:3:1')}&endkey=${key('osm:3:2')}`, '/_changes?style=all_docs',
@@ -67,7 +67,7 @@ onEachStore('the store at /db', backend => {
     }
   })
 
-  it('says what the database is, with a slash and without', async () => {
+  it('returns the database information with and without a slash', async () => {
     for (const text of ['', '/']) {
       assert.equal((await at(text)).json.db_name, decodeURIComponent(new URL(own.url).pathname.slice(1)))
     }
@@ -77,7 +77,7 @@ onEachStore('the store at /db', backend => {
 
   const revOf = async id => (await direct(`/_all_docs?key=${key(id)}`)).rows[0].value.rev
 
-  it('sends images as the store does: the newest, a past one, or the revision that is asked for', async () => {
+  it('sends images as the store does: the head, a past version, or a given revision', async () => {
     const stored = await request(`${own.url}/osm:3:1:1/tile`)
     const image = Buffer.from(await stored.arrayBuffer())
     const rev = await revOf('osm:3:1:1')
@@ -108,7 +108,7 @@ onEachStore('the store at /db', backend => {
     }
   })
 
-  it('is never behind the store without a revision: who has the new document gets the new image', async () => {
+  it('sends the newest image right after a write when no revision is given', async () => {
     for (let step = 1; step <= 20; step++) {
       await own.ask('/osm/3/1/2.png') // into memory
       const time = `2023-07-01T00:00:${String(step).padStart(2, '0')}Z`
@@ -117,7 +117,7 @@ onEachStore('the store at /db', backend => {
     }
   })
 
-  it('reads images that are asked for at the same time together, and once', async () => {
+  it('reads images of concurrent requests in few requests to the store, and only once', async () => {
     const another = await own.another({ opsPort: 0 })
     const count = async name => +
       (new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm')
@@ -137,7 +137,7 @@ onEachStore('the store at /db', backend => {
     assert.equal(await count('tilecouch_store_batches_total'), batches)
   })
 
-  it('refuses to write, in the way CouchDB speaks', async () => {
+  it('refuses writes with errors in the form of CouchDB', async () => {
     const before = await direct('/_all_docs')
     const doc = JSON.stringify({ _id: 'intruder', type: 'tile' })
     const headers = { 'content-type': 'application/json' }
@@ -152,7 +152,7 @@ onEachStore('the store at /db', backend => {
     assert.deepEqual(await direct('/_all_docs'), before)
   })
 
-  it('never leaves the database', async () => {
+  it('never reaches other databases or addresses of the server', async () => {
     const name = new URL(other).pathname.slice(1)
     const ways = [`/../${name}/secret`, `/%2e%2e/${name}/secret`,
       `/..%2f${name}/secret`, `/x/../../${name}/secret`, `/x%2F..%2F..%2F${name}%2Fsecret`,
@@ -203,7 +203,7 @@ onEachStore('the store at /db', backend => {
       await rm(folder, { recursive: true, force: true })
     })
 
-    it('is replicated with every image, and from where it had come the next time', async () => {
+    it('is replicated with every image, and continues from its checkpoint the next time', async () => {
       const first = await local.replicate.from(remote, { batch_size: 10 })
       assert.equal(first.ok, true)
       assert.equal((await local.info()).doc_count, (await direct('')).doc_count)
@@ -219,7 +219,7 @@ onEachStore('the store at /db', backend => {
   })
 
   if (backend.supports.users) {
-    it('is the source of CouchDB\'s own replicator, without checkpoints in it', async () => {
+    it('is a source for the replicator of CouchDB without checkpoints', async () => {
       const server = await backend.url()
       const target = await backend.database()
       const answer = await json(`${server}/_replicate`, {

@@ -34,7 +34,7 @@ function follow (couch, limits) {
   return { follower, told }
 }
 
-onEachStore('following changes', backend => {
+onEachStore('the follower of a store', backend => {
   let url, store, front, follower, told
   const through = () => throughFront(front, url)
   const open = async limits => {
@@ -55,7 +55,7 @@ onEachStore('following changes', backend => {
     await store.destroy().catch(() => {})
   })
 
-  it('loses no change when it renews its connection, and is never away', async () => {
+  it('loses no change when it renews its connection, and reports no error', async () => {
     await open({ renew: 100 })
     for (let x = 0; x < 20; x++) await store.write([tile(x)])
     await hears('osm:5:19:0')
@@ -64,7 +64,7 @@ onEachStore('following changes', backend => {
     assert.deepEqual([heads.length, new Set(heads).size, told.resets, follower.state.error], [20, 20, 1, undefined])
   })
 
-  it('tells of every change from the start on and of none before, within a second', async () => {
+  it('reports every change after its start within a second, and none before', async () => {
     await store.write([tile(1)])
     await open()
     assert.deepEqual(told.events, ['reset, anchored'], 'what was being read before is not trusted')
@@ -82,7 +82,7 @@ onEachStore('following changes', backend => {
     assert.equal(follower.state.resets, 0)
   })
 
-  it('notices a database that is made anew at once and holds more than the one before', async () => {
+  it('notices that a database was replaced by a larger one', async () => {
     await store.write([tile(1)])
     await open()
     await store.destroy()
@@ -93,7 +93,7 @@ onEachStore('following changes', backend => {
     await hears('osm:5:9:0')
   })
 
-  it('polls where something between the two collects the feed', async () => {
+  it('polls when a proxy buffers the continuous feed', async () => {
     front.rule(async ({ kind, path }) => {
       if (kind === 'changes' && path.includes('continuous')) await new Promise(resolve => { setTimeout(resolve, 2000) })
     });
@@ -142,7 +142,7 @@ describe('a feed that misbehaves', () => {
   const line = (seq, id = `osm:0:0:${seq}`) => JSON.stringify({ seq: `${seq}-x`, id, changes: [{ rev: `1-${seq}` }] }) +
     '\n'
 
-  it('is given up when it falls silent, though nothing ended, and goes on where it was', async () => {
+  it('is reopened from its last sequence when it falls silent', async () => {
     const stand = await serve((response, time) => response.write(line(5 + time)))
     await stand.follower.start()
     stand.info.update_seq = '99-x'
@@ -152,7 +152,7 @@ describe('a feed that misbehaves', () => {
     assert.equal(stand.follower.state.feed, 'continuous', 'a feed that has brought something is no collected one')
   })
 
-  it('brings whole changes however it is cut into pieces, in any alphabet', async () => {
+  it('is read as whole changes when it arrives byte by byte, with any characters', async () => {
     const text = Buffer.from(line(6, 'größe:日本') + '\n' + line(7))
     const stand = await serve((response, time) => {
       if (time > 1) return
@@ -166,7 +166,7 @@ describe('a feed that misbehaves', () => {
     assert.deepEqual(stand.told.ids, ['größe:日本', 'osm:0:0:7'])
   })
 
-  it('that begins anew makes all that is known doubtful', async () => {
+  it('causes a reset when its sequences begin again', async () => {
     const stand = await serve((response, time) => response.write(line(time === 1 ? 2 : 9)))
     await stand.follower.start()
     await until(() => stand.told.ids.length === 1)
@@ -174,7 +174,7 @@ describe('a feed that misbehaves', () => {
       ['reset, anchored', 'reset, adrift', 'reset, anchored', 'osm:0:0:9'])
   })
 
-  it('whose place the store cannot read is begun anew', async () => {
+  it('is opened again with a reset when the store refuses its sequence', async () => {
     const stand = await serve((response, time) => time === 1
       ? response.writeHead(400, { 'content-type': 'application/json' })
         .end('{"error":"bad_request","reason":"Malformed sequence supplied in \'since\' parameter."}')
@@ -184,7 +184,7 @@ describe('a feed that misbehaves', () => {
     assert.equal(stand.follower.state.resets, 1)
   })
 
-  it('is not asked for in a rush when it is refused, ends at once or is nonsense', async () => {
+  it('is requested with pauses when it is refused, ends at once or is invalid', async () => {
     for (const feed of [
       response => response.writeHead(403, { 'content-type': 'application/json' })
         .end('{"error":"forbidden","reason":"no"}'),
@@ -203,7 +203,7 @@ describe('a feed that misbehaves', () => {
     }
   })
 
-  it('ends when it is told to, whatever it is doing', async () => {
+  it('is closed within half a second while it waits for changes', async () => {
     const stand = await serve(response => response.write('\n'))
     await stand.follower.start()
     await until(() => stand.follower.state.up)

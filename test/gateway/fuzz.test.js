@@ -97,7 +97,7 @@ onEachStore('the gateway under hostile requests', backend => {
     assert.deepEqual(stray.map(({ stack }) => stack), [])
   }
 
-  it(`answers ${REQUESTS} of them (seed ${SEED})`, async function () {
+  it(`answers ${REQUESTS} requests without a server error, a leak or a write (seed ${SEED})`, async function () {
     this.timeout(300000)
     const make = hostile(SEED)
     const before = await everything()
@@ -166,7 +166,7 @@ onEachStore('the gateway under hostile requests', backend => {
     }
   })
 
-  it('answers what is no HTTP, and closes', async () => {
+  it('survives input that is not HTTP, without a server error or a leak', async () => {
     const huge = `X: ${'y'.repeat(100000)}`
     const wires = ['\r\n\r\n', 'GET\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'BREW / HTTP/1.1\r\nHost: ' +
       'x\r\n\r\n', '\0\0\0\0\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01' +
@@ -190,7 +190,7 @@ onEachStore('the gateway under hostile requests', backend => {
     await isWell()
   })
 
-  it('is not held up by clients that dawdle, or that leave', async function () {
+  it('serves other clients while some send slowly and some leave', async function () {
     this.timeout(90000)
     const { hostname, port } = new URL(gateway.url)
     closeConnections()

@@ -24,20 +24,20 @@ describe('the GDAL_WMS document of a layer', () => {
   }
   const WINDOW = ['TileLevel', 'TileX', 'TileY', 'SizeX', 'SizeY', 'OverviewCount']
 
-  it('begins as GDAL knows it, and has the addresses of its time', () => {
+  it('begins with <GDAL_WMS>, and has the tile address of its time', () => {
     const { text, value } = read({ format: 'webp' }, { time: '2023', query: '?token=a.b' })
     assert.match(text, /^<GDAL_WMS>/)
     assert.equal(value('ServerUrl'), 'http://host/osm@2023/${z}/${x}/${y}.webp?token=a.b')
     assert.match(read({}).value('ServerUrl'), /^http:\/\/host\/osm\/\$\{z\}/)
   })
 
-  it('is the world for a layer of the world, with overviews down to a few tiles', () => {
+  it('covers the world for a layer without bounds, with overviews down to a few tiles', () => {
     const { numbers } = read({ maxzoom: 14 })
     assert.deepEqual(numbers(...WINDOW), [14, 0, 0, 2 ** 22, 2 ** 22, 12])
     assert.deepEqual(numbers('UpperLeftX', 'UpperLeftY', 'LowerRightX', 'LowerRightY'), [-EDGE, EDGE, EDGE, -EDGE])
   })
 
-  it('is whole tiles around the bounds, so that the tiles of each overview begin at its corner', () => {
+  it('covers whole tiles around the bounds, so that overviews begin at tile corners', () => {
     const { numbers } = read({ maxzoom: 12, bounds: [5.9, 45.8, 10.5, 47.8] })
     assert.deepEqual(numbers(...WINDOW), [12, 132 * 16, 89 * 16, 4 * 16 * 256, 3 * 16 * 256, 4])
     const width = 2 * EDGE / 256
@@ -46,7 +46,7 @@ describe('the GDAL_WMS document of a layer', () => {
       .forEach((value, index) => assert.ok(Math.abs(value - expected[index]) < 1e-6))
   })
 
-  it('has no zoom that the layer has not', () => {
+  it('has only zooms that the layer has', () => {
     assert.deepEqual(read({ minzoom: 6, maxzoom: 8 }).numbers('TileLevel', 'OverviewCount', 'SizeX'), [8, 2, 2 ** 16])
     assert.deepEqual(read({}, { stored: new Map([[3, {}], [9, {}]]) }).numbers('TileLevel', 'SizeX'),
       [9, 2 ** 17], 'without a maxzoom, the deepest stored zoom')
@@ -54,7 +54,7 @@ describe('the GDAL_WMS document of a layer', () => {
       [22, 2 ** 30, 2 ** 30], 'GDAL counts no more pixels')
   })
 
-  it('is in the grid of the layer, if its zooms halve', () => {
+  it('uses the grid of the layer if its zooms halve', () => {
     const corners = ['UpperLeftX', 'UpperLeftY', 'LowerRightX', 'LowerRightY']
     const europe = read({ grid: 'EuropeanETRS89_LAEAQuad', maxzoom: 5, bounds: [6, 47, 15, 55] })
     assert.deepEqual([europe.value('Projection'), ...europe.numbers(...corners, ...WINDOW)],
@@ -67,7 +67,7 @@ describe('the GDAL_WMS document of a layer', () => {
       ['EPSG:5041', -14440759.350252, 18440759.350252, 18440759.350252, -14440759.350252])
   })
 
-  it('is the WMTS of the layer, if its zooms do not halve', () => {
+  it('refers to the WMTS of the layer if the zooms of its grid do not halve', () => {
     const swiss = { grid: 'LV95', maxzoom: 20, format: 'jpg' }
     const { text, value, numbers } = read(swiss, { time: '2023', query: '?token=a.b' })
     assert.match(text, /^<GDAL_WMTS>/)
@@ -79,7 +79,7 @@ describe('the GDAL_WMS document of a layer', () => {
       '17', 'without a maxzoom, the deepest stored zoom')
   })
 
-  it('has blocks of the size of the tiles, and bands by the format', () => {
+  it('has blocks of the tile size, and a number of bands by the format', () => {
     assert.deepEqual(read({ maxzoom: 3, tileSize: 512, format: 'jpg' })
       .numbers('BlockSizeX', 'BlockSizeY', 'SizeX', 'BandsCount'), [512, 512, 4096, 3])
     assert.deepEqual(read({ maxzoom: 3, format: 'png' }).numbers('BlockSizeX', 'BandsCount'), [256, 4])
@@ -218,13 +218,13 @@ onEachStore('GDAL', backend => {
     }
   })
 
-  it('reads nothing, and no error, where the layer has no tiles yet', async () => {
+  it('reads empty pixels without an error at a time before the first tile', async () => {
     const file = path.join(folder.dir, 'before.png')
     await tool('gdal_translate', '-q', '-of', 'PNG', url('world@2020/gdal.xml'), file)
     assert.ok((await sharp(file).raw().toBuffer()).every(value => value === 0))
   })
 
-  it('opens a layer of vector tiles with an error that says why', async () => {
+  it('gets 404 with the reason for a layer of vector tiles', async () => {
     await world.store.defineLayer('roads', { format: 'pbf' })
     const deadline = Date.now() + 5000
     let answer

@@ -23,7 +23,7 @@ describe('the gateway over HTTP', () => {
     await front.close(0)
   })
 
-  it('says of every error what it is, in JSON that nobody keeps', async () => {
+  it('answers every error with its code and reason, as JSON that is not cached', async () => {
     const routes = {
       versions: async () => { throw new TypeError('secret detail') },
       times: () => {
@@ -59,7 +59,7 @@ describe('the gateway over HTTP', () => {
       'what is the gateway\'s or the store\'s fault is in the log, once a second')
   })
 
-  it('reads and does nothing else', async () => {
+  it('allows only GET, HEAD and OPTIONS', async () => {
     await open({})
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'TRACE']) {
       const { status, headers, json } = await get('/osm/1/0/0.png', {}, method)
@@ -70,7 +70,7 @@ describe('the gateway over HTTP', () => {
     assert.equal((await get('*', {}, 'OPTIONS')).status, 204)
   })
 
-  it('answers requests that carry a body nobody wants, and waits for none of it', async () => {
+  it('answers requests with a needless body without waiting for the body', async () => {
     await open({})
     const small = await get('/osm/1/0/0.png', { 'content-length': '5' }, 'GET', 'hello')
     assert.deepEqual([small.status, small.headers.connection], [200, 'close'])
@@ -85,7 +85,7 @@ describe('the gateway over HTTP', () => {
     assert.deepEqual(statuses(expecting), [405], 'the body need not be sent')
   })
 
-  it('tells a client that asks first to send its body when that is read, whatever the method', async () => {
+  it('answers Expect: 100-continue only when the body is read, for every method', async () => {
     const listener = new Listener(async (req, res) => {
       const parts = []
       if (req.url === '/read') for await (const part of req) parts.push(part)
@@ -104,7 +104,7 @@ describe('the gateway over HTTP', () => {
     }
   })
 
-  it('answers what is no HTTP with the reason, and ends the connection', async () => {
+  it('answers input that is not HTTP with the reason, and ends the connection', async () => {
     await open({})
     const wrong = {
       400: ['hello\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
@@ -125,8 +125,8 @@ describe('the gateway over HTTP', () => {
     assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
   })
 
-  it('waits for no client that sends its request a letter at a time, and takes no ' +
-    'more than it was told to', async () => {
+  it('answers 408 to a client that sends too slowly, and limits the number of ' +
+    'connections', async () => {
     await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2 } })
     const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { timeout: 20000 })
     assert.deepEqual(statuses(slow), [408])
@@ -180,7 +180,7 @@ describe('the gateway over HTTP', () => {
     assert.deepEqual(front.lines.map(({ code }) => code), ['UNREACHABLE'], 'who leaves is no failure')
   })
 
-  it('counts every request once, with what became of it', async () => {
+  it('counts every request once, with its outcome, status and bytes', async () => {
     await open({ options: { accessLog: true } })
     await get('/osm/1/0/0.png')
     await get('/osm/1/0/0.png', { 'if-none-match': '*' })
@@ -226,7 +226,7 @@ describe('the gateway over HTTP', () => {
     assert.deepEqual([status, json.status], [503, 'stopping'])
   })
 
-  it('links to where clients reach it, and believes of it only what can be a name', async () => {
+  it('links to its public URL or to a valid Host header, and refuses invalid ones', async () => {
     const base = async headers => (await get('/osm@2024.json', headers))
       .json.tiles[0].replace(/osm@2024\/\{z}\/\{x}\/\{y}\.png$/, '')
     const forwarded =
@@ -246,7 +246,7 @@ describe('the gateway over HTTP', () => {
     assert.equal(await base({ host: 'a.example', ...forwarded }), 'https://maps.example/t/')
   })
 
-  it('lets no shared cache keep links that a client could have made up', async () => {
+  it('lets no shared cache keep links from a Host header', async () => {
     const cacheControl = async headers => (await get('/osm.json', headers)).headers['cache-control']
     await open({})
     assert.match(await cacheControl({ host: 'evil.example' }), /^private, max-age=60/)
@@ -321,7 +321,7 @@ describe('pages of other origins', () => {
     for (const url of ['/osm/1/0/0.png', '/osm.json', '/dbs.json', '/']) assert.equal(headersOf(any, url), '*', url)
   })
 
-  it('are named as browsers name them, or the gateway does not start', async () => {
+  it('must be listed as browsers name origins, or the option is refused', async () => {
     await open({})
     for (const wrong of ['example.org', 'https://a.example/path',
       'https://user@a.example', 'ftp://', 'https://a.example, x', '*, https://a.example', '']) {
