@@ -35,7 +35,7 @@ describe('the addresses of a layer', () => {
     assert.deepEqual([vector.style, vector.gdal], ['osm/style.json', undefined])
   })
 
-  it('have times as the gateway reads them', () => {
+  it('take only times that the gateway can read', () => {
     for (const good of ['2023', '2023-06', '2024-02-29', '2023-06-01T12', '2023-06-01T12:00Z',
       '2023-06-01T12:00:00Z']) assert.ok(isTime(good), good)
     for (const bad of ['', 'x', '23', '2023-13', '2023-02-29', '2023-06-01 12:00',
@@ -83,7 +83,7 @@ onEachStore('the layers of a gateway', backend => {
       assert.ok(list[2].tiles[0].endsWith(`?token=${right}`))
     })
 
-    it('make room for a layer called index, and are there again without it', async () => {
+    it('give way to the TileJSON of a layer called index, until it is deleted', async () => {
       const { store } = own
       await store.defineLayer('index', { name: 'An index' })
       await until(async () => (await own.ask('/index.json')).json.name === 'An index', { what: 'its TileJSON' })
@@ -110,7 +110,7 @@ onEachStore('the layers of a gateway', backend => {
     }
     const addresses = (page, layer) => page.locator(`#${layer} dd code`).allTextContents()
 
-    it('shows each with its addresses; what documents say is text', async () => {
+    it('shows each layer with its addresses, and shows markup in its name as text', async () => {
       const page = await open('/layers')
       await page.locator('#osm').waitFor()
       assert.equal(await page.locator('#osm h2').textContent(), `${HOSTILE} osm`)
@@ -124,7 +124,7 @@ onEachStore('the layers of a gateway', backend => {
       assert.deepEqual(page.troubles, [])
     })
 
-    it('puts a time into the addresses, says when it is none, and takes it from the viewer', async () => {
+    it('puts a time into the addresses, and says when the time is not valid', async () => {
       const page = await open(`/layers?time=2023#roads`)
       await page.locator('#roads').waitFor()
       const { url } = own.gateway
@@ -144,7 +144,7 @@ onEachStore('the layers of a gateway', backend => {
       assert.equal((await addresses(broken, 'osm'))[0], `${url}/osm/{z}/{x}/{y}.png`)
     })
 
-    it('copies an address, with keys alone', async () => {
+    it('copies an address by keyboard', async () => {
       const page = await open('/layers')
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
       const button = page.getByRole('button', { name: 'Copy: TileJSON, Roads' })
@@ -154,8 +154,8 @@ onEachStore('the layers of a gateway', backend => {
       assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${own.gateway.url}/roads.json`)
     })
 
-    it('is for everybody: on a desk and a phone, in the light and in the dark, in ' +
-      'the language of the reader', async () => {
+    it('has no accessibility barriers on a desk, phone and tablet, and speaks the ' +
+      'language of the reader', async () => {
       for (const options of [screens.desk, screens.phone, { ...screens.tablet, locale: 'de-DE' }]) {
         const page = await open('/layers?time=soon', options)
         await page.locator('#osm').waitFor()
@@ -179,7 +179,7 @@ onEachStore('the layers of a gateway', backend => {
       await page.locator('.layers .selected').waitFor()
     })
 
-    it('shows private layers to who comes with a token, which then is in no address bar', async () => {
+    it('shows private layers to visitors with a token, and removes the token from the URL', async () => {
       const gateway = await own.another({ ...OPTIONS, privateLayers: ['secret'] })
       const page = await open(`/layers?time=2023&token=${token(['secret'])}`, { base: gateway.url })
       await page.locator('#secret').waitFor()

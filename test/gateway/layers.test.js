@@ -29,7 +29,7 @@ onEachStore('the book of layers', backend => {
     await store.destroy()
   })
 
-  it('reads all layers and limits in two requests, for any number of questions', async () => {
+  it('reads all layers and limits in two requests, for any number of lookups', async () => {
     const names = ['osm', 'daylight', 'nope', ...Array.from({ length: 100 }, (_, index) => `made-up-${index}`)]
     const found = await Promise.all(names.map(name => book.find(name)))
     assert.deepEqual(found.slice(0, 3),
@@ -41,7 +41,7 @@ onEachStore('the book of layers', backend => {
     assert.deepEqual(book.peek('osm'), found[0])
   })
 
-  it('reads them again when one has changed, and only then', async () => {
+  it('reads the layers again only after a layer has changed', async () => {
     let told = 0
     book.onChange = () => told++
     await book.get('osm')
@@ -61,7 +61,7 @@ onEachStore('the book of layers', backend => {
     assert.equal(told, 2, 'nobody is told of what stayed the same')
   })
 
-  it('reads many in pages, leaves out those that are not valid, and names each once', async () => {
+  it('reads layers in pages, and leaves out and logs invalid layers once', async () => {
     const told = []
     book.log = { warn: (fields, words) => told.push([fields, words]) }
     Object.assign(book.limits, { page: 2, logged: 2 })
@@ -77,7 +77,7 @@ onEachStore('the book of layers', backend => {
       ['layer:a bad maxzoom 4000000000', 'layer:b bad maxzoom 4000000000', 2])
   })
 
-  it('sees a change that comes while it reads', async () => {
+  it('notices a change that happens while it reads', async () => {
     const held = gate()
     const release = front.rule(() => held.opened)
     const reading = book.get('osm')
@@ -113,7 +113,7 @@ onEachStore('the book of layers', backend => {
     await until(async () => (await book.get('osm')).ttl === 9, { what: 'the layer to be read again' })
   })
 
-  it('tells the times of editions, and reads them again when one is added', async () => {
+  it('lists the times of editions, and reads them again when one is added', async () => {
     for (const time of [T2, T1]) await store.putEdition('osm', time, { title: time })
     await store.putEdition('osm-2', T3, {})
     assert.deepEqual(await book.times('osm'), [T1, T2])
@@ -129,7 +129,7 @@ onEachStore('the book of layers', backend => {
     await assert.rejects(book.times('osm-2'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  it('tells when tiles of a layer without editions changed last, and no more than so many times', async function () {
+  it('lists the newest times of changed tiles of a layer without editions, up to a limit', async function () {
     this.timeout(60000)
     assert.deepEqual(await book.times('osm'), [], 'before the index is deployed')
     await store.write([tile('osm', 1, T1), tile('osm', 2, T2), tile('daylight', 1, T3)])
@@ -143,7 +143,7 @@ onEachStore('the book of layers', backend => {
     assert.deepEqual(await book.times('osm'), [T2, T3])
   })
 
-  it('tells all times of a range, and asks the store only for those that it does not know', async function () {
+  it('lists the times of a range, and asks the store only for unknown ones', async function () {
     this.timeout(60000)
     await store.write([tile('daylight', 1, T1), tile('daylight', 2, T2),
       tile('daylight', 3, T3), tile('osm', 1, '2021-07-01T00:00:00Z')])

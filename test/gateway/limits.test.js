@@ -15,7 +15,7 @@ import { fill } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 import { ask, closeConnections, post, speak } from '../support/gateway/wire.js'
 
-onEachStore('questions to /db', backend => {
+onEachStore('queries of /db', backend => {
   const own = useGateway(backend, { fill })
   /** @param {string} path below /db */
   const put = (path, body, options) => post(own.gateway.url, `/db/${path}`, body, options)
@@ -116,7 +116,7 @@ describe('the connections of clients', () => {
     return listener.listen(0, '127.0.0.1')
   }
 
-  it('are closed when more requests wait on one than are allowed', async () => {
+  it('are closed when too many requests wait on one connection', async () => {
     let asked = 0
     const get = (id, signal) => new Promise((resolve, reject) => {
       asked++
@@ -130,7 +130,7 @@ describe('the connections of clients', () => {
     assert.equal(many.match(/HTTP\/1\.1 200/g)?.length, 200, 'what is answered at once does not wait')
   })
 
-  it('tell every waiting answer that the client has left', async () => {
+  it('close every waiting response when the client leaves', async () => {
     const [began, left] = [[], []]
     const port = await openListener((req, res) => {
       began.push(req.url)
@@ -143,14 +143,14 @@ describe('the connections of clients', () => {
     await until(() => left.length === 3, { what: 'three answers that hear that their client has left' })
   })
 
-  it('are closed when nothing moves on them', async () => {
+  it('are closed after an idle time', async () => {
     const front = await openLimitedFront({ limits: { idle: 100 }, get: () => new Promise(() => {}) })
     const started = Date.now()
     assert.equal(await speak(front.url, 'GET /osm/1/1/1.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 5000 }), '')
     assert.ok(Date.now() - started < 4000 * TIME_FACTOR)
   })
 
-  it('are limited for each address; proxies of this machine are not', async () => {
+  it('are limited for each address, but not for proxies on this machine', async () => {
     let peer = /** @type {string | null} */ ('a')
     const port =
       await openListener((req, res) => { res.end('here') }, { connectionsEach: 2, addressOf: () => peer })
@@ -173,7 +173,7 @@ describe('the connections of clients', () => {
   })
 })
 
-describe('what one address may ask of /db', () => {
+describe('the limits of one address at /db', () => {
   /** @type {(() => Promise<any>)[]} */
   const closing = []
   afterEach(async () => { for (const close of closing.splice(0)) await close() })
@@ -194,7 +194,7 @@ describe('what one address may ask of /db', () => {
   }
   const JSON_TYPE = { 'Content-Type': 'application/json' }
 
-  it('is a number of feeds, and one more when one ends', async () => {
+  it('allow a number of feeds, and another one when one ends', async () => {
     const askFrom = await openProxy((req, res) => { res.writeHead(200, JSON_TYPE).write('\n') }, { feedsEach: 2 })
     const leaving = new AbortController()
     const statuses = []
@@ -208,7 +208,7 @@ describe('what one address may ask of /db', () => {
     await until(hasRoom, { what: 'room for another' })
   })
 
-  it('is a number of other questions', async () => {
+  it('allow a number of other requests at the same time', async () => {
     const waiting = new Set()
     const askFrom = await openProxy((req, res) => { waiting.add(res) }, { readsEach: 2 })
     const statusFor = from => askFrom(from, '/_all_docs').then(({ status }) => status)
@@ -221,7 +221,7 @@ describe('what one address may ask of /db', () => {
     assert.deepEqual(await Promise.all(first), [200, 200, 200])
   })
 
-  it('is a number of large answers, which wait for each other and end in time, apart from small ones', async () => {
+  it('allow a number of large answers, which queue, time out and leave small ones alone', async () => {
     const open = new Set()
     const askFrom = await openProxy((req, res) => {
       if (!/attachments/.test(req.url ?? '')) return void res.writeHead(200, JSON_TYPE).end('{}')
@@ -246,7 +246,7 @@ describe('clientAddress', () => {
     { headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }
   ), trust)
 
-  it('is the address of the connection, the network of IPv6, and none for this machine', () => {
+  it('is the address of the connection, an IPv6 network, or null for this machine', () => {
     for (const [peer, address] of /** @type {[string | undefined, string | null][]} */ ([
       ['1.2.3.4', '1.2.3.4'], ['::ffff:1.2.3.4', '1.2.3.4'], ['127.0.0.1', null], ['::1', null], [undefined, null],
       ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'], ['2001:db8:1:2::9', '2001:db8:1:2'],
@@ -255,7 +255,7 @@ describe('clientAddress', () => {
     assert.equal(addressOf('5.5.5.5', '6.6.6.6'), '5.5.5.5', 'no proxy is trusted')
   })
 
-  it('is the last one that a trusted proxy names, or that of the connection when it is none', () => {
+  it('is the last address that a trusted proxy names, or the connection if that is invalid', () => {
     for (const [written, address] of Object.entries({
       '6.6.6.6, 7.7.7.7': '7.7.7.7',
       ' ': '5.5.5.5',
@@ -275,7 +275,7 @@ describe('clientAddress', () => {
 })
 
 describe('the embedded store', () => {
-  it('answers only under the names of this machine', async () => {
+  it('answers only to local host names and IP addresses', async () => {
     const server = await startThrowAwayEmbedded()
     const as = (host, method = 'GET', path = '/') => ask(server.url, path, { method, headers: { host } })
     try {

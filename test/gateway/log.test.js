@@ -21,7 +21,7 @@ describe('the log of the gateway', () => {
     assert.deepEqual(more, [])
   })
 
-  it('is a sentence at a terminal, which nothing in it can control', () => {
+  it('is a sentence at a terminal, without control characters', () => {
     const { log, out } = open()
     log.warn({ url: 'http://a/\u202eb', tries: 2 }, 'the store is away\u001b[31m')
     log.info('up')
@@ -31,7 +31,7 @@ describe('the log of the gateway', () => {
     assert.match(up, /^\d\d:\d\d:\d\d up\n$/)
   })
 
-  it('says what it was told when nothing is secret, also of layers at a time', () => {
+  it('writes fields and messages unchanged when they hold no secret', () => {
     const { log, lines } = open()
     const told = {
       url: '/osm@2024-03-01T00:00:00Z/1/2/3.png', from: '127.0.0.1',
@@ -45,7 +45,7 @@ describe('the log of the gateway', () => {
 
   for (const [what, write] of Object.entries({
     'a message': log => log.info('at http://me:hunter2@localhost:5984/tiles'),
-    'a message with places': log => log.info('at %s', 'http://me:hunter2@localhost:5984/tiles'),
+    'a message with placeholders': log => log.info('at %s', 'http://me:hunter2@localhost:5984/tiles'),
     'a field': log => log.info({ db: 'http://me:hunter2@localhost:5984/tiles' }),
     'a list in a field': log => log.info({ urls: [{ deep: 'https://me:hunter2@x/' }] }),
     'an error': log => log.error(new Error('fetch of http://me:hunter2@x/ failed')),
@@ -63,7 +63,7 @@ describe('the log of the gateway', () => {
       Authorization: 'Bearer hunter2', cookie: 'AuthSession=hunter2', 'X-Api-Key': 'hunter2', 'x-auth-token': 'hunter2'
     } }),
     'text with an authorization': log => log.info('sent "authorization: Bearer hunter2" in vain'),
-    'what the options hold': log => log.info({ url: 'https://tiles.example.org/1/2/3.png?key=hunter2-from-options' },
+    'a secret option': log => log.info({ url: 'https://tiles.example.org/1/2/3.png?key=hunter2-from-options' },
       'or hunter2-from-options')
   })) {
     it(`holds no password from ${what}`, () => {
@@ -74,8 +74,8 @@ describe('the log of the gateway', () => {
     })
   }
 
-  it('knows the secrets of the options: headers, words of headers, the password of the store as it is written and ' +
-    'as it is', () => {
+  it('knows the secrets of the options: headers, words of headers, and the password of the store, encoded and ' +
+    'decoded', () => {
     const secrets = secretsOf(
       { db: 'http://me:p%40ssword@localhost/tiles', upstreamHeaders: {
         'a.example': { Authorization: 'Bearer abcdefgh', 'X-Key': '12345678' }
@@ -103,7 +103,7 @@ describe('the log of the gateway', () => {
 })
 
 describe('a log that does not repeat itself', () => {
-  it('says the same once in a while, and then how often it was left out', () => {
+  it('repeats a message after a pause, with the number of omitted ones', () => {
     const lines = []
     const clock = { time: 0, now: () => clock.time }
     const log = new ThrottledLog({ warn: (details, text) => lines.push([details, text]) }, { pause: 100, clock })
@@ -114,7 +114,7 @@ describe('a log that does not repeat itself', () => {
     assert.deepEqual(lines, [[{ x: 0 }, 'down'], [{ x: 0 }, 'down'], [{ x: 9, more: 4 }, 'down']])
   })
 
-  it('may be no log at all', () => {
+  it('accepts a missing log', () => {
     new ThrottledLog(undefined).write('error', 'x', {}, 'y')
   })
 })

@@ -23,7 +23,7 @@ describe('the metrics of the gateway', () => {
     assert.equal(await value('tilecouch_response_bytes_total', { outcome: 'hit' }), 900)
   })
 
-  it('sort durations into buckets that count all below, with their sum and number', async () => {
+  it('sort durations into cumulative buckets, with their sum and count', async () => {
     for (const seconds of [0.0001, 0.0005, 0.0006, 0.3, 100]) metrics.request(request({ seconds }))
     const at = le => value('tilecouch_request_seconds', { le, kind: 'tile', outcome: 'hit' })
     assert.deepEqual([await at('0.0005'), await at('0.001'), await at('0.25'),
@@ -33,7 +33,7 @@ describe('the metrics of the gateway', () => {
     assert.ok(Math.abs(samples.find(({ name }) => name.endsWith('_sum')).value - 100.3012) < 1e-9)
   })
 
-  it('take the outcome of a failure from its status, whatever the route meant', async () => {
+  it('take the outcome of a failed request from its status, not from the route', async () => {
     const statuses = {
       200: 'ok', 304: 'ok', 400: 'refused', 404: 'missing', 405: 'refused',
       410: 'missing', 499: 'aborted', 500: 'failed', 503: 'failed'
@@ -48,7 +48,7 @@ describe('the metrics of the gateway', () => {
     ), expected)
   })
 
-  it('have no time series for what people make up', async () => {
+  it('have no time series for invented layers, kinds and outcomes', async () => {
     for (let i = 0; i < 5000; i++) metrics.request(request({ layer: `nonsense${i}`, status: 404, outcome: undefined }))
     for (let i = 0; i < 50; i++) metrics.request({ kind: `kind${i}`, outcome: `outcome${i}`, status: 200, seconds: 0 })
     const layers = (await values('tilecouch_requests_total')).map(({ labels }) => labels.layer)
@@ -57,7 +57,7 @@ describe('the metrics of the gateway', () => {
     assert.equal(await value('tilecouch_requests_total', { kind: 'other', outcome: 'ok' }), 50)
   })
 
-  it('know a layer from its first answer on, and keep their number bounded', async () => {
+  it('have a series for a layer after its first answer, for 500 layers at most', async () => {
     metrics.request(request({ status: 404 }))
     metrics.request(request())
     metrics.request(request({ status: 404 }))
@@ -71,7 +71,7 @@ describe('the metrics of the gateway', () => {
     }
   })
 
-  it('show memory, follower and upstreams as they are when somebody reads', async () => {
+  it('show memory, follower and upstreams at the moment of reading', async () => {
     assert.equal(await value('tilecouch_cache_bytes'), undefined)
     const memory = { bytes: 1, size: 2 }
     let follower = { up: true, lag: 0.5 }
@@ -95,7 +95,7 @@ describe('the metrics of the gateway', () => {
     assert.equal(await value('tilecouch_upstream_queued', { layer: 'osm' }), 7)
   })
 
-  it('count what is asked of the store and of upstreams', async () => {
+  it('count reads of the store and requests to upstreams', async () => {
     metrics.storeRead({ tiles: 20, seconds: 0.01 })
     metrics.storeRead({ tiles: 5, seconds: 0.02, failed: true })
     metrics.upstream({ layer: 'osm', outcome: 'tiles', seconds: 0.2 })
@@ -106,7 +106,7 @@ describe('the metrics of the gateway', () => {
     assert.equal((await values('tilecouch_upstream_seconds')).filter(({ name }) => name.endsWith('_count')).length, 2)
   })
 
-  it('are as their table says, each with a help and a type, and nothing else', async () => {
+  it('are exactly those of the table, each with its help, type and labels', async () => {
     metrics.request(request())
     const shown = parseMetrics(await metrics.text())
     assert.deepEqual([...shown.keys()].sort(), Object.values(metricTable).map(({ name }) => name).sort())
@@ -122,7 +122,7 @@ describe('the metrics of the gateway', () => {
       .size, Object.keys(metricTable).length + Object.keys(workerMetricTable).length)
   })
 
-  it('of several processes add up', async () => {
+  it('are combined when several processes serve', async () => {
     const other = new Metrics({ process: false })
     for (const each of [metrics, metrics, other]) each.request(request({ seconds: 0.002 }))
     metrics.bind({ memory: { bytes: 10, size: 1 }, limit: 100, follower: () => ({ up: true, lag: 1 }) })

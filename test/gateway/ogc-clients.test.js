@@ -106,7 +106,7 @@ onEachStore('clients of the OGC API', backend => {
       }
     })
 
-    it('reads a layer in degrees without being told its box', async () => {
+    it('reads a layer in degrees without options for its box', async () => {
       const options = ['-oo', 'API=TILES', '-oo', 'CACHE=NO']
       const { stdout } = await tool('gdalinfo', '-json', ...options, address('collections/degrees'))
       assert.match(JSON.parse(stdout).coordinateSystem.wkt, /WGS 84|CRS84/)
@@ -117,7 +117,7 @@ onEachStore('clients of the OGC API', backend => {
       }
     })
 
-    it('reads a layer in another system, its tiles where they belong', async () => {
+    it('reads a layer in another coordinate system with its tiles in place', async () => {
       const { store } = world
       const [x, y] = [1, 1]
       const set = await (await fetch(new URL('/ogc/tileMatrixSets/LV95', world.gateway.url))).json()

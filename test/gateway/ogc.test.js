@@ -33,7 +33,7 @@ describe('the time of a request of the OGC API', () => {
     ])) assert.equal(time(search), expected, search)
   })
 
-  it('is refused when it is no time', () => {
+  it('is refused when it is not a valid time', () => {
     for (const value of ['datetime=now', 'datetime=..', 'datetime=2024/2023', 'datetime=2022/2023/2024',
       'datetime=2024-02-30', 'datetime=x/2024', 'datetime=2024/x',
       'subset=Lat(1:2)', 'subset=datetime(2023)', 'subset=datetime(%22x%22)']) {
@@ -95,7 +95,7 @@ onEachStore('the OGC API', backend => {
   const tileset = layer =>
     `/ogc/collections/${layer}/${layer === 'roads' ? '' : 'map/'}tiles/${QUAD}${layer === 'large' ? '_512' : ''}`
 
-  it('has documents as the standard wants them', async () => {
+  it('has documents that follow the standard', async () => {
     assert.deepEqual(landingFaults(await read('/ogc/')), [])
     assert.deepEqual(landingFaults(await read('/ogc')), [])
     assert.deepEqual(conformanceFaults(await read('/ogc/conformance')), [])
@@ -120,7 +120,7 @@ onEachStore('the OGC API', backend => {
       [[QUAD, true], ['WorldCRS84Quad', true], [`${QUAD}_512`, false], ['LV95', false]])
   })
 
-  it('links every document and tile by addresses that lead somewhere', async () => {
+  it('links only to addresses that answer', async () => {
     const seen = new Set()
     async function walk (href) {
       const address = href.replace('{tileMatrix}', '1').replace('{tileRow}', '0').replace('{tileCol}', '0')
@@ -135,7 +135,7 @@ onEachStore('the OGC API', backend => {
     assert.ok(seen.size > 20, `${seen.size} addresses`)
   })
 
-  it('says where a layer is and when it changed', async () => {
+  it('describes the extent, times and zooms of a layer', async () => {
     const { extent, title, description, attribution } = await read('/ogc/collections/osm')
     assert.deepEqual([title, description, attribution], ['A map', 'streets', '© Somebody'])
     assert.deepEqual(extent.spatial.bbox, [[0, 0, 90, 60]])
@@ -168,7 +168,7 @@ onEachStore('the OGC API', backend => {
     }
   })
 
-  it('gives tiles as any other address does: now, as of a time, and of an interval the newest state', async () => {
+  it('serves tiles now, as of a time, and with the newest state of an interval', async () => {
     const [before, now] = [png(1), png(2)]
     for (
       const [search, bytes] of [['', now], ['?datetime=2023', before],
@@ -195,7 +195,7 @@ onEachStore('the OGC API', backend => {
       404, 'unless the operator wants another answer')
   })
 
-  it('refuses what is no tile, no set, no layer or no time, with a code', async () => {
+  it('refuses invalid tiles, sets, layers and times with an error code', async () => {
     const table = [
       [`${tileset('osm')}/4/3/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/8/4`, 400, 'BAD_TILE'],
       [`${tileset('osm')}/3/3/8`, 400, 'BAD_TILE'], [`${tileset('osm')}/x/3/4`, 400, 'BAD_TILE'],
@@ -226,7 +226,7 @@ onEachStore('the OGC API', backend => {
     assert.ok((await ids('?datetime=2021')).includes('large'), 'a layer without times is at every time')
   })
 
-  it('is kept by clients that ask again, with links below the public URL if there is one', async () => {
+  it('has an ETag for clients, and links below the public URL if there is one', async () => {
     const answer = await get('/ogc/collections')
     assert.equal(answer.headers['cache-control'], 'private, max-age=0, must-revalidate')
     assert.equal((await get('/ogc/collections', { headers: { 'if-none-match': answer.headers.etag } })).status, 304)
@@ -237,7 +237,7 @@ onEachStore('the OGC API', backend => {
     assert.ok(json.links.every(({ href }) => href.startsWith('https://maps.example.org/tiles/ogc/')))
   })
 
-  it('shows private layers to who may see them, with the token in every link', async () => {
+  it('shows private layers only to visitors with a token, with the token in every link', async () => {
     const gateway = await own.another({ ...OPTIONS, privateLayers: ['osm', 'large'] })
     const ids = async search => (await ask(gateway.url, `/ogc/collections${search}`))
       .json.collections.map(({ id }) => id)
@@ -268,7 +268,7 @@ onEachStore('the OGC API', backend => {
     assert.equal((await get('/ogc/collections/swiss/map/tiles/WebMercatorQuad')).status, 404)
   })
 
-  it('tells sets of two layers apart that have one name', async () => {
+  it('gives different ids to two sets of the same name', async () => {
     const matrix = {
       id: 'a', scaleDenominator: 1e6, cellSize: 280, pointOfOrigin: [0, 6e6], tileWidth: 256, tileHeight: 256
     }

@@ -36,7 +36,7 @@ describe('the options of the gateway', () => {
     assert.ok(onTheLine.length <= 20, 'the others are set by --set, the environment and the file')
   })
 
-  it('are what the command line says, and nothing when it says nothing; every switch has an opposite', async () => {
+  it('come from the command line only when given there; every switch has an opposite', async () => {
     const parse = async (...args) => {
       const command = await commandNamed('serve')
       command.parseOptions(args)
@@ -52,7 +52,7 @@ describe('the options of the gateway', () => {
     }
   })
 
-  it('are in the documentation by flag, variable and key', () => {
+  it('are documented by flag, variable and key', () => {
     const page = read('docs/gateway.md')
     for (const option of options) {
       for (const name of [...(option.flags ? [longFlag(option)] : []), option.env]) {
@@ -62,13 +62,13 @@ describe('the options of the gateway', () => {
     }
   })
 
-  it('are each read somewhere', () => {
+  it('are all used by the code', () => {
     const code =
       [...sources.map(([, text]) => text), read('server/serve.js'), read('server/gateway/config.js')].join('\n')
     for (const { name } of options) assert.match(code, new RegExp(`\\b${name}\\b`), name)
   })
 
-  it('are all that the gateway reads', () => {
+  it('include every option that the gateway reads', () => {
     // parts such as the listener have options of their own; these know those of the gateway
     const whole = /^(index|dispatch|tiles\/(index|refresher|upstreams)|workers\/.*|routes\/.*|wmts\/.*)\.js$/
     for (const [file, text] of sources.filter(([name]) => whole.test(name))) {
@@ -78,7 +78,7 @@ describe('the options of the gateway', () => {
     }
   })
 
-  it('have shown defaults that mean the defaults', () => {
+  it('show defaults in the help that equal the real defaults', () => {
     for (const { name, shown, type } of options) {
       if (shown) {
         assert.deepEqual(resolveOptions({ flags: { [name]: type === 'boolean' ? shown === 'true' : shown } })[name],
@@ -96,18 +96,18 @@ describe('the configuration of the gateway', () => {
     return true
   })
 
-  it('is the defaults when nothing is said', () => {
+  it('is the defaults when nothing is set', () => {
     assert.deepEqual(resolveOptions(), defaults)
   })
 
-  it('takes the command line before the environment before the file before the defaults', () => {
+  it('prefers the command line, then the environment, then the file, then the defaults', () => {
     const file = { port: 1, memory: '1MB', maxAge: '1m' }
     const env = { TILECOUCH_PORT: '2', TILECOUCH_MEMORY: '2MB' }
     const { port, memory: bytes, maxAge, grace } = resolveOptions({ flags: { port: '3' }, env, file })
     assert.deepEqual({ port, bytes, maxAge, grace }, { port: 3, bytes: 2e6, maxAge: 60, grace: 10 })
   })
 
-  it('takes COUCHDB_URL where nothing says more, and an empty variable as none', () => {
+  it('uses COUCHDB_URL when no database is set, and ignores empty variables', () => {
     const env = { COUCHDB_URL: 'http://a/b' }
     assert.equal(resolveOptions({ env }).db, 'http://a/b')
     assert.equal(resolveOptions({ env: { ...env, TILECOUCH_DB: 'http://c/d' } }).db, 'http://c/d')
@@ -115,7 +115,7 @@ describe('the configuration of the gateway', () => {
       'http://e/f')
   })
 
-  it('can be given to itself again', () => {
+  it('stays the same when it is resolved again', () => {
     const once = resolveOptions(
       {
         flags: {
@@ -130,7 +130,7 @@ describe('the configuration of the gateway', () => {
     assert.deepEqual(resolveOptions({ flags: defaults }), defaults)
   })
 
-  it('believes a proxy only where it knows what clients call it', () => {
+  it('accepts --trust-proxy only together with --public-url', () => {
     assert.throws(() => resolveOptions({ flags: { trustProxy: true } }),
       { code: 'BAD_OPTION', message: /--trust-proxy.*--public-url/ })
     assert.equal(resolveOptions({ flags: { trustProxy: true, publicUrl: 'https://maps.example.org' } }).trustProxy,
@@ -159,7 +159,7 @@ describe('the configuration of the gateway', () => {
       ['[]', '{', 'null', { 'http://a/b': {} }, { 'ftp://a': {} },
         { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
   ])) {
-    it(`knows a good ${name} from a bad one, and names the one that was given`, () => {
+    it(`accepts valid values of ${name}, and names the source of an invalid one`, () => {
       for (const value of good) assert.doesNotThrow(() => resolveOptions({ flags: { [name]: value } }), String(value))
       const flag = longFlag(optionsByName[name]).replace('--no-', '--')
       for (const value of bad) {
@@ -172,7 +172,7 @@ describe('the configuration of the gateway', () => {
     })
   }
 
-  it('refuses what it does not know, and names what may be meant', () => {
+  it('refuses unknown options, and suggests a similar name', () => {
     refuses({ file: { memroy: 1 }, fileName: '/etc/g.json' }, 'CONFIG_INVALID', '/etc/g.json', '"memroy"')
     refuses({ file: { ops_port: 1 } }, 'CONFIG_INVALID', '"ops_port"', '"opsPort" is one')
     refuses({ file: { config: 'other.json' } }, 'CONFIG_INVALID', 'config')
@@ -180,7 +180,7 @@ describe('the configuration of the gateway', () => {
     refuses({ flags: { prot: 1 } }, 'BAD_OPTION', 'prot')
   })
 
-  it('never repeats a secret that it refuses', () => {
+  it('repeats no secret in the error about a bad value', () => {
     for (const value of [{ 'a.example': { Authorization: 'Bearer hunter2\n' } },
       '{"a": {"Authorization": "hunter2"', { 'u:hunter2@a.example': {} }]) {
       for (const given of [{ flags: { upstreamHeaders: value } }, { file: { upstreamHeaders: value } }]) {
@@ -201,7 +201,7 @@ describe('the configuration of the gateway', () => {
     assert.deepEqual([port, config, warnings], [82, b, []])
   })
 
-  it('says which line of a file is no JSON, and shows nothing of it', async () => {
+  it('names the line of a file that is not JSON, without its content', async () => {
     folder.write({ 'bad.json': '{\n  "port": 1,\n  "db": "http://me:hunter2@x/y"\n  oops }', 'list.json': '[1]' })
     const config = path.join(folder.dir, 'bad.json')
     await assert.rejects(loadOptions({ flags: { config }, env: {} }), error => error.code === 'CONFIG_INVALID' &&
@@ -213,7 +213,7 @@ describe('the configuration of the gateway', () => {
     await assert.rejects(loadOptions({ flags: { config: folder.dir }, env: {} }), { code: 'CONFIG_INVALID' })
   })
 
-  it('warns of secrets that everybody may read, and of variables that mean nothing', async function () {
+  it('warns of secrets in world-readable files, and of unknown variables', async function () {
     if (process.platform === 'win32') return this.skip()
     const secrets = {
       'db.json': '{"db": "http://me:hunter2@localhost/tiles"}',

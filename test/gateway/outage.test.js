@@ -45,10 +45,10 @@ onEachStore('an outage of the store', backend => {
 
   for (const [name, read] of /** @type {[string, (store: Store) => Promise<any>][]} */ ([
     ['versions of a tile', store => store.versions('osm', 3, 1, 1)],
-    ['times at which editions looked', store => store.timesLooked('osm', VIEW)],
+    ['times at which editions read the view', store => store.timesLooked('osm', VIEW)],
     ['the last check of a tile', store => store.shownSince('osm', 3, 1, 1)]
   ])) {
-    it(`is over for ${name}, at whatever request it began`, async () => {
+    it(`leaves no failure behind for ${name}, whichever request failed`, async () => {
       const expected = await read(own.store)
       const count = await (async () => {
         front.forget()
@@ -62,7 +62,7 @@ onEachStore('an outage of the store', backend => {
     })
   }
 
-  it('is over for every address of a gateway that was up all the time', async function () {
+  it('leaves no failure behind at any address of a running gateway', async function () {
     this.timeout(60000)
     const gateway = await openGateway(through)
     try {

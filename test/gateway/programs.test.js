@@ -23,7 +23,7 @@ onEachStore('other programs at a gateway', backend => {
   // the first request may wait longer for the index than the gateway lets it
   before(() => until(async () => (await own.ask('/town.json')).status !== 503))
 
-  it('get JSON and XML compressed, if they take that', async () => {
+  it('get JSON and XML compressed if they accept gzip', async () => {
     const paths =
       ['/town.json', '/index.json', '/town/style.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/tms/1.0.0/town',
       '/town.qlr', '/qgis-xyz.xml', '/ogc/api']
@@ -50,7 +50,7 @@ onEachStore('other programs at a gateway', backend => {
     }
   })
 
-  it('find the icon and the rules for crawlers, also without a viewer', async () => {
+  it('find /favicon.ico and /robots.txt, also without a viewer', async () => {
     for (const gateway of [own.gateway, await own.another({ viewer: false })]) {
       const icon = await fetch(`${gateway.url}/favicon.ico`)
       assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/svg+xml'])

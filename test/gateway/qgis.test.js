@@ -171,7 +171,7 @@ onEachStore('QGIS', backend => {
     }
   })
 
-  it('shows one time, which needs no range', async function () {
+  it('shows the file of one time without a time range', async function () {
     this.timeout(30000)
     for (const base of Object.values(bases())) {
       const { tree, layers, drawn } = await drawnFrom(base, 'world@2023.qlr', [WORLD, at('2030-01-01T00:00:00Z')])
@@ -181,7 +181,7 @@ onEachStore('QGIS', backend => {
     }
   })
 
-  it('shows tiles of 512 pixels at their zoom, no older tile where one is gone, and any name', async function () {
+  it('shows tiles of 512 pixels, nothing where a tile is gone, and a hostile name', async function () {
     this.timeout(30000)
     for (const [what, base] of Object.entries(bases())) {
       // the upper left tile of zoom 1
@@ -240,7 +240,7 @@ onEachStore('QGIS', backend => {
     })
   })
 
-  it('has one of the times of vector tiles ticked, the newest', async function () {
+  it('ticks only the newest of the times of vector tiles', async function () {
     this.timeout(30000)
     // from a gateway: CouchDB answers gzipped tiles as they are, which QGIS 3.22 does not unpack
     const picture = { extent: WORLD.extent, size: [256, 256], at: [[64, 128], [192, 128]] }
@@ -256,7 +256,7 @@ onEachStore('QGIS', backend => {
     assert.deepEqual([...now.drawn[0], ...then.drawn[0]].map(isWhite), [false, true, false, false])
   })
 
-  it(`opens a layer of ${EDITIONS} editions, and draws only the newest map until they are ticked`, async function () {
+  it(`opens a layer of ${EDITIONS} editions in ten seconds, with only the newest map ticked`, async function () {
     this.timeout(60000)
     for (const [base, name] of [[gateway(), 'hourly'], [couch, 'hourly'], [gateway(), 'hourly-swiss']]) {
       const { seconds, tree, layers } = await drawnFrom(base, `${name}.qlr`)
@@ -337,7 +337,7 @@ onEachStore('QGIS', backend => {
       'QGIS knows such addresses in Web Mercator only')
   })
 
-  it('gets an error in words for what it cannot show', async () => {
+  it('gets an error with a code for layers and times that it cannot show', async () => {
     for (const base of Object.values(bases())) {
       for (const [name, status, code] of [['nope.qlr', 404, 'LAYER_NOT_FOUND'],
         ['shapes.qlr', 501, 'QGIS_GRID'], ['world@24.qlr', 400, 'BAD_TIME'], ['World.qlr', 400, 'BAD_LAYER']]) {

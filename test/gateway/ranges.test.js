@@ -54,7 +54,7 @@ describe('a range of a tile', () => {
   })
   const get = (path, headers = {}, method = 'GET') => ask(front.url, path, { headers, method })
 
-  it('is of the bytes that are sent, coded or not', async () => {
+  it('is a part of the sent bytes, compressed or not', async () => {
     for (const coding of ['gzip', 'identity']) {
       const whole = await get('/osm/1/1/0.pbf', { 'accept-encoding': coding })
       const part =

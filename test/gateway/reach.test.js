@@ -24,7 +24,7 @@ onEachStore('a world with one detailed place', backend => {
   const tiles = [...world(0), ...world(1), ...world(2), PLACE]
   const own = useGateway(backend, { fill: store => load(store, source('one', tiles), { layer: 'osm', time: '2024' }) })
 
-  it('reaches around the world, in documents, TileJSON, WMTS and exports', async () => {
+  it('keeps the bounds of the world in documents, TileJSON, WMTS and exports', async () => {
     const { store, gateway } = own
     assert.deepEqual((await store.layer('osm')).bounds.map(Math.round), WORLD)
     const { bounds } = await (await fetch(`${gateway.url}/osm.json`)).json()

@@ -26,7 +26,7 @@ onEachStore('a tile with twice the pixels', backend => {
   })
   const get = (path, options) => own.ask(path, options)
 
-  it('is that of the layer that is named for it, now and as of a time, in every numbering', async () => {
+  it('comes from the retina layer of its layer, now and as of a time, in XYZ and TMS', async () => {
     for (const [path, time] of [['/paired/1/1/0@2x.png', T2], ['/paired@2023/1/1/0@2x.png', T1],
       ['/tms/1.0.0/paired/1/1/1@2x.png', T2], ['/%70aired/1/1/0%402x.png', T2]]) {
       const { status, headers, body } = await get(path)
@@ -38,7 +38,7 @@ onEachStore('a tile with twice the pixels', backend => {
       'without @2x it is the tile of the layer')
   })
 
-  it('is the tile itself where the layer has large tiles', async () => {
+  it('is the tile itself when the layer has tiles of 512 pixels', async () => {
     const [plain, large] = await Promise.all(['', '@2x'].map(suffix => get(`/large/1/1/0${suffix}.png`)))
     assert.deepEqual([large.status, large.headers.etag, large.body.equals(plain.body)], [200, plain.headers.etag, true])
     assert.equal((await get('/large/1/1/0@2x.png', { headers: { 'if-none-match': plain.headers.etag } })).status, 304)
@@ -46,7 +46,7 @@ onEachStore('a tile with twice the pixels', backend => {
       (await get('/large/1/1/0@2x.png', { headers: { range: 'bytes=0-9' } })).status], [0, 206])
   })
 
-  it('is not there where no layer has it, and the error says so', async () => {
+  it('is refused with a reason when no layer has large tiles for it', async () => {
     for (const layer of ['plain', 'lost', 'small']) {
       const { status, json } = await get(`/${layer}/1/1/0@2x.png`)
       assert.deepEqual([status, json.error], [404, 'NO_RETINA'], layer)
@@ -67,7 +67,7 @@ onEachStore('a tile with twice the pixels', backend => {
     assert.equal((await get('/plain.json')).json.retina, undefined)
   })
 
-  it('is as private as both layers are', async () => {
+  it('needs a token for each of its two layers that is private', async () => {
     for (const [hidden, tokens] of [[['twin'], ['twin']], [['paired'], ['paired']],
       [['paired', 'twin'], ['paired', 'twin']]]) {
       const gateway = await own.another({ ...OPTIONS, privateLayers: hidden })

@@ -22,7 +22,7 @@ function refusal (target, method) {
 const TILE = { kind: 'tile', layer: 'osm', time: undefined, z: 10, x: 300, y: 412, ext: 'png' }
 
 describe('the router', () => {
-  it('knows a tile, now and as of a time', () => {
+  it('parses tiles, now and as of a time', () => {
     assert.deepEqual(ask('/osm/10/300/412.png'), TILE)
     assert.deepEqual(ask('/osm/10/300/412.png', 'HEAD'), TILE)
     assert.deepEqual(ask('/osm@2024-03/10/300/412.webp'), { ...TILE, time: '2024-03', ext: 'webp' })
@@ -31,13 +31,13 @@ describe('the router', () => {
     assert.deepEqual(ask('/osm/30/1073741823/0.png'), { ...TILE, z: 30, x: 1073741823, y: 0 })
   })
 
-  it('looks at nothing behind a question mark of a tile', () => {
+  it('ignores the query of a tile', () => {
     for (const query of ['?', '?v=3', '?time=2024&z=4', '?a=/x/1/2/3.png', '?%', '?#x']) {
       assert.deepEqual(ask(`/osm/10/300/412.png${query}`), TILE, query)
     }
   })
 
-  it('reads an address that is spelled in another way like the plain one', () => {
+  it('parses equivalent spellings of an address alike', () => {
     for (
       const target of ['//osm/10/300/412.png', '/osm//10/300/412.png',
         '/osm/10/300/412.png/', '/%6fsm/10/300/412.png', '/osm/1%30/300/412%2Epng',
@@ -59,7 +59,7 @@ describe('the router', () => {
     }))
   })
 
-  it('knows a tile by its quadkey', () => {
+  it('parses quadkeys, and refuses invalid ones', () => {
     fc.assert(fc.property(anyTile, ([z, x, y]) => {
       assert.deepEqual(ask(`/quadkey/osm/${quadkey(z, x, y)}.png`),
         { ...ask(`/osm/${z}/${x}/${y}.png`), numbering: 'quadkey' })
@@ -75,7 +75,7 @@ describe('the router', () => {
     assert.equal(refusal('/quadkey/osm@x/01.png'), 'BAD_TIME')
   })
 
-  it('knows TileJSON, versions and times', () => {
+  it('parses TileJSON, TMS, versions, QGIS files and times', () => {
     assert.deepEqual(ask('/osm.json'), { kind: 'tilejson', layer: 'osm', time: undefined })
     assert.deepEqual(ask('/osm@2024-03.json'), { kind: 'tilejson', layer: 'osm', time: '2024-03' })
     assert.deepEqual(['/tms/1.0.0', '/tms/1.0.0/', '/tms/1.0.0/osm', '/tms/1.0.0/osm@2024/' +
@@ -100,7 +100,7 @@ describe('the router', () => {
       { kind: 'times', layer: 'osm', bbox: [170, -10, -170, 10], z: 10 })
   })
 
-  it('knows the style of a layer, its sprite and its glyphs', () => {
+  it('parses the style of a layer, its sprite and its glyphs', () => {
     assert.deepEqual(ask('/osm/style.json'), { kind: 'style', layer: 'osm', time: undefined, theme: undefined })
     assert.deepEqual(ask('/osm@2024-03/style.json?theme=dark'),
       { kind: 'style', layer: 'osm', time: '2024-03', theme: 'dark' })
@@ -115,7 +115,7 @@ describe('the router', () => {
       'glyphs/A/0-255.pbf/x', 'glyphs/..%2f../0-255.pbf']) assert.ok(refusal(`/styles/osm@${time}/${name}`), name)
   })
 
-  it('knows the viewer, health, metrics, WMTS and the database', () => {
+  it('parses the viewer, health, metrics, WMTS, GDAL and the database', () => {
     assert.deepEqual(ask('/'), { kind: 'file', name: 'index.html' })
     assert.deepEqual(ask(''), { kind: 'file', name: 'index.html' })
     assert.deepEqual(ask('/?layer=osm'), { kind: 'file', name: 'index.html' })
@@ -144,7 +144,7 @@ describe('the router', () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'COPY']) assert.equal(ask('/db/_all_docs', method).kind, 'db')
   })
 
-  it('finds the tiles of layers that are named like something else', () => {
+  it('parses layers that are named like other addresses', () => {
     for (const layer of ['tms', 'wmts', 'quadkey', 'ogc', 'health', 'metrics', 'constructor', 'times']) {
       assert.deepEqual(ask(`/${layer}/1/0/1.png`),
         { kind: 'tile', layer, time: undefined, z: 1, x: 0, y: 1, ext: 'png' })
@@ -158,7 +158,7 @@ describe('the router', () => {
     for (const layer of ['layer', 'edition']) assert.equal(refusal(`/${layer}/1/0/0.png`), 'BAD_LAYER')
   })
 
-  it('only reads', () => {
+  it('refuses every method that is not a read', () => {
     for (const method of ['PUT', 'POST', 'DELETE', 'PATCH', 'COPY', 'TRACE', 'get', '', undefined]) {
       for (const target of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js', '/wmts', '/health', '/nowhere/at/all']) {
         assert.equal(refusal(target, /** @type {any} */ (method ?? null)), 'READ_ONLY', `${method} ${target}`)
@@ -166,7 +166,7 @@ describe('the router', () => {
     }
   })
 
-  it('says what was wrong', () => {
+  it('refuses each invalid address with the code of its fault', () => {
     const wrong = {
       BAD_LAYER: ['/Osm/1/0/0.png', '/osm@/1/0/0.png', '/@2024/1/0/0.png',
         `/${'a'.repeat(64)}/1/0/0.png`, '/o.sm/1/0/0.png', '/ösm/1/0/0.png', '/_users/1/0/0.png',
@@ -194,7 +194,7 @@ describe('the router', () => {
     }
   })
 
-  it('answers every text there is with a question or a refusal, and never repeats the text unescaped', () => {
+  it('parses or refuses random text, and repeats no control characters of it', () => {
     const part = fc.oneof(
       fc.constantFrom('', '.', '..', 'osm', 'osm@2024', 'db', 'tms',
         '1.0.0', 'wmts', 'quadkey', 'times.json', 'osm.json', '0', '1', '30',
@@ -268,7 +268,7 @@ describe('the router and the rewrites of CouchDB', () => {
   const ext = fc.constantFrom('.png', '.json', '.pbf', '.jpeg', '.x', '.toolong', '.PNG', '', '.png.png')
   const slash = fc.constantFrom('/', '/', '/', '//')
 
-  it('make the same of tiles, as of times, TMS and versions', () => {
+  it('agree about tiles, times, TMS and versions', () => {
     const start = fc.constantFrom('', '', '/tms/1.0.0')
     const path = fc.tuple(start, reference, number, slash, number, number, ext)
     fc.assert(fc.property(path, ([folder, ref, z, between, x, y, end]) => {
@@ -277,12 +277,12 @@ describe('the router and the rewrites of CouchDB', () => {
     }), { numRuns: 4000 })
   })
 
-  it('make the same of TileJSON and layer files', () => {
+  it('agree about TileJSON and layer files', () => {
     fc.assert(fc.property(reference, fc.constantFrom('json', 'qlr'), (ref, end) => compare(`/${ref}.${end}`)),
       { numRuns: 2000 })
   })
 
-  it('make the same of styles and their files', () => {
+  it('agree about styles and their files', () => {
     const parts = fc.array(fc.constantFrom('sprite.json', 'sprite@2x.png',
       'sprite.gif', 'glyphs', 'Noto%20Sans', 'A,B', '0-255.pbf', 'style.json', '1'), { minLength: 1, maxLength: 3 })
     fc.assert(fc.property(reference, fc.constantFrom('', '?theme=dark', '?theme='),
@@ -292,7 +292,7 @@ describe('the router and the rewrites of CouchDB', () => {
     }), { numRuns: 2000 })
   })
 
-  it('make the same of the times of a view', () => {
+  it('agree about the times of a view', () => {
     const value = fc.oneof(fc.constantFrom('', '0', '-180', '180', '181', '-90',
       '90', '91', 'x', ' 1', '1e1', 'Infinity', '0x10'), fc.double({ min: -190, max: 190, noNaN: true }).map(String))
     const box = fc.oneof(fc.array(value, { minLength: 3, maxLength: 5 }).map(parts => parts.join()),
@@ -305,7 +305,7 @@ describe('the router and the rewrites of CouchDB', () => {
     }), { numRuns: 4000 })
   })
 
-  it('make the same of paths that lead nowhere', () => {
+  it('agree about random paths', () => {
     const part = fc.constantFrom('osm', 'osm@2024', 'osm@x', 'Osm',
       '1', '0', '0.png', 'times.json', 'tms', '1.0.0', '..', '_users')
     fc.assert(fc.property(fc.array(part, { minLength: 2, maxLength: 7 }), parts => compare(`/${parts.join('/')}`)),

@@ -78,7 +78,7 @@ onEachStore('tilecouch serve', backend => {
     }
   }).timeout(SLOW)
 
-  it('serves with several workers, counts as one, and ends as one', async () => {
+  it('serves with several workers, adds up their metrics, and ends them together', async () => {
     const serving = start(['--db', own.url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true'],
       { group: true })
     const { tiles, metrics, health, workers } = await serving.ready()
@@ -107,7 +107,7 @@ onEachStore('tilecouch serve', backend => {
     assert.deepEqual(serving.log().filter(({ level }) => level !== 'info'), [])
   }).timeout(SLOW)
 
-  it('shows a store to everybody that not everybody may read only when it is told to', async () => {
+  it('refuses to show a private store to everybody unless an option allows it', async () => {
     const url = await backend.database()
     const store = await Store.create(url, { public: false, closed: true })
     await store.defineLayer('osm', { format: 'png' })
@@ -126,7 +126,7 @@ onEachStore('tilecouch serve', backend => {
   }).timeout(SLOW)
 
   if (backend.supports.users) {
-    it('shows the password of its CouchDB nowhere, however much it logs', async () => {
+    it('prints the password of its CouchDB nowhere, even with trace logs', async () => {
       const { username, password } = new URL(own.url)
       const named = start(['--db', own.url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true'])
       const fromEnvironment = start(['--json', '--set', 'logLevel=trace'],
@@ -165,7 +165,7 @@ describe('tilecouch serve', () => {
     }
   }).timeout(SLOW)
 
-  it('takes its options from the file and the environment, and warns of secrets that everybody may read', async () => {
+  it('takes its options from the file and the environment, and warns of a world-readable secret', async () => {
     const config = path.join(
       folder.write(
         {
@@ -203,7 +203,7 @@ describe('tilecouch serve', () => {
     })
   }
 
-  it('ends with 1 on a wrong option, and names it', async () => {
+  it('ends with 1 on a wrong value, and with 2 on an unknown option', async () => {
     const bad = start(['--memory', 'much'])
     assert.equal(await bad.ended, 1)
     assert.match(bad.said.err, /bad value "much" for --memory: it takes a size such as 256MB/)

@@ -118,7 +118,7 @@ onEachStore('the gateway', backend => {
     }
   })
 
-  it('answers versions and times in the words of the couchapp', async () => {
+  it('answers versions and times with the same JSON as the couchapp', async () => {
     const paths =
       [`/osm/${Z}/0/0.json`, `/osm/${Z}/2/2.json`, `/osm/${Z}/1/2.json`, `/tms/1.0.0/osm/${Z}/0/${flipY(Z, 1)}.json`,
         '/short/1/1/0.json', '/osm/times.json', `/osm/times.json?z=${Z}`, '/osm/times.json?z=9',
@@ -132,7 +132,7 @@ onEachStore('the gateway', backend => {
       [[T1, 9], [T2, 5], [T3, 2], [T4, 1]])
   })
 
-  it('says which part of an address is not there', async () => {
+  it('answers unknown layers, tiles and views with the matching error code', async () => {
     const table = [
       ...['/1/0/0.png', '@2024/1/0/0.png', '.json', '/1/0/0.json', '/times.json']
         .map(path => [`/nowhere${path}`, 404, 'LAYER_NOT_FOUND']),
@@ -147,7 +147,7 @@ onEachStore('the gateway', backend => {
     assert.deepEqual((await get('/empty/times.json')).json, { layer: 'empty', times: [] })
   })
 
-  it('shows health and metrics on a port of their own when it has one', async () => {
+  it('shows health and metrics only on the operations port when it has one', async () => {
     const onOpsPort = (path, headers = {}) => ask(/** @type {string} */ (own.gateway.opsUrl), path, { headers })
     const { status, json, headers } = await onOpsPort('/health')
     assert.deepEqual([status, json.status, headers['cache-control']], [200, 'ok', 'no-store'])
