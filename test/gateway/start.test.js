@@ -20,7 +20,7 @@ import { ask, closeConnections } from '../support/gateway/wire.js'
 onEachStore('a gateway', backend => {
   const own = useGateway(backend, { fill: made => made.defineLayer('osm', {}), options: null })
 
-  it('does not start on what is no store of ours, and says so', async () => {
+  it('refuses to start with a database that is not a store, or with a wrong option', async () => {
     const foreign = await backend.database()
     await request(foreign, { method: 'PUT' })
     await request(`${foreign}/invoice`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } })
@@ -35,7 +35,7 @@ onEachStore('a gateway', backend => {
     }
   })
 
-  it('does not start on a port that is taken, and leaves nothing behind then', async () => {
+  it('refuses to start on a port in use, and leaves no other port open', async () => {
     const { port, close } = await startServer(() => {})
     await assert.rejects(openGateway(own.url, { port }), { code: 'PORT_IN_USE' })
     const free = await freePort()
@@ -47,7 +47,7 @@ onEachStore('a gateway', backend => {
     await gateway.close()
   })
 
-  it('ends feeds at once and answers everything else, when it ends under load', async function () {
+  it('ends feeds at once and answers all other requests when it closes under load', async function () {
     this.timeout(60000)
     const side = 8
     await own.store.write(
@@ -87,7 +87,7 @@ describe('a gateway that starts before its store', () => {
   const folder = useFolder()
   afterEach(() => closeConnections())
 
-  it('answers 503 until the store is there, and then serves', async () => {
+  it('answers 503 until the store can be reached, and serves afterwards', async () => {
     const port = await freePort()
     const db = `http://127.0.0.1:${port}/tiles`
     const start = () => startEmbedded({ dir: join(folder.dir, 'data'), port, admins: 'everybody' })
@@ -134,7 +134,7 @@ const get = path => ask(front.url, path)
 describe('the end of a gateway', () => {
   afterEach(() => closeConnections())
 
-  it('lets what is under way finish, takes nothing new, and may be called twice', async () => {
+  it('finishes running requests, accepts no new ones, and may be called twice', async () => {
     const late = gate()
     await open({ get: async () => { await late.opened; return entryOf({ bytes: noiseTile(3, 500000) }) } })
     const slow = get('/osm/1/1/1.png')
@@ -150,7 +150,7 @@ describe('the end of a gateway', () => {
     await front.close(0)
   })
 
-  it('cuts off what is not done when its time is over', async () => {
+  it('cuts off unfinished requests after the grace period', async () => {
     await open({ get: () => new Promise(() => {}) })
     const slow = get('/osm/1/1/1.png')
     const outcome = slow.then(() => 'answered', error => error.code)
@@ -161,7 +161,7 @@ describe('the end of a gateway', () => {
     assert.ok(performance.now() - started < 5000 * TIME_FACTOR)
   })
 
-  it('closes idle connections at once, and those just used when nothing more came', async () => {
+  it('closes kept-alive connections soon, without waiting for their clients', async () => {
     const listener = new Listener((req, res) => { res.end('x') }, { linger: 50 })
     const port = await listener.listen(0, '127.0.0.1')
     const sockets = await Promise.all(Array.from({ length: 20 }, () => new Promise(resolve => {
@@ -178,7 +178,7 @@ describe('the end of a gateway', () => {
 })
 
 describe('a thousand clients that keep their connections', () => {
-  it('are all answered, with the right tile, again and again', async function () {
+  it('all get the right tile in three rounds', async function () {
     this.timeout(60000)
     await open(
       { kept: Object.fromEntries(

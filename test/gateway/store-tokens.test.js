@@ -53,7 +53,7 @@ onEachStore('tokens of the store', backend => {
     assert.equal((await own.ask('/secret/3/0/0.png', { headers: { authorization: `Basic ${basic}` } })).status, 200)
   })
 
-  it('become a cookie of the viewer, also without an end', async () => {
+  it('become a cookie of the viewer, even without an end time', async () => {
     const { text } = await give(['draft-*'])
     const { status, headers } = await own.ask(`/?token=${text}`)
     assert.equal(status, 303)
@@ -61,7 +61,7 @@ onEachStore('tokens of the store', backend => {
     assert.equal((await own.ask('/draft-a/3/0/0.png', { headers: { cookie } })).status, 200)
   })
 
-  it('are refused with a wrong secret, by their hash, and after their end', async () => {
+  it('are refused with a wrong secret, with their hash as secret, and after their end', async () => {
     const { text, id, doc } = await give(['secret'])
     for (const wrong of [tokenText(id, newToken().secret), tokenText(id, doc.hash.slice(0, 43)),
       `${text}A`, text.slice(0, -1), `tcs.${id}`, `tcs.constructor00.${text.slice(-43)}`]) {
@@ -95,7 +95,7 @@ onEachStore('tokens of the store', backend => {
     }
   })
 
-  it('that are not valid let nobody in', async () => {
+  it('give no access when their document is not valid', async () => {
     const bad = await made(user(), ['secret'])
     await own.store.couch.request(
       { method: 'PUT', path: bad.doc._id, body: JSON.stringify({ ...bad.doc, hash: 'abc' }) }

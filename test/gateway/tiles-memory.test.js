@@ -41,7 +41,7 @@ class Model {
 }
 
 describe('the memory of a gateway', () => {
-  it('does not keep what would push out too much, nor what it had of it before', () => {
+  it('does not keep a value that is too large, and drops the older value of its key', () => {
     const memory = new Memory(1000, { overhead: 100, largestPart: 1 / 4 })
     assert.equal(memory.keep('a', 'small', 149), true)
     assert.equal(memory.keep('a', 'large', 150), false)
@@ -49,14 +49,14 @@ describe('the memory of a gateway', () => {
     assert.deepEqual([memory.bytes, memory.size], [0, 0])
   })
 
-  it('counts names and what an entry costs besides its bytes, so that many small ones are bounded, too', () => {
+  it('counts keys and an overhead for each entry, so that many small entries are limited', () => {
     const memory = new Memory(1e6)
     for (let i = 0; i < 10000; i++) memory.keep(`osm:14:${i}:${i}`, i, 0)
     assert.ok(memory.size < 1000, `${memory.size} entries`)
     assert.ok(memory.bytes <= 1e6)
   })
 
-  it('does what a plain list would do, whatever is put in, taken out and looked for', () => {
+  it('behaves like a plain list in random steps', () => {
     const keys = ['a', 'bb', 'c', 'd', 'e', 'f']
     const key = fc.constantFrom(...keys)
     const step = fc.oneof(
@@ -144,13 +144,13 @@ describe('a tile in memory', () => {
     }
   })
 
-  it('has no bytes when it is gone, and is refused when its bytes did not come', () => {
+  it('has no bytes when it is gone, and is refused when only a stub of it came', () => {
     assert.equal(entryOf(doc({ _attachments: undefined, gone: true })).bytes, null)
     assert.equal(entryOf(doc({ _attachments: { other: {} } })).bytes, null)
     assert.throws(() => entryOf(doc({ tile: { data: undefined, stub: true } })), { code: 'BAD_ANSWER' })
   })
 
-  it('keeps its own bytes only', () => {
+  it('copies its bytes out of a larger answer', () => {
     const answer = Buffer.concat([Buffer.alloc(100000), png(3), Buffer.alloc(100000)])
     const { bytes } = entryOf(doc({ tile: { data: answer.subarray(100000, 100000 + png(3).length) } }))
     assert.deepEqual(bytes, png(3))
@@ -177,7 +177,7 @@ describe('a read, checked against the reported changes', () => {
 
   /** @type {[string, string, Parameters<typeof verdictOf>[0][]][]} */
   const cases = [
-    ['current', 'nothing else was reported of the document', [
+    ['current', 'no other revision of the document was reported', [
       { rev: '1-a' }, { after: [change('2-b')], rev: '2-b' }, { after: [change('2-b')], id: 'osm:1:1:1', rev: '1-a' },
       { after: [change('1-z', OTHER, true)], id: OTHER, rev: null }
     ]],
@@ -185,15 +185,15 @@ describe('a read, checked against the reported changes', () => {
       ...['2-b', '3-d', '5-e', null].map(rev => ({ after: [change('3-c')], rev })),
       { after: [change('3-c'), change('4-x', ID, true)], rev: '3-c' }
     ]],
-    ['behind', 'it brings less than was reported before it began', [
+    ['behind', 'it brings an older revision than was reported before it began', [
       { before: [change('3-c')], rev: '2-b' }, { before: [change('3-c')], rev: null },
       { before: [change('3-c', ID, true)], rev: '2-b' }
     ]],
-    ['current', 'it brings more than was reported before it began', [
+    ['current', 'it brings a newer revision than was reported before it began', [
       { before: [change('3-c')], rev: '4-d' }, { before: [change('3-c', ID, true)], rev: '4-d' }
     ]],
-    ['outdated', 'everything became doubtful after it began', [{ after: [reset], rev: '1-a' }]],
-    ['current', 'everything became doubtful before it began', [{ before: [change('3-c'), reset], rev: '1-a' }]]
+    ['outdated', 'a reset was reported after it began', [{ after: [reset], rev: '1-a' }]],
+    ['current', 'a reset was reported before it began', [{ before: [change('3-c'), reset], rev: '1-a' }]]
   ]
   for (const [verdict, reason, reads] of cases) {
     it(`is ${verdict} when ${reason}`, () => {

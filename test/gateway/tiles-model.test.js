@@ -54,11 +54,11 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
     await store?.destroy()
   })
 
-  it('are never older than a second, in memory or not', async function () {
+  it('are never more than a second behind the store', async function () {
     await live(this, { missing: 60000 })
   })
 
-  it('are so even if everything that may be is read ahead, and every past is guessed first', async function () {
+  it('are never more than a second behind with the most read-ahead and guessed versions', async function () {
     await live(this, {
       missing: 60000, aheadPart: 1, sides: [4], near: 9, credit: 1e9, learn: 1, share: 0.05, indexPause: 1
     })

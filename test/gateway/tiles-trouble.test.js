@@ -65,7 +65,7 @@ onEachStore('tiles in trouble', backend => {
     await back()
   })
 
-  it('that are fetched while the store takes nothing are shown, kept in memory, and asked for no more', async () => {
+  it('that are fetched while the store refuses writes are shown and kept in memory', async () => {
     service.front.rule(({ path }) => path.startsWith('_bulk_docs')
       ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
     const first = await far(1, 1)
@@ -78,7 +78,7 @@ onEachStore('tiles in trouble', backend => {
     await until(async () => (await far(1, 1)).entry.bytes.equals(png(9)), { what: 'what somebody else stored' })
   })
 
-  it('that are the same still hold longer in memory, although the store takes nothing', async () => {
+  it('that are unchanged upstream expire later in memory, even if the store refuses writes', async () => {
     await store.defineLayer('far', { ttl: 1 })
     await until(async () => (await service.layers.get('far')).ttl === 1)
     await far(1, 2)
@@ -93,7 +93,7 @@ onEachStore('tiles in trouble', backend => {
     assert.deepEqual([upstream.asked.length, upstream.asked[1].status], [2, 304])
   })
 
-  it('that are fetched are shown soon although the store takes its time, and stored in the end', async () => {
+  it('that are fetched are shown before a slow store has stored them', async () => {
     await service.close()
     service = await openService(url, { limits: { storeTimeout: 100 } })
     const held = gate()
@@ -121,7 +121,7 @@ onEachStore('tiles in trouble', backend => {
     await assert.rejects(far(3, 4), { code: 'ABORTED' })
   })
 
-  it('that an upstream lets wait do not keep the gateway from ending', async () => {
+  it('that an upstream never sends do not keep the gateway from closing', async () => {
     await service.close()
     service = await openService(url, { limits: { closing: 200 } })
     upstream.behave({ never: true })
@@ -144,7 +144,7 @@ onEachStore('tiles in trouble', backend => {
     return waiting
   }
 
-  it('that somebody else stored while they were fetched are shown as that one left them', async () => {
+  it('that another program stored during a fetch are shown with the head of the store', async () => {
     await fetchOvertaken(6, 6, 66)
     await heard(service, store)
     const head = await store.head('far', 4, 6, 6)
@@ -152,7 +152,7 @@ onEachStore('tiles in trouble', backend => {
     assert.equal((await far(6, 6)).entry.rev, head.rev)
   })
 
-  it('that somebody else stored while they were fetched are shown though the store cannot be read then', async () => {
+  it('that another program stored during a fetch are shown even if the store cannot be read', async () => {
     const well = service.front.rule(({ path }) => path.startsWith('_bulk_get?') && upstream.asked.length
       ? { status: 500, body: '{"error":"badarg","reason":"a shard is away"}' } : undefined)
     const { entry } = await fetchOvertaken(7, 6, 67)
@@ -173,7 +173,7 @@ onEachStore('tiles in trouble', backend => {
     await other.close()
   })
 
-  it('of a database that was deleted are shown no more, and those of the one in its place are', async () => {
+  it('of a deleted database are not shown any more, but those of its replacement are', async () => {
     await Promise.all([get(0, 0), get(0, 1, '2022')])
     await store.destroy()
     await until(() => service.memory.size === 0)
@@ -186,7 +186,7 @@ onEachStore('tiles in trouble', backend => {
     await assert.rejects(get(0, 0, '2022'), { code: 'TILE_NOT_FOUND' })
   })
 
-  it('expire by what their layer says now', async () => {
+  it('expire by the current ttl of their layer', async () => {
     await get(2, 2)
     assert.equal((await get(2, 2)).entry.expires, null)
     await store.defineLayer('osm', { ttl: 1000 })
@@ -195,7 +195,7 @@ onEachStore('tiles in trouble', backend => {
     assert.deepEqual([outcome, Date.parse(entry.expires)], ['hit', Date.parse(entry.stored ?? '') + 1000e3])
   })
 
-  it('come from the upstream that their layer names now, and from none when it names none', async () => {
+  it('come from the current upstream of their layer, or from none if it was removed', async () => {
     await far(8, 8)
     const other = await startUpstream({ tileSize: 64 })
     await store.defineLayer('far', { upstream: { type: 'xyz', url: `${other.url}/xyz/{z}/{x}/{y}.png` } })

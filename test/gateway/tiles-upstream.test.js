@@ -53,7 +53,7 @@ onEachStore('tiles from an upstream', backend => {
   }
   const get = (layer, x, y, options) => service.tiles.get(layer, 4, x, y, undefined, options)
 
-  it('are fetched once for a thousand who want one, stored, and in memory from then on', async () => {
+  it('are fetched once for a thousand requests, stored, and kept in memory', async () => {
     const layer = await define()
     const found = await Promise.all(Array.from({ length: 1000 }, () => get(layer, 1, 2)))
     assert.equal(upstream.asked.length, 1)
@@ -75,7 +75,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal(upstream.asked.length, 1)
   })
 
-  it('are fetched for a time that is yet to come as for the present, and not for one that is past', async () => {
+  it('are fetched for a future time as for the present, but not for a past time', async () => {
     const layer = await define()
     await stored(layer, 1000)
     const at = (x, y, time) => service.tiles.get(layer, 4, x, y, time)
@@ -95,7 +95,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.notDeepEqual(service.tiles.peek(layer, 4, 1, 2, '9000')?.entry.bytes, png(77))
   })
 
-  it('that are fetched at the same time are stored together', async () => {
+  it('that are fetched at the same time are stored in few writes', async () => {
     const layer = await define({ settings: { concurrency: 64 } })
     await Promise.all(Array.from({ length: 48 }, (_, index) => get(layer, index >> 4, index % 16)))
     const writes = service.front.requests().filter(({ path }) => path === '_bulk_docs')
@@ -104,7 +104,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal(service.tiles.counts.stored, 48)
   })
 
-  it('of a metatile come from one request, whichever of them are asked for', async () => {
+  it('of a metatile come from one request to the upstream', async () => {
     const layer =
       await define({ settings: { type: 'wms', url: `${upstream.url}/wms`, layers: 'map', metatile: 4, buffer: 0 } })
     const found =
@@ -119,7 +119,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal((await store.versions(layer, 4, 7, 11)).length, 1)
   })
 
-  it('that are missing there are remembered for as long as the layer says', async () => {
+  it('that the upstream lacks are remembered as missing for the time that the layer sets', async () => {
     const layer = await define()
     upstream.behave({ status: 404 })
     for (let i = 0; i < 3; i++) await assert.rejects(get(layer, 1, 1), { code: 'TILE_NOT_FOUND' })
@@ -128,7 +128,7 @@ onEachStore('tiles from an upstream', backend => {
     await until(async () => (await get(layer, 1, 1).catch(() => null))?.outcome === 'upstream', { timeout: 3000 })
   })
 
-  it('that are gone, and have expired as that, are asked for again, and not with every request', async () => {
+  it('that are gone and have expired are requested again, but not with every request', async () => {
     const layer = await define()
     await stored(layer, 10)
     const [{ expires }] = await store.versions(layer, 4, 0, 0)
@@ -142,7 +142,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.deepEqual((await store.versions(layer, 4, 0, 0)).map(({ gone }) => gone), [false, true, false])
   })
 
-  it('are not asked for beyond zooms and bounds, nor for the past', async () => {
+  it('are not requested outside the zooms and bounds of the layer, nor for the past', async () => {
     const layer = await define({ maxzoom: 4, bounds: [-180, 0, 0, 85] })
     await assert.rejects(service.tiles.get(layer, 5, 0, 0), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(get(layer, 15, 0), { code: 'TILE_NOT_FOUND' })
@@ -150,7 +150,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal(upstream.asked.length, 0)
   })
 
-  it('fail with an error for each request, and are fetched when the upstream is well again', async () => {
+  it('fail with an error of their own for each request until the upstream works again', async () => {
     const layer = await define()
     for (const [behaviour, code] of [[{ status: 500 }, 'UPSTREAM_FAILED'],
       [{ truncate: 20 }, 'UPSTREAM_FAILED'], [{ body: '<html>', type: 'image/png' }, 'UPSTREAM_FAILED']]) {
@@ -182,7 +182,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.ok((await service.tiles.get(layer, 4, 0, 0, '2022')).entry.bytes.equals(png(0)))
   })
 
-  it('that are the same still hold longer, and cost the upstream no bytes', async () => {
+  it('that are unchanged upstream get a later expiry after a 304, and no new version', async () => {
     const layer = await define({ ttl: 1 })
     const first = (await get(layer, 3, 3)).entry
     await until(() => service.tiles.peek(layer, 4, 3, 3) === undefined, { what: 'it to expire' })
@@ -200,7 +200,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal((await store.versions(layer, 4, 3, 3)).length, 1)
   })
 
-  it('that expired long ago are waited for, and shown all the same when the upstream is down', async () => {
+  it('that expired long ago are fetched first, and shown stale if the upstream is down', async () => {
     await service.close()
     service = await openService(url, { options: { staleWhileRevalidate: 10, staleIfError: 3600 } })
     const layer = await define()
@@ -218,7 +218,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.ok(performance.now() - started < 1900 * TIME_FACTOR, 'it does not wait longer')
   })
 
-  it('that expired too long ago are shown no more when the upstream is down', async () => {
+  it('that expired longer ago than staleIfError are not shown when the upstream is down', async () => {
     await service.close()
     service = await openService(url, { options: { staleWhileRevalidate: 10, staleIfError: 30 } })
     const layer = await define()
@@ -229,7 +229,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal((await get(layer, 0, 0)).outcome, 'upstream')
   })
 
-  it('that expired are shown as they are when upstreams are turned off', async () => {
+  it('that expired are shown unchanged when upstreams are turned off', async () => {
     await service.close()
     service = await openService(url, { options: { upstream: false } })
     const layer = await define()
@@ -241,7 +241,7 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal(upstream.asked.length, 0)
   })
 
-  it('are fetched to the end and kept when everybody has left', async () => {
+  it('are fetched and stored even if every client has left', async () => {
     const layer = await define()
     const held = gate()
     upstream.behave({ wait: held.opened })

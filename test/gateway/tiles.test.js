@@ -35,7 +35,7 @@ onEachStore('tiles of a gateway', backend => {
     return { outcome, time: entry.time, is: seed => entry.bytes.equals(png(seed)) }
   }
 
-  it('come from the store once and from memory afterwards, with all that an answer needs', async () => {
+  it('come from the store once and from memory afterwards, with the fields of an answer', async () => {
     assert.equal(service.tiles.peek('osm', 5, 1, 1), undefined)
     const { entry, outcome } = await get(1, 1)
     assert.equal(outcome, 'miss')
@@ -58,7 +58,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.deepEqual(service.reads.map(({ tiles, failed }) => [tiles, failed]), [[1, false]])
   })
 
-  it('cost one request when a thousand ask for one, and a few when they ask for all', async () => {
+  it('cost one request to the store for a thousand clients of one tile, and two for 56 tiles', async () => {
     const found = await Promise.all(Array.from({ length: 1000 }, () => get(3, 3)))
     assert.ok(found.every(({ entry }) => entry === found[0].entry))
     assert.equal(service.bulkReads().length, 1)
@@ -68,7 +68,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.ok(service.bulkReads().length <= 2)
   })
 
-  it('of any time come as they were; another time of a tile costs one read at most', async () => {
+  it('of any time are right, and need one read of timelines for several times', async () => {
     const at = await Promise.all(
       [shown(0, 1, '2021-06'), shown(0, 1, '2022'), shown(0, 1, T2), shown(1, 1, '2021-12-31'), shown(1, 1, '2030')]
     )
@@ -88,7 +88,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.deepEqual(service.bulkReads(), [['osm:5:0:1']], 'that it is gone is known as well')
   })
 
-  it('that are not there are asked for once in a while, until they come', async () => {
+  it('that are missing are read once and remembered, until they are stored', async () => {
     for (let i = 0; i < 3; i++) await assert.rejects(get(20, 20), { code: 'TILE_NOT_FOUND' })
     for (let i = 0; i < 3; i++) await assert.rejects(get(20, 20, '2022'), { code: 'TILE_NOT_FOUND' })
     assert.deepEqual([service.bulkReads().length, service.timelineReads().length], [1, 1])
@@ -109,14 +109,14 @@ onEachStore('tiles of a gateway', backend => {
     assert.ok(service.tiles.counts.missing < 100, `${service.tiles.counts.missing} are remembered`)
   })
 
-  it('are shown without a document of their layer, whose absence is named where there are no tiles', async () => {
+  it('are shown without a layer document; a missing tile is then LAYER_NOT_FOUND', async () => {
     assert.ok((await service.tiles.get('bare', 1, 0, 0)).entry.bytes.equals(png(1)))
     assert.equal((await service.tiles.get('bare', 1, 0, 0, '2022')).entry.time, T1)
     await assert.rejects(service.tiles.get('bare', 1, 1, 0), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(service.tiles.get('nope', 1, 1, 0, '2022'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  it('are new within a second of being stored, and nothing else is read again', async () => {
+  it('are shown within a second of being stored, without reading other tiles again', async () => {
     await Promise.all([get(5, 5), get(5, 6), get(5, 5, '2022'), get(5, 6, '2022')])
     service.front.forget()
     const started = performance.now()
@@ -131,7 +131,7 @@ onEachStore('tiles of a gateway', backend => {
     assert.deepEqual(service.timelineReads(), [['osm:5:5:5']])
   })
 
-  it('show what was back-filled, and what was deleted no more', async () => {
+  it('include versions that were added to the past, and no deleted ones', async () => {
     assert.ok((await get(1, 6, '2021-12')).entry.bytes.equals(png(14)))
     await Promise.all([get(6, 6), get(6, 6, '2020').catch(() => {})])
     const backfill = (x, time, seed) => ({ layer: 'osm', z: 5, x, y: 6, time, bytes: png(seed) })
@@ -148,7 +148,7 @@ onEachStore('tiles of a gateway', backend => {
     await assert.rejects(get(6, 6, '2020'), { code: 'TILE_NOT_FOUND' })
   })
 
-  it('of a mirrored part are looked up in its area once, and again when the part is another one', async () => {
+  it('of a mirrored part are checked against its area once, and again when the area changes', async () => {
     const part = (west, east) => store.couch.update('limits:osm', doc => ({
       ...doc,
       type: 'limits',

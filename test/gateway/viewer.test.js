@@ -21,7 +21,7 @@ onEachStore('the viewer of the gateway', backend => {
     files = (await compose()).find(({ _id }) => _id === '_design/tiles')?._attachments ?? {}
   })
 
-  it('is every file of the couchapp but those of the control room, byte for byte, in whatever coding', async () => {
+  it('has every file of the couchapp except the control room, in every content coding', async () => {
     assert.ok(['index.html', 'viewer.js', 'tilecouch.js', 'tilecouch.esm.js',
       'tilecouch.css', 'leaflet.js', 'leaflet.css'].every(name => name in files))
     const codings = { br: brotliDecompressSync, gzip: gunzipSync }
@@ -53,7 +53,7 @@ onEachStore('the viewer of the gateway', backend => {
     assert.deepEqual((await get('/?x#y')).body, Buffer.from(files['index.html'].data, 'base64'))
   })
 
-  it('is asked for anew each time, and sent only when it changed', async () => {
+  it('is revalidated each time, and sent only when it has changed', async () => {
     const etags = new Set()
     for (const coding of ['identity', 'gzip', 'br']) {
       const { headers } = await get('/viewer.js', { headers: { 'accept-encoding': coding } })
@@ -71,7 +71,7 @@ onEachStore('the viewer of the gateway', backend => {
     assert.equal(etags.size, 3, 'each coding is a representation of its own')
   })
 
-  it('may read from the origins that the operator names, as soon as he does and no longer', async () => {
+  it('may read from the origins that the operator currently names', async () => {
     const settings = fields => own.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
     const policy = async (path = '/') => (await get(path)).headers['content-security-policy']
     const until = wanted => eventually(async () => await policy() === wanted, { what: 'the policy' })
@@ -97,7 +97,7 @@ onEachStore('the viewer of the gateway', backend => {
     assert.equal((await get('/')).headers.etag, before)
   })
 
-  it('can be left out, and the database with it', async () => {
+  it('can be turned off, and so can /db', async () => {
     const bare = await own.another({ viewer: false, dbAccess: false })
     for (const path of ['/', '/index.html', '/viewer.js', '/layers', '/db', '/db/_all_docs']) {
       assert.equal((await ask(bare.url, path)).status, 404, path)

@@ -34,16 +34,16 @@ describe('the WMTS capabilities', () => {
       'elements in another order': [
         /(<ows:WGS84BoundingBox>.*<\/ows:WGS84BoundingBox>)\n(<ows:Identifier>osm<\/ows:Identifier>)/, '$2\n$1'
       ],
-      'an element that is missing': [/<ows:ServiceType>.*<\/ows:ServiceType>/, ''],
+      'a missing element': [/<ows:ServiceType>.*<\/ows:ServiceType>/, ''],
       'an element too many': [/<Current>true<\/Current>/, '$&$&'],
       'a dimension without values': [/(<Dimension>[^]*?<\/Current>)[^]*?(<\/Dimension>)/, '$1$2'],
       'a layer without a format': [/<Format>.*<\/Format>/, ''],
-      'an element nobody knows': [/<Contents>/, '<Contents><Tiles/>'],
+      'an unknown element': [/<Contents>/, '<Contents><Tiles/>'],
       'a missing attribute': [/ resourceType="tile"/, ''],
       'an unknown attribute': [/ resourceType="tile"/, '$& type="tile"'],
-      'an address that is none': [/template="/, '$&<a b>'.replace(/[<>]/g, ' ')],
-      'a type that is none': [/<Format>image\//, '<Format>picture/'],
-      'a number that is none': [/<TileWidth>256/, '<TileWidth>256px'],
+      'an invalid address': [/template="/, '$&<a b>'.replace(/[<>]/g, ' ')],
+      'an invalid type': [/<Format>image\//, '<Format>picture/'],
+      'an invalid number': [/<TileWidth>256/, '<TileWidth>256px'],
       'a corner with a comma': [/<TopLeftCorner>(\S+) /, '<TopLeftCorner>$1,'],
       'text between elements': [/<Contents>/, '$&layers']
     }
@@ -55,14 +55,14 @@ describe('the WMTS capabilities', () => {
       })
     }
 
-    it('links that lead nowhere and names given twice', () => {
+    it('links without a target and duplicate names', () => {
       assert.notDeepEqual(dangling(
         parseXml(text.replace('<TileMatrixSet>GoogleMapsCompatible_Level19</', '<TileMatrixSet>Nowhere</'))
       ), [])
       assert.notDeepEqual(dangling(parseXml(text.replace('<ows:Identifier>alps</', '<ows:Identifier>osm</'))), [])
     })
 
-    it('and by a reader that refuses what is not well-formed', () => {
+    it('XML that is not well-formed', () => {
       for (const [pattern, replacement] of [['</Contents>', ''], ['<Contents>', '<Contents><a></b>'],
         ['Streets', 'Streets & roads'], ['Streets', 'Str\u0001eets'], ['xmlns:ows=', 'xmlns:other=']]) {
         assert.throws(() => parseXml(text.replace(pattern, replacement)), assert.AssertionError)
@@ -70,7 +70,7 @@ describe('the WMTS capabilities', () => {
     })
   })
 
-  it('come by KVP too, to whoever speaks 1.0.0', async () => {
+  it('are also returned by KVP to clients that accept 1.0.0', async () => {
     for (
       const query of ['?SERVICE=WMTS&REQUEST=GetCapabilities', '?service=WMTS&request=GetCapabilities&version=1.0.0',
         '?service=WMTS&request=GetCapabilities&AcceptVersions=2.0.0,1.0.0',
@@ -85,7 +85,7 @@ describe('the WMTS capabilities', () => {
       [400, 'VersionNegotiationFailed', undefined])
   })
 
-  it('say both ways to ask, the one that caches well first', () => {
+  it('list RESTful addresses first, then KVP', () => {
     const operations = all(document, 'ows:Operation')
       .map(operation => [operation.attributes.name, ...all(operation, 'ows:Get')
         .map(get => [textOf(get, 'ows:Constraint', 'ows:AllowedValues', 'ows:Value'), get.attributes['xlink:href']])])
@@ -96,7 +96,7 @@ describe('the WMTS capabilities', () => {
     assert.equal(childrenOf(document, 'ServiceMetadataURL')[0].attributes['xlink:href'], rest)
   })
 
-  it('have each layer with its title, what it is and whose', () => {
+  it('have the title, abstract, attribution and format of each layer', () => {
     assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'ows:Identifier')),
       ['osm', 'alps', 'roads', 'pacific'])
     assert.equal(textOf(byName('osm'), 'ows:Title'), 'Streets')
@@ -107,7 +107,7 @@ describe('the WMTS capabilities', () => {
       ['image/png', 'image/jpeg', 'application/vnd.mapbox-vector-tile', 'image/png'])
   })
 
-  it('have the box of a layer in degrees, all the way round where it goes over the antimeridian', () => {
+  it('have the box of a layer in degrees, or the full width if it crosses the antimeridian', () => {
     const box =
       name => ['ows:LowerCorner', 'ows:UpperCorner'].map(corner => textOf(byName(name), 'ows:WGS84BoundingBox', corner))
     assert.deepEqual(box('alps'), ['5.9 45.8', '10.5 47.8'])
@@ -115,7 +115,7 @@ describe('the WMTS capabilities', () => {
     assert.deepEqual(box('pacific'), ['-180 -20', '180 20'])
   })
 
-  it('limit a layer to its zooms and its box, and a layer that fills its set to nothing', async () => {
+  it('limit a layer to its zooms and its box, unless it fills its matrix set', async () => {
     const limits = limitsOf(document, 'alps')
     assert.deepEqual(limits.map(([z]) => z), [4, 5, 6, 7, 8, 9, 10, 11, 12])
     assert.deepEqual(limits[4], [8, 89, 91, 132, 135])
@@ -149,7 +149,7 @@ describe('the WMTS capabilities', () => {
       'tiles that all lie outside of the bounds say nothing')
   })
 
-  it('have a time dimension where there are times, and one address a layer', () => {
+  it('have a time dimension for a layer with times, and one tile address for each layer', () => {
     const [dimension] = childrenOf(byName('osm'), 'Dimension')
     assert.deepEqual(dimension.children.map(({ name, text: value }) => [name, value]), [
       ['ows:Identifier', 'Time'], ['ows:UOM', 'ISO8601'], ['Default', 'current'],
@@ -209,7 +209,7 @@ describe('the WMTS capabilities', () => {
       ['559082264.0287178', '279541132.0143589', '2132.729583849784'])
   })
 
-  it('hold whatever is in a layer document as text', async () => {
+  it('escape names and descriptions of layer documents as text', async () => {
     const nasty = '<b>"a\' & b</b>]]>\u0000\u000b\ud800\uffff<!--'
     const attribution = '<a href="x>y">z</a> &constructor; &lt;b&gt;'
     const osm = { layer: 'osm', name: nasty, description: `d ${nasty}`, attribution }
@@ -222,7 +222,7 @@ describe('the WMTS capabilities', () => {
     assert.deepEqual(layersOf(await read({ layers: {} })), [])
   })
 
-  it('link to where the gateway says it is', async () => {
+  it('link to the public URL of the gateway', async () => {
     const root = await read({ publicUrl: 'https://maps.example.org/a&b/' })
     for (const { attributes } of [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')]) {
       assert.match(attributes['xlink:href'], /^https:\/\/maps\.example\.org\/a&b\/wmts/)
@@ -232,7 +232,7 @@ describe('the WMTS capabilities', () => {
     }
   })
 
-  describe('are kept', () => {
+  describe('are cached', () => {
     it('until a layer or its times change', async () => {
       const changing = { layers: { osm: layers.osm }, times: { osm: times.osm } }
       const own = await start(changing)
@@ -251,7 +251,7 @@ describe('the WMTS capabilities', () => {
       assert.equal(new Set(etags).size, 4)
     })
 
-    it('for each name the gateway is called by, and not for ever', async () => {
+    it('separately for each host name of the request', async () => {
       const links = async host => {
         const { request } = await import('node:http')
         const body = await new Promise((resolve, reject) => {
@@ -268,7 +268,7 @@ describe('the WMTS capabilities', () => {
     })
   })
 
-  it('leave out a layer that went away while they were written', async () => {
+  it('leave out a layer that was removed while they were written', async () => {
     const root = await read({ layers: { osm: layers.osm, alps: layers.alps }, times: { osm: times.osm } })
     assert.deepEqual(layersOf(root).map(layer => textOf(layer, 'ows:Identifier')), ['osm'])
   })

@@ -36,7 +36,7 @@ onEachStore('clients of the WMTS', backend => {
     for (const year of YEARS) assert.match(text, new RegExp(`<Value>${year}-06-01T00:00:00Z</Value>`))
   })
 
-  it('get the bytes of the tile, now and then, with its headers', async () => {
+  it('get the bytes of a tile, now and as of a time, with its headers', async () => {
     const get = async address => {
       const response = await fetch(new URL(`wmts${address}`, gateway.url))
       assert.equal(response.status, 200, address)
@@ -62,7 +62,7 @@ onEachStore('clients of the WMTS', backend => {
       404)
   })
 
-  it('get new capabilities within a moment of a new edition', async () => {
+  it('get new capabilities within five seconds of a new layer and edition', async () => {
     await store.defineLayer('late', { name: 'Late' })
     const text = async () => (await fetch(capabilities())).text()
     const deadline = Date.now() + 5000
@@ -109,7 +109,7 @@ for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.
         out[name]['refused'] = str(error)
 print(json.dumps(out))
 `
-    it('reads the capabilities, the times, and tiles of now and of then both ways', async function () {
+    it('reads the capabilities, and tiles now and as of a time, by KVP and REST', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
       const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
@@ -158,7 +158,7 @@ for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.
         ]
 print(json.dumps(out))
 `
-    it('reads the sets, and tiles of now and of then', async function () {
+    it('reads the matrix sets, and tiles now and as of a time', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
       const { hash } = await import('node:crypto')
@@ -198,7 +198,7 @@ print(json.dumps(out))
       for (const layer of ['world', 'east']) assert.match(names, new RegExp(`layer=${layer}`))
     })
 
-    it('reads another zoom, and another time as docs/gis.md says', async () => {
+    it('reads another zoom, and another time with the description of docs/gis.md', async () => {
       const file = path.join(folder.dir, 'one.png')
       await tool('gdal_translate', '-q', '-of', 'PNG', `WMTS:${capabilities()},layer=world,zoom_level=1`, file)
       const one = await pixels(file)

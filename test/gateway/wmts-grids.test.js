@@ -39,7 +39,7 @@ describe('the WMTS capabilities of layers in other grids', () => {
     assert.deepEqual(sets.map(name => childrenOf(setOf(name), 'TileMatrix').length), [6, 21, 7, 5])
   })
 
-  it('name the system, and have corners in the order of its axes', () => {
+  it('name the coordinate system, and have corners in the order of its axes', () => {
     assert.deepEqual(['Euro', 'LV95', 'World', 'UPS', 'Town'].map(name => textOf(setOf(name), 'ows:SupportedCRS')),
       ['EPSG::3035', 'EPSG::2056', 'OGC:1.3:CRS84', 'EPSG::5041', 'EPSG::28992'].map(crs => `urn:ogc:def:crs:${crs}`))
     assert.deepEqual(matrixOf('EuropeanETRS89_LAEAQuad', 5),
@@ -54,7 +54,7 @@ describe('the WMTS capabilities of layers in other grids', () => {
     ), [['urn:ogc:def:wkss:OGC:1.0:GoogleCRS84Quad'], []])
   })
 
-  it('have the box of the layer in its system too, which Web Mercator does without', () => {
+  it('have the box of a layer in its own system too, except in Web Mercator', () => {
     const numbers = texts => texts.flatMap(pair => pair.split(' ').map(value => Math.round(+value)))
     const [crs, ...box] = corners(layerOf(grids, 'europe'))
     const [bottom, left, top, right] = numbers(box)
@@ -81,7 +81,7 @@ describe('the WMTS capabilities of layers in other grids', () => {
     assert.deepEqual(limits('town'), [])
   })
 
-  it('tell sets apart that have one name', async () => {
+  it('give different ids to different sets of the same name', async () => {
     const other = { ...town, tileMatrices: town.tileMatrices.slice(0, 1) }
     const given =
       { a: { layer: 'a', grid: town }, b: { layer: 'b', grid: other }, c: { layer: 'c', grid: structuredClone(town) } }

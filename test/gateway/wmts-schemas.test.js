@@ -73,7 +73,7 @@ describe('the schemas of the OGC', () => {
     return stdout.trim().split('\n')
   }
 
-  it('hold for capabilities and exceptions', async () => {
+  it('accept the capabilities and exceptions of the gateway', async () => {
     const found = await validate({
       now: '/1.0.0/WMTSCapabilities.xml',
       kvp: '?SERVICE=WMTS&REQUEST=GetCapabilities',
@@ -88,7 +88,7 @@ describe('the schemas of the OGC', () => {
       ['now', 'kvp', 'then', 'parameter', 'time', 'place', 'operation', 'versions'].map(name => `${name}.xml valid`))
   })
 
-  it('are read so that a fault is found', async () => {
+  it('refuse capabilities with a fault', async () => {
     const { text } = await service.get('/1.0.0/WMTSCapabilities.xml')
     folder.write({ 'bad.xml': text.replace('resourceType="tile"', 'resourceType="Domains"') })
     const { stdout } = await run(python, ['-c', VALIDATE, schemas, path.join(folder.dir, 'bad.xml')])

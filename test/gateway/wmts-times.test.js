@@ -21,7 +21,7 @@ describe('the times of the WMTS', () => {
   const refused = path => refusalOf(service, path)
 
   describe('of a tile', () => {
-    it('takes a period for its end, since programs send the entries of a list as they are', async () => {
+    it('is the end of a period, as programs send entries of the list', async () => {
       const at = async Time => (await tile(kvp({ ...TILE, Time }))).time
       assert.equal(await at('2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y'), '2024-01-01T00:00:00Z')
       assert.equal(await at('2020/2024'), '2024-12-31T23:59:59Z')
@@ -33,7 +33,7 @@ describe('the times of the WMTS', () => {
       assert.deepEqual(await refused(`/osm/default/2020/2024/P1X/${tail}`), [400, 'InvalidParameterValue', 'Time'])
     })
 
-    it('below an address with a time, is that time unless the request names another', async () => {
+    it('is the time of the address unless the request names another one', async () => {
       const timeOf = async path => (await tile(path)).time
       const tail = 'GoogleMapsCompatible/10/412/300.png'
       const end = '2023-12-31T23:59:59Z'
@@ -57,7 +57,7 @@ describe('the times of the WMTS', () => {
     const at = path => capabilitiesOf(service, path)
     const defaultOf = (root, name) => all(layerOf(root, name), 'Default').map(({ text: value }) => value)
 
-    it('have the newest listed time up to then as the default of each layer', async () => {
+    it('have the newest listed time up to theirs as the default of each layer', async () => {
       const root = await at(`@2023${CAPABILITIES}`)
       assert.deepEqual(['osm', 'alps', 'roads'].map(name => defaultOf(root, name)),
         [['2023-06-01T00:00:00Z'], ['2020-01-01T00:00:00Z'], []])
@@ -67,11 +67,11 @@ describe('the times of the WMTS', () => {
       assert.deepEqual(defaultOf(await at(`@2024-02${CAPABILITIES}`), 'osm'), ['2023-06-01T00:00:00Z'])
     })
 
-    it('have the time itself where the layer has none up to then', async () => {
+    it('have their own time as the default when a layer has no time before it', async () => {
       assert.deepEqual(defaultOf(await at(`@2022${CAPABILITIES}`), 'osm'), ['2022-12-31T23:59:59Z'])
     })
 
-    it('link to addresses of that time only, which programs without dimensions use', async () => {
+    it('link only to addresses of their time', async () => {
       const root = await at(`@2023${CAPABILITIES}`)
       const own = `${service.url}wmts@2023-12-31T23:59:59Z`
       const links =
@@ -85,7 +85,7 @@ describe('the times of the WMTS', () => {
       assert.equal((await (await fetch(address)).json()).time, '2023-12-31T23:59:59Z')
     })
 
-    it('are the same by KVP, whose time counts more than that of the address', async () => {
+    it('are the same by KVP, and prefer its TIME to the time of the address', async () => {
       const textAt = async path => (await service.get(path)).text
       const query = '?SERVICE=WMTS&REQUEST=GetCapabilities'
       const expected = await textAt(`@2023${CAPABILITIES}`)
@@ -97,7 +97,7 @@ describe('the times of the WMTS', () => {
         `@current${CAPABILITIES}`]) assert.equal(await textAt(path), await textAt(CAPABILITIES), path)
     })
 
-    it('are refused for a time that is none', async () => {
+    it('are refused for an invalid time', async () => {
       for (const path of ['?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=2023-13',
         `@2023-13${CAPABILITIES}`, `@yesterday${CAPABILITIES}`, `@2023/2024${CAPABILITIES}`]) {
         const { status, text: report } = await service.get(path)
@@ -106,7 +106,7 @@ describe('the times of the WMTS', () => {
       }
     })
 
-    it('have an ETag of their own', async () => {
+    it('have an ETag for each time', async () => {
       const etags = await Promise.all([CAPABILITIES, `@2023${CAPABILITIES}`, `@2022${CAPABILITIES}`,
         `@2023-12${CAPABILITIES}`].map(async path => (await service.get(path)).headers.get('etag')))
       assert.equal(new Set(etags).size, 3)
@@ -124,7 +124,7 @@ describe('the times of the WMTS', () => {
       }
     }
 
-    it('of more than a hundred are periods in the capabilities where they are regular', async () => {
+    it('become periods when more than a hundred are listed and they are regular', async () => {
       const hours = Array.from({ length: 100 }, (_, index) => timeAt(2020, 0, 1, index))
       assert.deepEqual(await valuesOf(hours), hours, 'few programs read periods')
       assert.deepEqual(await valuesOf([...hours, timeAt(2020, 5, 1), timeAt(2021, 5, 1)]),
@@ -145,14 +145,14 @@ describe('the times of the WMTS', () => {
         ['2021-01-01T00:00:00Z/2021-01-01T00:00:05Z/PT1S'])
     })
 
-    it('are no series at the ends of months, which programs count differently', () => {
+    it('do not become a period at the ends of months', () => {
       const ends = Array.from({ length: 8 }, (_, index) => timeAt(2021, index, 31))
       assert.deepEqual(withSeries(ends), ends)
       assert.deepEqual(withSeries([]), [])
       assert.deepEqual(withSeries(ends.slice(0, 1)), ends.slice(0, 1))
     })
 
-    it('are exactly those that a program works out of the periods', () => {
+    it('are the same after a program has expanded the periods', () => {
       const DAY = 86400000
       const list = fc.array(
         fc.constantFrom(DAY, DAY, DAY, 3600000, 31 * DAY, 365 * DAY, 1000, 'month', 'month', 'year'), { maxLength: 60 }

@@ -20,12 +20,12 @@ describe('the WMTS', () => {
   const refused = (path, from = service) => refusalOf(from, path)
 
   describe('by KVP', () => {
-    it('asks for a tile, rows from the north', async () => {
+    it('requests a tile, with rows from the north', async () => {
       assert.deepEqual(await tile(kvp(TILE)), asked)
       assert.deepEqual(await tile(`/${kvp(TILE)}`), asked, 'with a slash before the question mark')
     })
 
-    it('takes names in any case, in any order, and leaves alone what it does not know', async () => {
+    it('accepts names in any case and order, and ignores unknown ones', async () => {
       const swapped = Object.entries(TILE).reverse()
         .map(([name, value], index) => [index % 2 ? name.toLowerCase() : name[0] + name.slice(1).toLowerCase(), value])
       assert.deepEqual(await tile(kvp([['map', '/etc/passwd'], ...swapped, ['__proto__', 'x'], ['constructor', 'y']])),
@@ -33,11 +33,11 @@ describe('the WMTS', () => {
       assert.deepEqual(await tile(kvp({ ...TILE, SERVICE: 'wmts', FORMAT: 'IMAGE/PNG' })), asked)
     })
 
-    it('takes the first of two with one name', async () => {
+    it('takes the first of two parameters with one name', async () => {
       assert.deepEqual(await tile(kvp([...Object.entries(TILE), ['layer', 'alps'], ['TileRow', '-1']])), asked)
     })
 
-    it('misses what is not there or empty, and says what', async () => {
+    it('refuses a missing or empty parameter, and names it', async () => {
       for (const name of Object.keys(TILE)) {
         const expected = [400, 'MissingParameterValue', name.toLowerCase()]
         for (const parameters of [without(name), { ...TILE, [name]: '' }]) {
@@ -66,7 +66,7 @@ describe('the WMTS', () => {
     }
 
     for (const [name, [locator, values]] of Object.entries(wrong)) {
-      it(`refuses a ${name} that is none, naming ${locator}`, async () => {
+      it(`refuses an invalid ${name}, and names ${locator}`, async () => {
         for (const value of values) {
           assert.deepEqual(await refused(kvp({ ...TILE, [name]: value })),
             [400, 'InvalidParameterValue', locator], JSON.stringify(value))
@@ -74,7 +74,7 @@ describe('the WMTS', () => {
       })
     }
 
-    it('refuses a tile outside the matrix, whichever way', async () => {
+    it('refuses a tile outside the matrix', async () => {
       for (const value of ['-1', '1024', '99999999999', '999999999999999']) {
         assert.deepEqual(await refused(kvp({ ...TILE, TILEROW: value })), [400, 'TileOutOfRange', 'TileRow'])
         assert.deepEqual(await refused(kvp({ ...TILE, TILECOL: value })), [400, 'TileOutOfRange', 'TileCol'])
@@ -82,12 +82,12 @@ describe('the WMTS', () => {
       assert.deepEqual(await tile(kvp({ ...TILE, TILEROW: '1023', TILECOL: '0' })), { ...asked, x: 0, y: 1023 })
     })
 
-    it('has no GetFeatureInfo, and says that it has none', async () => {
+    it('refuses GetFeatureInfo as not supported', async () => {
       assert.deepEqual(await refused(kvp({ ...TILE, REQUEST: 'GetFeatureInfo' })),
         [501, 'OperationNotSupported', 'GetFeatureInfo'])
     })
 
-    it('asks the layer: its format, tile size, zooms and bounds', async () => {
+    it('checks the format, tile size, zooms and bounds of the layer', async () => {
       const alps = { ...TILE, LAYER: 'alps', FORMAT: 'image/jpeg', TILEMATRIX: '8', TILEROW: '90', TILECOL: '133' }
       assert.deepEqual(await tile(kvp(alps)), { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
       assert.deepEqual(await refused(kvp({ ...alps, TILECOL: '136' })), [400, 'TileOutOfRange', 'TileCol'])
@@ -105,20 +105,20 @@ describe('the WMTS', () => {
         [400, 'InvalidParameterValue', 'TileMatrixSet'])
     })
 
-    it('takes the name of a matrix set with its deepest zoom and without', async () => {
+    it('accepts the name of a matrix set with and without its deepest zoom', async () => {
       assert.deepEqual(await tile(kvp({ ...TILE, TILEMATRIXSET: 'GoogleMapsCompatible_Level19' })), asked)
       assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512_Level14/10/412/300.pbf'),
         { ...asked, layer: 'roads', ext: 'pbf' })
     })
 
-    it('lets both sides of the antimeridian through', async () => {
+    it('accepts tiles on both sides of the antimeridian', async () => {
       const pacific = { ...TILE, LAYER: 'pacific', TILEMATRIX: '5', TILEROW: '15' }
       for (const column of ['0', '31']) assert.equal((await tile(kvp({ ...pacific, TILECOL: column }))).x, +column)
     })
   })
 
   describe('by address', () => {
-    it('asks for the same tile', async () => {
+    it('requests the same tile as by KVP', async () => {
       assert.deepEqual(await tile('/osm/default/GoogleMapsCompatible/10/412/300.png'), asked)
       assert.deepEqual(await tile('/alps/default/GoogleMapsCompatible/8/90/133.jpeg'),
         { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
@@ -126,7 +126,7 @@ describe('the WMTS', () => {
         { ...asked, layer: 'roads', ext: 'pbf' })
     })
 
-    it('as of a time', async () => {
+    it('requests a tile as of a time', async () => {
       assert.deepEqual(await tile('/osm/default/2024-03-01/GoogleMapsCompatible/10/412/300.png'),
         { ...asked, time: '2024-03-01T23:59:59Z' })
       assert.deepEqual(await tile('/osm/default/2024-03-01T00:00:00Z/GoogleMapsCompatible/10/412/300.png'),
@@ -134,7 +134,7 @@ describe('the WMTS', () => {
       assert.deepEqual(await tile('/osm/default/current/GoogleMapsCompatible/10/412/300.png'), asked)
     })
 
-    it('refuses what is wrong in it as by KVP', async () => {
+    it('refuses wrong parts with the same errors as KVP', async () => {
       const tail = 'default/GoogleMapsCompatible/10/412/300.png'
       const wrong = {
         [`/nothere/${tail}`]: 'Layer',
@@ -155,7 +155,7 @@ describe('the WMTS', () => {
       }
     })
 
-    it('has nothing outside the layer', async () => {
+    it('answers 404 outside the layer', async () => {
       assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'),
         [404, 'TileOutOfRange', 'TileRow'])
       assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/8/90/0.jpg'),
@@ -164,7 +164,7 @@ describe('the WMTS', () => {
         [404, 'TileOutOfRange', 'TileMatrix'])
     })
 
-    it('has nothing at other addresses', async () => {
+    it('answers 404 at other addresses', async () => {
       for (
         const path of ['/osm', '/1.0.0/', '/1.1.0/WMTSCapabilities.xml', '/WMTSCapabilities.xml',
           '/1.0.0/wmtscapabilities.xml', `/${'a/'.repeat(200)}`, '/osm/default/GoogleMapsCompatible/10/412/300/5/5.png']
@@ -182,7 +182,7 @@ describe('the WMTS', () => {
     const swiss =
       { ...TILE, LAYER: 'swiss', TILEMATRIXSET: 'LV95_Level20', TILEMATRIX: '20', TILEROW: '60', TILECOL: '100' }
 
-    it('asks for the tile of the store by the matrices of the set', async () => {
+    it('finds the tile of the store by the matrix of the set', async () => {
       const expected = { kind: 'tile', layer: 'swiss', z: 20, x: 100, y: 60, ext: 'png' }
       assert.deepEqual(await tile(kvp(swiss), grids), expected)
       assert.deepEqual(await tile(kvp({ ...swiss, TILEMATRIXSET: 'LV95' }), grids), expected)
@@ -194,7 +194,7 @@ describe('the WMTS', () => {
         { kind: 'tile', layer: 'town', z: 3, x: 6, y: 4, ext: 'png' })
     })
 
-    it('refuses what the set or the layer has not', async () => {
+    it('refuses tiles and matrices outside the set or the layer', async () => {
       for (const [fields, ...expected] of [
         [{ TILEMATRIXSET: 'GoogleMapsCompatible' }, 'InvalidParameterValue', 'TileMatrixSet'],
         [{ TILEMATRIXSET: 'LV95_Level21' }, 'InvalidParameterValue', 'TileMatrixSet'],
@@ -222,7 +222,7 @@ describe('the WMTS', () => {
   describe('in time', () => {
     const at = async Time => (await tile(kvp({ ...TILE, Time }))).time
 
-    it('current, default and nothing are the newest', async () => {
+    it('takes current, default and no time as the newest', async () => {
       for (const time of ['current', 'default', 'Current', '']) assert.equal(await at(time), undefined)
       for (const time of ['{Time}', '%7BTime%7D', '']) {
         assert.deepEqual(await tile(`/osm/default/${time}/GoogleMapsCompatible/10/412/300.png`),
@@ -230,7 +230,7 @@ describe('the WMTS', () => {
       }
     })
 
-    it('takes dates, partial times and full timestamps, and means their end', async () => {
+    it('takes dates, partial times and timestamps as their last second', async () => {
       assert.equal(await at('2024'), '2024-12-31T23:59:59Z')
       assert.equal(await at('2024-02'), '2024-02-29T23:59:59Z')
       assert.equal(await at('2024-03-01T12:00Z'), '2024-03-01T12:00:59Z')
@@ -239,7 +239,7 @@ describe('the WMTS', () => {
       assert.equal(await at('2024-03-01T12:00:00+01:00'), '2024-03-01T11:00:00Z')
     })
 
-    it('refuses anything else', async () => {
+    it('refuses any other time', async () => {
       for (
         const time of ['yesterday', '2024-02-30', '2024/2020', '2020,2024',
           '2020/2024/P', '2020/2024/P1X', '2020/2024/P1D/P1D', '2020/', '/2024', '../../etc/passwd', '2024-03-01/..',
@@ -251,7 +251,7 @@ describe('the WMTS', () => {
     })
   })
 
-  describe('whatever is asked', () => {
+  describe('a random request', () => {
     const hostile = fc.oneof(
       fc.constantFrom(...Object.values(TILE), 'GetCapabilities', 'GetFeatureInfo',
         'current', '2020/2024/P1Y', '2020--2024.xml', '2024', 'alps',
@@ -279,7 +279,7 @@ describe('the WMTS', () => {
     ), { numRuns: 300 }))
   })
 
-  describe('when the tile cannot be had', () => {
+  describe('when the tile cannot be read', () => {
     const failing = async (error, check) => {
       const broken = await startService({ answerTile: () => { throw error } })
       try {
@@ -289,14 +289,14 @@ describe('the WMTS', () => {
       }
     }
 
-    it('says so in a report where it is about the request', async () => {
+    it('answers errors about the request with an exception report', async () => {
       await failing(new TilecouchError('TILE_NOT_FOUND', { id: 'osm:10:300:412' }),
         async broken => assert.deepEqual(await refused(kvp(TILE), broken), [404, 'NoApplicableCode', undefined]))
       await failing(new TilecouchError('LAYER_NOT_FOUND', { layer: 'osm' }),
         async broken => assert.deepEqual(await refused(kvp(TILE), broken), [400, 'InvalidParameterValue', 'Layer']))
     })
 
-    it('leaves to the gateway what is not about the request', async () => {
+    it('leaves other errors to the gateway', async () => {
       for (
         const error of [new Error('a bug'), new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://couch/tiles' }),
           new TilecouchError('UNREACHABLE', { url: 'http://couch', why: 'ECONNREFUSED' }),

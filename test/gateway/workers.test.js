@@ -62,7 +62,7 @@ describe('a gateway of several processes', () => {
     return everyone('pid', 2)
   }
 
-  it('answers on one port with all of them', async () => {
+  it('answers on one port with all workers', async () => {
     await run({ workers: 3 })
     const answered = await everyone('pid', 3)
     assert.deepEqual([...answered].map(Number).sort(), crew.pids.sort())
@@ -70,14 +70,14 @@ describe('a gateway of several processes', () => {
     assert.equal(crew.opsUrl, null)
   })
 
-  it('divides the memory, and tells workers all else', async () => {
+  it('divides the memory between workers, and passes other options on', async () => {
     await run({ memory: '3MB', cors: 'none', upstreamHeaders: { 'a.example': { 'X-Key': '1' } } })
     const options = JSON.parse(await ask('options'))
     assert.deepEqual([options.memory, options.workers, options.opsPort, options.cors, options.upstreamHeaders],
       [1.5e6, 1, null, 'none', { 'a.example': { 'X-Key': '1' } }])
   })
 
-  it('has another worker when one dies, and serves meanwhile', async () => {
+  it('replaces a worker that dies, and serves meanwhile', async () => {
     await run()
     const before = crew.pids
     await assert.rejects(ask('exit'))
@@ -86,7 +86,7 @@ describe('a gateway of several processes', () => {
     assert.match(log().find(({ level }) => level === 'error').msg, /a worker ended with 7; it is started again/)
   })
 
-  it('has another worker when one is killed or told to stop', async () => {
+  it('replaces a worker that was killed or stopped by a signal', async () => {
     for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGKILL', 'SIGTERM'])) {
       await run()
       const before = crew.pids
@@ -96,7 +96,7 @@ describe('a gateway of several processes', () => {
     }
   })
 
-  it('waits longer each time a worker dies young', async () => {
+  it('waits longer before each restart of a worker that dies young', async () => {
     await run({ workers: 2 }, { first: 10, longest: 50 })
     const delays = () => log().filter(({ level }) => level === 'error').map(line => line.in)
     for (let deaths = 1; deaths <= 4; deaths++) {
@@ -111,7 +111,7 @@ describe('a gateway of several processes', () => {
     }
   })
 
-  it('starts again at once a worker that had served long', async () => {
+  it('restarts a worker without a longer delay when it had served long', async () => {
     await run({}, { young: 0 })
     const before = crew.pids
     await assert.rejects(ask('exit'))
@@ -119,7 +119,7 @@ describe('a gateway of several processes', () => {
     assert.equal(log().find(({ level }) => level === 'error').in, 10)
   })
 
-  it('says once that a port is taken, and leaves nothing behind', async () => {
+  it('fails with one error when a port is in use, and leaves nothing behind', async () => {
     const { port, close } = await startServer(() => {})
     await assert.rejects(run({ port }), { code: 'PORT_IN_USE', message: `port ${port} is taken` })
     await assert.rejects(run({ opsPort: port }), { code: 'PORT_IN_USE' })
@@ -127,7 +127,7 @@ describe('a gateway of several processes', () => {
     await run({ port })
   })
 
-  it('says what kept the first worker from starting', async () => {
+  it('fails with the error that kept the first worker from starting', async () => {
     const config = path.join(folder.write({ trouble: '' }), 'trouble')
     await assert.rejects(run({ config }), { code: 'DATABASE_NOT_FOUND' })
     await assert.rejects(run({ config, cors: 'exit' }), { code: 'WORKER_FAILED', message: 'a worker ended with 3' })
@@ -145,7 +145,7 @@ describe('a gateway of several processes', () => {
     assert.match(log().at(-1).msg, /no worker starts any more/)
   })
 
-  it('goes on with one worker while the other does not start, and has it back when it can', async () => {
+  it('goes on with one worker while the other cannot start, and restarts it later', async () => {
     const config = path.join(folder.dir, 'trouble')
     await run({ config, opsPort: 0 })
     writeFileSync(config, '')
@@ -159,7 +159,7 @@ describe('a gateway of several processes', () => {
     for (const pid of crew.pids) pids.add(pid)
   })
 
-  it('counts as one, whoever is asked, and forgets nothing of those that died', async () => {
+  it('adds up the metrics of all workers, including those that died', async () => {
     await run({ opsPort: 0 })
     const total = async text => parseMetrics(await text).get('tilecouch_requests_total')?.samples[0]?.value
     let counted = 0
@@ -182,7 +182,7 @@ describe('a gateway of several processes', () => {
     assert.equal(await total((await askOps('metrics')).text()), counted + 1)
   })
 
-  it('has nothing else on its port for monitoring', async () => {
+  it('serves only monitoring on its operations port', async () => {
     await run({ opsPort: 0 })
     const answer = async (page, options) => (await fetch(new URL(page, crew.opsUrl), options)).status
     assert.deepEqual(
@@ -192,7 +192,7 @@ describe('a gateway of several processes', () => {
     assert.equal((await askOps('metrics')).headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   })
 
-  it('lets what is under way end when it is closed', async () => {
+  it('finishes running requests when it is closed', async () => {
     await run()
     const answers = await Promise.all([1, 2].map(() => fetch(`${crew.url}/hold`)))
     const ended = crew.ended
