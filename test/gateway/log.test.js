@@ -10,7 +10,7 @@ describe('the log of the gateway', () => {
       .split('\n').filter(Boolean).map(line => JSON.parse(line)), out }
   }
 
-  it('is one JSON object a line, with a time, a level and what it is about', () => {
+  it('is one JSON object a line, with a time, a level, fields and a message', () => {
     const { log, lines } = open({ base: { worker: 2 } })
     log.info({ port: 8080 }, 'up')
     log.debug('not shown')

@@ -192,7 +192,7 @@ describe('tilecouch serve', () => {
   })
 
   for (const workers of ['1', '2']) {
-    it(`ends with 1 and says why when it cannot start with ${workers === '1' ? 'one process' : 'several'}`,
+    it(`ends with 1 and names the port when it is taken, with ${workers === '1' ? 'one process' : 'several'}`,
       async () => {
       const { port, close } = await startServer(() => {})
       const taken = start(['--data', path.join(folder.dir, 'data'), '--port', String(port), '--workers', workers])

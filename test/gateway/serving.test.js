@@ -147,7 +147,7 @@ onEachStore('the gateway', backend => {
     assert.deepEqual((await get('/empty/times.json')).json, { layer: 'empty', times: [] })
   })
 
-  it('shows health and metrics only on the operations port when it has one', async () => {
+  it('shows health and metrics only at its opsPort when that is set', async () => {
     const onOpsPort = (path, headers = {}) => ask(/** @type {string} */ (own.gateway.opsUrl), path, { headers })
     const { status, json, headers } = await onOpsPort('/health')
     assert.deepEqual([status, json.status, headers['cache-control']], [200, 'ok', 'no-store'])

@@ -182,7 +182,7 @@ describe('a gateway of several processes', () => {
     assert.equal(await total((await askOps('metrics')).text()), counted + 1)
   })
 
-  it('serves only monitoring on its operations port', async () => {
+  it('serves only health and metrics at its opsPort', async () => {
     await run({ opsPort: 0 })
     const answer = async (page, options) => (await fetch(new URL(page, crew.opsUrl), options)).status
     assert.deepEqual(
