@@ -187,7 +187,7 @@ describe('a tile as an answer', () => {
     assert.deepEqual([headers['content-encoding'], body], [undefined, plain], 'who says nothing may not know gzip')
   })
 
-  it('is unpacked once for all clients, and refused with 503 while idle clients ' + +
+  it('is unpacked once for all clients, and refused with 503 while idle clients ' +
     'hold too many bytes', async function () {
     this.timeout(60000)
     const type = 'application/vnd.mapbox-vector-tile'
