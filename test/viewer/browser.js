@@ -9,10 +9,10 @@ import { chromium as findChromium, skip } from '../support/tools.js'
 // pages of the tests.
 const disabledFeatures = ['StaticStorageQuota', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup']
 
-// Without the first feature, pages are told of the room there is, not always of 10 GiB. The last three are for machines
-// without a graphics card: the CPU puts the page together, a quarter faster than software GL, which draws only WebGL.
+// without the first feature, pages are told of the room there is, not always of 10 GiB; the last two: WebGL without a
+// graphics card
 export const flags = ['--no-sandbox', '--disable-dev-shm-usage', `--disable-features=${disabledFeatures}`,
-  '--disable-gpu-compositing', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+  '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
 /** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
 export function chromiumFor (context) {
@@ -72,10 +72,7 @@ export async function openPage (browser, options = screens.desk) {
   page.setDefaultTimeout(30000 * TIME_FACTOR) // a machine that does other work as well draws slowly
   /** @type {string[]} */
   const errors = []
-  page.on('console', message => {
-    const isOfPage = !/GL Driver Message/.test(message.text()) // of SwiftShader, which draws without a graphics card
-    if (['error', 'warning'].includes(message.type()) && isOfPage) errors.push(message.text())
-  })
+  page.on('console', message => { if (['error', 'warning'].includes(message.type())) errors.push(message.text()) })
   page.on('pageerror', error => errors.push(String(error)))
   return { page, errors, close: () => context.close() }
 }
