@@ -218,6 +218,38 @@ onEachStore('GDAL', backend => {
     }
   })
 
+  /** What a layer is warped to: its system, and a window of it. */
+  const TARGETS = {
+    world: ['EPSG:4326', -170, -60, 170, 80, 340, 140],
+    europe: ['EPSG:3857', -2e6, 4e6, 5e6, 1.1e7, 350, 350],
+    swiss: ['EPSG:4326', 5.5, 45.5, 11, 48, 440, 200],
+    arctic: ['EPSG:3857', -2e7, 8e6, 2e7, 2e7, 400, 120],
+    degrees: ['EPSG:3857', -2e7, -2e7, 2e7, 2e7, 400, 400]
+  }
+  for (const layer of Object.keys(LAYERS)) {
+    it(`warps tiles as it warps an image of the store: ${titleOf(layer)}`, async () => {
+      const { grid, corners } = deepestOf(layer)
+      const [crs, ...window] = TARGETS[layer].map(String)
+      for (const year of yearsOf(layer)) {
+        folder.write({ [`${year}.png`]: await mapOf(layer, year) })
+        const local = path.join(folder.dir, `${year}.tif`)
+        await tool('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr',
+          ...corners, path.join(folder.dir, `${year}.png`), local)
+        const warped = async (source, name) => {
+          const file = path.join(folder.dir, `${year}-${name}.tif`)
+          await tool('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4),
+            '-ts', ...window.slice(4), '-ovr', 'NONE', '-r', 'near', source, file)
+          return raw(file)
+        }
+        const expected = await warped(local, 'local')
+        assert.ok(new Set(expected).size > 4, 'there is something to see')
+        for (const name of ['gdal.xml', 'capabilities below an address with a time', 'TMS']) {
+          assert.ok((await warped(WAYS[name](layer, year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
+        }
+      }
+    })
+  }
+
   it('reads empty pixels without an error at a time before the first tile', async () => {
     const file = path.join(folder.dir, 'before.png')
     await tool('gdal_translate', '-q', '-of', 'PNG', url('world@2020/gdal.xml'), file)

@@ -64,6 +64,15 @@ onEachStore('tilecouch serve', backend => {
     assert.deepEqual([sum('tilecouch_cache_limit_bytes'), metrics.has('tilecouch_follower_up')], [256e6, true])
   })
 
+  it('answers 404 for metrics at the address of clients', async () => {
+    const serving = start(['--db', own.url])
+    const text = await serving.ready()
+    assert.doesNotMatch(text, /Metrics/)
+    const [base] = /http:\S+/.exec(text) ?? []
+    assert.deepEqual([(await fetch(new URL('/metrics', base))).status, (await fetch(new URL('/health', base))).status],
+      [404, 200])
+  })
+
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
     for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])) {
       const serving = start(['--db', own.url, '--json', '--ops-port', '0'])
@@ -209,5 +218,13 @@ describe('tilecouch serve', () => {
     assert.match(bad.said.err, /bad value "much" for --memory: it takes a size such as 256MB/)
     const unknown = start(['--memroy', '1'])
     assert.equal(await unknown.ended, 2)
+  })
+
+  it('starts while its CouchDB does not answer, and answers 503 at /health', async () => {
+    const serving = start(['--db', 'http://me:hunter2hunter2@127.0.0.1:9/tiles', '--json'])
+    const { health } = await serving.ready()
+    assert.equal((await fetch(health)).status, 503)
+    assert.equal(await serving.stop(), 0)
+    assert.doesNotMatch(serving.said.out + serving.said.err, /hunter2/)
   })
 })

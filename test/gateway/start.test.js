@@ -175,6 +175,39 @@ describe('the end of a gateway', () => {
     await ends
     assert.ok(performance.now() - started < 5000 * TIME_FACTOR, 'nobody waited for the clients')
   })
+
+  it('answers every accepted request of 60 clients, and refuses the later ones', async function () {
+    this.timeout(60000)
+    await open({ get: async id => {
+      await new Promise(resolve => setImmediate(resolve)); return entryOf({ bytes: png(id.length) })
+    } })
+    const agent = new Agent({ keepAlive: true, maxSockets: 60 })
+    const outcomes = { answered: 0, refused: 0 }
+    const failures = []
+    let closing = false
+    async function client (number) {
+      for (let round = 0; ; round++) {
+        try {
+          const { status, cut } = await ask(front.url, `/osm/5/${number % 32}/${round % 32}.png`, { agent })
+          if (status !== 200 || cut) failures.push(status)
+          outcomes.answered++
+        } catch (error) {
+          // a connection that could not be made is no request that was taken
+          if (error.code !== 'ECONNREFUSED') failures.push(error.code)
+          outcomes.refused++
+          if (closing) return
+        }
+      }
+    }
+    const clients = Promise.all(Array.from({ length: 60 }, (_, number) => client(number)))
+    await until(() => outcomes.answered > 3000, { timeout: 30000, what: 'load' })
+    closing = true
+    await front.close(20000)
+    await clients
+    agent.destroy()
+    assert.deepEqual(failures, [])
+    assert.ok(outcomes.refused >= 60)
+  })
 })
 
 describe('a thousand clients that keep their connections', () => {

@@ -198,6 +198,22 @@ print(json.dumps(out))
       for (const layer of ['world', 'east']) assert.match(names, new RegExp(`layer=${layer}`))
     })
 
+    it('reads the whole world with every tile in its place', async () => {
+      const source = `WMTS:${capabilities()},layer=world`
+      const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
+      assert.deepEqual(info.size, [1024, 1024])
+      assert.match(info.coordinateSystem.wkt, /3857/)
+      const corner = info.cornerCoordinates.upperLeft
+      assert.ok(Math.abs(corner[0] + 20037508.34) < 1 && Math.abs(corner[1] - 20037508.34) < 1, `${corner}`)
+      const file = path.join(folder.dir, 'world.png')
+      await tool('gdal_translate', '-q', '-of', 'PNG', source, file)
+      const { width, height, at } = await pixels(file)
+      assert.deepEqual([width, height], [1024, 1024])
+      for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
+        assert.deepEqual(at(256 * x + 100, 256 * y + 100), color(2, x, y), `2/${x}/${y}`)
+      }
+    })
+
     it('reads another zoom, and another time with the description of docs/gis.md', async () => {
       const file = path.join(folder.dir, 'one.png')
       await tool('gdal_translate', '-q', '-of', 'PNG', `WMTS:${capabilities()},layer=world,zoom_level=1`, file)
