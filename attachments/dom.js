@@ -31,6 +31,16 @@ export const iconButton = (name, label, act, attributes) =>
     type: 'button', class: 'icon', 'aria-label': label, title: label, ...attributes, on: { click: act }
   }, icon(name))
 
+/**
+ * Moves the focus after an answer has come, unless the reader is elsewhere by now: what somebody types would go into
+ * another field, and a press would miss the button that scrolls away.
+ * @param {Element | null | undefined} form where the reader was @param {HTMLElement | null | undefined} target
+ */
+export function focusAfterAnswer (form, target) {
+  const { activeElement, body } = document
+  if (activeElement === body || form?.contains(activeElement)) target?.focus()
+}
+
 /** Saves a text as a file of the reader. @param {string} text @param {string} name @param {string} type */
 export function download (text, name, type) {
   const href = URL.createObjectURL(new Blob([text], { type }))

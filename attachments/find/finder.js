@@ -1,5 +1,6 @@
 // The search for a place: coordinates, names on the map, places of the store, layers, and the gazetteer of the
 // operator, which is asked when the reader presses Enter.
+import { focusAfterAnswer } from '../dom.js'
 import { html, render, useLayoutEffect, useRef, useState } from '../html.js'
 import { Hint, IconButton } from '../parts.js'
 import { ask } from '../requests.js'
@@ -57,7 +58,7 @@ function Search ({ page, opened, close }) {
     return () => request.current.abort()
   }, [opened])
   useLayoutEffect(() => {
-    if (answer.places) form.current.parentElement.querySelector('li button')?.focus()
+    if (answer.places) focusAfterAnswer(form.current, form.current.parentElement.querySelector('li button'))
   }, [answer.places])
 
   const results = answer.places

@@ -129,6 +129,23 @@ onAdmin('the section Access', (stage, kind) => {
     assert.deepEqual((await accessOf(stage.store)).writers.names, ['anna', 'otto'])
   })
 
+  it('leaves the focus where somebody types while a change is under way', async () => {
+    const page = await stage.enter('access')
+    const isAnswered = gate()
+    await page.route('**/_security', async route => {
+      if (route.request().method() === 'PUT') await isAnswered.opened
+      await route.continue()
+    })
+    const [writer, admin] = ['Writers', 'Admins of this store'].map(name => group(page, name).getByLabel('Name'))
+    await writer.fill('anna')
+    await writer.press('Enter')
+    await admin.focus()
+    isAnswered.open()
+    await until(async () => await writer.inputValue() === '', { what: 'the answer to the change' })
+    await page.keyboard.type('boss')
+    assert.deepEqual([await writer.inputValue(), await admin.inputValue()], ['', 'boss'])
+  })
+
   it('shows what an anonymous user can see', async () => {
     const page = await stage.enter('access')
     const line = name => page.locator('.stranger dl > div').filter({ hasText: name }).locator('dd')

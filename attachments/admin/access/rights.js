@@ -1,5 +1,6 @@
 // Who may read and write: in sentences, with what is wrong, and lists to change.
 import { isUntouched, rightsOf, withRights, WRITER_ROLE } from '../../../core/access.js'
+import { focusAfterAnswer } from '../../dom.js'
 import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { say } from '../../words.js'
 import { useApp, useShellLine } from '../app.js'
@@ -112,7 +113,7 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
 
   // what had the focus is gone
   useEffect(() => {
-    if (isRemoved.current && document.activeElement === document.body) input.current?.focus()
+    if (isRemoved.current) focusAfterAnswer(input.current?.form, input.current)
     isRemoved.current = false
   }, [all.length])
 
@@ -120,7 +121,7 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
     const value = name.trim()
     if (!value || value === '_admin') return
     if (await change(kind, value, true)) setName('')
-    input.current?.focus()
+    focusAfterAnswer(input.current?.form, input.current)
   })
 
   async function remove (type, value) {

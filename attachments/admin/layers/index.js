@@ -3,6 +3,7 @@
 import { isLayer } from '../../../core/ids.js'
 import { layerDocument } from '../../../core/layer-document.js'
 import { hostOf } from '../../../core/upstream.js'
+import { focusAfterAnswer } from '../../dom.js'
 import { zooms } from '../../format.js'
 import { html, useAnswer, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { MANY, groupLayers, headingsOf, sortLayers } from '../../layer-order.js'
@@ -93,8 +94,8 @@ function NewLayer ({ close }) {
   const [typed, setTyped] = useState({ name: '', title: '' })
   const [fault, setFault] = useState('')
   const form = useRef(/** @type {HTMLElement | null} */ (null))
-  const focus = () => form.current?.querySelector('input')?.focus()
-  useEffect(focus, [])
+  const focus = () => focusAfterAnswer(form.current, form.current?.querySelector('input'))
+  useEffect(() => form.current?.querySelector('input')?.focus(), [])
 
   const { submit, busy } = useSubmit(async () => {
     const layer = typed.name.trim()
