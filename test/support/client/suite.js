@@ -13,7 +13,8 @@ import { at, draw, rest } from './maps.js'
 
 /**
  * A map library: what its page consists of, what runs in it first, and what puts a layer on a map of it.
- * @typedef {{files?: () => Promise<Record<string, [string, string]>>, install: () => void, draw: typeof draw}} Library
+ * @typedef {{files?: () => Promise<Record<string, [string, string]>>, install: (isPatient?: boolean) => void,
+ *   draw: typeof draw}} Library
  * @type {Library}
  */
 const leaflet = { install, draw }
@@ -90,11 +91,14 @@ export class Stage {
     await this.store.write(await history(layer, steps))
   }
 
-  /** @param {import('playwright-core').BrowserContextOptions} [options] */
-  async page (options = {}) {
+  /**
+   * @param {import('playwright-core').BrowserContextOptions} [options]
+   * @param {boolean} [isPatient] waits longer than two seconds are not cut short
+   */
+  async page (options = {}, isPatient = false) {
     const view = await openPage(browser, { ...VIEW, ...options })
     this.#views.push(view)
-    await view.page.addInitScript(this.#library.install)
+    await view.page.addInitScript(this.#library.install, isPatient)
     await view.page.goto(this.front.page)
     await view.page.evaluate(db => { Object.assign(window, { db }) }, this.front.url)
     return view.page
@@ -105,10 +109,10 @@ export class Stage {
    * otherwise. Nothing is fetched in advance, likewise.
    * @param {string} layer
    * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `wait: false`, `kind: 'couch'`, `page`:
-   *   of the context
+   *   of the context; `isPatient`: see `page`
    */
-  async show (layer, { wait = true, page: context, ...options } = {}) {
-    const page = await this.page(context)
+  async show (layer, { wait = true, page: context, isPatient, ...options } = {}) {
+    const page = await this.page(context, isPatient)
     await this.draw(page, layer, options)
     if (wait) await rest(page)
     return page
