@@ -169,14 +169,11 @@ describe('parseDbRequest', () => {
   })
 
   it('recognises the image of a tile, and whether its revision is pinned', () => {
-    assert.deepEqual(read('GET', `${HEAD}/tile`).tile, { id: 'osm:10:300:412', layer: 'osm', z: 10, x: 300, y: 412 })
-    assert.deepEqual(read('GET', '/osm%3A10%3A300%3A412%402024-03-01T00%3A00%3A00Z/tile', 'rev=1-a').tile,
-      {
-        id: 'osm:10:300:412@2024-03-01T00:00:00Z', layer: 'osm', z: 10,
-        x: 300, y: 412, time: '2024-03-01T00:00:00Z', rev: '1-a'
-      })
+    assert.equal(read('GET', `${HEAD}/tile`).imageOf, 'osm:10:300:412')
+    const past = read('GET', '/osm%3A10%3A300%3A412%402024-03-01T00%3A00%3A00Z/tile', 'rev=1-a')
+    assert.deepEqual([past.imageOf, past.query.get('rev')], ['osm:10:300:412@2024-03-01T00:00:00Z', '1-a'])
     for (const path of [`${HEAD}/other`, `${HEAD}/tile/x`, '/osm:0:1:0/tile', '/layer:osm/tile', HEAD]) {
-      assert.equal(read('GET', path).tile, undefined, path)
+      assert.equal(read('GET', path).imageOf, undefined, path)
     }
     assert.deepEqual([read('GET', `${HEAD}/tile`, 'rev=1-a').isPinned,
       read('GET', `${HEAD}/tile`).isPinned, read('GET', HEAD, 'rev=1-a').isPinned], [true, false, false])

@@ -56,11 +56,11 @@ async function sendSecurity (/** @type {any} */ { visitor }, req, res) {
  * @param {import('../dispatch.js').Context} ctx @param {import('./request.js').DbRequest} request
  * @returns {Promise<boolean>} whether it was sent
  */
-async function sendImage ({ tiles }, { tile, isPinned }, req, res) {
-  if (!tile || !isPinned) return false
-  const stored = await readTile(tiles, tile.id, res)
+async function sendImage ({ tiles }, { imageOf: id, query, isPinned }, req, res) {
+  if (id === undefined || !isPinned) return false
+  const stored = await readTile(tiles, id, res)
   if (res.destroyed) return true
-  if (!stored || stored.entry.rev !== tile.rev) return false
+  if (!stored || stored.entry.rev !== query.get('rev')) return false
   const { entry, outcome } = stored
   const bytes = /** @type {Buffer} */ (entry.bytes)
   res.outcome = outcome

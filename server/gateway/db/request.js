@@ -1,7 +1,7 @@
 // Requests to /db: which of CouchDB's requests read, in this one database, and within which limits. Everything else is
 // refused, and what is passed on is written anew out of known fields (fields.js): nothing of the client's own spelling
 // reaches the store.
-import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
+import { TILE_ATTACHMENT, isTileId } from '../../../core/index.js'
 import { HttpError, badRequest, forbidden, notFound, notAllowed, tooLarge } from '../../http/errors.js'
 import { readBody, requireJson } from '../../http/body.js'
 import { checkTogether, fieldsOfAddress, fieldsOfBody } from './fields.js'
@@ -27,8 +27,7 @@ const OPEN_FEEDS = ['longpoll', 'continuous'] // stay open for changes to come
  * @property {string} form its name in fields.js
  * @property {boolean} isFeed a feed that stays open
  * @property {boolean} [isLarge] its answer has images in JSON
- * @property {{id: string, layer: string, z: number, x: number, y: number, time?: string, rev?: string}} [tile] it is a
- *   tile's image
+ * @property {string} [imageOf] id of the tile whose image it is
  * @property {boolean} isPinned an attachment of one revision, which never changes
  */
 
@@ -57,7 +56,7 @@ export function parseDbRequest (method, path, search) {
     search: text && `?${text}`,
     endpoint,
     isFeed,
-    ...(endpoint === 'attachment' && tileOf(names, query)),
+    imageOf: endpoint === 'attachment' && isImage(names) ? names[0] : undefined,
     isPinned: endpoint === 'attachment' && query.has('rev')
   }
 }
@@ -112,16 +111,8 @@ function checkFeed (query) {
   return OPEN_FEEDS.includes(query.get('feed') ?? 'normal')
 }
 
-/** The tile whose image an attachment is. @param {string[]} names */
-function tileOf ([id, name, ...rest], query) {
-  if (name !== TILE_ATTACHMENT || rest.length) return {}
-  try {
-    const rev = query.get('rev')
-    return { tile: { id, ...parseTileId(id), ...(rev !== null && { rev }) } }
-  } catch {
-    return {} // another document that happens to have such an attachment
-  }
-}
+/** Whether an attachment is the image of a tile. @param {string[]} names */
+const isImage = ([id, name, ...rest]) => name === TILE_ATTACHMENT && rest.length === 0 && isTileId(id)
 
 // Bodies
 
