@@ -80,7 +80,7 @@ function cookiesFor (access, token, cookie, base) {
   let [count, bytes] = [1, token.length]
   const ended = before.filter(({ name, token: other }) => {
     if (name === cookieName) return false
-    const isKept = access.isValid(other) && count < MOST_TOKENS && bytes + other.length <= MOST_BYTES
+    const isKept = !access.errorIn(other) && count < MOST_TOKENS && bytes + other.length <= MOST_BYTES
     if (isKept) [count, bytes] = [count + 1, bytes + other.length]
     return !isKept
   })

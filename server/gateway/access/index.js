@@ -77,8 +77,6 @@ export class Access {
     return claim
   }
 
-  isValid = token => this.errorIn(token) === undefined
-
   /** What is wrong with a token. @returns {TilecouchError | undefined} */
   errorIn (token) {
     try {

@@ -55,7 +55,7 @@ async function documentFor (layers, place, visitor) {
   const listed = await listLayers(layers, visitor)
   if (visitor?.isKnown) return make(listed, { ...place, token: visitor.link })
   let keptDocuments = kept.get(layers)
-  if (!keptDocuments || !same(keptDocuments.listed, listed)) {
+  if (!keptDocuments || !isDeepStrictEqual(keptDocuments.listed, listed)) {
     keptDocuments = { listed, documents: new LRUCache({ max: MOST_DOCUMENTS }) }
     kept.set(layers, keptDocuments)
   }
@@ -70,6 +70,3 @@ function make (listed, place) {
   const bytes = Buffer.from(capabilities(listed, place))
   return { bytes, etag: etagOf(bytes) }
 }
-
-const same = (before, now) => before.length === now.length && before.every(({ layer, times, reach }, index) =>
-  layer === now[index].layer && times === now[index].times && isDeepStrictEqual(reach, now[index].reach))
