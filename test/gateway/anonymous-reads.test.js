@@ -95,15 +95,15 @@ describe('requests for tiles', () => {
 
   it('carry no user name when everybody may read the store', async () => {
     const reader = open()
-    for (const at of [1, 2]) assert.ok((await reader.document(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
+    for (const at of [1, 2]) assert.ok((await reader.documents.get(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
     assert.deepEqual(requests.map(({ authorization }) => authorization), [undefined, undefined])
   })
 
   it('carry the user name once the store refuses anonymous requests', async () => {
     const reader = open()
-    await reader.document(idOf(1))
+    await reader.documents.get(idOf(1))
     closed = true
-    for (const at of [2, 3]) assert.ok((await reader.document(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
+    for (const at of [2, 3]) assert.ok((await reader.documents.get(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
     const basic = `Basic ${btoa('anna:secret')}`
     assert.deepEqual(requests.map(({ authorization }) => authorization), [undefined, undefined, basic, basic])
   })
@@ -113,7 +113,7 @@ describe('requests for tiles', () => {
     const kinds = []
     for (const [at, bytes] of [1000, 1000, 1000, 1000, 40000, 1000].entries()) {
       size = bytes
-      await reader.document(idOf(at))
+      await reader.documents.get(idOf(at))
       kinds.push(requests.at(-1).accept)
     }
     assert.equal(kinds[0], 'multipart/mixed', 'what is not known is taken for large')
@@ -122,10 +122,10 @@ describe('requests for tiles', () => {
 
   it('ask for multipart when they name many tiles, even small ones', async () => {
     const reader = open({ inline: 50000, inlineAll: 10000 })
-    await reader.document(idOf(0)) // 1000 bytes are believed by and by
-    for (let at = 1; at < 30; at++) await reader.document(idOf(at))
+    await reader.documents.get(idOf(0)) // 1000 bytes are believed by and by
+    for (let at = 1; at < 30; at++) await reader.documents.get(idOf(at))
     assert.equal(requests.at(-1).accept, 'application/json')
-    await Promise.all(Array.from({ length: 12 }, (_, at) => reader.document(idOf(100 + at))))
+    await Promise.all(Array.from({ length: 12 }, (_, at) => reader.documents.get(idOf(100 + at))))
     assert.deepEqual([requests.at(-1).ids.length, requests.at(-1).accept], [12, 'multipart/mixed'])
   })
 
@@ -133,11 +133,11 @@ describe('requests for tiles', () => {
     const reader = open({ busyWait: 60000 })
     const held = gate()
     rule = () => held.opened
-    const first = reader.document(idOf(0))
+    const first = reader.documents.get(idOf(0))
     await until(() => requests.length === 1)
-    const rest = [reader.document(idOf(1))]
+    const rest = [reader.documents.get(idOf(1))]
     await new Promise(resolve => { setTimeout(resolve, 20) })
-    rest.push(reader.document(idOf(2)))
+    rest.push(reader.documents.get(idOf(2)))
     assert.equal(requests.length, 1)
     held.open()
     await Promise.all([first, ...rest]) // nothing is under way any more: there is no minute to wait

@@ -57,7 +57,7 @@ onEachStore('reading many tiles at once', backend => {
     let [turns, ended] = [0, false]
     const turn = () => { turns++; if (!ended) setImmediate(turn) }
     setImmediate(turn)
-    const found = await Promise.allSettled(Object.keys(packed).map(id => reader.document(id)))
+    const found = await Promise.allSettled(Object.keys(packed).map(id => reader.documents.get(id)))
     ended = true
     assert.deepEqual(found.map(({ value, reason }) => reason?.code ?? bytesOf(value).length),
       [png(2).length, 'BAD_ANSWER', 'BAD_ANSWER', 40e6, 'BAD_ANSWER'])
@@ -66,7 +66,7 @@ onEachStore('reading many tiles at once', backend => {
 
   it('reads a thousand tiles in a few requests, each with its own bytes', async () => {
     const reader = await open()
-    const docs = await Promise.all(Array.from({ length: 1000 }, (_, index) => reader.document(idOf(index))))
+    const docs = await Promise.all(Array.from({ length: 1000 }, (_, index) => reader.documents.get(idOf(index))))
     docs.forEach((doc, index) => {
       const [x, y] = [Math.floor(index / SIDE), index % SIDE]
       const seed = x < 3 && y < 4 ? 5000 + index : index
@@ -87,7 +87,7 @@ onEachStore('reading many tiles at once', backend => {
       await new Promise(resolve => { setTimeout(resolve, 20) })
       inFlight--
     })
-    await Promise.all(Array.from({ length: 64 }, (_, index) => reader.document(idOf(100 + index))))
+    await Promise.all(Array.from({ length: 64 }, (_, index) => reader.documents.get(idOf(100 + index))))
     assert.equal(most, 2)
     assert.equal(front.requests().length, 8)
   })
@@ -98,9 +98,9 @@ onEachStore('reading many tiles at once', backend => {
       Array.from({ length: 12 }, (_, x) => ({ layer: 'big', z: 6, x, y: 0, time, bytes: noiseTile(x, 400000) }))
     )
     const reader = await open({ maxBytes: 1e6, requests: 1 })
-    await reader.document('big:6:0:0')
+    await reader.documents.get('big:6:0:0')
     front.forget()
-    await Promise.all(Array.from({ length: 11 }, (_, x) => reader.document(`big:6:${x + 1}:0`)))
+    await Promise.all(Array.from({ length: 11 }, (_, x) => reader.documents.get(`big:6:${x + 1}:0`)))
     assert.ok(asked().every(ids => ids.length <= 3), JSON.stringify(asked()))
   })
 
@@ -110,7 +110,7 @@ onEachStore('reading many tiles at once', backend => {
     await json(`${await urlOf('tmp:0:0:0')}?rev=${rev}`, { method: 'DELETE' })
     const reader = await open()
     const [deleted, none, there] =
-      await Promise.all(['tmp:0:0:0', 'osm:9:9:9', idOf(50)].map(id => reader.document(id)))
+      await Promise.all(['tmp:0:0:0', 'osm:9:9:9', idOf(50)].map(id => reader.documents.get(id)))
     assert.deepEqual([deleted, none], [null, null])
     assert.ok(bytesOf(there).equals(png(50)))
   })
@@ -125,7 +125,7 @@ onEachStore('reading many tiles at once', backend => {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ new_edits: false, docs })
     })
     const reader = await open()
-    assert.ok(bytesOf(await reader.document('two:0:0:0')).equals(png(1)))
+    assert.ok(bytesOf(await reader.documents.get('two:0:0:0')).equals(png(1)))
   })
 
   it('fails only the tile that cannot be read', async () => {
@@ -133,7 +133,7 @@ onEachStore('reading many tiles at once', backend => {
       ? { status: 500, body: '{"error":"badarg","reason":"a broken attachment"}' } : undefined)
     const reader = await open({ retries: 0 })
     const results =
-      await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(64 + index))))
+      await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.documents.get(idOf(64 + index))))
     const failed = results.flatMap(({ status }, index) => status === 'rejected' ? [idOf(64 + index)] : [])
     assert.deepEqual(failed, [idOf(77)])
     assert.equal(results[13].reason.code, 'COUCHDB_ERROR')
@@ -148,19 +148,20 @@ onEachStore('reading many tiles at once', backend => {
       })
     )
     const reader = await open()
-    const [bad, missing] = await Promise.allSettled([reader.document(idOf(1)), reader.document(idOf(2))])
+    const [bad, missing] = await Promise.allSettled([reader.documents.get(idOf(1)), reader.documents.get(idOf(2))])
     assert.deepEqual([bad.reason?.code, missing.value], ['NO_ANSWER', null])
   })
 
   it('stops splitting requests when the store fails for every tile', async () => {
     front.rule(() => ({ status: 500, body: '{"error":"badarg","reason":"everything is broken"}' }))
     const reader = await open({ retries: 0, splits: 24 })
-    const results = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(index))))
+    const ids = Array.from({ length: 64 }, (_, index) => idOf(index))
+    const results = await Promise.allSettled(ids.map(id => reader.documents.get(id)))
     assert.ok(results.every(({ reason }) => reason?.code === 'COUCHDB_ERROR'))
     assert.ok(front.requests().length <= 25, `${front.requests().length} requests`)
     front.reset()
     front.rule(() => ({ status: 503, body: '{"error":"busy","reason":"later"}' }))
-    await assert.rejects(Promise.all([reader.document(idOf(1)), reader.document(idOf(2))]))
+    await assert.rejects(Promise.all([reader.documents.get(idOf(1)), reader.documents.get(idOf(2))]))
     assert.equal(front.requests().length, 1, 'a busy one is not asked twice')
   })
 
@@ -168,19 +169,19 @@ onEachStore('reading many tiles at once', backend => {
     const reader = await open({ requests: 1 })
     const held = gate()
     front.rule(() => held.opened)
-    const first = reader.document(idOf(60))
+    const first = reader.documents.get(idOf(60))
     await until(() => front.requests().length === 1)
     const left = new AbortController()
-    const gone = [reader.document(idOf(61), left.signal), reader.document(idOf(61), left.signal)]
-    const shared = [reader.document(idOf(62), left.signal), reader.document(idOf(62))]
-    const early = reader.document(idOf(60), left.signal)
+    const gone = [reader.documents.get(idOf(61), left.signal), reader.documents.get(idOf(61), left.signal)]
+    const shared = [reader.documents.get(idOf(62), left.signal), reader.documents.get(idOf(62))]
+    const early = reader.documents.get(idOf(60), left.signal)
     left.abort()
     for (const one of [...gone, shared[0], early]) await assert.rejects(one, { code: 'ABORTED' })
     held.open()
     assert.ok(bytesOf(await first).equals(png(60)))
     assert.ok(bytesOf(await shared[1]).equals(png(62)))
     assert.deepEqual(asked(), [[idOf(60)], [idOf(62)]])
-    await assert.rejects(reader.document(idOf(63), AbortSignal.abort()), { code: 'ABORTED' })
+    await assert.rejects(reader.documents.get(idOf(63), AbortSignal.abort()), { code: 'ABORTED' })
   })
 
   it('reads a tile again when it changed while it was read', async () => {
@@ -192,7 +193,7 @@ onEachStore('reading many tiles at once', backend => {
       if (first) await held.opened
       first = false
     })
-    const reading = reader.document(idOf(70))
+    const reading = reader.documents.get(idOf(70))
     await until(() => front.requests().length === 1)
     const { _rev: rev } = await store.couch.get(idOf(70))
     changes.add(idOf(70), `9${rev.slice(1)}`, false) // of a revision that no reading will ever bring
@@ -201,13 +202,13 @@ onEachStore('reading many tiles at once', backend => {
     assert.equal(front.requests().length, 3, 'as often as may be')
     assert.deepEqual(kept, [false], 'what is behind is handed out and not kept')
     changes.add(idOf(71), (await store.couch.get(idOf(71)))._rev, false)
-    await reader.document(idOf(71))
+    await reader.documents.get(idOf(71))
     assert.deepEqual(kept, [false, true])
   })
 
   it('reads many timelines in two requests: the heads, and ranges of past versions', async () => {
     const reader = await open()
-    const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timeline(`osm:5:0:${y}`)))
+    const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timelines.get(`osm:5:0:${y}`)))
     timelines.forEach((moments, y) => {
       const id = `osm:5:0:${y}`
       const changed = y < 4
@@ -218,13 +219,13 @@ onEachStore('reading many tiles at once', backend => {
     // between 0:1 and 0:2 come 0:10 to 0:19; from row 4 on no row has one digit more
     assert.deepEqual(front.requests()[1].body.queries.map(({ endkey }) => endkey),
       ['0', '1', '2', '3', '9', '31'].map(y => `osm:5:0:${y}@~`))
-    assert.deepEqual(await reader.timeline('osm:9:9:9'), [])
+    assert.deepEqual(await reader.timelines.get('osm:9:9:9'), [])
   })
 
   it('reads the timelines of a few tiles in one request', async () => {
     const reader = await open()
     const ids = ['osm:5:0:30', 'osm:5:0:31', 'osm:5:1:2', 'osm:5:9:9']
-    const timelines = await Promise.all(ids.map(id => reader.timeline(id)))
+    const timelines = await Promise.all(ids.map(id => reader.timelines.get(id)))
     assert.deepEqual(timelines.map(moments => moments.map(({ time }) => time)), [[T1], [T1], [T1, T2], [T1]])
     assert.deepEqual(front.requests().map(({ path }) => path), ['_all_docs/queries'])
   })
@@ -242,7 +243,7 @@ onEachStore('reading many tiles at once', backend => {
     )
     await store.couch.put({ _id: `${idOf(80)}@yesterday`, type: 'tile' })
     const reader = await open()
-    assert.deepEqual(await reader.timeline(idOf(80)), [{ id: idOf(80), time: T1, current: true }])
+    assert.deepEqual(await reader.timelines.get(idOf(80)), [{ id: idOf(80), time: T1, current: true }])
   })
 
   const urlOf = async path => `${await backend.url()}/${store.couch.db}/${path}`

@@ -170,15 +170,15 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     })
     const all = () => Promise.all(places(SIDE).flatMap(place => {
       const id = `osm:${place.replaceAll('/', ':')}`
-      return [reader.document(id), reader.timeline(id)]
+      return [reader.documents.get(id), reader.timelines.get(id)]
     }))
     const expected = await all()
     begin()
     assert.deepEqual(await all(), expected)
     wasSpoilt()
     faulty.fault = ({ id }) => /osm:5:1:1\b/.test(id) ? 'missing' : undefined
-    const [bad, good, badLine] = await Promise.allSettled([reader.document('osm:5:1:1'),
-      reader.document('osm:5:0:1'), reader.timeline('osm:5:1:1'), reader.timeline('osm:5:0:1')])
+    const [bad, good, badLine] = await Promise.allSettled([reader.documents.get('osm:5:1:1'),
+      reader.documents.get('osm:5:0:1'), reader.timelines.get('osm:5:1:1'), reader.timelines.get('osm:5:0:1')])
     assert.deepEqual([bad.reason?.code, badLine.reason?.code, good.value?._id], ['NO_ANSWER', 'NO_ANSWER', 'osm:5:0:1'])
   })
 

@@ -147,10 +147,10 @@ export class ReadAhead {
   async #readTile (id, time, block) {
     let documentId = this.#documentOf(id, time)
     if (documentId === undefined) {
-      await this.reader.timelineAhead(id, block)
+      await this.reader.timelines.getAhead(id, block)
       documentId = this.#documentOf(id, time)
     }
-    if (documentId && !this.cache.has(documentId)) await this.reader.documentAhead(documentId, block)
+    if (documentId && !this.cache.has(documentId)) await this.reader.documents.getAhead(documentId, block)
   }
 
   #isKnown (id, time) {

@@ -54,7 +54,7 @@ export class AsOf {
     const guess = this.cache.timeline(id) ? undefined : this.guesses.of(id, when)
     if (!guess) return undefined
     const cached = this.cache.find(guess.id)
-    const entry = cached === undefined ? await this.reader.document(guess.id, signal) : cached
+    const entry = cached === undefined ? await this.reader.documents.get(guess.id, signal) : cached
     const isRight = entry && this.guesses.isRight(guess, entry, id, when)
     this.guesses.learn(id, when, isRight ? { time: guess.time, current: guess.time === undefined } : {})
     return isRight ? foundOf(entry, cached) : undefined
@@ -64,11 +64,11 @@ export class AsOf {
   async #find (id, when, signal) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       /** @type {import('./reader.js').Moment[]} */
-      const moments = this.cache.timeline(id) ?? await this.reader.timeline(id, signal)
+      const moments = this.cache.timeline(id) ?? await this.reader.timelines.get(id, signal)
       const moment = asOf(moments, when)
       if (!moment) return undefined
       const cached = this.cache.entry(moment.id)
-      const entry = cached ?? await this.reader.document(moment.id, signal)
+      const entry = cached ?? await this.reader.documents.get(moment.id, signal)
       if (entry?.time === moment.time) {
         this.guesses.learn(id, when, moment)
         return foundOf(entry, cached)

@@ -56,6 +56,11 @@ export class Entry {
     return this.id.slice(0, this.id.indexOf(':'))
   }
 
+  /** Of its bytes, as CouchDB writes it; null: there is no tile here any more. */
+  get digest () {
+    return this.bytes && `md5-${this.etag.slice(1, -1)}`
+  }
+
   /** Bytes it takes, besides what every entry takes. */
   get cost () {
     return (this.bytes?.length ?? 0) + (this.origin ? 200 : 0)

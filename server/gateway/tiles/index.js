@@ -215,7 +215,7 @@ export class TileService {
   async #read (id, signal) {
     const cached = this.#cache.find(id)
     if (cached !== undefined) return { entry: cached, outcome: 'hit' }
-    const entry = await this.#reader.document(id, signal)
+    const entry = await this.#reader.documents.get(id, signal)
     return { entry: entry ?? this.#cache.entry(id) ?? null, outcome: 'miss' } // it may have been fetched meanwhile
   }
 }

@@ -40,8 +40,6 @@ const readerDefaults = {
  */
 
 export class StoreReader {
-  #documents
-  #timelines
   #credentials = new AnonymousFirst()
   #restUntil = 0
   average = 20000 // bytes of a tile, as lately seen
@@ -59,7 +57,8 @@ export class StoreReader {
     this.onRead = onRead
     this.limits = { ...readerDefaults, ...limits }
     const { changes } = cache
-    this.#documents = new SharedReads({
+    /** By the ids of heads and past versions. */
+    this.documents = new SharedReads({
       limits: this.limits,
       most: () => Math.floor(this.limits.maxBytes / this.average),
       begin: () => changes.beginRead(),
@@ -71,23 +70,14 @@ export class StoreReader {
       take: (id, doc, isCurrent, block) => cache.takeDocument(id, doc, isCurrent, block),
       onUse: (block, id) => cache.onUse?.(block, id)
     })
-    this.#timelines = new SharedReads({
+    /** By the ids of heads. */
+    this.timelines = new SharedReads({
       limits: this.limits,
       begin: () => changes.beginRead(),
       read: ids => this.#request(readTimelines, ids),
       check: (id, moments, begun) => changes.checkTimeline(id, begun),
       take: (id, moments, isCurrent, block) => cache.takeTimeline(id, moments, isCurrent, block)
     })
-  }
-
-  /** @param {string} id of a head or a past version @param {AbortSignal} [signal] of the client */
-  document (id, signal) {
-    return this.#documents.get(id, signal)
-  }
-
-  /** @param {string} id of the head @param {AbortSignal} [signal] of the client */
-  timeline (id, signal) {
-    return this.#timelines.get(id, signal)
   }
 
   /** Whether the store has answered, and quickly, for some time. */
@@ -97,17 +87,7 @@ export class StoreReader {
 
   /** Whether nothing is being read. */
   get isIdle () {
-    return this.#documents.isIdle && this.#timelines.isIdle
-  }
-
-  /** Read-ahead of a document. @param {string} id @param {Block} block @returns {Promise<any>} */
-  documentAhead (id, block) {
-    return this.#documents.getAhead(id, block)
-  }
-
-  /** Read-ahead of a timeline. @param {string} id of the head @param {Block} block @returns {Promise<any>} */
-  timelineAhead (id, block) {
-    return this.#timelines.getAhead(id, block)
+    return this.documents.isIdle && this.timelines.isIdle
   }
 
   /**
@@ -206,7 +186,11 @@ class SharedReads {
     return this.#jobs.size === 0
   }
 
-  /** @param {AbortSignal} [signal] what all clients have left before it was asked for is not asked for */
+  /**
+   * @param {string} id
+   * @param {AbortSignal} [signal] of the client: what all clients have left before it was asked for is not asked for
+   * @returns {Promise<any>}
+   */
   get (id, signal) {
     const job = this.#jobs.get(id) ?? this.#create(id)
     job.waiting++
@@ -217,7 +201,7 @@ class SharedReads {
     return waitFor(job.promise, signal).finally(() => signal?.removeEventListener('abort', leave))
   }
 
-  /** The same, while nobody waits for it. @param {Block} block */
+  /** The same, while nobody waits for it. @param {string} id @param {Block} block @returns {Promise<any>} */
   getAhead (id, block) {
     return (this.#jobs.get(id) ?? this.#create(id, block)).promise
   }

@@ -172,7 +172,7 @@ export class Refresher {
       this.counts.overtaken++
       const isAsked = tile.z === asked.z && tile.x === asked.x && tile.y === asked.y
       if (!isAsked) return undefined // others are read when a client asks for them
-      return this.reader.document(id).catch(error => {
+      return this.reader.documents.get(id).catch(error => {
         // there is a tile, even if it cannot be read: show the previous one, or the one just fetched
         const shown = entry ?? unstored()
         if (!shown) throw error
@@ -181,7 +181,7 @@ export class Refresher {
     }
     this.counts.stored++
     const entryBefore = entry?.id === id ? entry : this.cache.entry(id)
-    const bytes = tile.bytes ?? (entryBefore?.etag === etagOf(tile.digest) ? entryBefore.bytes : undefined)
+    const bytes = tile.bytes ?? (entryBefore?.digest === tile.digest ? entryBefore?.bytes : undefined)
     const content = { ...tile, bytes, type: tile.type ?? entryBefore?.type, origin: answer.origin }
     return bytes ? this.cache.takeWritten(new Entry(content), begun) : undefined
   }
@@ -192,7 +192,7 @@ export class Refresher {
     if (answer.kind === 'unchanged') {
       if (!entry?.bytes) return new Map()
       // fresh in memory again: the upstream is not asked with every request
-      const content = { ...contentOf(entry), rev: null, expires: answer.expires }
+      const content = { ...entry, digest: entry.digest, rev: null, expires: answer.expires }
       return new Map([[entry.id, this.cache.takeWritten(new Entry(content), begun)]])
     }
     const { expires, origin } = answer
@@ -225,14 +225,6 @@ export class Refresher {
   }
 }
 
-const etagOf = digest => digest && `"${digest.slice(4)}"`
-
-const digestOf = etag => `md5-${etag.slice(1, -1)}`
-
-/** @param {Entry} entry @returns {import('./entry.js').Content} */
-const contentOf = ({ id, rev, time, stored, origin, type, bytes, etag }) =>
-  ({ id, rev, time, stored, origin, type, bytes: bytes ?? undefined, digest: digestOf(etag) })
-
 /** The head in the store, for `saveAnswer`. @param {Entry} entry */
-const headOf = ({ id, rev, time, stored, ownExpires: expires, origin, type, bytes, etag }) =>
-  ({ id, rev: /** @type {string} */ (rev), time, stored, expires, origin, type, digest: bytes ? digestOf(etag) : null })
+const headOf = ({ id, rev, time, stored, ownExpires: expires, origin, type, digest }) =>
+  ({ id, rev: /** @type {string} */ (rev), time, stored, expires, origin, type, digest })

@@ -56,13 +56,11 @@ export class StoreQueue {
   }
 }
 
-/** Calls that are made together, each with its own answer. */
-class CallQueue {
-  #batches
-
+/** Calls that are made together, each with its own answer. @extends {Batches<any>} */
+class CallQueue extends Batches {
   /** @param {(calls: any[]) => Promise<any[]>} send answers for each call @param {typeof queueDefaults} options */
   constructor (send, options) {
-    this.#batches = new Batches(async (/** @type {any[]} */ calls) => {
+    super(async calls => {
       try {
         const answers = await send(calls.map(({ call }) => call))
         calls.forEach(({ resolve }, at) => resolve(answers[at]))
@@ -73,11 +71,7 @@ class CallQueue {
   }
 
   call (call, weight) {
-    return new Promise((resolve, reject) => { this.#batches.add({ call, resolve, reject }, weight) })
-  }
-
-  drain () {
-    return this.#batches.drain()
+    return new Promise((resolve, reject) => { this.add({ call, resolve, reject }, weight) })
   }
 }
 

@@ -14,12 +14,10 @@ export class Upstreams {
    * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>, upstreamNetworks?: string[]
    *   | null}} [options.options] of the gateway
    * @param {any} [options.log]
-   * @param {typeof openUpstream} [options.open]
    */
-  constructor ({ options = {}, log, open = openUpstream } = {}) {
+  constructor ({ options = {}, log } = {}) {
     this.options = options
     this.log = log
-    this.open = open
   }
 
   /**
@@ -45,7 +43,7 @@ export class Upstreams {
     const { upstreamHeaders, upstreamNetworks } = this.options
     try {
       const userAgent = userAgentOf(process.env.TILECOUCH_CONTACT)
-      return this.open(layer, { userAgent, secrets: upstreamHeaders ?? {}, networks: upstreamNetworks ?? [] })
+      return openUpstream(layer, { userAgent, secrets: upstreamHeaders ?? {}, networks: upstreamNetworks ?? [] })
     } catch (error) {
       const { code, message: reason } = error
       this.log?.error?.({ layer: layer.layer, code, reason }, 'the upstream of this layer cannot be used')
