@@ -17,7 +17,7 @@ export function onAdmin (title, body, options = { demo: false }) {
       const stage = new AdminStage()
 
       before(async function () {
-        stage.browser = await openBrowser(this)
+        stage.browser = await openBrowser(this, { webgl: false })
         stage.backend = await open(options)
         stage.store = await Store.open(stage.backend.database)
       })

@@ -1,21 +1,25 @@
-// The browser of this process: every test file that needs one uses it, with contexts of its own. It is started by
-// ../viewer/browser.js: where Playwright has been loaded, Node's async hooks are on, and most tests do without them.
+// The browsers of this process, one of each kind: every test file that needs one uses it, with contexts of its own.
+// They are started by ../viewer/browser.js: where Playwright has been loaded, Node's async hooks are on, and most tests
+// do without them.
 
-/** @type {Promise<import('playwright-core').Browser> | undefined} */
-let browser
+/** @type {Map<string, Promise<import('playwright-core').Browser>>} */
+const browsers = new Map()
 
-/** @param {() => Promise<import('playwright-core').Browser>} launch */
-export async function oneBrowser (launch) {
-  if (!browser || !(await browser).isConnected()) browser = launch()
-  return browser
+/** @param {string} kind @param {() => Promise<import('playwright-core').Browser>} launch */
+export async function oneBrowser (kind, launch) {
+  const browser = browsers.get(kind)
+  if (browser && (await browser).isConnected()) return browser
+  const launched = launch()
+  browsers.set(kind, launched)
+  return launched
 }
 
-export async function closeBrowser () {
-  await (await browser)?.close()
+export async function closeBrowsers () {
+  for (const browser of browsers.values()) await (await browser).close()
 }
 
 export const mochaHooks = {
   async afterAll () {
-    await closeBrowser()
+    await closeBrowsers()
   }
 }

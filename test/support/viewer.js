@@ -12,17 +12,18 @@ import { kinds } from '../viewer/stores.js'
 const REWRITE = '/_design/tiles/_rewrite/'
 
 /**
- * @param {{layers?: string[], demo?: boolean}} options layers of the client library's gallery, beside the demo
+ * @param {{layers?: string[], demo?: boolean, webgl?: boolean}} options layers of the client library's gallery, beside
+ *   the demo; webgl: the suite looks at vector layers
  * @param {(stage: Stage, kind: string) => void} body
  */
-export function onViewer (title, { layers = [], demo = true }, body) {
+export function onViewer (title, { layers = [], demo = true, webgl = false }, body) {
   for (const { name, open } of kinds) {
     describe(`the viewer on ${name}: ${title}`, function () {
       this.timeout(60000)
       const stage = new Stage()
 
       before(async function () {
-        stage.browser = await openBrowser(this)
+        stage.browser = await openBrowser(this, { webgl })
         stage.backend = await open({ demo })
         stage.store = await Store.open(stage.backend.database)
         await hang(stage.store, layers)

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { backends } from './backends.js'
-import { closeBrowser } from './one-browser.js'
+import { closeBrowsers } from './one-browser.js'
 
 const { timeout, slow, 'forbid-only': forbidOnly } =
   JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
@@ -56,7 +56,7 @@ function extendLimits (suite) {
  */
 async function end () {
   for (const backend of backends) await backend.close()
-  await closeBrowser()
+  await closeBrowsers()
   process.disconnect()
   const name = () => {
     console.error(`Still open after the last test: ${process.getActiveResourcesInfo().join(', ')}`)

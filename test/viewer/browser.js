@@ -24,11 +24,18 @@ export function chromiumFor (context) {
   return /** @type {string} */ (executablePath)
 }
 
-/** The browser of this process for one suite, which is skipped where there is none. */
-export async function openBrowser (context) {
+/**
+ * The browser of this process for one suite, which is skipped where there is none.
+ * @param {Mocha.Context} context
+ * @param {{webgl?: boolean}} [options] webgl: the pages draw with WebGL. The others take a third less time where the
+ *   processor puts them together without it, and WebGL would draw too few frames
+ */
+export async function openBrowser (context, { webgl = true } = {}) {
   const executablePath = chromiumFor(context)
+  const args = webgl ? flags : [...flags, '--disable-gpu-compositing']
   // tests interrupt commands in this process; Playwright would end all of it
-  return new SuiteBrowser(await oneBrowser(() => chromium.launch({ executablePath, args: flags, handleSIGINT: false })))
+  const launch = () => chromium.launch({ executablePath, args, handleSIGINT: false })
+  return new SuiteBrowser(await oneBrowser(webgl ? 'webgl' : 'plain', launch))
 }
 
 /** What a suite opens in the browser, and closes with itself. */

@@ -26,7 +26,7 @@ function colourAt (step, [x, y]) {
   return shown === '-' ? GROUND : [Number(shown) * 8 + 3, x * 8, y * 8]
 }
 
-onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: false }, stage => {
+onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: false, webgl: true }, stage => {
   beforeEach(() => {
     stage.front.rule(({ path }) => path.includes('squares/style.json')
       ? { status: 200, body: JSON.stringify(style), headers: { 'content-type': 'application/json' } } : undefined)

@@ -29,7 +29,7 @@ function expected (from, to) {
   }).filter(([, counts]) => Object.values(counts).some(Boolean)))
 }
 
-onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
+onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stage => {
   before(async () => {
     for (const { layer, time, title, open } of demoEditions()) {
       const year = +time.slice(0, 4)

@@ -62,7 +62,7 @@ export function onControls () {
   let view
 
   before(async function () {
-    browser = await openBrowser(this)
+    browser = await openBrowser(this, { webgl: false })
     server = await serveControls()
   })
 

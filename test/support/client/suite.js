@@ -40,7 +40,7 @@ export function onStage (title, { layers, everywhere = false, library = leaflet 
       const stage = new Stage(library)
 
       before(async function () {
-        browser = await openBrowser(this)
+        browser = await openBrowser(this, { webgl: library !== leaflet })
         await stage.build(await backend.database(), layers)
       })
       afterEach(() => stage.clear())

@@ -40,7 +40,7 @@ export function onField (title, layers, body, stores = backends) {
       this.timeout(90000)
       const stage = new Stage(backend)
       before(async function () {
-        browser = await openBrowser(this)
+        browser = await openBrowser(this, { webgl: false })
         own = await servePages(await fieldFiles())
         await stage.build(await backend.database(), layers)
       })
