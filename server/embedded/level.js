@@ -5,6 +5,7 @@
 // they are stored: a power cut loses none of them. Indexes can be built again, and are written without waiting for the
 // disk: they may be behind the documents, never ahead of them.
 import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
 
 // The packages under PouchDB are old and use parts of Node that it now warns about, which no user can change: exactly
 // these warnings, from exactly these packages, are hidden.
@@ -70,31 +71,25 @@ export function guardedLevel (onFailure, { sync = false } = {}) {
 
 /** A guarded LevelDB with promises. */
 export class Level {
+  #read
+
   /** @param {(error: Error) => void} [onFailure] */
   constructor (location, onFailure = () => {}) {
     this.db = guardedLevel(onFailure)(location)
-  }
-
-  open (options = {}) {
-    return new Promise((resolve, reject) => this.db.open(options, error => error ? reject(error) : resolve(this)))
+    this.open = promisify(this.db.open.bind(this.db))
+    this.batch = promisify(this.db.batch.bind(this.db))
+    this.#read = promisify(this.db.get.bind(this.db))
   }
 
   close () {
-    return new Promise(resolve => this.db.close(() => resolve(undefined)))
+    return new Promise(resolve => this.db.close(resolve))
   }
 
   /** @returns {Promise<string | undefined>} */
   get (key) {
-    return new Promise((resolve, reject) => this.db.get(key, { asBuffer: false }, (error, value) => {
-      if (!error) return resolve(value)
-      if (/notfound/i.test(error.message)) return resolve(undefined)
-      reject(error)
-    }))
-  }
-
-  batch (operations) {
-    return new Promise((resolve, reject) =>
-      this.db.batch(operations, error => error ? reject(error) : resolve(undefined)))
+    return this.#read(key, { asBuffer: false }).catch(error => {
+      if (!/notfound/i.test(error.message)) throw error
+    })
   }
 
   /** Values of a range, in key order. @param {{gte?: any, lt?: any, reverse?: boolean, limit?: number}} range */

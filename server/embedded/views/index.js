@@ -37,7 +37,6 @@ class ViewIndex {
     this.meta = { seq: 0, totals: /** @type {Record<string, number>} */ ({}) }
     /** @type {Promise<void> | null} */
     this.updating = null
-    this.readers = 0
     this.run = { from: 0, goal: 0, started: 0 } // the update under way, or the last one; started: milliseconds
   }
 
@@ -117,12 +116,7 @@ class ViewIndex {
     const gte = from ? Buffer.concat([prefix, from]) : prefix
     const lt = to ? Buffer.concat([prefix, to]) : Buffer.concat([prefix, Buffer.from([0xff])])
     if (gte.compare(lt) >= 0) return
-    this.readers++
-    try {
-      for await (const value of this.level.values({ gte, lt, reverse })) yield JSON.parse(value)
-    } finally {
-      this.readers--
-    }
+    for await (const value of this.level.values({ gte, lt, reverse })) yield JSON.parse(value)
   }
 
   async close () {
