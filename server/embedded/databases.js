@@ -127,7 +127,7 @@ export class Database extends EventEmitter {
     await this.views.close()
     const pouch = this.pouch
     this.pouch = null
-    if (pouch) await closePouch(pouch)
+    await pouch?.close().catch(() => {}) // it may be closed already
   }
 
   async #drained () {
@@ -137,7 +137,7 @@ export class Database extends EventEmitter {
 
   async close () {
     this.closing = true
-    this.emit('closing')
+    this.emit('changed')
     await this.opening?.catch(() => {})
     await this.#close()
   }
@@ -147,7 +147,7 @@ export class Database extends EventEmitter {
     this.security = security
   }
 
-  /** Documents were written. */
+  /** Documents were written: wakes the feeds that wait. */
   changed () {
     this.writes++
     this.emit('changed')
@@ -167,9 +167,6 @@ async function openPouch (path, onFailure) {
   await pouch.info()
   return pouch
 }
-
-/** Closes a PouchDB, which may be closed already. */
-const closePouch = pouch => pouch.close().catch(() => {})
 
 export class Databases {
   /** @param {{threads: import('./design/threads.js').DesignThreads}} options */

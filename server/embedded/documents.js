@@ -3,6 +3,9 @@ import { compareRevs, generation } from '../../core/mirror/index.js'
 import { badRequest, notFound } from '../http/errors.js'
 import { valuesOf } from './level.js'
 
+/** A sequence as clients see it. */
+export const seqText = seq => `${seq}-embedded`
+
 export const isRev = rev => typeof rev === 'string' && /^\d{1,15}-[^"\s-]{1,64}$/.test(rev)
 
 export function requireRev (rev) {

@@ -1,15 +1,17 @@
 // The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write wakes
 // it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
+import { once } from 'node:events'
 import { compareRevs } from '../../../core/mirror/index.js'
-import { winner } from '../documents.js'
-import { badRequest, HttpError } from '../../http/errors.js'
+import { timeoutSignal } from '../../../core/promises.js'
+import { seqText, winner } from '../documents.js'
+import { badRequest } from '../../http/errors.js'
 import { MAX_QUESTION, parseJson } from '../exchange.js'
 import { compileSelector, pickFitting } from '../selector.js'
-import { seqText } from './server.js'
 
 const BATCH = 100 // changes a read
 const TIMEOUT = 60000 // ms without a change before a waiting feed ends, as in CouchDB
 const HEARTBEAT = 60000 // ms between newlines for heartbeat=true
+const LONGEST = 2 ** 31 - 1 // ms that a timer can wait
 
 const FEEDS = ['normal', 'longpoll', 'continuous']
 
@@ -96,26 +98,11 @@ async function readBatch (ex, options, since, limit) {
 }
 
 /** Resolves when something was written, the client left, the database closed or the time is over. */
-function woken (ex, ms) {
-  return new Promise(resolve => {
-    const { db, signal } = ex
-    const done = reason => () => {
-      clearTimeout(timer)
-      db.off('changed', changed)
-      db.off('closing', closing)
-      signal.removeEventListener('abort', left)
-      resolve(reason)
-    }
-    const changed = done('changed')
-    const closing = done('closing')
-    const left = done('left')
-    const timer = setTimeout(done('timeout'), Math.min(ms, 2 ** 31 - 1))
-    db.once('changed', changed)
-    db.once('closing', closing)
-    signal.addEventListener('abort', left, { once: true })
-    if (signal.aborted) left()
-    if (db.closing) closing()
-  })
+async function waitForChange ({ db, signal }, ms) {
+  if (db.closing) return
+  const wait = timeoutSignal(ms, signal)
+  await once(db, 'changed', { signal: wait.signal }).catch(() => {})
+  wait.end()
 }
 
 const shapes = {
@@ -183,9 +170,9 @@ async function waitForMore (ex, { timeout, heartbeat }, since) {
   const { writes } = ex.db
   const { update_seq: now } = await ex.db.use(() => ex.db.pouch.info())
   if (now > since || ex.db.writes !== writes) return true // nothing written before we listen may be lost
-  const reason = await woken(ex, heartbeat ? Infinity : timeout)
-  if (reason === 'left') throw new HttpError(499, 'closed', 'the client left')
-  return reason === 'changed'
+  await waitForChange(ex, heartbeat ? LONGEST : timeout)
+  ex.signal.throwIfAborted()
+  return ex.db.writes !== writes && !ex.db.closing
 }
 
 // Filters: the built-in ones

@@ -5,8 +5,7 @@ import { findDocument, localDocuments, winner } from '../documents.js'
 import { notFound } from '../../http/errors.js'
 import { toHttpError } from '../errors.js'
 import { signatureOf } from '../views/index.js'
-import { manyOptions, queryView, viewOptions } from '../views/query.js'
-import { seqText } from './server.js'
+import { headOf, manyOptions, queryView, slice, viewOptions } from '../views/query.js'
 
 const PAGE = 1000 // rows a read
 
@@ -16,23 +15,20 @@ async function * idsInRange (database, options) {
   const asId = value => typeof value === 'string' || value === undefined ? value : ''
   const [start, end] = key === undefined ? [asId(startkey), asId(endkey)] : [asId(key), asId(key)]
   if (descending ? start === '' : end === '') return
-  let left = limit
-  let skipped = skip
+  let left = skip + limit
   for (let after; left > 0;) {
     const { rows } = await database.pouch.allDocs({
       startkey: after ?? (start || undefined),
       endkey: end || undefined,
       descending,
       inclusive_end: end === undefined || inclusive,
-      limit: Math.min(PAGE, left + skipped + 1)
+      limit: Math.min(PAGE, left + 1)
     })
     const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
     if (!fresh.length) return
     after = fresh.at(-1).id
-    for (const row of fresh) {
-      if (skipped > 0) skipped--
-      else if (left-- > 0) yield row
-    }
+    left -= fresh.length
+    yield * fresh
   }
 }
 
@@ -54,15 +50,12 @@ async function * byKeys (database, options) {
 
 async function query (database, options) {
   const { doc_count: total, update_seq: seq } = await database.pouch.info()
-  const bounded = ['key', 'startkey'].some(name => options[name] !== undefined)
-  const offset = options.keys || bounded ? null : Math.min(options.skip ?? 0, total)
-  const head = { total_rows: total, offset, ...(options.update_seq && { update_seq: seqText(seq) }) }
-  return { head, rows: rowsOf(database, options) }
+  return { head: headOf(options, total, seq), rows: rowsOf(database, options) }
 }
 
 function rowsOf (database, options) {
   if (options.keys) return byKeys(database, options)
-  const rows = idsInRange(database, options)
+  const rows = slice(idsInRange(database, options), options)
   return options.include_docs ? withDocs(database, rows, options) : rows
 }
 
@@ -85,15 +78,15 @@ async function answer (ex, isMany, run) {
 /** Mostly checkpoints of replications, so they are few. */
 export async function localDocs (ex) {
   ex.only('GET', 'HEAD', 'POST')
-  await answer(ex, false, options => ({ head: { total_rows: null, offset: null }, rows: localRows(ex.db, options) }))
+  const head = { total_rows: null, offset: null }
+  await answer(ex, false, options => ({ head, rows: slice(localRows(ex.db, options), { limit: options.limit }) }))
 }
 
-async function * localRows (database, { startkey, endkey, limit = Infinity, include_docs: includeDocs }) {
-  let left = limit
+async function * localRows (database, { startkey, endkey, include_docs: includeDocs }) {
   for await (const doc of localDocuments(database)) {
     const id = doc._id
     const isInside = (startkey === undefined || id >= startkey) && (endkey === undefined || id <= endkey)
-    if (isInside && left-- > 0) yield { id, key: id, value: { rev: doc._rev }, ...(includeDocs && { doc }) }
+    if (isInside) yield { id, key: id, value: { rev: doc._rev }, ...(includeDocs && { doc }) }
   }
 }
 

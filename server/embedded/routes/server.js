@@ -5,6 +5,7 @@ import { isOwnPage, requireDatabaseAdmin, requireServerAdmin } from '../access.j
 import { requireJson } from '../../http/body.js'
 import { HttpError, badRequest } from '../../http/errors.js'
 import { isObject } from '../../../core/values.js'
+import { seqText } from '../documents.js'
 import { writeDocument } from '../writer.js'
 
 export const newId = () => randomUUID().replaceAll('-', '')
@@ -68,8 +69,6 @@ export const serverRoutes = {
     ex.sendJson(200, { all_nodes: ['nonode@nohost'], cluster_nodes: ['nonode@nohost'] })
   }
 }
-
-export const seqText = seq => `${seq}-embedded`
 
 export async function createDatabase (ex, { databases }, name) {
   requireServerAdmin(ex.userCtx)

@@ -1,5 +1,6 @@
 // Answers a view query from its index: its parameters, ranges, order, groups and reducers.
 import { badRequest, HttpError, notFound } from '../../http/errors.js'
+import { seqText } from '../documents.js'
 import { parseJson } from '../exchange.js'
 import { isObject } from '../../../core/values.js'
 import { encodeKey } from './collate.js'
@@ -80,7 +81,8 @@ async function * mapped (index, name, ranges) {
   for (const range of ranges) for await (const { k, i, v } of index.rows(name, range)) yield { id: i, key: k, value: v }
 }
 
-async function * slice (rows, skip = 0, limit = Infinity) {
+/** @param {AsyncIterable<any>} rows @param {{skip?: number, limit?: number}} options */
+export async function * slice (rows, { skip = 0, limit = Infinity }) {
   if (limit <= 0) return
   let seen = 0
   for await (const row of rows) {
@@ -90,10 +92,11 @@ async function * slice (rows, skip = 0, limit = Infinity) {
   }
 }
 
-/** The number of the first row, known without counting only if the range starts at the start. */
-function offsetOf (options, total) {
+/** What stands before the rows. The number of the first one is known only if the range starts at the start. */
+export function headOf (options, total, seq) {
   const bounded = ['key', 'keys', 'startkey'].some(name => options[name] !== undefined)
-  return bounded ? null : Math.min(options.skip ?? 0, total)
+  const offset = bounded ? null : Math.min(options.skip ?? 0, total)
+  return { total_rows: total, offset, ...(options.update_seq && { update_seq: seqText(seq) }) }
 }
 
 /**
@@ -111,12 +114,10 @@ export async function queryView (database, ddocName, viewName, options) {
   if (options.update === 'lazy') index.update().catch(() => {})
   else if (options.update !== 'false' && options.update !== false) await index.update()
   if (reduces) {
-    return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options.skip, options.limit) }
+    return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options) }
   }
-  const total = index.total(viewName)
-  const updateSeq = options.update_seq && { update_seq: `${index.meta.seq}-embedded` }
-  const head = { total_rows: total, offset: offsetOf(options, total), ...updateSeq }
-  return { head, rows: slice(mapped(index, viewName, ranges), options.skip, options.limit) }
+  const head = headOf(options, index.total(viewName), index.meta.seq)
+  return { head, rows: slice(mapped(index, viewName, ranges), options) }
 }
 
 // Parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does
