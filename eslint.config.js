@@ -104,7 +104,7 @@ const designGlobals = Object.fromEntries(
     'recordTypes', 'isValue', 'recordPatterns', 'textPatterns', 'valueTypes', 'isShallow', 'layerRules', 'editionRules',
     'styleRules', 'manifestRules', 'blockRules', 'removedRules',
     'limitsRules', 'workRules', 'activityRules', 'tokenRules',
-    'storeRules', 'TIME', 'NUMBER', 'SPRITE', 'GLYPHS', 'READS', 'WORDS', 'STYLE', 'RESERVED_NAMES', 'LAYER_KINDS']
+    'storeRules', 'isTime', 'NUMBER', 'SPRITE', 'GLYPHS', 'READS', 'WORDS', 'STYLE', 'RESERVED_NAMES', 'LAYER_KINDS']
     .map(name => [name, 'readonly']))
 
 export default [

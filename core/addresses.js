@@ -2,8 +2,20 @@
 // has this file inside: it is ES5 except for `export`, and imports nothing.
 
 /** A time in UTC: a second, or a period such as 2024-03. */
-export var TIME =
+var TIME =
   /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
+
+/** Whether a text is such a time, and on the calendar. */
+export function isTime (text) {
+  var time = TIME.exec(text)
+  if (time === null) return false
+  // 30 February rolls over into March, so the month and the day must come out as they went in. Years repeat every
+  // 400; 2000 is added because Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  var month = +(time[2] || 1) - 1
+  var day = +(time[3] || 1)
+  var date = new Date(Date.UTC(+time[1] % 400 + 2000, month, day))
+  return date.getUTCMonth() === month && date.getUTCDate() === day
+}
 
 /** Each number has one spelling. */
 export var NUMBER = /^(0|[1-9]\d{0,9})$/

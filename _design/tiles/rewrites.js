@@ -21,11 +21,7 @@
       return { error: fail(400, 'BAD_LAYER', 'bad layer name "' + text + '"') }
     }
     if (match[2] === undefined) return { layer: match[1] }
-    var time = TIME.exec(match[2])
-    // 30 February rolls over into March, so the month and the day must come out as they went in. Years repeat every
-    // 400; 2000 is added because Date.UTC takes the years 0 to 99 for 1900 to 1999.
-    var date = time && new Date(Date.UTC(+time[1] % 400 + 2000, +(time[2] || 1) - 1, +(time[3] || 1)))
-    if (!time || date.getUTCMonth() !== +(time[2] || 1) - 1 || date.getUTCDate() !== +(time[3] || 1)) {
+    if (!isTime(match[2])) {
       var forms = '2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z'
       return { error: fail(400, 'BAD_TIME', 'bad time "' + match[2] + '": use ' + forms) }
     }

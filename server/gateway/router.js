@@ -1,7 +1,7 @@
 // Parses the method and the target of a request. A tile in memory costs some ten microseconds, so the
 // address that nearly every request has is taken apart by one expression, without a URL object. The addresses are those
 // of _design/tiles/rewrites.js, which shares core/addresses.js, and some that only the gateway has.
-import { GLYPHS, NUMBER, SPRITE, STYLE, TIME, WORDS } from '../../core/addresses.js'
+import { GLYPHS, NUMBER, SPRITE, STYLE, WORDS, isTime } from '../../core/addresses.js'
 import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
 import { TilecouchError } from '../../loader/errors.js'
 
@@ -173,17 +173,8 @@ function reference (text) {
 
 /** Times in addresses are UTC, full or partial. */
 function checkTime (text) {
-  const match = TIME.exec(text)
-  const isValid = match !== null && (match[2] === undefined || isOnCalendar(+match[1], +match[2], +(match[3] ?? 1)))
-  if (!isValid) throw new TilecouchError('BAD_TIME', { value: text })
+  if (!isTime(text)) throw new TilecouchError('BAD_TIME', { value: text })
   return text
-}
-
-const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-
-function isOnCalendar (year, month, day) {
-  const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
-  return day >= 1 && day <= DAYS[month - 1] + Number(leap)
 }
 
 /** Only one way to write a number is valid. */
