@@ -140,7 +140,8 @@ async function refusalOf (access, { layers }, req, res) {
 }
 
 function sendLinkPage (req, res, { code, status }) {
-  const { body, headers } = linkPage(code, req.headers['accept-language'])
+  const { body, headers: { Vary, ...headers } } = linkPage(code, req.headers['accept-language'])
+  res.appendHeader('Vary', Vary)
   sendBody(req, res, status, headers, body)
 }
 
