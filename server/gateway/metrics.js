@@ -136,8 +136,8 @@ export class Metrics {
   #layers = new Set()
   /** @type {Sources} */
   #sources = {}
-  /** Of a worker: asks for the numbers of all of them. @type {(() => Promise<string>) | null} */
-  ofAllWorkers = null
+  /** What /metrics answers: the numbers of this process. A worker asks for those of all workers instead. */
+  text = () => this.registry.metrics()
 
   /** @param {{process?: boolean}} [options] process: CPU, memory, event loop as well */
   constructor ({ process = true } = {}) {
@@ -148,7 +148,8 @@ export class Metrics {
     const upstreams = read =>
       (this.#sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
     const follower = () => this.#sources.follower?.()
-    this.#register({
+    /** @type {Record<keyof typeof metricTable, (name: string) => object[]>} */
+    const readers = {
       requests: () => this.#requests.values('count'),
       seconds: name => this.#latency.histogram(name),
       bytes: () => this.#requests.values('bytes'),
@@ -165,12 +166,17 @@ export class Metrics {
       upstreamInFlight: () => upstreams(({ inFlight }) => inFlight),
       upstreamQueued: () => upstreams(({ queued }) => queued),
       upstreamCircuit: () => upstreams(({ circuit }) => CIRCUITS[circuit] ?? 0)
-    })
+    }
+    this.register(metricTable, readers)
   }
 
-  /** @param {Record<keyof typeof metricTable, (name: string) => object[]>} readers */
-  #register (readers) {
-    for (const [key, { name, type, help, aggregator }] of Object.entries(metricTable)) {
+  /**
+   * Shows the metrics of a table.
+   * @param {Record<string, ReturnType<typeof counter>>} table
+   * @param {Record<string, (name: string) => object[]>} readers their values
+   */
+  register (table, readers) {
+    for (const [key, { name, type, help, aggregator }] of Object.entries(table)) {
       const get = async () => ({ name, help, type, aggregator, values: readers[key](name) })
       this.registry.registerMetric(/** @type {any} */ ({ name, get }))
     }
@@ -218,14 +224,6 @@ export class Metrics {
     this.#upstream.of(layer, outcome).observe(seconds)
   }
 
-  get contentType () {
-    return this.registry.contentType
-  }
-
-  /** What /metrics answers: the numbers of this process, or of all workers. */
-  text () {
-    return this.ofAllWorkers ? this.ofAllWorkers() : this.registry.metrics()
-  }
 }
 
 function outcomeOf (status) {

@@ -1,4 +1,5 @@
 // What an edge counts of its mirror, for Prometheus. Only one process mirrors, and only it has these metrics.
+import { mapValues } from '../../core/values.js'
 import { counter, gauge } from './metrics.js'
 
 /**
@@ -63,9 +64,5 @@ export const mirrorMetrics = report =>
  * Shows them among those of a process.
  * @param {import('./metrics.js').Metrics} metrics @param {() => MirrorReport} report
  */
-export function showMirror ({ registry }, report) {
-  for (const { name } of Object.values(mirrorMetricTable)) {
-    const get = async () => mirrorMetrics(report()).find(metric => metric.name === name)
-    registry.registerMetric(/** @type {any} */ ({ name, get }))
-  }
-}
+export const showMirror = (metrics, report) =>
+  metrics.register(mirrorMetricTable, mapValues(readers, read => () => read(report())))

@@ -1,4 +1,5 @@
 // What monitoring reads: /health and /metrics.
+import { Registry } from 'prom-client'
 import { sendBody, sendJson } from '../../http/answers.js'
 import { version } from '../../../loader/store/package.js'
 
@@ -57,5 +58,5 @@ async function ask (couch) {
 /** @type {import('../dispatch.js').Route} */
 export async function metrics (ctx, asked, req, res) {
   const body = Buffer.from(await ctx.metrics.text())
-  sendBody(req, res, 200, { 'Content-Type': ctx.metrics.contentType, 'Cache-Control': 'no-store' }, body)
+  sendBody(req, res, 200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE, 'Cache-Control': 'no-store' }, body)
 }

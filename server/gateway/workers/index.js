@@ -2,7 +2,6 @@
 // and stops them in order.
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
-import { Registry } from 'prom-client'
 import { TilecouchError } from '../../../loader/errors.js'
 import { urlOf } from '../../http/addresses.js'
 import { Cors } from '../cors.js'
@@ -106,7 +105,7 @@ class WorkerPool {
   }
 
   #opsHandler () {
-    const metrics = { text: () => this.metrics.text(), contentType: Registry.PROMETHEUS_CONTENT_TYPE, request () {} }
+    const metrics = { text: () => this.metrics.text(), request () {} }
     const ctx = { cors: new Cors('none'), log: this.log, options: { accessLog: false }, metrics }
     const health = async (_, asked, req, res) => {
       const { status, body } = await this.health()

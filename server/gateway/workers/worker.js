@@ -45,7 +45,7 @@ export function serveAsWorker (startGateway) {
     send({ type, id })
   })
 
-  metrics.ofAllWorkers = async () => await ask('metrics') ?? metrics.registry.metrics()
+  metrics.text = async () => await ask('metrics') ?? metrics.registry.metrics()
   let isFilled = false // of an edge
   const mirror = { report: async () => await ask('mirror') ?? UNKNOWN, isFilled: () => isFilled }
 
