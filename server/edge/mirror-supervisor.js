@@ -9,7 +9,7 @@ import { peerOf } from '../../loader/store/peer.js'
 import { isPublic, openSource } from '../../loader/maintain/mirror/sides.js'
 import { Couch } from '../../loader/store/couch.js'
 
-const supervisorDefaults = {
+const LIMITS = {
   firstDelay: 500, // milliseconds before a mirror that failed is started again, doubled each time
   longestDelay: 5000,
   stable: 60000, // milliseconds that a mirror has to run for its delay to start over
@@ -55,9 +55,8 @@ export class MirrorSupervisor {
    * @param {import('pino').Logger} options.log
    * @param {(change: StateChange) => void} [options.onStateChange]
    * @param {(report: MirrorReport) => void} [options.onProgress]
-   * @param {Partial<typeof supervisorDefaults>} [options.limits]
    */
-  constructor (from, to, { wanted, maxLag = null, isForAll = false, log, onStateChange, onProgress, limits }) {
+  constructor (from, to, { wanted, maxLag = null, isForAll = false, log, onStateChange, onProgress }) {
     this.from = from
     this.to = to
     this.wanted = wanted
@@ -66,7 +65,6 @@ export class MirrorSupervisor {
     this.log = log
     this.onStateChange = onStateChange
     this.onProgress = onProgress
-    this.limits = { ...supervisorDefaults, ...limits }
     this.origin = openSource(from, { retries: 1 })
     this.store = new Couch(to, { retries: 1 })
     this.peer = peerOf(this.store)
@@ -82,7 +80,7 @@ export class MirrorSupervisor {
     await this.#readNote()
     const ready = new Promise((resolve, reject) => { this.#ready = { resolve: () => resolve(undefined), reject } })
     this.#running = this.#run()
-    const wait = timeoutSignal(this.limits.startTimeout, signal)
+    const wait = timeoutSignal(LIMITS.startTimeout, signal)
     wait.signal.addEventListener('abort', this.#ready.resolve)
     await ready.finally(wait.end)
   }
@@ -106,7 +104,7 @@ export class MirrorSupervisor {
 
   async #run () {
     const { signal } = this.#stop
-    const timer = setInterval(() => this.#look(), this.limits.look)
+    const timer = setInterval(() => this.#look(), LIMITS.look)
     for (let tries = 0; !signal.aborted;) {
       const started = Date.now()
       try {
@@ -126,8 +124,8 @@ export class MirrorSupervisor {
         this.#fail(error)
         if (this.#upToDate === undefined && !isTemporary(error)) this.#ready.reject(error)
         else this.#ready.resolve()
-        if (Date.now() - started > this.limits.stable) tries = 0
-        const { firstDelay, longestDelay } = this.limits
+        if (Date.now() - started > LIMITS.stable) tries = 0
+        const { firstDelay, longestDelay } = LIMITS
         await pause(Math.min(firstDelay * 2 ** tries++, longestDelay), signal)
       }
     }
@@ -160,8 +158,8 @@ export class MirrorSupervisor {
     // a mirror that has not opened both sides is not back yet
     if (!status || (status.checkpoint === undefined && status.state === 'reading' && this.#state === 'away')) return
     if (status.upToDate !== undefined) this.#setUpToDate(status.upToDate)
-    if (status.state === 'following' && Date.now() - this.#notedAt > this.limits.note) this.#writeNote()
-    if (status.state === 'reading' && Date.now() - this.#loggedAt > this.limits.note) this.#logProgress(status)
+    if (status.state === 'following' && Date.now() - this.#notedAt > LIMITS.note) this.#writeNote()
+    if (status.state === 'reading' && Date.now() - this.#loggedAt > LIMITS.note) this.#logProgress(status)
     this.#change(status.state, status.error, status.reason)
     if (status.checkpoint !== undefined || status.state === 'away') this.#ready.resolve()
   }

@@ -19,25 +19,24 @@ const SUSPICIOUS = new RegExp(`@|tc[1s]|${SECRET_FIELD.source}`, 'i')
 /**
  * @param {object} [options]
  * @param {string} [options.level]
- * @param {number | {write: (line: string) => void}} [options.destination] file descriptor or stream
+ * @param {{write: (line: string) => void}} [options.destination] unless given, standard error
  * @param {string[]} [options.secrets] texts that never appear, such as the values of upstreamHeaders
  * @param {Record<string, unknown>} [options.base] fields of every line
  * @returns {import('pino').Logger}
  */
-export function createLog ({ level = 'info', destination = 2, secrets = [], base } = {}) {
-  const stream = typeof destination === 'number' ? streamOf(destination) : destination
+export function createLog ({ level = 'info', destination = standardError(), secrets = [], base } = {}) {
   return pino({
     level,
     base: { pid: process.pid, ...base },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
     hooks: { streamWrite: cleaner(secrets) }
-  }, stream)
+  }, destination)
 }
 
-function streamOf (descriptor) {
-  const stream = pino.destination({ dest: descriptor, sync: true })
-  return isatty(descriptor) ? { write: line => stream.write(sentenceOf(line)) } : stream
+function standardError () {
+  const stream = pino.destination({ dest: 2, sync: true })
+  return isatty(2) ? { write: line => stream.write(sentenceOf(line)) } : stream
 }
 
 /** A line of the log as a person reads it: `11:23:05 warn: the store is away (url: http://…)`. */

@@ -77,8 +77,9 @@ export function publicUrlOf ({ publicUrl }) {
       throw new TilecouchError('BAD_REQUEST', { why: 'the Host header is not a host name' })
     }
     // HTTP/1.0 needs no Host
-    const host = hostHeader || ownAddress(socket)
-    return { base: `http://${host}/`, isShared: false }
+    const { localAddress = '127.0.0.1', localPort = 80 } = socket
+    const base = hostHeader ? `http://${hostHeader}/` : `${urlOf(localAddress, localPort)}/`
+    return { base, isShared: false }
   }
 }
 
@@ -88,10 +89,6 @@ export const cacheControlWith = ({ isShared }, cacheControl) =>
 
 /** What the nearest proxy wrote: all others may be made up. */
 const lastItem = header => String(header ?? '').split(',').at(-1)?.trim() ?? ''
-
-function ownAddress ({ localAddress = '127.0.0.1', localPort = 80 }) {
-  return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
-}
 
 /** @param {string} host to listen on */
 export const urlOf = (host, port) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`

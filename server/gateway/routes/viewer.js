@@ -20,7 +20,7 @@ const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a sec
 /** @typedef {{type: string, tag: string, bodies: Record<string, Buffer>}} File bodies: by content coding */
 
 /** All files by name. @type {() => Promise<Map<string, File>>} */
-export const loadFiles = shared(() => load())
+export const loadFiles = shared(load)
 
 async function load () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
@@ -54,13 +54,9 @@ const ICON = 'favicon.svg'
 const OLD_ICON = 'favicon.ico' // what browsers ask for beside a tile or a document
 
 /** Crawlers have the page, and none of the tiles, whose addresses have no end. */
-const ROBOTS = textFile('User-agent: *\nAllow: /$\nDisallow: /\n')
-
-/** @returns {File} */
-function textFile (text) {
-  const bytes = Buffer.from(text)
-  return { type: 'text/plain; charset=utf-8', tag: tagOf(bytes), bodies: { identity: bytes } }
-}
+const RULES = Buffer.from('User-agent: *\nAllow: /$\nDisallow: /\n')
+/** @type {File} */
+const ROBOTS = { type: 'text/plain; charset=utf-8', tag: tagOf(RULES), bodies: { identity: RULES } }
 
 /** @type {import('../dispatch.js').Route<import('../router.js').AskedFile>} */
 export async function viewer (ctx, { name }, req, res) {

@@ -45,7 +45,7 @@ export class Refresher {
     this.log = new ThrottledLog(log)
     this.staleWhileRevalidate = options.staleWhileRevalidate * 1000
     this.staleIfError = options.staleIfError * 1000
-    this.counts = { fetched: 0, unchanged: 0, missing: 0, failed: 0, stored: 0, unstored: 0, overtaken: 0 }
+    this.counts = { stored: 0, unstored: 0 }
     this.#queue = new StoreQueue(store, { signal: this.#giveUp.signal, limits })
   }
 
@@ -125,10 +125,8 @@ export class Refresher {
       const validators = entry?.bytes ? entry.origin : undefined
       const answer = await upstream.fetch(tile, { validators, signal: this.#stop.signal })
       outcome = answer.kind
-      this.counts[{ tiles: 'fetched', unchanged: 'unchanged', missing: 'missing' }[answer.kind]]++
       return answer
     } catch (error) {
-      this.counts.failed++
       const { code, message: reason, advice } = error
       const details = { layer: layer.layer, ...tile, code, reason, advice }
       this.log.write('warn', `${layer.layer} ${code}`, details, 'the upstream gave no tile')
@@ -169,7 +167,6 @@ export class Refresher {
       return made && this.cache.takeWritten(made, begun)
     }
     if (outcome === 'overtaken') {
-      this.counts.overtaken++
       const isAsked = tile.z === asked.z && tile.x === asked.x && tile.y === asked.y
       if (!isAsked) return undefined // others are read when a client asks for them
       return this.reader.documents.get(id).catch(error => {
