@@ -140,16 +140,32 @@ const workersAsText = (esbuild, options, inputs) => ({
  *   relative to the folder; imports: what the page must provide
  */
 export async function bundle (bundles, folder = root) {
-  const cache = new BundleCache(path.resolve(folder))
+  const caches = cachesOf(path.resolve(folder))
   const build = async ([name, options]) => {
-    const cached = await cache.read(name, options)
-    if (cached) return [name, cached]
+    for (const cache of caches) {
+      const cached = await cache.read(name, options)
+      if (cached) return [name, cached]
+    }
     const esbuild = await import('esbuild') // slow to load, and only needed to deploy
     const built = await bundleOne(esbuild, options, folder)
-    await cache.write(name, options, built)
+    // the folder may be read-only: then the next deployment builds the bundle again
+    await caches.at(-1)?.write(name, options, built).catch(() => {})
     return [name, built]
   }
   return Object.fromEntries(await Promise.all(Object.entries(bundles).map(build)))
+}
+
+const allBundles = { ...viewerBundles, ...layersBundles, ...adminBundles, ...clientBundles, ...besides }
+
+/**
+ * Puts bundles beside their sources: `npm pack` does so, and an installed package deploys without esbuild.
+ * @param {Record<string, Bundle>} [bundles] @param {string} [folder] that the entries are in
+ */
+export async function shipBundles (bundles = allBundles, folder = root) {
+  const shipped = new BundleCache(path.resolve(folder), path.join(folder, SHIPPED), true)
+  for (const [name, built] of Object.entries(await bundle(bundles, folder))) {
+    await shipped.write(name, bundles[name], built)
+  }
 }
 
 /** @param {typeof import('esbuild')} esbuild @param {Bundle} bundle @param {string} folder */
@@ -235,28 +251,46 @@ const integrityOf = bytes => `sha256-${createHash('sha256').update(bytes).digest
 
 const digest = content => createHash('sha256').update(content).digest('hex')
 
-// Keeps the bundles of a clone in node_modules/.cache, so that a deployment builds only bundles whose sources changed.
-// An entry is valid while each of its input files has the same content. Without node_modules nothing is kept.
-
 const CODE = fileURLToPath(new URL('bundle.js', import.meta.url)) // another version of it may build other bundles
+const SHIPPED = 'bundles'
 const { version: ESBUILD } = createRequire(import.meta.url)('esbuild/package.json')
 
 /** @typedef {{bytes: Buffer, inputs: string[], imports: string[]}} Built */
 
-export class BundleCache {
+/**
+ * Where finished bundles may be: in the package, and in node_modules/.cache of a clone, so that a deployment builds
+ * only bundles whose sources changed. Without node_modules nothing is kept.
+ * @param {string} folder absolute; of the sources @returns {BundleCache[]} bundles are written to the last one
+ */
+function cachesOf (folder) {
+  const [shipped, modules] = [SHIPPED, 'node_modules'].map(name => path.join(folder, name))
+  return [
+    ...existsSync(shipped) ? [new BundleCache(folder, shipped, true)] : [],
+    ...existsSync(modules) ? [new BundleCache(folder, path.join(modules, '.cache', 'tilecouch'), false)] : []
+  ]
+}
+
+/** Bundles in a folder. One is valid while its input files have the same content. */
+class BundleCache {
   /** Digest of each input file. @type {Map<string, Promise<string>>} */
   #digests = new Map()
+  #sources
+  #folder
+  #isShipped
 
-  /** @param {string} folder absolute; of the sources */
-  constructor (folder) {
-    const modules = path.join(folder, 'node_modules')
-    this.folder = folder
-    this.files = existsSync(modules) ? path.join(modules, '.cache', 'tilecouch') : undefined
+  /**
+   * @param {string} sources absolute path of the folder of the sources @param {string} folder of the bundles
+   * @param {boolean} isShipped npm installs the libraries and esbuild elsewhere, perhaps in other versions: only our
+   *   own files count
+   */
+  constructor (sources, folder, isShipped) {
+    this.#sources = sources
+    this.#folder = folder
+    this.#isShipped = isShipped
   }
 
   /** @param {string} name @param {object} options @returns {Promise<Built | undefined>} */
   async read (name, options) {
-    if (!this.files) return undefined
     const file = await this.#fileOf(name, options)
     try {
       const { inputs, digest: stated, imports } = JSON.parse(await readFile(`${file}.json`, 'utf8'))
@@ -270,25 +304,21 @@ export class BundleCache {
 
   /** @param {string} name @param {object} options @param {Built} built */
   async write (name, options, { bytes, inputs, imports }) {
-    if (!this.files) return
     const file = await this.#fileOf(name, options)
     const stated = await this.#digestOfAll(inputs) + digest(bytes)
-    try {
-      await mkdir(this.files, { recursive: true })
-      await replaceFile(`${file}.bundle`, bytes)
-      await replaceFile(`${file}.json`, JSON.stringify({ inputs, digest: stated, imports }))
-    } catch {
-      // the folder may be read-only: the next deployment builds the bundle again
-    }
+    await mkdir(this.#folder, { recursive: true })
+    await replaceFile(`${file}.bundle`, bytes)
+    await replaceFile(`${file}.json`, JSON.stringify({ inputs, digest: stated, imports }))
   }
 
   async #fileOf (name, options) {
-    const key = digest(JSON.stringify([name, options, ESBUILD, await this.#digest(CODE)]))
-    return path.join(/** @type {string} */ (this.files), key.slice(0, 32))
+    const key = digest(JSON.stringify([name, options, this.#isShipped || ESBUILD, await this.#digest(CODE)]))
+    return path.join(this.#folder, key.slice(0, 32))
   }
 
   async #digestOfAll (inputs) {
-    const digests = await Promise.all(inputs.map(input => this.#digest(path.resolve(this.folder, input))))
+    const files = this.#isShipped ? inputs.filter(input => !input.startsWith('node_modules/')) : inputs
+    const digests = await Promise.all(files.map(input => this.#digest(path.resolve(this.#sources, input))))
     return digest(digests.join(' '))
   }
 

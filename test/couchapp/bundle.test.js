@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { adminBundles, besides, bundle, clientBundles, layersBundles,
-  viewerBundles } from '../../loader/couchapp/bundle.js'
+  shipBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from '../support/couch-database.js'
 
@@ -62,6 +62,22 @@ describe('bundles', () => {
     const esm = { 'main.js': { entry: 'main.js', format: 'esm' } }
     const [one, two] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(here, name))))
     assert.deepEqual(one, two)
+  })
+
+  it('come from an installed package as they were packed, until its own files change', async () => {
+    const dir = folder.write({
+      'main.js': 'import { a } from "./a.js"\nimport { b } from "b"\nconsole.log(a, b)', 'a.js': 'export const a = 1',
+      'node_modules/b/index.js': 'export const b = 5'
+    })
+    const text = async () => (await bundle(entry, dir))['main.js'].bytes.toString()
+    await shipBundles(entry, dir)
+    rmSync(path.join(dir, 'node_modules'), { recursive: true }) // npm may install libraries elsewhere
+    assert.match(await text(), /console\.log\(1,5\)/)
+    const [stored] = readdirSync(path.join(dir, 'bundles')).filter(name => name.endsWith('.bundle'))
+    writeFileSync(path.join(dir, 'bundles', stored), 'console.log(3)')
+    await assert.rejects(text(), { code: 'COUCHAPP_INVALID' }, 'not the damaged one')
+    folder.write({ 'a.js': 'export const a = 2', 'node_modules/b/index.js': 'export const b = 6' })
+    assert.match(await text(), /console\.log\(2,6\)/)
   })
 
   it('are cached in node_modules until a source changes or the copy is damaged', async () => {
