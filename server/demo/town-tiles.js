@@ -43,8 +43,9 @@ export const townImageSource = year => source('town, images', async function * (
   let sheet = /** @type {any} */ (undefined)
   for (const { z, x, y } of tilesOf(ISLAND, IMAGE_ZOOMS)) {
     if (sheet?.z !== z) sheet = await drawSheet(features, z)
-    const { pixels, x0, y0, width } = sheet
-    yield { z, x, y, read: () => cutTile(pixels, width, (x - x0) * TILE, (y - y0) * TILE) }
+    const { pixels, raw, x0, y0 } = sheet
+    const place = { left: (x - x0) * TILE, top: (y - y0) * TILE, width: TILE, height: TILE }
+    yield { z, x, y, read: () => sharp(pixels, { raw }).extract(place).png({ compressionLevel: 6 }).toBuffer() }
   }
 }, { format: 'png' })
 
@@ -54,16 +55,7 @@ async function drawSheet (features, z) {
   const [width, height] = [(x1 - x0 + 1) * TILE, (y1 - y0 + 1) * TILE]
   const svg = townSvg(features, { z, x0, y0, width, height })
   const pixels = await sharp(Buffer.from(svg), { unlimited: true }).ensureAlpha().raw().toBuffer()
-  return { z, x0, y0, width, pixels }
-}
-
-async function cutTile (pixels, width, left, top) {
-  const bytes = Buffer.alloc(TILE * TILE * 4)
-  for (let row = 0; row < TILE; row++) {
-    const from = ((top + row) * width + left) * 4
-    pixels.copy(bytes, row * TILE * 4, from, from + TILE * 4)
-  }
-  return sharp(bytes, { raw: { width: TILE, height: TILE, channels: 4 } }).png({ compressionLevel: 6 }).toBuffer()
+  return { z, x0, y0, pixels, raw: { width, height, channels: 4 } }
 }
 
 const GROUND = { town: '#efe8dc', wood: '#a9c99a', meadow: '#d3e3b4', grain: '#ebe2b0', fallow: '#ded9b8' }
