@@ -48,13 +48,18 @@ const SIGN_IN_POLICY = policyOf(`script-src ${digestOf(script)}`, "connect-src '
 export const asksForPage = ({ method, headers }) =>
   method === 'GET' && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(headers.accept ?? '')
 
-/** @param {string} language @param {{title: string}} words @param {string} content HTML @param {string} policy */
-function answerWith (language, { title }, content, policy) {
+/**
+ * @param {string | undefined} acceptLanguage @param {(words: typeof languages['en']) => string} contentOf HTML
+ * @param {string} policy
+ */
+function pageWith (acceptLanguage, contentOf, policy) {
+  const language = languageFor(acceptLanguage)
+  const words = languages[language]
   const html = `<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
-<title>${escapeXml(title)}</title>
+<title>${escapeXml(words.title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
@@ -63,8 +68,8 @@ function answerWith (language, { title }, content, policy) {
 </head>
 <body>
 <main>
-<h1>${escapeXml(title)}</h1>
-${content}
+<h1>${escapeXml(words.title)}</h1>
+${contentOf(words)}
 </main>
 </body>
 </html>
@@ -87,24 +92,22 @@ ${content}
  * The page that says that a link with a token is needed.
  * @param {string} code ACCESS_NEEDED, TOKEN_EXPIRED or TOKEN_INVALID @param {string} [acceptLanguage] header
  */
-export function linkPage (code, acceptLanguage) {
-  const language = languageFor(acceptLanguage)
-  const words = languages[language]
-  return answerWith(language, words, `<p>${escapeXml(words[code] ?? words.ACCESS_NEEDED)}</p>`, LINK_POLICY)
-}
+export const linkPage = (code, acceptLanguage) =>
+  pageWith(acceptLanguage, words => `<p>${escapeXml(words[code] ?? words.ACCESS_NEEDED)}</p>`, LINK_POLICY)
 
 /**
  * The page on which a user of the store signs in.
  * @param {string | null} user who is signed in and may not read the store; null: nobody
  * @param {string} [acceptLanguage] header
  */
-export function signInPage (user, acceptLanguage) {
-  const language = languageFor(acceptLanguage)
-  const words = languages[language]
+export const signInPage = (user, acceptLanguage) =>
+  pageWith(acceptLanguage, words => signInForm(user, words), SIGN_IN_POLICY)
+
+function signInForm (user, words) {
   const lead = user === null ? words.signIn : words.notMember.replace('{name}', () => user)
   const texts = { wrong: words.wrong, locked: words.locked, failed: words.failed, ...user !== null && { user } }
   const data = Object.entries(texts).map(([name, text]) => ` data-${name}="${escapeXml(text)}"`).join('')
-  return answerWith(language, words, `<p>${escapeXml(lead)}</p>
+  return `<p>${escapeXml(lead)}</p>
 <noscript><p>${escapeXml(words.noScript)}</p></noscript>
 <form${data}>
 <label>${escapeXml(words.name)}
@@ -114,5 +117,5 @@ export function signInPage (user, acceptLanguage) {
 <p role="alert"></p>
 <button name="button">${escapeXml(words.button)}</button>
 </form>
-<script>${script}</script>`, SIGN_IN_POLICY)
+<script>${script}</script>`
 }

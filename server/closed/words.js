@@ -1,4 +1,5 @@
 // The words of the pages for readers who may not open a map, in the languages of the viewer.
+import { weightsOf } from '../http/answers.js'
 
 export const languages = {
   en: {
@@ -74,12 +75,8 @@ export const languages = {
  * The best language for a reader.
  * @param {string} [header] Accept-Language @returns {keyof typeof languages}
  */
-export function languageFor (header = '') {
-  const preferences = header.slice(0, 1000).toLowerCase().split(',').map(part => {
-    const [tag, weight = ''] = part.split(';').map(text => text.trim())
-    return { language: tag.split('-')[0], weight: Number(/^q=([\d.]+)$/.exec(weight)?.[1] ?? 1) }
-  })
-  const best = preferences
+export function languageFor (header) {
+  const best = Array.from(weightsOf(header), ([tag, weight]) => ({ language: tag.split('-')[0], weight }))
     .filter(({ language, weight }) => Object.hasOwn(languages, language) && weight > 0)
     .sort((a, b) => b.weight - a.weight)[0]
   return /** @type {keyof typeof languages} */ (best?.language ?? 'en')

@@ -33,16 +33,24 @@ export function matchesEtag (header, etag) {
 }
 
 /**
- * Whether a client takes a content coding: it names it, or everything, and does not give it weight 0.
- * @param {string | undefined} header Accept-Encoding
+ * How much a client wants each of what it accepts: from 0, not at all, to 1, which is what it need not write.
+ * @param {string} [header] Accept-Encoding or Accept-Language @returns {Map<string, number>}
  */
-export function acceptsCoding (header = '', coding) {
-  if (header.length > 1000) return false // no browser sends that
-  const weights = new Map(header.toLowerCase().split(',').map(part => {
+export function weightsOf (header = '') {
+  if (header.length > 1000) return new Map() // no browser sends that
+  return new Map(header.toLowerCase().split(',').map(part => {
     const [name, ...parameters] = part.split(';').map(text => text.trim())
     const weight = parameters.find(text => text.startsWith('q='))
     return [name, weight === undefined ? 1 : Number(weight.slice(2))]
   }))
+}
+
+/**
+ * Whether a client takes a content coding: it names it, or everything, and does not give it weight 0.
+ * @param {string | undefined} header Accept-Encoding
+ */
+export function acceptsCoding (header, coding) {
+  const weights = weightsOf(header)
   return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
 }
 
