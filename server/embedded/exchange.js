@@ -1,35 +1,26 @@
 // One request and its answer. A rewrite makes a second exchange for the same answer, so method, target, headers and
 // body are values here and not read from Node's request.
 import { once } from 'node:events'
-import { unescape } from 'node:querystring'
+import { parse, unescape } from 'node:querystring'
 import { matchesEtag, sendBody } from '../http/answers.js'
 import { readBody, requireJson } from '../http/body.js'
 import { HttpError, badRequest, notAllowed, tooLarge } from '../http/errors.js'
-import { isObject } from '../../core/values.js'
+import { isObject, mapValues } from '../../core/values.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
 export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of the body of a query: 200,000 keys
 
 const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate' }
 
-/** Decodes a path segment or a query value as mochiweb does: also + to a space. */
-export function decode (text) {
-  if (/%(?![0-9a-f]{2})/i.test(text)) throw badRequest('invalid_url_encoding')
-  return unescape(text.replaceAll('+', ' ')) // what is no UTF-8 becomes a replacement character
-}
+/** Decodes a path segment as mochiweb does: also + to a space. What is no UTF-8 becomes a replacement character. */
+const decode = text => unescape(text.replaceAll('+', ' '))
 
-/** @param {string} search without the question mark */
-function parseQuery (search) {
-  /** @type {Record<string, string>} */
-  const query = Object.create(null)
-  for (const pair of search.split('&')) {
-    if (!pair) continue
-    const sign = pair.indexOf('=')
-    const name = decode(sign < 0 ? pair : pair.slice(0, sign))
-    if (!(name in query)) query[name] = sign < 0 ? '' : decode(pair.slice(sign + 1))
-  }
-  return query
-}
+/**
+ * The parameters of a query: of several with one name the first.
+ * @param {string} search without the question mark @returns {Record<string, string>}
+ */
+const parseQuery = search =>
+  mapValues(parse(search, '&', '=', { maxKeys: 0 }), value => Array.isArray(value) ? value[0] : value)
 
 export class Exchange {
   /**
@@ -45,6 +36,7 @@ export class Exchange {
     this.rewrites = rewrites
     this.signal = signal
     this.bodyPromise = body
+    if (/%(?![0-9a-f]{2})/i.test(target)) throw badRequest('invalid_url_encoding')
     const mark = target.indexOf('?')
     this.path = mark < 0 ? target : target.slice(0, mark)
     this.search = mark < 0 ? '' : target.slice(mark + 1)
