@@ -2,7 +2,7 @@
 // members of a database (everybody, when its members are empty) the rest. And what pages of other origins may do: read.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { READS } from '../../core/addresses.js'
-import { HttpError } from '../http/errors.js'
+import { forbidden, unauthorized } from '../http/errors.js'
 
 const digest = text => createHash('sha256').update(text).digest()
 
@@ -41,7 +41,7 @@ export function createAccounts (admins, users = {}) {
     const text = Buffer.from(encoded, 'base64').toString('utf8')
     const colon = text.indexOf(':')
     const user = colon < 0 ? check(text, '') : check(text.slice(0, colon), text.slice(colon + 1))
-    if (!user) throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.')
+    if (!user) throw unauthorized('Name or password is incorrect.')
     return user
   }
 
@@ -65,12 +65,12 @@ export function isMember (user, security) {
 }
 
 export function requireServerAdmin (user) {
-  if (!isServerAdmin(user)) throw new HttpError(401, 'unauthorized', 'You are not a server admin.')
+  if (!isServerAdmin(user)) throw unauthorized('You are not a server admin.')
 }
 
 export function notDatabaseAdmin ({ name }) {
-  const [status, error] = name === null ? [401, 'unauthorized'] : [403, 'forbidden']
-  return new HttpError(status, error, 'You are not a db or server admin.')
+  const refuse = name === null ? unauthorized : forbidden
+  return refuse('You are not a db or server admin.')
 }
 
 export function requireDatabaseAdmin (user, security) {
@@ -79,24 +79,20 @@ export function requireDatabaseAdmin (user, security) {
 
 export function requireMember (user, security) {
   if (isMember(user, security)) return
-  if (user.name === null) throw new HttpError(401, 'unauthorized', 'You are not authorized to access this db.')
-  throw new HttpError(403, 'forbidden', 'You are not allowed to access this db.')
+  if (user.name === null) throw unauthorized('You are not authorized to access this db.')
+  throw forbidden('You are not allowed to access this db.')
 }
 
 /**
  * Whether a request comes from a page of this server, from the user himself or from a program. Pages on other ports of
  * the same host are other origins, although they share its cookies.
  * @param {import('node:http').IncomingHttpHeaders} headers
- * @param {string} [host] of this server, as browsers see it
  */
-export function isOwnPage ({ origin, host: asked, 'sec-fetch-site': site }, host = asked) {
+export function isOwnPage ({ origin, host, 'sec-fetch-site': site }) {
   // no page can write this header
   if (site !== undefined) return site === 'same-origin' || site === 'none'
-  return origin === undefined || isOrigin(origin, host)
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase())
 }
-
-/** Whether an Origin header names this host. @param {string} origin @param {string | undefined} host with its port */
-const isOrigin = (origin, host) => URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
 
 /** Names of this machine in every DNS. */
 const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i

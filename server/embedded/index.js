@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/store/embedded.js'
 import { urlOf } from '../http/addresses.js'
-import { HttpError, sendHttpError } from '../http/errors.js'
+import { forbidden, sendHttpError } from '../http/errors.js'
 import { Listener } from '../http/listener.js'
 import { allowReaders, createAccounts, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'
@@ -92,7 +92,7 @@ async function serve (req, res, server) {
   res.on('error', () => {}) // the client left; close follows
   try {
     if (server.isForThisMachine && !isLocalName(req.headers.host)) {
-      throw new HttpError(403, 'forbidden', 'This store is for this machine only: use localhost or 127.0.0.1.')
+      throw forbidden('This store is for this machine only: use localhost or 127.0.0.1.')
     }
     if (allowReaders(req, res)) return
     const { method, url: target, headers } = req

@@ -4,7 +4,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { isOwnPage } from './access.js'
-import { HttpError, badRequest } from '../http/errors.js'
+import { badRequest, forbidden, unauthorized } from '../http/errors.js'
 
 const sessionDefaults = {
   timeout: 600, // seconds without a request until a session ends
@@ -62,15 +62,13 @@ export class Sessions {
     const wrong = this.#wrong.get(key)
     const isCounted = wrong !== undefined && now < wrong.until
     if (isCounted && wrong.count >= this.limits.guesses) {
-      const reason = 'Account is temporarily locked due to multiple authentication failures'
-      throw new HttpError(403, 'forbidden', reason)
+      throw forbidden('Account is temporarily locked due to multiple authentication failures')
     }
     const user = this.#accounts.check(name, password)
     if (user) return user
     if (isCounted) wrong.count++
     else this.#wrong.set(key, { count: 1, until: now + this.limits.locked * 1000 })
-    const headers = { 'Set-Cookie': this.endedCookie }
-    throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.', headers)
+    throw unauthorized('Name or password is incorrect.', { 'Set-Cookie': this.endedCookie })
   }
 
   cookieOf (name) {

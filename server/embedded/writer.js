@@ -1,9 +1,10 @@
 // Every write goes through here: CouchDB's checks of the document, who may write, validate_doc_update, and only then
 // PouchDB, which throws outside its callback for some bad documents: the request would never be answered.
+import { hasStubs } from '../../core/couch/answers.js'
 import { isDatabaseAdmin, notDatabaseAdmin } from './access.js'
 import { checkDesign, validationError } from './design/runtime.js'
 import { findDocument, isRev, leavesOf } from './documents.js'
-import { badRequest, HttpError } from '../http/errors.js'
+import { badRequest, forbidden, HttpError } from '../http/errors.js'
 import { conflict, toHttpError } from './errors.js'
 import { isObject, mapValues } from '../../core/values.js'
 
@@ -16,13 +17,16 @@ const POUCH_PATHS = '_local/_pouch_'
 // without groups: an expression with them overflows the stack at 4 MB
 const isBase64 = text => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 
+const badId = reason => new HttpError(400, 'illegal_docid', reason)
+const badDocument = reason => new HttpError(400, 'doc_validation', reason)
+const badMember = name => badDocument(`Bad special document member: ${name}`)
+
 export function checkId (id) {
-  if (typeof id !== 'string') throw new HttpError(400, 'illegal_docid', 'Document id must be a string')
-  if (id === '') throw new HttpError(400, 'illegal_docid', 'Document id must not be empty')
-  if (id.length > 7168) throw new HttpError(400, 'illegal_docid', 'Document id is too long')
-  if (id.startsWith('_') && !/^_(design|local)\/./.test(id)) {
-    throw new HttpError(400, 'illegal_docid', 'Only reserved document ids may start with underscore.')
-  }
+  if (typeof id !== 'string') throw badId('Document id must be a string')
+  if (id === '') throw badId('Document id must not be empty')
+  if (id.length > 7168) throw badId('Document id is too long')
+  const isReserved = /^_(design|local)\/./.test(id)
+  if (id.startsWith('_') && !isReserved) throw badId('Only reserved document ids may start with underscore.')
 }
 
 /** A copy of a document for the store; throws the error of CouchDB. */
@@ -31,20 +35,16 @@ export function checkDocument (doc) {
   const clean = {}
   for (const [name, value] of Object.entries(doc)) {
     if (name === '__proto__' || dropped.has(name)) continue
-    if (name.startsWith('_') && !kept.has(name)) {
-      throw new HttpError(400, 'doc_validation', `Bad special document member: ${name}`)
-    }
+    if (name.startsWith('_') && !kept.has(name)) throw badMember(name)
     clean[name] = value
   }
   checkId(clean._id)
   if (clean._id.startsWith(POUCH_PATHS)) {
-    throw new HttpError(403, 'forbidden', 'The embedded store keeps this local document for itself.')
+    throw forbidden('The embedded store keeps this local document for itself.')
   }
   if (clean._rev === undefined || clean._rev === null) delete clean._rev
   else if (!isRev(clean._rev)) throw badRequest('Invalid rev format')
-  if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') {
-    throw new HttpError(400, 'doc_validation', 'Bad special document member: _deleted')
-  }
+  if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') throw badMember('_deleted')
   if (clean._revisions !== undefined) checkRevisions(clean._revisions)
   if (clean._attachments !== undefined) clean._attachments = checkAttachments(clean._attachments)
   if (Object.keys(clean._attachments ?? {}).length === 0) delete clean._attachments
@@ -52,16 +52,15 @@ export function checkDocument (doc) {
 }
 
 function checkRevisions ({ start, ids } = /** @type {any} */ ({})) {
-  const bad = reason => new HttpError(400, 'doc_validation', reason)
-  if (!Number.isInteger(start) || start < 1) throw bad("_revisions.start isn't an integer.")
+  if (!Number.isInteger(start) || start < 1) throw badDocument("_revisions.start isn't an integer.")
   const isHash = id => typeof id === 'string' && isRev(`1-${id}`)
   if (!Array.isArray(ids) || !ids.length || ids.length > start || !ids.every(isHash)) {
-    throw bad("_revisions.ids isn't an array.")
+    throw badDocument("_revisions.ids isn't an array.")
   }
 }
 
 function checkAttachments (attachments) {
-  if (!isObject(attachments)) throw new HttpError(400, 'doc_validation', 'Bad special document member: _attachments')
+  if (!isObject(attachments)) throw badMember('_attachments')
   const clean = {}
   for (const [name, attachment] of Object.entries(attachments)) {
     if (name === '__proto__' || name === '') throw badRequest(`Invalid attachment name ${name}`)
@@ -92,8 +91,6 @@ function resolveStubs (doc, old) {
     else throw new HttpError(412, 'missing_stub', `Invalid attachment stub in ${doc._id} for ${name}`)
   }
 }
-
-const hasStubs = doc => Object.values(doc._attachments ?? {}).some(({ stub }) => stub)
 
 /** The revision that a replicated document continues: the nearest ancestor stored here. */
 async function ancestor (database, { _id: id, _revisions: { start, ids } = { start: 0, ids: [] } }) {

@@ -14,6 +14,7 @@ export class HttpError extends Error {
 }
 
 export const badRequest = reason => new HttpError(400, 'bad_request', reason)
+export const unauthorized = (reason, headers) => new HttpError(401, 'unauthorized', reason, headers)
 export const forbidden = reason => new HttpError(403, 'forbidden', reason)
 export const notFound = (reason = 'missing') => new HttpError(404, 'not_found', reason)
 export const tooLarge = limit => new HttpError(413, 'too_large', `a request may have ${limit} bytes`)

@@ -2,15 +2,17 @@
 // out.
 import { batchesOf } from '../../../core/lists.js'
 import { shared } from '../../../core/promises.js'
-import { HttpError, notFound } from '../../http/errors.js'
+import { HttpError, forbidden, notFound, unauthorized } from '../../http/errors.js'
 import { statusOf } from '../errors.js'
-import { isObject } from '../../../core/values.js'
+import { isObject, jsonOf } from '../../../core/values.js'
 import { isBuiltIn } from '../views/query.js'
 
 const INPUT = 2 ** 25 // characters of one call
 
 /** Of one call: characters of the documents that it is given, unless one alone has more. */
 const LIMITS = { most: Infinity, bytes: 2 ** 21, sizeOf: text => text.length }
+
+const broken = () => new HttpError(500, 'os_process_error', 'the design function broke its engine')
 
 let count = 0
 
@@ -24,23 +26,18 @@ export class DesignRuntime {
     this.text = JSON.stringify(plain)
   }
 
-  /** @returns {Promise<{ok?: any, error?: any}>} */
-  async #run (input) {
+  /**
+   * Calls a design function.
+   * @param {any} kind @param {any} payload @param {(error: any) => HttpError} [toError] @param {string[]} [items] as
+   *   JSON
+   */
+  async call (kind, payload, toError = renderError, items = []) {
+    const input = `{"kind":"${kind}","payload":${JSON.stringify(payload)},"items":[${items.join()}]}`
     if (input.length > INPUT) throw new HttpError(413, 'too_large', 'the input of a design function is too large')
-    const text = await this.threads.run({ id: this.id, ddoc: this.text, input })
-    try {
-      const { ok, error } = JSON.parse(text)
-      return { ok, error }
-    } catch {
-      throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
-    }
-  }
-
-  /** Calls a design function. @param {(error: any) => HttpError} [toError] */
-  async call (kind, payload, toError = renderError) {
-    const { ok, error } = await this.#run(JSON.stringify({ kind, payload }))
-    if (error) throw compilationError(error, payload.source) ?? toError(error)
-    return ok
+    const answer = jsonOf(await this.threads.run({ id: this.id, ddoc: this.text, input }))
+    if (!isObject(answer)) throw broken()
+    if (answer.error) throw compilationError(answer.error, payload.source) ?? toError(answer.error)
+    return answer.ok
   }
 
   /** Calls a design function that answers for each of many documents, some megabytes of them at a time. */
@@ -48,13 +45,9 @@ export class DesignRuntime {
     const answers = []
     const texts = items.map(item => JSON.stringify(item) ?? 'null')
     for await (const batch of batchesOf(texts, LIMITS)) {
-      const [call, data] = [kind, payload].map(value => JSON.stringify(value))
-      const { ok, error } = await this.#run(`{"kind":${call},"payload":${data},"items":[${batch.join()}]}`)
-      if (error) throw compilationError(error, payload.source) ?? renderError(error)
-      if (ok?.length !== batch.length) {
-        throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
-      }
-      for (const answer of ok) answers.push(answer)
+      const batchAnswers = await this.call(kind, payload, renderError, batch)
+      if (batchAnswers?.length !== batch.length) throw broken()
+      for (const answer of batchAnswers) answers.push(answer)
     }
     return answers
   }
@@ -77,8 +70,8 @@ export function renderError (error, name = 'render_error') {
 /** The error that a validation function threw: forbidden and unauthorized are answers, anything else is a fault. */
 export function validationError (error) {
   const { object, tuple } = error
-  if (object?.forbidden !== undefined) return new HttpError(403, 'forbidden', asText(object.forbidden))
-  if (object?.unauthorized !== undefined) return new HttpError(401, 'unauthorized', asText(object.unauthorized))
+  if (object?.forbidden !== undefined) return forbidden(asText(object.forbidden))
+  if (object?.unauthorized !== undefined) return unauthorized(asText(object.unauthorized))
   if (tuple) return new HttpError(statusOf(tuple[1]), tuple[1] ?? 'error', tuple[2] ?? '')
   const reason = error.message ?? (object ? asText(Object.values(object)[0]) : error.text)
   return new HttpError(500, error.name ?? 'unknown_error', reason)
@@ -129,24 +122,23 @@ export function functionOf (ddoc, group, name) {
 
 const invalid = reason => new HttpError(400, 'invalid_design_doc', reason)
 
+/** Refuses a field of another type; a missing one is right. @param {'object' | 'string'} type */
+function requireType (type, name, value) {
+  const isRight = type === 'object' ? isObject(value) : typeof value === type
+  if (value !== undefined && !isRight) throw invalid(`\`${name}\` field must have ${type} type`)
+}
+
 /**
  * What CouchDB refuses in a design document when it is written, rather than when it is used.
  * @param {import('./threads.js').DesignThreads} threads
  */
 export async function checkDesign (ddoc, threads) {
-  for (const group of ['views', 'shows', 'lists', 'filters', 'updates', 'options']) {
-    if (ddoc[group] !== undefined && !isObject(ddoc[group])) throw invalid(`\`${group}\` field must have object type`)
+  const groups = ['shows', 'lists', 'filters', 'updates']
+  for (const group of [...groups, 'views', 'options']) requireType('object', group, ddoc[group])
+  for (const group of groups) {
+    for (const [name, source] of Object.entries(ddoc[group] ?? {})) requireType('string', `${group}.${name}`, source)
   }
-  for (const group of ['shows', 'lists', 'filters', 'updates']) {
-    for (const [name, source] of Object.entries(ddoc[group] ?? {})) {
-      if (typeof source !== 'string') throw invalid(`\`${group}.${name}\` field must have string type`)
-    }
-  }
-  for (const name of ['validate_doc_update', 'language']) {
-    if (ddoc[name] !== undefined && typeof ddoc[name] !== 'string') {
-      throw invalid(`\`${name}\` field must have string type`)
-    }
-  }
+  for (const name of ['validate_doc_update', 'language']) requireType('string', name, ddoc[name])
   const { rewrites } = ddoc
   if (rewrites !== undefined && typeof rewrites !== 'string' && !Array.isArray(rewrites)) {
     throw invalid('`rewrites` field must have array or string type')
@@ -159,13 +151,9 @@ export async function checkDesign (ddoc, threads) {
 /** The functions of a view, once its fields are right. */
 function functionsOf (name, view) {
   if (name === 'lib') return []
-  if (!isObject(view)) throw invalid(`\`views.${name}\` field must have object type`)
-  if (view.map !== undefined && typeof view.map !== 'string') {
-    throw invalid(`\`views.${name}.map\` field must have string type`)
-  }
-  if (view.reduce !== undefined && typeof view.reduce !== 'string') {
-    throw invalid(`\`views.${name}.reduce\` field must have string type`)
-  }
+  requireType('object', `views.${name}`, view)
+  requireType('string', `views.${name}.map`, view.map)
+  requireType('string', `views.${name}.reduce`, view.reduce)
   if (view.reduce && !isBuiltIn(view.reduce)) {
     throw invalid(`\`${view.reduce}\` is not a supported reduce function: use _count or _stats.`)
   }

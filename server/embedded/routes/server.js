@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { isOwnPage, requireDatabaseAdmin, requireServerAdmin } from '../access.js'
 import { requireJson } from '../../http/body.js'
-import { HttpError, badRequest } from '../../http/errors.js'
+import { badRequest, forbidden } from '../../http/errors.js'
 import { isObject } from '../../../core/values.js'
 import { seqText } from '../documents.js'
 import { writeDocument } from '../writer.js'
@@ -28,7 +28,7 @@ function signOut (ex, sessions) {
 
 /** Browsers send forms of pages of any origin. */
 function requireOwnPage (ex) {
-  if (!isOwnPage(ex.headers)) throw new HttpError(403, 'forbidden', 'Pages of other origins cannot sign in here.')
+  if (!isOwnPage(ex.headers)) throw forbidden('Pages of other origins cannot sign in here.')
 }
 
 function describeSession (ex) {
