@@ -1,12 +1,10 @@
 // tilecouch up
 import { once } from 'node:events'
 import { openedWords } from '../loader/cli/new-store.js'
-import { refuse } from '../loader/cli/options.js'
+import { DATA, refuse } from '../loader/cli/options.js'
 import { BLANK } from '../loader/cli/output.js'
 import { IndexProgress } from '../loader/cli/progress.js'
 import { ADMIN, passwordFile } from '../loader/store/embedded.js'
-
-const DATA = './data' // the default of --data
 
 /** @type {import('../loader/cli/command.js').Declaration} */
 export const upCommand = {
@@ -40,9 +38,6 @@ function portOf (text) {
   return /^\d{1,5}$/.test(text) && +text <= 65535 ? +text : refuse('--port', text, 'it takes a number up to 65535')
 }
 
-const blockedLines = command =>
-  ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command}`, BLANK]
-
 function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
   const store = !embedded && db && !/^https?:/.test(db) ? db : url
@@ -58,15 +53,19 @@ function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, ope
     `  Tiles     ${tiles}`,
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
-    ...(embedded ? [`  Sign in   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`] : []),
-    ...(taken ? takenLines(taken, url, data) : []),
-    ...(opened && !embedded ? [BLANK, `  ${openedWords(url)}`] : []),
+    embedded && `  Sign in   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`,
+    taken && takenLines(taken, url, data),
+    opened && !embedded && [BLANK, `  ${openedWords(url)}`],
     BLANK,
-    ...(blocked ? blockedLines(`${command} serve ${target}`) : []),
+    blocked && [
+      '  This CouchDB does not let browsers run the viewer. A gateway serves it:',
+      `    ${command} serve ${target}`,
+      BLANK
+    ],
     '  Load your own tiles:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
-    ...(!embedded && url !== db ? ['    (your name and password: COUCHDB_USER and COUCHDB_PASSWORD)'] : []),
-    ...(started ? [BLANK, `  Data is in ${data}. Ctrl-C stops.`] : [])
+    !embedded && url !== db && '    (your name and password: COUCHDB_USER and COUCHDB_PASSWORD)',
+    started && [BLANK, `  Data is in ${data}. Ctrl-C stops.`]
   ]
 }
 
