@@ -3,7 +3,7 @@
 //   ../http/listener.js, dispatch.js, router.js   from a connection to what is asked
 //   routes/, db/, wmts/, ogc/                 answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
-import { pause } from '../../core/promises.js'
+import { pause, shared } from '../../core/promises.js'
 import { mapValues } from '../../core/values.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
@@ -108,22 +108,16 @@ export async function startGateway (values, { log: ownLog, mirror, metrics = met
   const opsContext = { ...ctx, cors: new Cors('none') } // no page reads it
   const ops = options.opsPort !== null ? new Listener(createHandler(opsContext, MONITORING_ROUTES), limits) : null
 
-  /** @type {Promise<void> | undefined} */
-  let closing
-  const close = () => (closing ??= end())
-
-  async function end () {
+  const close = shared(async () => {
     stopping.abort()
     await front.close(options.grace * 1000)
     await ops?.close(0)
     await Promise.all([ctx.proxy.close(), tiles.close()])
     await upstreams.close()
-  }
+  })
 
   try {
-    metrics.bind({
-      memory, limit: options.memory, follower: () => tiles.following, upstreams: () => upstreams.states()
-    })
+    metrics.bind({ memory, follower: () => tiles.following, upstreams: () => upstreams.states() })
     await tiles.start()
     await access?.tokens.read()
     const port = await front.listen(options.port, options.host)

@@ -121,8 +121,7 @@ class Family {
 /**
  * What the gauges show when /metrics is read.
  * @typedef {object} Sources
- * @property {{bytes: number, size: number}} [memory]
- * @property {number} [limit] bytes
+ * @property {{bytes: number, size: number, maxBytes: number}} [memory]
  * @property {() => {up: boolean, lag: number}} [follower] lag in seconds
  * @property {() => {layer: string, circuit: string, inFlight: number, queued: number}[]} [upstreams]
  */
@@ -155,7 +154,7 @@ export class Metrics {
       bytes: () => this.#requests.values('bytes'),
       cacheBytes: () => single(memory()?.bytes),
       cacheEntries: () => single(memory()?.size),
-      cacheLimit: () => single(this.#sources.limit),
+      cacheLimit: () => single(memory()?.maxBytes),
       storeReads: () => this.#tiles.values('count'),
       storeBatches: () => this.#store.values('count'),
       storeSeconds: name => this.#store.histogram(name),

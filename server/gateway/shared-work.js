@@ -1,6 +1,6 @@
 // Work that several requests wait for. When one of them leaves, the others go on waiting, and each gets its own error
 // object when the work fails.
-import { raceAbort, sharePromise } from '../../core/promises.js'
+import { pause, raceAbort, sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -22,10 +22,9 @@ export async function waitFor (work, signal) {
  * @param {Promise<T>} work @returns {Promise<T | undefined>}
  */
 export function waitAtMost (work, ms) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
+  const stop = new AbortController()
+  const late = pause(ms, stop.signal).then(() => undefined)
+  return Promise.race([work, late]).finally(() => stop.abort())
 }
 
 /** The same failure as another object. */

@@ -73,11 +73,11 @@ describe('the metrics of the gateway', () => {
 
   it('show memory, follower and upstreams at the moment of reading', async () => {
     assert.equal(await value('tilecouch_cache_bytes'), undefined)
-    const memory = { bytes: 1, size: 2 }
+    const memory = { bytes: 1, size: 2, maxBytes: 1000 }
     let follower = { up: true, lag: 0.5 }
     metrics.bind(
       {
-        memory, limit: 1000, follower: () => follower,
+        memory, follower: () => follower,
         upstreams: () => [{ layer: 'osm', circuit: 'open', inFlight: 2, queued: 7 },
           { layer: 'sat', circuit: 'closed', inFlight: 0, queued: 0 }]
       }
@@ -125,8 +125,8 @@ describe('the metrics of the gateway', () => {
   it('are combined when several processes serve', async () => {
     const other = new Metrics({ process: false })
     for (const each of [metrics, metrics, other]) each.request(request({ seconds: 0.002 }))
-    metrics.bind({ memory: { bytes: 10, size: 1 }, limit: 100, follower: () => ({ up: true, lag: 1 }) })
-    other.bind({ memory: { bytes: 30, size: 2 }, limit: 100, follower: () => ({ up: false, lag: 9 }) })
+    metrics.bind({ memory: { bytes: 10, size: 1, maxBytes: 100 }, follower: () => ({ up: true, lag: 1 }) })
+    other.bind({ memory: { bytes: 30, size: 2, maxBytes: 100 }, follower: () => ({ up: false, lag: 9 }) })
     const both = parseMetrics(await AggregatorRegistry.aggregate(
       await Promise.all([metrics, other].map(each => each.registry.getMetricsAsJSON()))
     ).metrics())

@@ -1,13 +1,15 @@
 // What monitoring reads: /health and /metrics.
+import { LRUCache } from 'lru-cache'
 import { Registry } from 'prom-client'
+import { sharePromise } from '../../../core/promises.js'
 import { sendBody, sendJson } from '../../http/answers.js'
 import { version } from '../../../loader/store/package.js'
 
 const STORE_TIMEOUT = 2000 // milliseconds
 const KEPT = 1000 // milliseconds for which an answer of the store is used again
 
-/** @type {WeakMap<object, {asked: number, answer: Promise<any>}>} */
-const recentAnswers = new WeakMap()
+/** Of stores. @type {LRUCache<object, Promise<any>>} */
+const recentAnswers = new LRUCache({ max: 1, ttl: KEPT })
 
 /**
  * Whether this gateway can do its work: only when the store answers. An edge serves what it has for as long as that
@@ -15,7 +17,7 @@ const recentAnswers = new WeakMap()
  * @type {import('../dispatch.js').Route}
  */
 export async function health ({ store, mirror, signal }, asked, req, res) {
-  const [state, report] = await Promise.all([stateOf(store), mirror?.()])
+  const [state, report] = await Promise.all([sharePromise(recentAnswers, store, () => ask(store.couch)), mirror?.()])
   // load balancers should stop sending requests before the end comes
   const status = signal.aborted ? 'stopping' : storeStatus(state, report)
   const body = { status, version, ...state, ...(report && { mirror: brief(report) }) }
@@ -30,14 +32,6 @@ function storeStatus (state, report) {
 /** @param {import('../mirror-metrics.js').MirrorReport} report */
 const brief = ({ from, state, lag, pending, upToDate, refused, error }) =>
   ({ from, state, lag, pending, upToDate, refused, ...(error && { error }) })
-
-function stateOf (store) {
-  const last = recentAnswers.get(store)
-  if (last && performance.now() - last.asked < KEPT) return last.answer
-  const answer = ask(store.couch)
-  recentAnswers.set(store, { asked: performance.now(), answer })
-  return answer
-}
 
 /** The database itself is asked: a server without it would not do. */
 async function ask (couch) {

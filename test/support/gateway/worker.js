@@ -30,7 +30,7 @@ serveAsWorker(async (options, { metrics }) => {
     },
     '/metrics': async res => res.end(await metrics.text())
   }
-  metrics.bind({ memory: { bytes: 100, size: 1 }, limit: options.memory })
+  metrics.bind({ memory: { bytes: 100, size: 1, maxBytes: options.memory } })
   const answer = (req, res) => (res.setHeader('connection', 'close'), pages[req.url](res))
   const server = createServer(answer)
   const port = await listen(server, options.port, options.host)
