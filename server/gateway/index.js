@@ -21,7 +21,7 @@ import { Layers } from './layers.js'
 import { Listener } from '../http/listener.js'
 import { createLog, secretsOf } from './log.js'
 import { Metrics } from './metrics.js'
-import { showMirror } from './mirror-metrics.js'
+import { mirrorMetricTable } from './mirror-metrics.js'
 import { ogc } from './ogc/index.js'
 import { gdal } from './routes/gdal.js'
 import { connections, index, qgis, style, tilejson, times, versions } from './routes/layer.js'
@@ -136,7 +136,7 @@ export async function startGateway (values, { log: ownLog, mirror, metrics = met
 /** Those of a gateway of one process. */
 function metricsWith (mirror) {
   const metrics = new Metrics()
-  if (mirror) showMirror(metrics, mirror.report)
+  if (mirror) metrics.register(mirrorMetricTable, mirror.report)
   return metrics
 }
 

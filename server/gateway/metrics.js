@@ -20,43 +20,71 @@ const UNKNOWN = 'unknown'
 const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 }
 
 /**
+ * @typedef {{labels: object, value: number, metricName?: string}[]} Values
+ * @typedef {{name: string, type: string, help: string, labels: string[], aggregator: string,
+ *   read: (source: any, name: string) => Values}} Metric aggregator: for several workers
+ *
  * @param {string} type
- * @returns {(name: string, help: string, labels?: string[], aggregator?: string) =>
- *   {name: string, type: string, help: string, labels: string[], aggregator: string}} aggregator: for several workers
+ * @returns {(name: string, help: string, read: Metric['read'], labels?: string[], aggregator?: string) => Metric}
  */
-const metric = type => (name, help, labels = [], aggregator = 'sum') => ({ name, type, help, labels, aggregator })
+const metric = type => (name, help, read, labels = [], aggregator = 'sum') =>
+  ({ name, type, help, labels, aggregator, read })
 export const [counter, gauge, histogram] = ['counter', 'gauge', 'histogram'].map(metric)
+
+/** The value of a metric without labels, if there is one. @returns {Values} */
+export const single = value => value === undefined || value === null ? [] : [{ labels: {}, value: Number(value) }]
+
+/** @param {Metrics} metrics @returns {Values} */
+const ofUpstreams = ({ sources }, read) =>
+  (sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
 
 const REQUEST = ['layer', 'kind', 'outcome']
 
-/** All metrics besides those of the process; docs/gateway.md is made from this table. */
-export const metricTable = {
-  requests: counter('tilecouch_requests_total', 'requests answered', REQUEST),
-  seconds: histogram('tilecouch_request_seconds', 'from the request to the end of its answer', ['kind', 'outcome']),
-  bytes: counter('tilecouch_response_bytes_total', 'bytes of the bodies of these answers', REQUEST),
-  cacheBytes: gauge('tilecouch_cache_bytes', 'memory that tiles take'),
-  cacheEntries: gauge('tilecouch_cache_entries', 'tiles in memory'),
-  cacheLimit: gauge('tilecouch_cache_limit_bytes', 'memory that tiles may take'),
-  storeReads: counter('tilecouch_store_reads_total', 'tiles requested from CouchDB', ['outcome']),
-  storeBatches: counter('tilecouch_store_batches_total', 'requests to CouchDB for them, each for several', ['outcome']),
-  storeSeconds: histogram('tilecouch_store_seconds', 'how long these requests took', ['outcome']),
-  followerUp: gauge('tilecouch_follower_up',
-    '1 while the gateway receives changes of the store, 0 while tiles in memory may be old', [], 'min'),
-  followerLag: gauge('tilecouch_follower_lag_seconds', 'since the last message of the store', [], 'max'),
-  upstreamRequests: counter('tilecouch_upstream_requests_total',
-    'requests to upstreams: tiles, unchanged, missing, or failed; the log says why', ['layer', 'outcome']),
-  upstreamSeconds: histogram('tilecouch_upstream_seconds', 'how long they took', ['layer', 'outcome']),
-  upstreamInFlight: gauge('tilecouch_upstream_in_flight', 'requests under way', ['layer']),
-  upstreamQueued: gauge('tilecouch_upstream_queued', 'requests that wait', ['layer']),
-  upstreamCircuit: gauge('tilecouch_upstream_circuit',
-    '0 closed: normal; 1 half-open: one request is tried; 2 open: no requests after failures', ['layer'], 'max')
-}
+/** All metrics besides those of the process, of Metrics; docs/gateway.md is made from this table. */
+export const metricTable = [
+  counter('tilecouch_requests_total', 'requests answered', ({ requests }) => requests.values('count'), REQUEST),
+  histogram('tilecouch_request_seconds', 'from the request to the end of its answer',
+    ({ latency }, name) => latency.histogram(name), ['kind', 'outcome']),
+  counter('tilecouch_response_bytes_total', 'bytes of the bodies of these answers',
+    ({ requests }) => requests.values('bytes'), REQUEST),
+  gauge('tilecouch_cache_bytes', 'memory that tiles take', ({ sources }) => single(sources.memory?.bytes)),
+  gauge('tilecouch_cache_entries', 'tiles in memory', ({ sources }) => single(sources.memory?.size)),
+  gauge('tilecouch_cache_limit_bytes', 'memory that tiles may take',
+    ({ sources }) => single(sources.memory?.maxBytes)),
+  counter('tilecouch_store_reads_total', 'tiles requested from CouchDB',
+    ({ tiles }) => tiles.values('count'), ['outcome']),
+  counter('tilecouch_store_batches_total', 'requests to CouchDB for them, each for several',
+    ({ store }) => store.values('count'), ['outcome']),
+  histogram('tilecouch_store_seconds', 'how long these requests took',
+    ({ store }, name) => store.histogram(name), ['outcome']),
+  gauge('tilecouch_follower_up',
+    '1 while the gateway receives changes of the store, 0 while tiles in memory may be old',
+    ({ sources }) => single(sources.follower?.().up), [], 'min'),
+  gauge('tilecouch_follower_lag_seconds', 'since the last message of the store',
+    ({ sources }) => single(sources.follower?.().lag), [], 'max'),
+  counter('tilecouch_upstream_requests_total',
+    'requests to upstreams: tiles, unchanged, missing, or failed; the log says why',
+    ({ upstreams }) => upstreams.values('count'), ['layer', 'outcome']),
+  histogram('tilecouch_upstream_seconds', 'how long they took',
+    ({ upstreams }, name) => upstreams.histogram(name), ['layer', 'outcome']),
+  gauge('tilecouch_upstream_in_flight', 'requests under way',
+    metrics => ofUpstreams(metrics, ({ inFlight }) => inFlight), ['layer']),
+  gauge('tilecouch_upstream_queued', 'requests that wait',
+    metrics => ofUpstreams(metrics, ({ queued }) => queued), ['layer']),
+  gauge('tilecouch_upstream_circuit',
+    '0 closed: normal; 1 half-open: one request is tried; 2 open: no requests after failures',
+    metrics => ofUpstreams(metrics, ({ circuit }) => CIRCUITS[circuit] ?? 0), ['layer'], 'max')
+]
 
-/** Those of the parent of workers, besides the sums of theirs. */
-export const workerMetricTable = {
-  ready: gauge('tilecouch_workers_ready', 'worker processes that serve'),
-  restarts: counter('tilecouch_worker_restarts_total', 'workers that were started again')
-}
+/** Those of the parent of workers, besides the sums of theirs: of how many are ready, and how many restarts were. */
+export const workerMetricTable = [
+  gauge('tilecouch_workers_ready', 'worker processes that serve', ({ ready }) => single(ready)),
+  counter('tilecouch_worker_restarts_total', 'workers that were started again', ({ restarts }) => single(restarts))
+]
+
+/** A table with its values, as prom-client takes them. @param {Metric[]} table @param {any} source of the values */
+export const withValues = (table, source) =>
+  table.map(row => ({ ...row, values: row.read(source, row.name) }))
 
 /** What is counted for one set of labels. */
 class Series {
@@ -127,14 +155,14 @@ class Family {
  */
 
 export class Metrics {
-  #requests = new Family('layer', 'kind', 'outcome')
-  #latency = new Family('kind', 'outcome')
-  #store = new Family('outcome')
-  #tiles = new Family('outcome')
-  #upstream = new Family('layer', 'outcome')
-  #layers = new Set()
+  requests = new Family(...REQUEST)
+  latency = new Family('kind', 'outcome')
+  store = new Family('outcome')
+  tiles = new Family('outcome')
+  upstreams = new Family('layer', 'outcome')
   /** @type {Sources} */
-  #sources = {}
+  sources = {}
+  #layers = new Set()
   /** What /metrics answers: the numbers of this process. A worker asks for those of all workers instead. */
   text = () => this.registry.metrics()
 
@@ -142,48 +170,20 @@ export class Metrics {
   constructor ({ process = true } = {}) {
     this.registry = new Registry()
     if (process) collectDefaultMetrics({ register: this.registry })
-    const single = value => value === undefined ? [] : [{ labels: {}, value }]
-    const memory = () => this.#sources.memory
-    const upstreams = read =>
-      (this.#sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
-    const follower = () => this.#sources.follower?.()
-    /** @type {Record<keyof typeof metricTable, (name: string) => object[]>} */
-    const readers = {
-      requests: () => this.#requests.values('count'),
-      seconds: name => this.#latency.histogram(name),
-      bytes: () => this.#requests.values('bytes'),
-      cacheBytes: () => single(memory()?.bytes),
-      cacheEntries: () => single(memory()?.size),
-      cacheLimit: () => single(memory()?.maxBytes),
-      storeReads: () => this.#tiles.values('count'),
-      storeBatches: () => this.#store.values('count'),
-      storeSeconds: name => this.#store.histogram(name),
-      followerUp: () => single(follower() && Number(follower()?.up)),
-      followerLag: () => single(follower()?.lag),
-      upstreamRequests: () => this.#upstream.values('count'),
-      upstreamSeconds: name => this.#upstream.histogram(name),
-      upstreamInFlight: () => upstreams(({ inFlight }) => inFlight),
-      upstreamQueued: () => upstreams(({ queued }) => queued),
-      upstreamCircuit: () => upstreams(({ circuit }) => CIRCUITS[circuit] ?? 0)
-    }
-    this.register(metricTable, readers)
+    this.register(metricTable, () => this)
   }
 
-  /**
-   * Shows the metrics of a table.
-   * @param {Record<string, ReturnType<typeof counter>>} table
-   * @param {Record<string, (name: string) => object[]>} readers their values
-   */
-  register (table, readers) {
-    for (const [key, { name, type, help, aggregator }] of Object.entries(table)) {
-      const get = async () => ({ name, help, type, aggregator, values: readers[key](name) })
+  /** Shows the metrics of a table. @param {Metric[]} table @param {() => any} sourceOf what their values are read of */
+  register (table, sourceOf) {
+    for (const { name, type, help, aggregator, read } of table) {
+      const get = async () => ({ name, help, type, aggregator, values: read(sourceOf(), name) })
       this.registry.registerMetric(/** @type {any} */ ({ name, get }))
     }
   }
 
   /** What gauges show from now on. @param {Sources} sources */
   bind (sources) {
-    Object.assign(this.#sources, sources)
+    Object.assign(this.sources, sources)
   }
 
   /**
@@ -194,10 +194,10 @@ export class Metrics {
   request ({ kind, layer, outcome, status, seconds, bytes = 0 }) {
     const what = KINDS.includes(kind) ? kind : 'other'
     const how = status < 400 && outcome !== undefined && OUTCOMES.includes(outcome) ? outcome : outcomeOf(status)
-    const series = this.#requests.of(layer === undefined ? '' : this.#layerLabel(layer, status), what, how)
+    const series = this.requests.of(layer === undefined ? '' : this.#layerLabel(layer, status), what, how)
     series.count++
     series.bytes += bytes
-    this.#latency.of(what, how).observe(seconds)
+    this.latency.of(what, how).observe(seconds)
   }
 
   /** A layer gets its own label once a request for it was answered; unknown names share one. */
@@ -211,8 +211,8 @@ export class Metrics {
   /** One request to the store that read tiles. @param {{tiles: number, seconds: number, failed?: boolean}} read */
   storeRead ({ tiles, seconds, failed = false }) {
     const outcome = failed ? 'failed' : 'ok'
-    this.#store.of(outcome).observe(seconds)
-    this.#tiles.of(outcome).count += tiles
+    this.store.of(outcome).observe(seconds)
+    this.tiles.of(outcome).count += tiles
   }
 
   /**
@@ -220,7 +220,7 @@ export class Metrics {
    * @param {{layer: string, outcome: string, seconds: number}} request outcome: kind of the answer, or failed
    */
   upstream ({ layer, outcome, seconds }) {
-    this.#upstream.of(layer, outcome).observe(seconds)
+    this.upstreams.of(layer, outcome).observe(seconds)
   }
 
 }

@@ -1,6 +1,5 @@
 // What an edge counts of its mirror, for Prometheus. Only one process mirrors, and only it has these metrics.
-import { mapValues } from '../../core/values.js'
-import { counter, gauge } from './metrics.js'
+import { counter, gauge, single } from './metrics.js'
 
 /**
  * The state of the mirror of an edge.
@@ -27,42 +26,25 @@ import { counter, gauge } from './metrics.js'
 
 export const STATES = ['starting', 'reading', 'following', 'away']
 
-export const mirrorMetricTable = {
-  state: gauge('tilecouch_mirror_state', '1 for the state of the mirror: starting, reading what it lacks, following ' +
-    'changes of its origin, away while it waits for one of the two stores', ['state']),
-  lag: gauge('tilecouch_mirror_lag_seconds', 'since it was last complete; missing before that'),
-  pending: gauge('tilecouch_mirror_pending_changes', 'changes of the origin that it has not read yet'),
-  success: gauge('tilecouch_mirror_last_success_timestamp_seconds', 'when it was last complete; missing before that'),
-  lacking: gauge('tilecouch_mirror_lacking_revisions',
-    'revisions that it lacks because the store of the edge refused them; tried again every minute'),
-  documents: counter('tilecouch_mirror_documents_total', 'documents written to the store of the edge'),
-  bytes: counter('tilecouch_mirror_bytes_total', 'bytes received from the origin for them'),
-  refused: counter('tilecouch_mirror_refused_total', 'documents that the store of the edge refused'),
-  errors: counter('tilecouch_mirror_errors_total', 'errors that interrupted it, by code', ['code'])
-}
-
-const single = value => value === null ? [] : [{ labels: {}, value }]
-
-/** @type {Record<keyof typeof mirrorMetricTable, (report: MirrorReport) => {labels: object, value: number}[]>} */
-const readers = {
-  state: ({ state }) => STATES.map(name => ({ labels: { state: name }, value: Number(name === state) })),
-  lag: ({ lag }) => single(lag),
-  pending: ({ pending }) => single(pending),
-  success: ({ upToDate }) => single(upToDate && Date.parse(upToDate) / 1000),
-  lacking: ({ refused }) => single(refused),
-  documents: ({ counts }) => single(counts.documents),
-  bytes: ({ counts }) => single(counts.bytes),
-  refused: ({ counts }) => single(counts.refused),
-  errors: ({ errors }) => Object.entries(errors).map(([code, value]) => ({ labels: { code }, value }))
-}
-
-/** As prom-client takes them. @param {MirrorReport} report */
-export const mirrorMetrics = report =>
-  Object.entries(mirrorMetricTable).map(([key, metric]) => ({ ...metric, values: readers[key](report) }))
-
-/**
- * Shows them among those of a process.
- * @param {import('./metrics.js').Metrics} metrics @param {() => MirrorReport} report
- */
-export const showMirror = (metrics, report) =>
-  metrics.register(mirrorMetricTable, mapValues(readers, read => () => read(report())))
+/** Of a MirrorReport. */
+export const mirrorMetricTable = [
+  gauge('tilecouch_mirror_state', '1 for the state of the mirror: starting, reading what it lacks, following ' +
+    'changes of its origin, away while it waits for one of the two stores',
+  ({ state }) => STATES.map(name => ({ labels: { state: name }, value: Number(name === state) })), ['state']),
+  gauge('tilecouch_mirror_lag_seconds', 'since it was last complete; missing before that', ({ lag }) => single(lag)),
+  gauge('tilecouch_mirror_pending_changes', 'changes of the origin that it has not read yet',
+    ({ pending }) => single(pending)),
+  gauge('tilecouch_mirror_last_success_timestamp_seconds', 'when it was last complete; missing before that',
+    ({ upToDate }) => single(upToDate && Date.parse(upToDate) / 1000)),
+  gauge('tilecouch_mirror_lacking_revisions',
+    'revisions that it lacks because the store of the edge refused them; tried again every minute',
+    ({ refused }) => single(refused)),
+  counter('tilecouch_mirror_documents_total', 'documents written to the store of the edge',
+    ({ counts }) => single(counts.documents)),
+  counter('tilecouch_mirror_bytes_total', 'bytes received from the origin for them',
+    ({ counts }) => single(counts.bytes)),
+  counter('tilecouch_mirror_refused_total', 'documents that the store of the edge refused',
+    ({ counts }) => single(counts.refused)),
+  counter('tilecouch_mirror_errors_total', 'errors that interrupted it, by code',
+    ({ errors }) => Object.entries(errors).map(([code, value]) => ({ labels: { code }, value })), ['code'])
+]

@@ -1,7 +1,7 @@
 // The numbers of all workers in one answer, from any of them.
 import { AggregatorRegistry } from 'prom-client'
-import { workerMetricTable } from '../metrics.js'
-import { mirrorMetrics } from '../mirror-metrics.js'
+import { withValues, workerMetricTable } from '../metrics.js'
+import { mirrorMetricTable } from '../mirror-metrics.js'
 
 const TIMEOUT = 3000 // ms a worker may take: one that hangs must not delay the others
 
@@ -70,11 +70,9 @@ export class WorkerMetrics {
   }
 
   #ofParent () {
-    const values = this.counts()
     return [
-      ...Object.entries(workerMetricTable).map(([key, metric]) =>
-        ({ ...metric, values: [{ labels: {}, value: values[key] }] })),
-      ...(this.mirror ? mirrorMetrics(this.mirror()) : [])
+      ...withValues(workerMetricTable, this.counts()),
+      ...(this.mirror ? withValues(mirrorMetricTable, this.mirror()) : [])
     ]
   }
 }
