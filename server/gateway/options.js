@@ -176,8 +176,6 @@ export const fromRows = rows => rows.map(({ short, takes, flagless, ...option })
 
 export const options = fromRows(table)
 
-export const defaults = Object.fromEntries(options.map(option => [option.name, option.default]))
-
 /** The long flag, such as `--ops-port`; empty if there is none. @param {Option} option */
 export const longFlag = option => /--(?:no-)?([\w-]+)/.exec(option.flags)?.[0] ?? ''
 

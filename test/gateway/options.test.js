@@ -4,11 +4,12 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadOptions, resolveOptions } from '../../server/gateway/config.js'
 import { serveOptions } from '../../server/edge/options.js'
-import { defaults, longFlag, options } from '../../server/gateway/options.js'
+import { longFlag, options } from '../../server/gateway/options.js'
 import { useFolder } from '../support/answering-server.js'
 import { commandNamed, runCommand } from '../support/cli.js'
 
 const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
+const defaults = Object.fromEntries(options.map(({ name, default: value }) => [name, value]))
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = file => readFileSync(path.join(root, file), 'utf8')

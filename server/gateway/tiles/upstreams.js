@@ -27,7 +27,6 @@ export class Upstreams {
   of (layer) {
     if (!layer?.upstream || this.options.upstream === false) return null
     const opened = this.#open.get(layer.layer)
-    if (opened?.layer === layer) return opened.upstream
     // read again, but the same as before: its circuit, its queue and what it knows to be missing stay
     if (opened && isDeepStrictEqual(opened.layer, layer)) {
       opened.layer = layer

@@ -34,8 +34,6 @@ export class OwsError extends Error {
   }
 }
 
-export const missing = parameter => new OwsError('MissingParameterValue', `the request has no ${parameter}`, parameter)
-
 /** @param {string} why what would be right */
 export function invalid (parameter, value, why) {
   const text = String(value)

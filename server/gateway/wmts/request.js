@@ -5,7 +5,7 @@ import { formatOfLayer, formats } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { isLayer } from '../../../core/ids.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
-import { OwsError, invalid, missing } from './errors.js'
+import { OwsError, invalid } from './errors.js'
 import { limitsOf } from './matrix-sets.js'
 import { resolveTime } from './times.js'
 
@@ -33,7 +33,7 @@ export function parseKvp (query) {
   const valueOf = name => values.get(name.toLowerCase())
   const required = name => {
     const value = valueOf(name)
-    if (!value) throw missing(name)
+    if (!value) throw new OwsError('MissingParameterValue', `the request has no ${name}`, name)
     return value
   }
 

@@ -1,5 +1,6 @@
 // One of several processes: it serves with the options that its parent sends, until the parent sends stop or is
 // gone.
+import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { createLog, secretsOf } from '../log.js'
 import { Metrics } from '../metrics.js'
@@ -65,14 +66,11 @@ export function serveAsWorker (startGateway) {
     process.send({ type: 'failed', code, details }, () => process.exit(1))
   }
 
-  let stopping = false
-  async function stop () {
-    if (stopping) return
-    stopping = true
+  const stop = shared(async () => {
     const gateway = await running?.catch(() => null)
     await gateway?.close()
     process.exit(0)
-  }
+  })
 
   process.on('message', async (/** @type {any} */ message) => {
     if (message.type === 'start') start(message).catch(fail)

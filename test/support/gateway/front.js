@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { TilecouchError, tileId } from '../../../core/index.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from '../../../server/gateway/routes/tile.js'
-import { defaults } from '../../../server/gateway/options.js'
+import { resolveOptions } from '../../../server/gateway/config.js'
 import { Cors } from '../../../server/gateway/cors.js'
 import { createHandler } from '../../../server/gateway/dispatch.js'
 import { Listener } from '../../../server/http/listener.js'
@@ -44,7 +44,7 @@ export function entryOf (
 export async function openFront (
   { options = {}, kept = {}, get, layers = { osm: {} }, routes = {}, limits = {}, store = {} } = {}
 ) {
-  const all = { ...defaults, ...options }
+  const all = { ...resolveOptions(), ...options }
   const requests = []
   const lines = []
   const idOf = (layer, z, x, y, time) => tileId(layer, z, x, y) + (time === undefined ? '' : `@${time}`)
