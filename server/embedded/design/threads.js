@@ -1,5 +1,6 @@
 // The threads that run design functions: one for a server, started by the first call; more only while calls wait for
 // one that takes long, so that an endless function of one database does not stop the writes of all others.
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { HttpError } from '../../http/errors.js'
 
@@ -16,16 +17,13 @@ const MOST = 3 // threads
 const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
 const failed = () => new HttpError(500, 'os_process_error', 'the design function took too long, or too much memory')
 
-/** A thread and the call that it runs. */
 class Thread {
-  /** @type {{resolve: (text: string) => void, reject: (error: Error) => void} | null} */
-  call = null
-  hasEnded = false
+  #gone = new AbortController()
   /** Design documents that it has loaded. @type {Set<number>} */
   known = new Set()
 
   constructor (timeout) {
-    this.timeout = timeout
+    this.longest = timeout + GRACE
     this.worker = new Worker(new URL('thread.js', import.meta.url), {
       name: 'design functions',
       workerData: { timeout },
@@ -35,37 +33,26 @@ class Thread {
       resourceLimits: { maxOldGenerationSizeMb: 512 }
     })
     this.worker.unref()
-    this.ready = new Promise(resolve => {
-      for (const event of ['message', 'error', 'exit']) this.worker.once(event, resolve)
-    })
-    this.worker.on('message', ({ text }) => this.#settle(text))
-    this.worker.on('error', () => this.#settle())
-    this.worker.on('exit', () => {
-      this.hasEnded = true
-      this.#settle()
-    })
+    for (const event of ['error', 'exit']) this.worker.on(event, () => this.#gone.abort())
+    this.ready = this.#answer()
   }
 
-  async run ({ id, ddoc, input }) {
-    this.known.add(id)
+  /** What the thread says next: the answer to its call; undefined: there will be none. */
+  async #answer () {
+    const [message] = await once(this.worker, 'message', { signal: this.#gone.signal }).catch(() => [])
+    return message?.text
+  }
+
+  /** @param {Job} job @returns {Promise<string>} */
+  async run (job) {
+    this.known.add(job.id)
     await this.ready // starting does not count
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle(), this.timeout + GRACE)
-      const settled = settle => value => {
-        clearTimeout(timer)
-        settle(value)
-      }
-      this.call = { resolve: settled(resolve), reject: settled(reject) }
-      if (this.hasEnded) return this.#settle()
-      this.worker.postMessage({ id, ddoc, input })
-    })
-  }
-
-  #settle (text) {
-    const { call } = this
-    this.call = null
-    if (text === undefined) call?.reject(failed())
-    else call?.resolve(text)
+    const timer = setTimeout(() => this.#gone.abort(), this.longest)
+    this.worker.postMessage(job)
+    const text = await this.#answer()
+    clearTimeout(timer)
+    if (text === undefined) throw failed()
+    return text
   }
 
   end () {
