@@ -30,11 +30,6 @@ const keyOf = value => {
   return encodeKey(value)
 }
 
-const listOf = (operator, argument) => {
-  if (!Array.isArray(argument)) throw invalid(operator, argument)
-  return argument
-}
-
 function comparison (fits) {
   return (argument, { isId }) => {
     const key = encodeKey(argument)
@@ -113,7 +108,7 @@ const all = tests => value => tests.every(test => test(value))
 const any = tests => value => tests.some(test => test(value))
 
 function members (operator, argument, make) {
-  if (!listOf(operator, argument).every(isObject)) throw invalid(operator, argument)
+  if (!Array.isArray(argument) || !argument.every(isObject)) throw invalid(operator, argument)
   return argument.length ? argument.map(make) : [() => false]
 }
 

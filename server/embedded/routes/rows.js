@@ -185,12 +185,8 @@ async function primed (rows) {
 async function sendRows (ex, { head, rows }) {
   const ready = await primed(rows)
   ex.startStream()
-  try {
-    await writeResult(ex, head, ready)
-    ex.res.end('\n')
-  } finally {
-    await ready.return(undefined)
-  }
+  await writeResult(ex, head, ready)
+  ex.res.end('\n')
 }
 
 /** @param {AsyncIterable<{head: any, rows: AsyncIterable<any>}>} results */

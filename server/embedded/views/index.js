@@ -25,15 +25,15 @@ function rowKey (view, key, id, n) {
 
 class ViewIndex {
   /**
-   * @param {import('../databases.js').Database} database @param {import('../design/runtime.js').DesignRuntime} runtime
+   * @param {import('../databases.js').Database} database @param {any} path
+   * @param {import('../design/runtime.js').DesignRuntime} runtime @param {() => void} onFailure of a write
    */
-  constructor (database, path, runtime) {
+  constructor (database, path, runtime, onFailure) {
     this.database = database
     this.path = path
     this.runtime = runtime
     this.names = Object.keys(runtime.ddoc.views ?? {}).filter(name => typeof runtime.ddoc.views[name]?.map === 'string')
-    this.level = new Level(path, () => this.onFailure())
-    this.onFailure = () => {}
+    this.level = new Level(path, onFailure)
     this.meta = { seq: 0, totals: /** @type {Record<string, number>} */ ({}) }
     /** @type {Promise<void> | null} */
     this.updating = null
@@ -152,9 +152,8 @@ export class ViewIndexes {
     const signature = signatureOf(runtime.ddoc)
     return sharePromise(this.open, signature, () => {
       mkdirSync(this.dir, { recursive: true })
-      const index = new ViewIndex(this.database, join(this.dir, signature), runtime)
-      index.onFailure = () => this.#drop(signature) // the next query opens it again
-      return index.start()
+      const onFailure = () => this.#drop(signature) // the next query opens it again
+      return new ViewIndex(this.database, join(this.dir, signature), runtime, onFailure).start()
     })
   }
 

@@ -21,30 +21,22 @@ function checkOptions (view, options) {
   return reduces
 }
 
+/** Where the rows of a key begin in an index, or end. */
+function edgeOf (key, isEnd, id = '') {
+  return key === undefined ? undefined : Buffer.concat([encodeKey(key), Buffer.from(id), ...(isEnd ? [AFTER] : [])])
+}
+
 /** The rows from startkey to endkey as a byte range. Descending ranges start at their upper end. */
 function rangeOf (options) {
-  const { key, startkey, endkey, descending, inclusive_end: inclusive } = options
-  if (key !== undefined) {
-    return { from: encodeKey(key), to: Buffer.concat([encodeKey(key), AFTER]), reverse: descending }
-  }
-  const after = (end, id = '') => Buffer.concat([encodeKey(end), Buffer.from(id), AFTER])
-  const at = (end, id = '') => Buffer.concat([encodeKey(end), Buffer.from(id)])
-  const { startkey_docid: startId } = options
+  const { key, startkey, endkey, descending = false, inclusive_end: inclusive } = options
+  if (key !== undefined) return { from: edgeOf(key, false), to: edgeOf(key, true), reverse: descending }
   const hasBoth = startkey !== undefined && endkey !== undefined
   if (hasBoth && encodeKey(startkey).compare(encodeKey(endkey)) * (descending ? -1 : 1) > 0) {
     throw parseError('No rows can match your key range, reverse your start_key and end_key or set descending=true')
   }
-  const [hasStart, hasEnd] = [startkey !== undefined, endkey !== undefined]
-  if (!descending) {
-    const end = inclusive ? after : at
-    return { from: hasStart ? at(startkey, startId) : undefined, to: hasEnd ? end(endkey) : undefined }
-  }
-  const end = inclusive ? at : after
-  return {
-    from: hasEnd ? end(endkey) : undefined,
-    to: hasStart ? after(startkey, startId) : undefined,
-    reverse: true
-  }
+  const start = edgeOf(startkey, descending, options.startkey_docid)
+  const end = edgeOf(endkey, inclusive !== descending)
+  return descending ? { from: end, to: start, reverse: true } : { from: start, to: end }
 }
 
 /** The ranges of a query: one, or one for each of its keys. */
