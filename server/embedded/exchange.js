@@ -5,6 +5,7 @@ import { parse, unescape } from 'node:querystring'
 import { matchesEtag, sendBody } from '../http/answers.js'
 import { readBody, requireJson } from '../http/body.js'
 import { HttpError, badRequest, notAllowed, tooLarge } from '../http/errors.js'
+import { parseJson as parseWithin } from '../http/json.js'
 import { isObject, mapValues } from '../../core/values.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
@@ -139,51 +140,8 @@ export class Exchange {
   }
 }
 
-// Parses JSON of clients. Values that are nested too deep are refused before anything walks through them: PouchDB,
-// LevelDB and our own code recurse for each level, and a stack overflow inside one of their callbacks ends the process.
+/** Most of JSON: a batch of documents has some ten thousand values. */
+const SHAPE = { levels: 200, values: 1e6 }
 
-const MOST_LEVELS = 200 // of nested arrays and objects
-const MOST_VALUES = 1e6 // a batch of documents has some ten thousand
-
-const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,')
-const [ARRAY, OBJECT, END_OF_ARRAY, END_OF_OBJECT] = Buffer.from('[{]}')
-
-export function parseJson (text) {
-  const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text)
-  checkShape(bytes)
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    throw badRequest('invalid UTF-8 JSON')
-  }
-}
-
-/**
- * Refuses too many levels, and too many values. Strings are passed over at once: nearly all of a batch of tiles is
- * inside of some.
- */
-function checkShape (bytes) {
-  let level = 0
-  let values = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte === QUOTE) {
-      at = endOfString(bytes, at)
-      if (at < 0) return // incomplete: the parser will report it
-    } else if (byte === ARRAY || byte === OBJECT) {
-      if (++level > MOST_LEVELS) throw badRequest(`JSON may have ${MOST_LEVELS} levels`)
-    } else if (byte === END_OF_ARRAY || byte === END_OF_OBJECT) level--
-    else if (byte === COMMA && ++values > MOST_VALUES) {
-      throw new HttpError(413, 'too_large', `JSON may have ${MOST_VALUES} values`)
-    }
-  }
-}
-
-function endOfString (bytes, start) {
-  for (let at = bytes.indexOf(QUOTE, start + 1); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
-    let before = at - 1
-    while (bytes[before] === BACKSLASH) before--
-    if ((at - before) % 2) return at // an even number of backslashes
-  }
-  return -1
-}
+/** The value of JSON that a client has sent. @param {string | Buffer} text */
+export const parseJson = text => parseWithin(Buffer.isBuffer(text) ? text : Buffer.from(text), SHAPE)

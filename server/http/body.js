@@ -1,12 +1,8 @@
 // The body of a request, within limits.
 import { HttpError, badRequest, tooLarge } from './errors.js'
 
-/**
- * @param {import('node:http').IncomingMessage} req @param {number} most bytes
- * @param {(chunk: Buffer) => void} [check] throws where it may not go on
- * @returns {Promise<Buffer>}
- */
-export async function readBody (req, most, check = () => {}) {
+/** @param {import('node:http').IncomingMessage} req @param {number} most bytes @returns {Promise<Buffer>} */
+export async function readBody (req, most) {
   if (Number(req.headers['content-length'] ?? 0) > most) throw tooLarge(most)
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new HttpError(415, 'bad_content_encoding', 'only identity is understood')
@@ -19,7 +15,6 @@ export async function readBody (req, most, check = () => {}) {
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       length += chunk.length
       if (length > most) throw tooLarge(most)
-      check(chunk)
       chunks.push(chunk)
     }
   } catch (error) {

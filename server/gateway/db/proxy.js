@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
+import { jsonOf } from '../../../core/values.js'
 import { AddressLimit, clientAddress } from '../../http/addresses.js'
 import { SAFE_HEADERS, acceptsCoding, rangeOf, sendBody } from '../../http/answers.js'
 import { HttpError, notFound, unavailable } from '../../http/errors.js'
@@ -208,11 +209,9 @@ async function readJson (body, most) {
     if (length > most) throw unavailable(502, 'the answer of the store is too large')
     chunks.push(chunk)
   }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString())
-  } catch {
-    throw unavailable(502, 'the store is in trouble')
-  }
+  const value = jsonOf(Buffer.concat(chunks).toString())
+  if (value === undefined) throw unavailable(502, 'the store is in trouble')
+  return value
 }
 
 /** Whether an answer is the same bytes each time, of known length. Coded, it has the ETag of the plain one. */

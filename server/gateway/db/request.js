@@ -2,8 +2,9 @@
 // refused, and what is passed on is written anew out of known fields (fields.js): nothing of the client's own spelling
 // reaches the store.
 import { TILE_ATTACHMENT, isTileId } from '../../../core/index.js'
-import { HttpError, badRequest, forbidden, notFound, notAllowed, tooLarge } from '../../http/errors.js'
+import { HttpError, badRequest, forbidden, notFound, notAllowed } from '../../http/errors.js'
 import { readBody, requireJson } from '../../http/body.js'
+import { parseJson } from '../../http/json.js'
 import { checkTogether, fieldsOfAddress, fieldsOfBody } from './fields.js'
 import { isObject } from '../../../core/values.js'
 
@@ -117,8 +118,7 @@ const isImage = ([id, name, ...rest]) => name === TILE_ATTACHMENT && rest.length
 // Bodies
 
 const MAX_BODY = 1024 * 1024 // bytes: 10,000 ids are 0.5 MB, and so are 1,000 ranges of a view
-const MAX_VALUES = 50000 // in a request
-const MAX_DEPTH = 32 // of keys
+const SHAPE = { levels: 33, values: 50000 } // levels: 32 inside of the object itself
 const MAX_KEYS = 10000 // documents, revisions or rows that are named in one
 const MAX_DOCS = 2000 // of them when the documents themselves are wanted: mirrors ask for 500 at once
 const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
@@ -128,38 +128,12 @@ const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
  * @param {any} req @param {DbRequest} request @returns {Promise<Record<string, any>>}
  */
 export async function readQuestion (req, { endpoint, form, args }) {
-  let values = 0
-  const bytes = await readBody(req, MAX_BODY, chunk => {
-    values += valuesIn(chunk)
-    if (values > MAX_VALUES) throw tooLarge(MAX_BODY)
-  })
+  const bytes = await readBody(req, MAX_BODY)
   if (!bytes.length && endpoint === '_changes') return {}
   requireJson(req)
-  let body
-  try {
-    body = JSON.parse(bytes.toString())
-  } catch {
-    throw badRequest('invalid UTF-8 JSON')
-  }
+  const body = parseJson(bytes, SHAPE)
   if (!isObject(body)) throw badRequest('Request body must be a JSON object')
-  checkDepth(body, MAX_DEPTH)
   return fieldsOfBody(form, body, args)
-}
-
-/** At least as many as there are values in a piece of JSON: two bytes of values can cost as much as a long text. */
-function valuesIn (chunk) {
-  let values = 0
-  for (const byte of chunk) if (byte === COMMA || byte === LIST || byte === OBJECT) values++
-  return values
-}
-
-const [COMMA, LIST, OBJECT] = Buffer.from(',[{')
-
-/** @param {number} levels that may yet come */
-function checkDepth (value, levels) {
-  if (typeof value !== 'object' || value === null) return
-  if (levels < 0) throw badRequest('too many levels')
-  for (const inner of Object.values(value)) checkDepth(inner, levels - 1)
 }
 
 /**
