@@ -105,11 +105,19 @@ export function writersOf ({ tilecouch }) {
  * @property {boolean} isWriter
  */
 
+/**
+ * Whether a group of `_security` lists a user, by the name or by a role.
+ * @param {{name: string | null, roles: string[]}} session @param {any} group
+ */
+export function isListed ({ name, roles }, group) {
+  const listed = lists(group)
+  return (name !== null && listed.names.includes(name)) || listed.roles.some(role => roles.includes(role))
+}
+
 /** What a user may do. @param {{name: string | null, roles: string[]}} session @param {any} security @returns {User} */
-export function userOf ({ name, roles }, security) {
-  const isIn = ({ names, roles: named }) =>
-    (name !== null && names.includes(name)) || named.some(role => roles.includes(role))
-  const isServerAdmin = roles.includes('_admin')
-  const isAdmin = isServerAdmin || isIn(lists(security?.admins))
-  return { name, roles, isServerAdmin, isAdmin, isWriter: isAdmin || isIn(writersOf(security ?? {}).writers) }
+export function userOf (session, security) {
+  const isServerAdmin = session.roles.includes('_admin')
+  const isAdmin = isServerAdmin || isListed(session, security?.admins)
+  const isWriter = isAdmin || isListed(session, writersOf(security ?? {}).writers)
+  return { name: session.name, roles: session.roles, isServerAdmin, isAdmin, isWriter }
 }

@@ -1,7 +1,9 @@
 // Who may do what, as CouchDB 3 has it: server admins everything; database admins _security and design documents;
 // members of a database (everybody, when its members are empty) the rest. And what pages of other origins may do: read.
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isListed, isOpen } from '../../core/access.js'
 import { READS } from '../../core/addresses.js'
+import { mapValues } from '../../core/values.js'
 import { forbidden, unauthorized } from '../http/errors.js'
 
 const digest = text => createHash('sha256').update(text).digest()
@@ -11,16 +13,12 @@ const digest = text => createHash('sha256').update(text).digest()
  * @param {Record<string, {password: string, roles?: string[]}>} [users]
  */
 export function createAccounts (admins, users = {}) {
-  const isOpen = admins === 'everybody'
-  /** @type {Map<string, {password: Buffer, roles: string[]}>} */
-  const usersByName = new Map()
-  for (const [name, { password, roles = [] }] of Object.entries(users)) {
-    usersByName.set(name, { password: digest(password), roles })
-  }
-  for (const [name, password] of Object.entries(isOpen ? {} : admins)) {
-    usersByName.set(name, { password: digest(password), roles: ['_admin'] })
-  }
-  const nobody = { name: null, roles: isOpen ? ['_admin'] : [] }
+  const isForAll = admins === 'everybody'
+  const asAdmin = password => ({ password, roles: ['_admin'] })
+  const all = Object.entries({ ...users, ...(isForAll ? {} : mapValues(admins, asAdmin)) })
+  const usersByName = new Map(all.map(([name, { password, roles = [] }]) =>
+    [name, { password: digest(password), roles }]))
+  const nobody = { name: null, roles: isForAll ? ['_admin'] : [] }
 
   function find (name) {
     const user = usersByName.get(name)
@@ -50,19 +48,10 @@ export function createAccounts (admins, users = {}) {
 
 const isServerAdmin = user => user.roles.includes('_admin')
 
-const listed = (group, user) =>
-  (user.name !== null && asList(group?.names).includes(user.name)) ||
-  asList(group?.roles).some(role => user.roles.includes(role))
+export const isDatabaseAdmin = (user, security) => isServerAdmin(user) || isListed(user, security.admins)
 
-const asList = value => Array.isArray(value) ? value : []
-
-export const isDatabaseAdmin = (user, security) => isServerAdmin(user) || listed(security.admins, user)
-
-export function isMember (user, security) {
-  const { members } = security
-  const isPublic = asList(members?.names).length === 0 && asList(members?.roles).length === 0
-  return isPublic || isDatabaseAdmin(user, security) || listed(members, user)
-}
+export const isMember = (user, security) =>
+  isOpen(security) || isDatabaseAdmin(user, security) || isListed(user, security.members)
 
 export function requireServerAdmin (user) {
   if (!isServerAdmin(user)) throw unauthorized('You are not a server admin.')

@@ -1,6 +1,6 @@
 // The embedded store: a CouchDB-compatible server over PouchDB and LevelDB, for users without a CouchDB and for tests.
 // Its answers are those of CouchDB 3; test/embedded runs one suite against both.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/store/embedded.js'
@@ -15,6 +15,7 @@ import { Exchange } from './exchange.js'
 import { isDiskFull } from './level.js'
 import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
+import { newId } from './routes/server.js'
 import { Sessions } from './sessions.js'
 
 export { findEmbedded } from '../../loader/store/embedded.js'
@@ -48,7 +49,7 @@ export async function startEmbedded (
       databases,
       accounts,
       sessions: new Sessions(accounts),
-      uuid: randomUUID().replaceAll('-', ''),
+      uuid: newId(),
       prove: challenge => proofOf(secret, challenge),
       isForThisMachine: isLoopback(host),
       log
