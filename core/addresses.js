@@ -5,16 +5,18 @@
 var TIME =
   /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
 
-/** Whether a text is such a time, and on the calendar. */
+var DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** Whether a text is such a time, and on the calendar. Without a Date, which takes longer than all the rest. */
 export function isTime (text) {
   var time = TIME.exec(text)
-  if (time === null) return false
-  // 30 February rolls over into March, so the month and the day must come out as they went in. Years repeat every
-  // 400; 2000 is added because Date.UTC takes the years 0 to 99 for 1900 to 1999.
-  var month = +(time[2] || 1) - 1
+  if (!time) return false
+  if (!time[2]) return true
+  var year = +time[1]
+  var month = +time[2]
   var day = +(time[3] || 1)
-  var date = new Date(Date.UTC(+time[1] % 400 + 2000, month, day))
-  return date.getUTCMonth() === month && date.getUTCDate() === day
+  var isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  return day >= 1 && day <= DAYS[month - 1] + (isLeap && month === 2 ? 1 : 0)
 }
 
 /** Each number has one spelling. */
