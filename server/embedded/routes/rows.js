@@ -15,20 +15,23 @@ async function * idsInRange (database, options) {
   const asId = value => typeof value === 'string' || value === undefined ? value : ''
   const [start, end] = key === undefined ? [asId(startkey), asId(endkey)] : [asId(key), asId(key)]
   if (descending ? start === '' : end === '') return
-  let left = skip + limit
+  let left = limit
+  let skipped = skip
   for (let after; left > 0;) {
     const { rows } = await database.pouch.allDocs({
       startkey: after ?? (start || undefined),
       endkey: end || undefined,
       descending,
       inclusive_end: end === undefined || inclusive,
-      limit: Math.min(PAGE, left + 1)
+      limit: Math.min(PAGE, left + skipped + 1)
     })
     const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
     if (!fresh.length) return
     after = fresh.at(-1).id
-    left -= fresh.length
-    yield * fresh
+    const page = fresh.slice(skipped, skipped + left)
+    skipped -= Math.min(skipped, fresh.length)
+    left -= page.length
+    yield * page
   }
 }
 
@@ -55,7 +58,7 @@ async function query (database, options) {
 
 function rowsOf (database, options) {
   if (options.keys) return byKeys(database, options)
-  const rows = slice(idsInRange(database, options), options)
+  const rows = idsInRange(database, options)
   return options.include_docs ? withDocs(database, rows, options) : rows
 }
 
