@@ -52,7 +52,8 @@ const SURVEYED = '2018-05-21T00:00:00Z'
 
 /**
  * The editions of the demo, in the order they are loaded.
- * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number, surveys?: number}} [size]
+ * @typedef {{zooms?: import('../../core/grid.js').Zooms, hours?: number, surveys?: number}} Size surveys: of the town
+ * @param {Size} [size]
  */
 export function demoEditions ({ zooms = ZOOMS, hours = 24, surveys = SURVEYS } = {}) {
   const land = { layer: 'land', time: SURVEYED, title: 'Natural Earth 4.1', open: () => landSource(zooms) }
@@ -88,17 +89,15 @@ export async function isDemoWanted (store) {
 
 /**
  * Loads the demo, or the rest of it.
- * @param {import('../../loader/index.js').Store} store @param {object} [options]
- * @param {import('../../core/grid.js').Zooms} [options.zooms]
- * @param {number} [options.hours]
- * @param {number} [options.surveys] of the town
- * @param {AbortSignal} [options.signal]
- * @param {(event: {layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}) =>
- *   void} [options.onProgress] after every batch; tiles and bytes so far
+ * @typedef {{layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}} Progress
+ *   tiles, bytes: so far
+ * @param {import('../../loader/index.js').Store} store
+ * @param {Size & {signal?: AbortSignal, onProgress?: (event: Progress) => void}} [options] onProgress: after every
+ *   batch
  * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
  */
-export async function loadDemo (store, { zooms, hours, surveys, signal, onProgress } = {}) {
-  const editions = demoEditions({ zooms, hours, surveys })
+export async function loadDemo (store, { signal, onProgress, ...size } = {}) {
+  const editions = demoEditions(size)
   const total = { tiles: 0, bytes: 0, editions: 0 }
   const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
   const finished = new Set(stored.flat().filter(one => one.finished).map(({ layer, time }) => `${layer}@${time}`))
