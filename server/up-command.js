@@ -93,11 +93,12 @@ class UpProgress {
     const text = this.#text(event)
     if (!text || text === this.#last) return
     this.#last = text
-    if (this.output.isTerminal) this.output.drawBar(text)
+    if (this.output.isTerminal && event.step !== 'viewable') this.output.drawBar(text)
     else this.output.note(text)
   }
 
-  #text ({ step, layer, title, done, editions, tiles }) {
+  #text ({ step, layer, title, done, editions, tiles, viewer }) {
+    if (step === 'viewable') return `The first map: ${viewer} (more maps are being loaded)`
     if (step === 'push') return 'Deploying the design documents …'
     if (step === 'index') return 'Building the indexes …'
     if (step !== 'demo') return ''

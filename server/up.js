@@ -53,17 +53,36 @@ export async function up ({
   try {
     const store = await Store.create(databaseUrl ?? databaseAt(String(server?.url)), { public: false })
     onProgress({ step: 'server', url: store.url })
-    // filled before it is published: on CouchDB, validation halves the speed of a load
-    const loaded = demo && await isDemoWanted(store)
-      ? await loadDemo(store, { ...demoSize, signal, onProgress: event => onProgress({ step: 'demo', ...event }) })
-      : null
-    onProgress({ step: 'push' })
-    const onIndex = event => { if (event.total) onProgress({ ...event, step: 'index' }) }
-    const { opened } = await publish(store, { signal, onProgress: onIndex })
-    onProgress({ step: 'index' })
-    await warmIndexes(store, { signal, onProgress: onIndex })
-    onProgress({ step: 'ready' })
     const viewer = `${store.url}/${REWRITE}`
+    const onIndex = event => { if (event.total) onProgress({ ...event, step: 'index' }) }
+
+    let isPublished = false
+    let opened = false
+
+    async function show () {
+      if (!isPublished) {
+        onProgress({ step: 'push' });
+        ({ opened } = await publish(store, { signal, onProgress: onIndex }))
+        isPublished = true
+      }
+      onProgress({ step: 'index' })
+      await warmIndexes(store, { signal, onProgress: onIndex })
+    }
+
+    async function showFirstLayer () {
+      await show()
+      onProgress({ step: 'viewable', viewer })
+    }
+
+    // a CouchDB is filled before it is published: there, validation halves the speed of a load
+    const loaded = demo && await isDemoWanted(store)
+      ? await loadDemo(store, {
+        ...demoSize, signal, onProgress: event => onProgress({ step: 'demo', ...event }),
+        onFirstLayer: databaseUrl ? undefined : showFirstLayer
+      })
+      : null
+    await show()
+    onProgress({ step: 'ready' })
     return {
       url: store.url,
       embedded: !databaseUrl,

@@ -67,9 +67,9 @@ export function demoEditions ({ zooms = ZOOMS, hours = 24, surveys = SURVEYS } =
   const townEditions = (layer, sourceOf) => years.map(year =>
     ({ layer, time: `${year}-06-01T00:00:00Z`, title: `Survey of ${year}`, open: () => sourceOf(year) }))
   return [
+    ...townEditions(FIRST_LAYER, townImageSource),
     land,
     ...daylight,
-    ...townEditions(FIRST_LAYER, townImageSource),
     ...townEditions('tilby', townVectorSource)
   ]
 }
@@ -92,17 +92,20 @@ export async function isDemoWanted (store) {
  * @typedef {{layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}} Progress
  *   tiles, bytes: so far
  * @param {import('../../loader/index.js').Store} store
- * @param {Size & {signal?: AbortSignal, onProgress?: (event: Progress) => void}} [options] onProgress: after every
- *   batch
+ * @param {Size & {signal?: AbortSignal, onProgress?: (event: Progress) => void,
+ *   onFirstLayer?: () => Promise<void>}} [options] onProgress: after every batch; onFirstLayer: once the layer that the
+ *   viewer opens is there, the rest waits for it
  * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
  */
-export async function loadDemo (store, { signal, onProgress, ...size } = {}) {
+export async function loadDemo (store, { signal, onProgress, onFirstLayer, ...size } = {}) {
   const editions = demoEditions(size)
   const total = { tiles: 0, bytes: 0, editions: 0 }
   const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
   const finished = new Set(stored.flat().filter(one => one.finished).map(({ layer, time }) => `${layer}@${time}`))
+  const firstCount = editions.filter(({ layer }) => layer === FIRST_LAYER).length
   try {
     for (const [done, { layer, time, title, open }] of editions.entries()) {
+      if (done && done === firstCount) await onFirstLayer?.()
       if (finished.has(`${layer}@${time}`)) continue
       const report = ({ tiles, bytes }) => onProgress?.({
         layer, title, done, editions: editions.length, tiles: total.tiles + tiles, bytes: total.bytes + bytes

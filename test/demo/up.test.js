@@ -46,6 +46,21 @@ describe('tilecouch up', () => {
     assert.equal(info.db_name, 'tiles')
   })
 
+  it('shows the first layer of the demo before it loads the others', async () => {
+    const events = []
+    let seen
+    const onProgress = event => {
+      events.push(event)
+      if (event.step === 'viewable') seen = fetch(`${event.viewer}tilby-map.json`)
+    }
+    await start({ port: 0, demoSize: { zooms: { min: 0, max: 0 }, hours: 1, surveys: 2 }, onProgress })
+    const answer = await /** @type {any} */ (seen)
+    assert.deepEqual([answer.status, (await answer.json()).name], [200, 'Tilby, a growing town'])
+    const steps = events.map(({ step, layer }) => layer ?? step)
+    assert.deepEqual(steps.filter((step, at) => step !== steps[at - 1] && step !== 'index'),
+      ['server', 'tilby-map', 'push', 'viewable', 'land', 'daylight', 'tilby', 'ready'])
+  })
+
   it('loads the demo once', async () => {
     const { close } = await start({ port: 0 })
     await close()
