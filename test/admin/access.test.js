@@ -6,7 +6,7 @@ import { accessOf, setAccess } from '../../loader/store/access.js'
 import { activityOf, hashOf, parseToken } from '../../core/index.js'
 import { gate } from '../support/client/front.js'
 import { screens } from '../viewer/browser.js'
-import { onAdmin } from '../support/control-room.js'
+import { holdWrites, onAdmin } from '../support/control-room.js'
 
 const isRead = page => page.waitForFunction(
   () => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]')
@@ -131,19 +131,28 @@ onAdmin('the section Access', (stage, kind) => {
 
   it('leaves the focus where somebody types while a change is under way', async () => {
     const page = await stage.enter('access')
-    const isAnswered = gate()
-    await page.route('**/_security', async route => {
-      if (route.request().method() === 'PUT') await isAnswered.opened
-      await route.continue()
-    })
+    const release = await holdWrites(page, '**/_security')
     const [writer, admin] = ['Writers', 'Admins of this store'].map(name => group(page, name).getByLabel('Name'))
     await writer.fill('anna')
     await writer.press('Enter')
     await admin.focus()
-    isAnswered.open()
+    release()
     await until(async () => await writer.inputValue() === '', { what: 'the answer to the change' })
     await page.keyboard.type('boss')
     assert.deepEqual([await writer.inputValue(), await admin.inputValue()], ['', 'boss'])
+  })
+
+  it('keeps a name that is typed while the one before is being added', async () => {
+    const page = await stage.enter('access')
+    const release = await holdWrites(page, '**/_security')
+    const writer = group(page, 'Writers').getByLabel('Name')
+    await writer.fill('anna')
+    await writer.press('Enter')
+    await writer.fill('otto')
+    release()
+    await group(page, 'Writers').locator('.chip').filter({ hasText: 'anna' }).waitFor()
+    await group(page, 'Writers').locator('button[type="submit"]:not([aria-disabled])').waitFor()
+    assert.equal(await writer.inputValue(), 'otto')
   })
 
   it('shows what an anonymous user can see', async () => {

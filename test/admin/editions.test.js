@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { editionId } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { memorySource } from '../support/memory-source.js'
-import { onAdmin } from '../support/control-room.js'
+import { holdWrites, onAdmin } from '../support/control-room.js'
 
 const [T1, T2, T3] = ['2023-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2024-06-01T00:00:00Z']
 
@@ -91,6 +91,21 @@ onAdmin('editions', stage => {
       user: stage.owner.name, what: 'edition', done: 'changed', edition: T1,
       fields: { title: { before: 'Old', after: 'New' } }
     })
+  })
+
+  it('keep what is typed while a change is being saved', async () => {
+    await loaded('slow', T1, base, { title: 'Old' })
+    const page = await stage.enter(`editions/slow/${T1}`)
+    const release = await holdWrites(page, '**/edition%3Aslow*')
+    await page.getByLabel('Title').fill('First')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByLabel('Title').fill('Second')
+    await page.getByLabel('Source').fill('more')
+    release()
+    await page.getByText('Saved.').waitFor()
+    assert.equal((await stage.store.couch.get(editionId('slow', T1))).title, 'First')
+    assert.deepEqual([await page.getByLabel('Title').inputValue(), await page.getByLabel('Source').inputValue()],
+      ['Second', 'more'])
   })
 
   it('keep the changes of two users, and ask about a field that both changed', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { layerId } from '../../core/index.js'
 import { png } from '../support/tiles.js'
-import { onAdmin } from '../support/control-room.js'
+import { holdWrites, onAdmin } from '../support/control-room.js'
 
 const input = (page, name) => page.locator(`[data-field="${name}"]`)
 const saved = page => page.getByText('Everything is saved.').waitFor()
@@ -125,6 +125,28 @@ onAdmin('the section Layers', stage => {
     await saved(other)
     const { name, ttl, description } = await doc('both')
     assert.deepEqual({ name, ttl, description }, { name: 'Other', ttl: 120, description: 'new' })
+  })
+
+  it('keeps what is typed while a change is being saved', async () => {
+    await stage.store.defineLayer('slow', { name: 'Slow', ttl: 60 })
+    const page = await form('slow')
+    const release = await holdWrites(page, '**/layer%3Aslow')
+    await input(page, 'name').fill('First')
+    await input(page, 'ttl').fill('2m')
+    await save(page)
+    await page.getByText('Saving').waitFor()
+    await input(page, 'name').fill('Second')
+    await input(page, 'description').fill('more')
+    release()
+    await page.getByText(/^2 changes not saved: /).waitFor()
+    const { name, ttl } = await doc('slow')
+    assert.deepEqual({ name, ttl }, { name: 'First', ttl: 120 })
+    const values = await Promise.all(['name', 'ttl', 'description'].map(field => input(page, field).inputValue()))
+    assert.deepEqual(values, ['Second', '2m', 'more'])
+    await save(page)
+    await saved(page)
+    const after = await doc('slow')
+    assert.deepEqual([after.name, after.ttl, after.description], ['Second', 120, 'more'])
   })
 
   it('keeps unsaved changes while another section is shown', async () => {

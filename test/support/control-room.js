@@ -2,6 +2,7 @@
 // wrong that was not expected.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
+import { gate } from './client/front.js'
 import { openBrowser, openPage, screens } from '../viewer/browser.js'
 import { kinds } from '../viewer/stores.js'
 
@@ -29,6 +30,20 @@ export function onAdmin (title, body, options = { demo: false }) {
       body(stage, name)
     })
   }
+}
+
+/**
+ * Holds back what a page writes.
+ * @param {import('playwright-core').Page} page @param {string} address a pattern
+ * @returns {Promise<() => void>} lets it go on
+ */
+export async function holdWrites (page, address) {
+  const released = gate()
+  await page.route(address, async route => {
+    if (route.request().method() === 'PUT') await released.opened
+    await route.continue()
+  })
+  return released.open
 }
 
 export class AdminStage {

@@ -120,7 +120,8 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
   const { submit: add, busy } = useSubmit(async () => {
     const value = name.trim()
     if (!value || value === '_admin') return
-    if (await change(kind, value, true)) setName('')
+    // somebody may have typed the next one meanwhile
+    if (await change(kind, value, true)) setName(latest => latest === name ? '' : latest)
     focusAfterAnswer(input.current?.form, input.current)
   })
 

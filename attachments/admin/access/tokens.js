@@ -5,7 +5,7 @@ import { html, useRef, useState, useSubmit } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Button, Fold, Hint, plainInput } from '../../parts.js'
-import { Card, State, Table, confirm } from '../parts.js'
+import { Card, State, Table, confirm, same } from '../parts.js'
 import { texts } from '../words.js'
 import { record } from '../edit.js'
 
@@ -58,9 +58,11 @@ function Form ({ onMade }) {
       layers.setCustomValidity(words.badLayers)
       return layers.reportValidity()
     }
+    const sent = [title, layers, lasts].map(({ value }) => value)
     try {
       onMade(await makeToken(app, title.value.trim(), patterns, Number(lasts.value)))
-      form.current.reset()
+      // somebody may have typed the next one meanwhile
+      if (same([title, layers, lasts].map(({ value }) => value), sent)) form.current.reset()
     } catch (error) {
       app.say(texts.failed(error.message), true)
     }

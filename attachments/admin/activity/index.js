@@ -165,7 +165,7 @@ function Keep ({ isRead }) {
       const before = store ?? { _id: STORE_ID, type: 'store' }
       const activityDaysAfter = after === activityDefaults.days ? undefined : after
       docs.put((await save(app.couch, before, { activityDays: activityDaysAfter })).after)
-      setTyped(null)
+      setTyped(latest => latest === typed ? null : latest) // somebody may have typed another one meanwhile
       app.say(keepWords.saved(after))
       if (after !== days) {
         const fields = { activityDays: { before: days, after } }

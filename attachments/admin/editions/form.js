@@ -1,9 +1,11 @@
 // The title and the source of an edition. If somebody else has changed one of them meanwhile, the page asks which one
 // stays.
+import { focusAfterAnswer } from '../../dom.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
 import { Clash, fieldsBetween, record, save } from '../edit.js'
 import { Button } from '../../parts.js'
+import { same } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.editions.form
@@ -37,7 +39,8 @@ export function EditionForm ({ doc }) {
     try {
       const { before, after } = await save(app.couch, from, changes)
       app.docs.put(after)
-      setTyped(null)
+      // somebody may have typed more meanwhile
+      setTyped(latest => latest && !same(latest.values, values) ? { base: after, values: latest.values } : null)
       const { layer, time: edition } = after
       const fields = fieldsBetween(before, changes)
       if (Object.keys(fields).length) await record(app, { what: 'edition', done: 'changed', layer, edition, fields })
@@ -82,7 +85,10 @@ export function EditionForm ({ doc }) {
 
 function ClashQuestion ({ clash, settle }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null))
-  useEffect(() => place.current?.querySelector('button')?.focus(), [])
+  useEffect(() => {
+    const { current } = place
+    focusAfterAnswer(current?.closest('form'), current?.querySelector('button'))
+  }, [])
   return html`<div class="clash" ref=${place}>
     <p>${words.clash}</p>
     <dl>

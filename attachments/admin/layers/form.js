@@ -42,7 +42,9 @@ function useEdits (docs, layer) {
   const all = unsavedOf(docs)
   const [, draw] = useState(0)
   const edits = /** @type {Edits} */ (all.get(layer) ?? {})
-  const change = next => {
+  /** @param {(latest: Edits) => Edits} toNext */
+  const change = toNext => {
+    const next = toNext(all.get(layer) ?? {})
     if (Object.keys(next).length) all.set(layer, next)
     else all.delete(layer)
     draw(turn => turn + 1)
@@ -53,6 +55,30 @@ function useEdits (docs, layer) {
     return () => removeEventListener('beforeunload', warn)
   }, [])
   return /** @type {const} */ ([edits, change])
+}
+
+/**
+ * What was typed while a form was being saved.
+ * @param {Edits} latest @param {Edits} saved @param {any} doc as it was saved
+ * @returns {Edits}
+ */
+function unsavedIn (latest, saved, doc) {
+  const rest = Object.entries(latest).filter(([name, { typed }]) => !saved[name] || !same(typed, saved[name].typed))
+  return Object.fromEntries(rest.map(([name, edit]) => [name, saved[name] ? { ...edit, base: doc[name] } : edit]))
+}
+
+/**
+ * Edits after somebody has said whose values stay.
+ * @param {Edits} edits @param {{field: string, theirs: any}[]} fields @param {Record<string, string>} answer by field
+ * @returns {Edits}
+ */
+function settle (edits, fields, answer) {
+  const settled = { ...edits }
+  for (const { field, theirs } of fields) {
+    if (answer[field] === 'theirs') delete settled[field]
+    else if (settled[field]) settled[field] = { ...settled[field], base: theirs }
+  }
+  return settled
 }
 
 /** What a field says, or nothing where that cannot be read. */
@@ -126,7 +152,7 @@ export function LayerForm ({ layer }) {
     const { [name]: before, ...others } = edits
     const base = before ? before.base : shown[name]
     const isBack = same(typed, field.show(shown[name]))
-    setEdits(isBack ? others : { ...others, [name]: { typed, base } })
+    setEdits(() => isBack ? others : { ...others, [name]: { typed, base } })
   }
 
   /** What is said under a field that somebody else has changed meanwhile. */
@@ -159,7 +185,7 @@ export function LayerForm ({ layer }) {
     try {
       const { before, after } = await save(app.couch, { ...doc, ...bases }, changes)
       docs.put(after)
-      setEdits({})
+      setEdits(latest => unsavedIn(latest, current, after))
       app.say(words.saved)
       await record(app, { what: 'layer', done: 'changed', layer, fields: fieldsBetween(before, changes) })
     } catch (error) {
@@ -167,13 +193,10 @@ export function LayerForm ({ layer }) {
       if (!error.fields.length) return app.say(words.removed, true)
       const answer = await askClash(error.fields, name => allFields.find(field => field.name === name)?.label ?? name)
       if (!answer) return
-      const next = { ...current }
-      for (const { field, theirs } of error.fields) {
-        if (answer[field] === 'theirs') delete next[field]
-        else next[field] = { ...next[field], base: theirs }
-      }
+      const settled = before => settle(before, error.fields, answer)
       docs.put(error.newest)
-      setEdits(next)
+      setEdits(settled)
+      const next = settled(current)
       if (Object.keys(next).length) await saveEdits(next)
     }
   }
@@ -212,7 +235,7 @@ export function LayerForm ({ layer }) {
       <div class="save row">
         <p class="grow" role="status">${isSaving ? words.saving : state}</p>
         ${touched.length > 0 && html`
-          <${Button} onClick=${() => { setProblems({}); setEdits({}) }}>${words.discard}<//>`}
+          <${Button} onClick=${() => { setProblems({}); setEdits(() => ({})) }}>${words.discard}<//>`}
         <${Button} type="submit" kind="primary" busy=${isSaving || !doc || !touched.length}>${words.save}<//>
       </div>
     </form>
