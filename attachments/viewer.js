@@ -234,8 +234,6 @@ async function choose (name) {
   tileCard.close()
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   const isFirst = !stage.doc
-  const read = isOther ? editions.open(name) : {}
-  if (!isFirst) showPanel({ layers, stats, chosen: name, ...read, ...isOther && { changes: null, tilesInView: 0 } })
   if (isOther) {
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
@@ -244,11 +242,10 @@ async function choose (name) {
   if (isFirst) await breathe()
   if (own !== choosing) return
   view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
-  if (isFirst) {
-    await firstPicture()
-    if (own !== choosing) return
-    showPanel({ layers, stats, chosen: name, ...read })
-  }
+  if (isFirst) await firstPicture()
+  if (own !== choosing) return
+  const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
+  showPanel({ layers, stats, chosen: name, ...fresh })
   editions.read()
   remember()
 }
