@@ -1,5 +1,5 @@
 // The page: reads the store, keeps what is chosen, and lets the map, the panel, the cards and the address follow.
-import { backoff, wait, withinTime } from '../client/source/wait.js'
+import { wait, backoff } from '../client/source/wait.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
 import { Device, keepPage, keepRest, listenToButton, obstacle } from './device.js'
@@ -34,7 +34,6 @@ import { translate, words } from './words.js'
 
 const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
 const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
-const FIRST_PICTURE = 1000 // milliseconds that the panel waits for the map
 const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted what changed in it
 const POLL = 5000 // milliseconds between looks at a store that is empty
 const DATES = 200 // of another layer, that a comparison offers
@@ -233,7 +232,11 @@ async function choose (name) {
   byId('shown').textContent = layer.name ?? name
   tileCard.close()
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
-  const isFirst = !stage.doc
+  const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
+  showPanel({ layers, stats, chosen: name, ...fresh })
+  const isFirst = !stage.doc // no map to look at yet: the page is built in short steps
+  if (isFirst) await breathe()
+  if (own !== choosing) return
   if (isOther) {
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
@@ -242,17 +245,9 @@ async function choose (name) {
   if (isFirst) await breathe()
   if (own !== choosing) return
   view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
-  if (isFirst) await firstPicture()
-  if (own !== choosing) return
-  const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
-  showPanel({ layers, stats, chosen: name, ...fresh })
   editions.read()
   remember()
 }
-
-/** A slow device draws the map before anything beside it, unless the store is slow as well. */
-const firstPicture = () =>
-  withinTime(FIRST_PICTURE, () => new Promise(resolve => { stage.once('timeload storeerror', resolve) }))
 
 /** Begins or ends a comparison: of the range of the timeline, else of the first and the newest edition. */
 function toggleComparison () {
