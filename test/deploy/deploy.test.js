@@ -153,10 +153,12 @@ describe('deploy/compose.yaml', () => {
     const ignored = read('deploy/Dockerfile.dockerignore')
     const { files, engines } = JSON.parse(read('package.json'))
     // what is made for others, and what would name another database than the environment does
-    for (const name of files.filter(entry => !['dist', 'deploy', 'CHANGELOG.md', '.couchapprc'].includes(entry))) {
+    const others = ['bundles', 'dist', 'deploy', 'CHANGELOG.md', '.couchapprc']
+    for (const name of files.filter(entry => !others.includes(entry))) {
       assert.match(image, new RegExp(`^COPY ${name} ${name}$`, 'm'))
       assert.match(ignored, new RegExp(`^!${name}$`, 'm'))
     }
+    assert.match(image, /^RUN npm run prepack$/m) // makes the bundles
     assert.doesNotMatch(image, /couchapprc \./)
     assert.ok(Number(/^FROM node:(\d+)/m.exec(image)?.[1]) >= Number(/\d+/.exec(engines.node)?.[0]))
     assert.match(image, /^USER node$/m)
