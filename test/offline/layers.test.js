@@ -88,6 +88,7 @@ onField('maps that read from a device', ['small'], stage => {
     })
 
     it(`enlarge the nearest ancestor on the device at a deeper zoom (${kind})`, async () => {
+      stage.front.forget() // the page of the test before may have asked until it was closed
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90], zoom: 4 } })
       const picture = await settled(page, all => Object.entries(all)
         .filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
