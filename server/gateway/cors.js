@@ -47,10 +47,11 @@ export class Cors {
     return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE
   }
 
-  /** The same for an answer whose other headers are written elsewhere: what varies more appends to Vary. */
+  /** The same for an answer whose other headers are written elsewhere. */
   apply (req, res) {
     const headers = this.headers(req.headers.origin, req.url)
     for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at], headers[at + 1])
+    if (this.#origins.size > 0 && headers !== NOTHING) keepVary(res)
   }
 
   /** Answers OPTIONS: which methods there are, and whether a page may use them. */
@@ -79,4 +80,13 @@ function checkOrigin (text) {
   const origin = URL.canParse(value) ? new URL(value).origin : 'null'
   if (origin !== 'null' && new URL(value).href === `${origin}/`) return origin
   throw new TilecouchError('BAD_OPTION', { option: '--cors', value, why: 'origins look like https://maps.example.org' })
+}
+
+/** A route that sets Vary itself must not remove this one. */
+function keepVary (res) {
+  const { writeHead } = res
+  res.writeHead = (status, headers, ...rest) => {
+    const name = headers && !Array.isArray(headers) && Object.keys(headers).find(key => key.toLowerCase() === 'vary')
+    return writeHead.call(res, status, name ? { ...headers, [name]: `${headers[name]}, Origin` } : headers, ...rest)
+  }
 }

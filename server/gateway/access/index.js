@@ -140,8 +140,7 @@ async function refusalOf (access, { layers }, req, res) {
 }
 
 function sendLinkPage (req, res, { code, status }) {
-  const { body, headers: { Vary, ...headers } } = linkPage(code, req.headers['accept-language'])
-  res.appendHeader('Vary', Vary)
+  const { body, headers } = linkPage(code, req.headers['accept-language'])
   sendBody(req, res, status, headers, body)
 }
 
