@@ -172,11 +172,12 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
 
   it('a history layer sends only a few index requests during a bulk load', async () => {
     const { page, layer } = await follow()
-    const began = performance.now()
-    for (let step = 2; step <= 6; step++) await stage.write(layer, { [step]: ALL })
+    let written = Promise.resolve()
+    // a slow store answers a question in the middle of a write; the next one waits for its end, as at a fast store
+    stage.front.rule(({ kind }) => kind === 'changes' ? written : undefined)
+    for (let step = 2; step <= 6; step++) await (written = stage.write(layer, { [step]: ALL }))
     await drawn(page, [], '', '6')
-    const most = 2 + (performance.now() - began) / GATHER_TIME
-    assert.ok(stage.front.requests('index').length <= most, `${stage.front.requests('index').length} questions`)
+    assert.ok(stage.front.requests('index').length <= 12, `${stage.front.requests('index').length} questions`)
   })
 
   it('a history layer waits for more changes before it asks for the next ones', async () => {

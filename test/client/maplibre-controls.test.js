@@ -93,15 +93,15 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
         frames++
         most = Math.max(most, Math.abs(upper.getZoom() - map.getZoom()),
           Math.abs(upper.getCenter().lng - map.getCenter().lng))
-        if (frames === 10) map.stop() // the move takes as long as ten frames do
+        if (frames !== 10) return // the move takes as long as ten frames do
+        map.jumpTo({ center: [10, 10], zoom: 2.5, bearing: 30 })
+        requestAnimationFrame(() => requestAnimationFrame(
+          () => resolve({ most, frames, zoom: upper.getZoom(), bearing: upper.getBearing() })
+        ))
       })
-      map.once('moveend', () => requestAnimationFrame(() => {
-        const hasMoved = map.getZoom() > 2 && map.getBearing() > 0
-        const [zoom, bearing] = [upper.getZoom() - map.getZoom(), upper.getBearing() - map.getBearing()]
-        resolve({ most, hasMoved, zoom, bearing })
-      }))
       map.easeTo({ center: [10, 10], zoom: 2.5, bearing: 30, duration: 60000 })
     }))
-    assert.deepEqual(apart, { most: 0, hasMoved: true, zoom: 0, bearing: 0 })
+    assert.ok(apart.frames > 2, JSON.stringify(apart))
+    assert.deepEqual([apart.most, apart.zoom, apart.bearing], [0, 2.5, 30])
   })
 })
