@@ -113,7 +113,7 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
 
   // what had the focus is gone
   useEffect(() => {
-    if (isRemoved.current) focusAfterAnswer(input.current?.form, input.current)
+    if (isRemoved.current) focusAfterAnswer(null, input.current)
     isRemoved.current = false
   }, [all.length])
 
