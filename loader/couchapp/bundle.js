@@ -3,7 +3,7 @@
 // is a separate file.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -162,7 +162,9 @@ const allBundles = { ...viewerBundles, ...layersBundles, ...adminBundles, ...cli
  * @param {Record<string, Bundle>} [bundles] @param {string} [folder] that the entries are in
  */
 export async function shipBundles (bundles = allBundles, folder = root) {
-  const shipped = new BundleCache(path.resolve(folder), path.join(folder, SHIPPED), true)
+  const target = path.join(folder, SHIPPED)
+  await rm(target, { recursive: true, force: true }) // those of an earlier run may hold older libraries
+  const shipped = new BundleCache(path.resolve(folder), target, true)
   for (const [name, built] of Object.entries(await bundle(bundles, folder))) {
     await shipped.write(name, bundles[name], built)
   }

@@ -71,6 +71,10 @@ describe('bundles', () => {
     })
     const text = async () => (await bundle(entry, dir))['main.js'].bytes.toString()
     await shipBundles(entry, dir)
+    folder.write({ 'node_modules/b/index.js': 'export const b = 4' })
+    await shipBundles(entry, dir) // whatever an earlier run has left
+    folder.write({ 'node_modules/b/index.js': 'export const b = 5' })
+    await shipBundles(entry, dir)
     rmSync(path.join(dir, 'node_modules'), { recursive: true }) // npm may install libraries elsewhere
     assert.match(await text(), /console\.log\(1,5\)/)
     const [stored] = readdirSync(path.join(dir, 'bundles')).filter(name => name.endsWith('.bundle'))
