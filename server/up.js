@@ -1,4 +1,5 @@
 // `tilecouch up`: opens a store, loads the demo into an empty one, publishes it, and returns the addresses to open.
+import { shared } from '../core/promises.js'
 import { checkNamed, databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
 import { runsViewer } from '../loader/couchapp/policy.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
@@ -56,15 +57,13 @@ export async function up ({
     const viewer = `${store.url}/${REWRITE}`
     const onIndex = event => { if (event.total) onProgress({ ...event, step: 'index' }) }
 
-    let isPublished = false
-    let opened = false
+    const publishOnce = shared(() => {
+      onProgress({ step: 'push' })
+      return publish(store, { signal, onProgress: onIndex })
+    })
 
     async function show () {
-      if (!isPublished) {
-        onProgress({ step: 'push' });
-        ({ opened } = await publish(store, { signal, onProgress: onIndex }))
-        isPublished = true
-      }
+      await publishOnce()
       onProgress({ step: 'index' })
       await warmIndexes(store, { signal, onProgress: onIndex })
     }
@@ -82,6 +81,7 @@ export async function up ({
       })
       : null
     await show()
+    const { opened } = await publishOnce()
     onProgress({ step: 'ready' })
     return {
       url: store.url,

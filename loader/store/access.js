@@ -4,7 +4,7 @@
 //   const access = await accessOf(store) // {public, readers, writers, admins, warnings, …}
 //   await setAccess(store, { readers: { roles: ['staff'] } })
 import { isDeepStrictEqual } from 'node:util'
-import { faultsOf, isOpen, lists, rightsOf, withRights, writersOf } from '../../core/access.js'
+import { faultsOf, isListed, isOpen, rightsOf, withRights, writersOf } from '../../core/access.js'
 import { TilecouchError } from '../errors.js'
 import { Couch } from './couch.js'
 import { readValidation, withoutComments } from './design-source.js'
@@ -63,7 +63,7 @@ export async function setAccess (store, { dryRun = false, ...wanted }) {
 
 async function requireAdmin (store, security) {
   const { userCtx } = await store.couch.request({ path: '_session', server: true })
-  if (isOneOf(userCtx, { roles: ['_admin'] }) || isOneOf(userCtx, security.admins)) return
+  if (isListed(userCtx, { roles: ['_admin'] }) || isListed(userCtx, security.admins)) return
   const who = userCtx.name ?? 'a request without a name'
   const reason = `${who} is not an admin of it, and only admins may change rights`
   throw new TilecouchError('FORBIDDEN', { url: store.url, reason })
@@ -103,12 +103,8 @@ const WARNINGS = {
     'since CouchDB does not let it read: set the writers again.'
 }
 
-/** @param {{name: string | null, roles: string[]}} user @param {any} group */
-function isOneOf ({ name, roles }, group) {
-  const listed = lists(group)
-  return (name !== null && listed.names.includes(name)) || listed.roles.some(role => roles.includes(role))
-}
-
 /** Whether a user may write tiles, provided that CouchDB lets them read. */
-export const mayWrite = (user, security) =>
-  isOneOf(user, { roles: ['_admin'] }) || isOneOf(user, security.admins) || isOneOf(user, writersOf(security).writers)
+export const mayWrite = (user, security) => {
+  const groups = [{ roles: ['_admin'] }, security.admins, writersOf(security).writers]
+  return groups.some(group => isListed(user, group))
+}

@@ -222,7 +222,6 @@ export class Metrics {
   upstream ({ layer, outcome, seconds }) {
     this.upstreams.of(layer, outcome).observe(seconds)
   }
-
 }
 
 function outcomeOf (status) {
