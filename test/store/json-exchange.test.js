@@ -8,7 +8,11 @@ import { Store } from '../../loader/store/index.js'
 import { startServer } from '../support/server.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-const couchFile = new URL('../../loader/store/couch.js', import.meta.url).href
+const [couchFile, exchangeFile] =
+  ['couch.js', 'exchange.js'].map(name => new URL(`../../loader/store/${name}`, import.meta.url).href)
+/** What a program of its own prints. */
+const printed = async program =>
+  (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout
 
 /** Answers that break off, by their content type. */
 const cut = type => (req, res) => {
@@ -44,8 +48,7 @@ describe('JSON requests, which nano sends', () => {
         await new Promise(resolve => setImmediate(resolve))
         console.log(code)
       `
-      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
-      assert.deepEqual([stdout, asked.length], ['UNREACHABLE\n', 3])
+      assert.deepEqual([await printed(program), asked.length], ['UNREACHABLE\n', 3])
     })
   }
 
@@ -118,5 +121,17 @@ describe('JSON requests, which nano sends', () => {
       { startkey: '"osm:1:ä/b"', endkey: '"osm:1:~"', limit: '3' })
     assert.equal(doc, '/db/layer:osm%2F%C3%A4%20%25')
     assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:secret').toString('base64')}`)
+  })
+
+  // Node's fetch makes the global connections of an undici of its own, older than the package's
+  it('of the package are answered after Node’s own fetch was called in the same process', async () => {
+    answer = (req, res) => res.end('{"answer":1}')
+    const program = `
+      await (await fetch('http://127.0.0.1:${server.port}')).text()
+      const { exchange } = await import('${exchangeFile}')
+      const { bytes } = await exchange({ method: 'GET', url: new URL('${url}'), headers: {}, onPiece: () => {} })
+      console.log(String(bytes))
+    `
+    assert.equal(await printed(program), '{"answer":1}\n')
   })
 })
