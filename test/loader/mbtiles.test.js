@@ -118,8 +118,10 @@ describe('an MBTiles file', () => {
         .subarray(0, 3000) }
     )
     for (const name of ['other', 'page', 'empty', 'half']) {
-      await assert.rejects(async () => using(path.join(folder.dir, `${name}.mbtiles`), tilesOf),
-        { code: 'SOURCE_UNREADABLE', message: new RegExp(`${name}\\.mbtiles`) })
+      const file = path.join(folder.dir, `${name}.mbtiles`)
+      const refused = { code: 'SOURCE_UNREADABLE', message: new RegExp(`${name}\\.mbtiles`) }
+      await assert.rejects(name === 'half' ? using(file, tilesOf) : openSource(file), refused)
+      assert.deepEqual(childrenOf(process.pid, 'sqlite') ?? [], [], 'no process is left that reads it')
     }
   })
 

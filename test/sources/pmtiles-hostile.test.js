@@ -92,6 +92,11 @@ describe('a hostile PMTiles file', () => {
   })
 
   it('must not have more tiles than the limit, even if its header counts them', async () => {
+    pmtilesDefaults.uncounted = 64
+    const uncounted = { header: { addressed: 0, entries: 0 } }
+    assert.deepEqual(await read(uncounted), tiles)
+    pmtilesDefaults.uncounted = 63
+    await refused(uncounted, /would have more than 63 tiles/)
     pmtilesDefaults.uncounted = 1000
     const root = [{ id: id(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]
     await refused(withRoot(root), /would have more than 1000 tiles/)
