@@ -23,30 +23,88 @@ describe('environments', () => {
     return resolveDatabase(target, { cwd: path.join(folder.dir, cwd), home: path.join(folder.dir, 'home'), env, data })
   }
   const environments = env => ({ env })
+  const byDefault = db => environments({ default: { db } })
 
-  it('are the embedded store when nothing names a database', async () => {
-    assert.equal(await resolve(), null)
-    assert.equal(await resolve(undefined, { project: {} }), null)
-  })
+  const [maps, mine] = [byDefault('http://localhost:5984/maps'), byDefault('http://me:pw@h/mine')]
+  const user = environments({ ...mine.env, own: { db: 'http://me:pw@h/own' } })
+  const named = environments({ ...maps.env, own: { db: 'http://localhost:5984/own' }, prod: { db: 'maps' } })
+  const COUCHDB_URL = 'http://u:p@h:5984/maps'
+  /** What is typed, the files and the environment, and the database. @type {Record<string, [any, any, any][]>} */
+  const resolved = {
+    'are the embedded store when nothing names a database': [[undefined, {}, null], [undefined, { project: {} }, null]],
+    'are the default of .couchapprc': [
+      [undefined, { project: maps }, 'http://localhost:5984/maps'],
+      [undefined, { project: maps, env: { COUCHDB_URL: '' } }, 'http://localhost:5984/maps']
+    ],
+    'are chosen by their names in .couchapprc': [['own', { project: named }, 'http://localhost:5984/own']],
+    'may be URLs, which are not changed': [[COUCHDB_URL, { project: maps }, COUCHDB_URL]],
+    'may be names of databases on this machine, in .couchapprc too': [
+      ['maps', {}, 'http://127.0.0.1:5984/maps'], ['prod', { project: named }, 'http://127.0.0.1:5984/maps']
+    ],
+    'are COUCHDB_URL when no file names a database': [[undefined, { env: { COUCHDB_URL } }, COUCHDB_URL]],
+    'are overridden by COUCHDB_URL, and that by a typed name or URL': [
+      [undefined, { project: named, user: named, env: { COUCHDB_URL } }, COUCHDB_URL],
+      ['own', { project: named, env: { COUCHDB_URL } }, 'http://localhost:5984/own'],
+      ['http://h/typed', { project: named, env: { COUCHDB_URL } }, 'http://h/typed']
+    ],
+    'of the user are in ~/.couchapp.conf with passwords, and those of the project override them': [
+      [undefined, { user }, 'http://me:pw@h/mine'],
+      ['own', { user, project: maps }, 'http://me:pw@h/own'],
+      [undefined, { user, project: maps }, 'http://localhost:5984/maps']
+    ]
+  }
+  for (const [what, cases] of Object.entries(resolved)) {
+    it(what, async () => {
+      for (const [target, options, database] of cases) assert.equal(await resolve(target, options), database)
+    })
+  }
 
-  it('are the default of .couchapprc', async () => {
-    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }),
-      'http://localhost:5984/maps')
-    assert.equal(await resolve(
-      undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: '' } }
-    ), 'http://localhost:5984/maps')
-  })
+  const onlyServer = /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/
+  /** @type {Record<string, [string, RegExp, [any, any?][]]>} */
+  const refused = {
+    'when they name only a server, with a database in the message': ['NO_DATABASE_NAMED', onlyServer, [
+      ['http://host:5984'], ['http://u:secret@host:5984/'], [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }],
+      [undefined, { project: byDefault('http://host:5984') }]
+    ]],
+    'when they are no name of a database': ['BAD_DATABASE', /./, [
+      ['Maps'], ['constructor.x', { project: named }], [undefined, { env: { COUCHDB_URL: 'nonsense' } }]
+    ]],
+    'without showing a password when they are broken URLs': ['BAD_DATABASE', /./, [
+      ['admin:secret@host:5984/tiles'], ['HTTP//admin:secret@host/tiles'], ['ftp://admin:secret@host/tiles'],
+      ['tiles/../x']
+    ]],
+    'in .couchapprc when any of them has a user name or a password': ['PASSWORD_IN_FILE', /./, [
+      'http://admin:secret@h/x', 'https://admin@h/x', 'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x',
+      'http://:secret@h/x'
+    ].map(db => [undefined, { project: environments({ ...maps.env, other: { db } }) }])],
+    'with the name of the file when it cannot be read': ['CONFIG_INVALID', /\.couchapprc/, [
+      '{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}', '{"env": {"default": "http://h/x"}}',
+      '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}'
+    ].map(project => [undefined, { project }])]
+  }
+  for (const [when, [code, message, cases]] of Object.entries(refused)) {
+    it(`are refused ${when}`, async () => {
+      for (const [target, options] of cases) {
+        await assert.rejects(resolve(target, options), error => {
+          assert.equal(error.code, code, `${target} ${JSON.stringify(options)}: ${error.stack}`)
+          assert.match(error.message, message)
+          assert.doesNotMatch(JSON.stringify([error, error.message, error.details]), /secret/)
+          return true
+        })
+      }
+    })
+  }
 
   it('are the running store of the folder when the default is its usual address', async () => {
     const data = path.join(folder.dir, 'data')
     const { adminUrl, close } = await startEmbedded({ dir: data })
-    const usual = environments({ default: { db: 'http://localhost:5984/tiles' } })
+    const usual = byDefault('http://localhost:5984/tiles')
     try {
       assert.equal(await resolve(undefined, { project: usual, data }), `${adminUrl}/tiles`)
       assert.equal(await resolve('default', { project: usual, data }), 'http://localhost:5984/tiles', 'it was typed')
       for (const db of ['http://localhost:5984/maps', 'http://localhost:5985/tiles',
         'http://maps.example.org:5984/tiles', 'https://localhost:5984/tiles']) {
-        assert.equal(await resolve(undefined, { project: environments({ default: { db } }), data }), db)
+        assert.equal(await resolve(undefined, { project: byDefault(db), data }), db)
       }
       assert.equal(await resolve(undefined, { project: usual, data, env: { COUCHDB_URL: 'http://h:1/x' } }),
         'http://h:1/x')
@@ -58,7 +116,7 @@ describe('environments', () => {
   })
 
   it('tell which file or variable named them, unless they were typed', async () => {
-    folder.write({ 'project/.couchapprc': JSON.stringify(environments({ default: { db: 'http://h/x' } })) })
+    folder.write({ 'project/.couchapprc': JSON.stringify(byDefault('http://h/x')) })
     const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir, env: {} }
     assert.equal((await findDatabase('http://h/x', options)).namedBy, undefined)
     assert.equal((await findDatabase('default', options)).namedBy, undefined)
@@ -67,83 +125,29 @@ describe('environments', () => {
       'COUCHDB_URL')
   })
 
-  it('are chosen by their names in .couchapprc', async () => {
-    const project =
-      environments({ default: { db: 'http://a/x' }, production: { db: 'https://maps.example.org/tiles' } })
-    assert.equal(await resolve('production', { project }), 'https://maps.example.org/tiles')
-  })
-
   it('are looked for in the parent folders too, the nearest first', async () => {
-    const project = environments({ default: { db: 'http://near/x' } })
-    folder.write({ '.couchapprc': JSON.stringify(environments({ default: { db: 'http://far/x' } })) })
+    const project = byDefault('http://near/x')
+    folder.write({ '.couchapprc': JSON.stringify(byDefault('http://far/x')) })
     assert.equal(await resolve(undefined, { cwd: 'project/deep/er' }), 'http://far/x')
     assert.equal(await resolve(undefined, { project, cwd: 'project/deep/er' }), 'http://near/x')
   })
 
   it('of a folder that everybody may write to are ignored', async () => {
-    folder.write({ 'all/.couchapprc': JSON.stringify(environments({ default: { db: 'http://thief/x' } })) })
+    folder.write({ 'all/.couchapprc': JSON.stringify(byDefault('http://thief/x')) })
     chmodSync(path.join(folder.dir, 'all'), 0o1777)
     assert.equal(await resolve(undefined, { cwd: 'all/mine' }), null)
     chmodSync(path.join(folder.dir, 'all'), 0o755)
     assert.equal(await resolve(undefined, { cwd: 'all/mine' }), 'http://thief/x')
   })
 
-  it('may be URLs, which are not changed', async () => {
-    const project = environments({ default: { db: 'http://a/x' } })
-    assert.equal(await resolve('http://u:p@host:5984/maps', { project }), 'http://u:p@host:5984/maps')
-  })
-
-  it('are refused when they name only a server, with a database in the message', async () => {
-    const server = environments({ default: { db: 'http://host:5984' } })
-    for (const [target, options] of /** @type {[string | undefined, any][]} */ ([
-      ['http://host:5984', {}], ['http://u:secret@host:5984/', {}],
-      [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }], [undefined, { project: server }]
-    ])) {
-      await assert.rejects(resolve(target, options), error => {
-        assert.equal(error.code, 'NO_DATABASE_NAMED')
-        assert.match(error.message,
-          /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/)
-        return true
-      })
-    }
-  })
-
-  it('may be names of databases on this machine', async () => {
-    assert.equal(await resolve('maps'), 'http://127.0.0.1:5984/maps')
-    assert.equal(await resolve('prod', { project: environments({ prod: { db: 'maps' } }) }),
-      'http://127.0.0.1:5984/maps', 'in .couchapprc too')
-    await assert.rejects(resolve('Maps'), { code: 'BAD_DATABASE' })
-    await assert.rejects(resolve('constructor.x'), { code: 'BAD_DATABASE' })
-  })
-
-  it('are refused without showing a password when they are broken URLs', async () => {
-    for (const target of ['admin:secret@host:5984/tiles', 'HTTP//admin:secret@host/tiles',
-      'ftp://admin:secret@host/tiles', 'tiles/../x']) {
-      await assert.rejects(resolve(target), error => {
-        assert.equal(error.code, 'BAD_DATABASE', target)
-        assert.ok(!JSON.stringify([error, error.message, error.details]).includes('secret'), error.message)
-        return true
-      })
-    }
-  })
-
-  it('are overridden by COUCHDB_URL, and that by a typed name or URL', async () => {
-    const project =
-      environments({ default: { db: 'http://localhost:5984/maps' }, own: { db: 'http://localhost:5984/own' } })
-    const env = { COUCHDB_URL: 'http://other:1/x' }
-    assert.equal(await resolve(undefined, { project, user: project, env }), 'http://other:1/x')
-    assert.equal(await resolve('own', { project, env }), 'http://localhost:5984/own')
-    assert.equal(await resolve('http://h/typed', { project, env }), 'http://h/typed')
-  })
-
   describe('with a name and password in environment variables', () => {
     const [COUCHDB_USER, COUCHDB_PASSWORD] = ['anna', 'hunter2-s3cret']
-    const project = environments(
-      { default: { db: 'https://maps.example.org/tiles' }, here: {
-        db: 'http://127.0.0.1:5984/tiles'
-      }, name: { db: 'tiles' } }
-    )
-    const refused = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
+    const project = environments({
+      default: { db: 'https://maps.example.org/tiles' },
+      here: { db: 'http://127.0.0.1:5984/tiles' },
+      name: { db: 'tiles' }
+    })
+    const isKept = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
       assert.equal(error.code, 'PASSWORD_NOT_SENT', error.stack)
       assert.match(error.message, /https:\/\/maps\.example\.org, which only \S+\.couchapprc names/)
       assert.ok(!JSON.stringify([error.message, error.details]).includes(COUCHDB_PASSWORD))
@@ -152,10 +156,10 @@ describe('environments', () => {
     const env = { COUCHDB_USER, COUCHDB_PASSWORD }
 
     it('do not send the password to a server that only .couchapprc names', async () => {
-      await refused(undefined, { env })
-      await refused('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
-      await refused('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
-      await refused('default', { env: { ...env, COUCHDB_URL: 'nonsense' } })
+      await isKept(undefined, { env })
+      await isKept('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
+      await isKept('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
+      await isKept('default', { env: { ...env, COUCHDB_URL: 'nonsense' } })
       assert.equal(await resolve('default', { project, env: { COUCHDB_USER } }),
         'https://maps.example.org/tiles', 'a name is no secret')
       assert.equal(await resolve(undefined, { user: project, project: {}, env }),
@@ -190,42 +194,7 @@ describe('environments', () => {
     })
   })
 
-  it('are COUCHDB_URL when no file names a database', async () => {
-    assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://u:p@h:5984/maps' } }), 'http://u:p@h:5984/maps')
-    await assert.rejects(resolve(undefined, { env: { COUCHDB_URL: 'nonsense' } }), { code: 'BAD_DATABASE' })
-  })
-
-  it('of the user are in ~/.couchapp.conf with passwords, and those of the project override them', async () => {
-    const user = environments({ default: { db: 'http://me:pw@h/mine' }, own: { db: 'http://me:pw@h/own' } })
-    assert.equal(await resolve(undefined, { user }), 'http://me:pw@h/mine')
-    assert.equal(await resolve('own', { user, project: environments({ default: { db: 'http://h/project' } }) }),
-      'http://me:pw@h/own')
-    assert.equal(await resolve(undefined, { user, project: environments({ default: { db: 'http://h/project' } }) }),
-      'http://h/project')
-  })
-
-  it('of the project are refused when any of them has a user name or a password', async () => {
-    for (const db of ['http://admin:secret@h/x', 'https://admin@h/x',
-      'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x', 'http://:secret@h/x']) {
-      await assert.rejects(resolve(undefined, {
-        project: environments({ default: { db: 'http://h/x' }, other: { db } })
-      }), error => {
-        assert.equal(error.code, 'PASSWORD_IN_FILE')
-        assert.ok(!error.message.includes('secret'))
-        return true
-      }, db)
-    }
-  })
-
-  it('that cannot be read lead to an error with the file, without its content', async () => {
-    for (const text of ['{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}',
-      '{"env": {"default": "http://h/x"}}', '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}']) {
-      await assert.rejects(resolve(undefined, { project: text }), error => {
-        assert.equal(error.code, 'CONFIG_INVALID', `${text}: ${error.stack}`)
-        assert.match(error.message, /\.couchapprc/)
-        return true
-      })
-    }
+  it('of the user that cannot be read lead to an error without the content of the file', async () => {
     await assert.rejects(resolve(undefined, {
       project: {}, user: '{"env": {"own": {"db": "http://me:pw@h/x", "password": hunter2}}}'
     }), error => {
