@@ -38,7 +38,7 @@ export const deepGroups = {
   // processes that are killed, full disks, lines and servers that break
   kills: [
     'backup/trouble', 'check/running', 'client/restart', 'edge/outage', 'export/disk-full', 'export/interrupted',
-    'export/restart', 'gateway/chaos', 'mirror/kill', 'remove/kill', 'resolve/running', 'seed/restart', 'store/kill',
+    'export/restart', 'gateway/chaos', 'mirror/kill', 'remove/kill', 'resolve/running', 'store/kill',
     'tree/kill'
   ],
   // commands in processes of their own, large editions, whole histories
@@ -59,7 +59,7 @@ export const deepGroups = {
   ],
   // what is kept in memory
   memory: [
-    'diff/memory', 'export/memory', 'seed/memory', 'sources/upstream-memory'
+    'diff/memory', 'export/memory', 'seed/memory'
   ],
   // clusters, networks of their own, and programs that are not everywhere
   programs: [

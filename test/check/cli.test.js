@@ -37,15 +37,14 @@ describe('tilecouch check', () => {
     const list = path.join(folder.dir, 'found.jsonl')
     const second = await run('check', '--fix', '--db', url, '--report', list)
     assert.equal(second.code, 1)
-    assert.match(second.out,
-      pattern(
-        /\n2 repaired:\n/,
-        / {2}no-head: 1 \(.*\)\n/,
-        / {2}head-too-old: 1 \(.*\)\n/,
-        /1 fault and 0 warnings left:\n/,
-        / {2}unknown-format osm:3:1:2: .*\n\n/,
-        /unknown-format: Often an error page .*\n$/
-      ))
+    assert.match(second.out, pattern(
+      /\n2 repaired:\n/,
+      / {2}no-head: 1 \(.*\)\n/,
+      / {2}head-too-old: 1 \(.*\)\n/,
+      /1 fault and 0 warnings left:\n/,
+      / {2}unknown-format osm:3:1:2: .*\n\n/,
+      /unknown-format: Often an error page .*\n$/
+    ))
     assert.deepEqual(readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line).code),
       ['no-head', 'head-too-old', 'unknown-format'])
     const third = await run('check', 'osm', '--json', '--no-decode', '--db', url)
@@ -103,12 +102,10 @@ describe('tilecouch check', () => {
         `a device. Only their versions say what they found.\n  Nothing to do.\n`)
     const named = '20240301T101500123-4f9k'
     await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`,
-      () => (
-        {
-          type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z',
-          run: named, complete: false, tiles: 0, root: '', blocks: {}
-        }
-      ))
+      () => ({
+        type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z',
+        run: named, complete: false, tiles: 0, root: '', blocks: {}
+      }))
     assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out,
       /tilecouch writes 1\n {2}Nothing to do\.\n$/)
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: 2 }))

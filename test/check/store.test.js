@@ -2,14 +2,19 @@
 // writes nothing.
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
-import { rebuiltWhile } from './rebuilding.js'
+import { rebuiltWhile, plant } from './damage.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { PRIVATE_SECURITY, Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useStore } from '../support/store.js'
-import { document, tile } from '../support/sample-tiles.js'
-import { plant } from './damage.js'
+import { document, tile, flipped } from '../support/sample-tiles.js'
+import { load, copyLayer, moveLayer } from '../../loader/index.js'
+import { written } from '../../loader/store/revisions.js'
+import { digestOf } from '../../loader/store/tile.js'
+import { memorySource } from '../support/memory-source.js'
+import { png } from '../support/tiles.js'
+import { RESERVED } from '../../core/index.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
@@ -165,11 +170,9 @@ onEachStore('a whole store', backend => {
     const { report } = await look(store, { fix: true })
     assert.equal(report.repair?.repaired['no-layer'], 1)
     assert.deepEqual((await look(store)).said, [])
-    await store.couch.bulk(
-      await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(
-        async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true })
-      ))
-    )
+    await store.couch.bulk(await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(
+      async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true })
+    )))
   })
 
   it('gets no design documents if it was never published', async () => {
@@ -195,4 +198,130 @@ onEachStore('a whole store', backend => {
     assert.ok(isWhole(), 'the index was built under other functions and then under its own')
     assert.deepEqual((await look(store)).said, [])
   })
+})
+
+// Bytes that a disk has damaged: they are found and left, and right after they were deleted and loaded again.
+
+/** With the revision that it has wherever it was moved to the past. */
+async function moved (id, seed) {
+  const bytes = await tile(seed)
+  const { _attachments, ...doc } = await document(id, {}, tile(seed))
+  const { _rev, _revisions, ...rest } = written(
+    { ...doc, _attachments: {
+      tile: { content_type: 'image/png', data: bytes.toString('base64'), digest: digestOf(bytes) }
+    } }
+  )
+  return { ...rest, _rev, _revisions }
+}
+
+onEachStore('damaged bytes', backend => {
+  /** @type {Store} */
+  let store
+  const damaged = new Set()
+
+  before(async () => {
+    store = await Store.create(await backend.database(), { public: false })
+    const docs = await Promise.all(
+      [0, 1, 2, 3].flatMap(y => [document(`osm:3:1:${y}`, {}, tile(y)),
+        y === 1 ? document(`osm:3:1:${y}@${T1}`, {}, tile(10 + y)) : moved(`osm:3:1:${y}@${T1}`, 10 + y)])
+    )
+    await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
+    await plant(store, docs)
+    for (const id of ['osm:3:1:0', 'osm:3:1:3', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`]) {
+      damaged.add((await store.couch.get(id))._rev)
+    }
+    // what the disk says of the damaged ones is read by everybody, until they are written anew
+    store.couch.request = async request => {
+      const answer = await Couch.prototype.request.call(store.couch, request)
+      if (request.path === '_bulk_get' && Array.isArray(answer)) {
+        for (const { doc } of answer) if (damaged.has(doc?._rev) && doc._attachments.tile.data) {
+          doc._attachments.tile.data =
+            flipped(doc._attachments.tile.data, doc._attachments.tile.data.indexOf('IDAT') + 9)
+        }
+      }
+      return answer
+    }
+  })
+  after(() => store.destroy())
+
+  const lookAtBytes = async options => {
+    const found = []
+    const report = await check(store,
+      { layers: ['osm'], decode: false, onFinding: ({ code, where }) => found.push(`${code} ${where}`), ...options })
+    return { found: found.filter(text => text.startsWith('wrong-digest')).sort(), report }
+  }
+  const all = ['osm:3:1:0', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`, 'osm:3:1:3'].map(id => `wrong-digest ${id}`).sort()
+
+  it('are found, and are not changed by a repair', async () => {
+    assert.deepEqual((await lookAtBytes()).found, all)
+    const { report } = await lookAtBytes({ fix: true })
+    assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{}, { 'wrong-digest': 4 }])
+    assert.deepEqual((await lookAtBytes()).found, all)
+  })
+
+  it('are correct after their documents were deleted and loaded again', async () => {
+    const ids = all.map(text => text.slice('wrong-digest '.length))
+    const rows = await store.couch.docs(ids)
+    await store.couch.write(rows.map(({ doc: { _id, _rev } }) => ({ _id, _rev, _deleted: true })))
+    await load(store, memorySource({ '3/1/0': 1, '3/1/3': 2 }), { layer: 'osm', time: T2 })
+    await load(store, memorySource({ '3/1/1': 3, '3/1/2': 4 }), { layer: 'osm', time: T1 })
+    const { found, report } = await lookAtBytes()
+    assert.deepEqual([found, report.faults], [[], 0])
+    for (const [id, seed] of /** @type {const} */ (
+      [['osm:3:1:0', 1], ['osm:3:1:3', 2], [`osm:3:1:1@${T1}`, 3], [`osm:3:1:2@${T1}`, 4]]
+    )) {
+      const [{ doc }] = await store.couch.docs([id], { attachments: true })
+      assert.ok(png(seed).equals(doc._attachments.tile.data), id)
+    }
+  })
+})
+
+// Names that no new layer may have, and a store that has such a layer from before.
+
+const versionOf = (layer, time, seed) => ({ layer, z: 3, x: 1, y: 2, time, bytes: png(seed) })
+
+onEachStore('reserved names', backend => {
+  let store
+  useStore(backend, { fill: own => { store = own } })
+
+  it('are refused for new, copied and renamed layers', async () => {
+    await store.defineLayer('osm', {})
+    for (const name of RESERVED) {
+      await assert.rejects(store.defineLayer(name, {}), { code: 'BAD_LAYER' })
+      await assert.rejects(copyLayer(store, 'osm', name), { code: 'BAD_LAYER' })
+      await assert.rejects(moveLayer(store, 'osm', name), { code: 'BAD_LAYER' })
+    }
+    assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['osm'])
+  })
+
+  for (const name of ['db', 'work']) {
+    it(`of an existing layer, such as ${name}, are reported, and the layer can be read and renamed`,
+      () => readAndRename(name)).timeout(30000)
+  }
+
+  async function readAndRename (name) {
+    const works = ['20240301T101500123-4f9k', '10240301T101500123-4f9k', '99990301T101500123-4f9k'].map(
+      run => ({ _id: `work:${run}`, type: 'work', command: 'load', state: 'done', started: T2, seen: T2 })
+    )
+    for (const work of works) await store.couch.put(work)
+    await store.couch.put({ _id: `layer:${name}`, type: 'layer', layer: name, minzoom: 3, maxzoom: 3 })
+    await store.write([versionOf(name, T2, 1), versionOf(name, T3, 2)])
+    await store.putEdition(name, T2, { title: 'First' })
+    await publish(store)
+    const { kinds, layers } = await check(store)
+    assert.deepEqual([Object.keys(kinds), kinds['reserved-name']],
+      [['reserved-name', 'unfinished-edition', 'odd-size'], 1])
+    assert.deepEqual(layers?.map(({ layer }) => layer), [name])
+    assert.deepEqual((await store.at(name, 3, 1, 2, '2022')).bytes, png(1))
+    const heads = []
+    for await (const { id } of store.heads(name)) heads.push(id)
+    assert.deepEqual(heads, [`${name}:3:1:2`])
+    assert.equal((await store.defineLayer(name, { name: 'Old' })).name, 'Old')
+    assert.equal((await moveLayer(store, name, 'base')).done, true)
+    assert.deepEqual((await store.versions('base', 3, 1, 2)).map(({ time }) => time), [T2, T3])
+    assert.deepEqual((await store.editions('base')).map(({ title }) => title), ['First'])
+    assert.equal((await check(store)).kinds['reserved-name'], undefined)
+    assert.deepEqual((await store.couch.docs(works.map(({ _id }) => _id))).map(({ deleted }) => deleted),
+      [false, false, false])
+  }
 })

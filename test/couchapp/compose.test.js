@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { cpSync, symlinkSync } from 'node:fs'
+import { cpSync, symlinkSync, existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { compose, root } from '../../loader/couchapp/compose.js'
+import { compose, root, composeFolder } from '../../loader/couchapp/compose.js'
 import { useFolder } from '../support/couch-database.js'
 
 const md5 = bytes => createHash('md5').update(bytes).digest('hex')
@@ -23,12 +23,10 @@ describe('composing design documents', () => {
   }
 
   it('joins _design, views and attachments by name', async () => {
-    const dir = folder.write(
-      {
-        ...small, '_design/tiles/rewrites.json': '[]', '_design/tiles/lists/at.js': MAP,
-        'attachments/index.html': '<p>', 'attachments/icons/x.svg': '<svg/>'
-      }
-    )
+    const dir = folder.write({
+      ...small, '_design/tiles/rewrites.json': '[]', '_design/tiles/lists/at.js': MAP,
+      'attachments/index.html': '<p>', 'attachments/icons/x.svg': '<svg/>'
+    })
     assert.deepEqual(await compose(dir), [
       { _id: '_design/a', language: 'javascript', views: { all: { map: MAP, reduce: '_count' } }, couchapp: {
         signatures: {}
@@ -80,12 +78,10 @@ describe('composing design documents', () => {
 
   it('inserts the code of a module at the comment that names it', async () => {
     const module = 'export var one = 1\n\n/** Adds. */\nexport function add (a) { return a + one }\n'
-    const dir = folder.write(
-      {
-        ...small, 'core/sum.js': module,
-        'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n  emit(add(doc.n), null)\n})\n'
-      }
-    )
+    const dir = folder.write({
+      ...small, 'core/sum.js': module,
+      'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n  emit(add(doc.n), null)\n})\n'
+    })
     assert.equal((await compose(dir))[0].views.all.map,
       '(function (doc) {\nvar one = 1\n\n/** Adds. */\nfunction add (a) { return a + one }\n  emit(add(doc.n), ' +
         'null)\n})')
@@ -99,24 +95,49 @@ describe('composing design documents', () => {
     )
   })
 
-  it('refuses two sources for one key', async () => {
-    await refuses({ ...small, '_design/a/rewrites.js': MAP, '_design/a/rewrites.json': '[]' },
-      /rewrites.*two sources for "rewrites"/)
-    await refuses({ ...small, '_design/a/lists/at.js': MAP, '_design/a/lists.json': '{}' }, /two sources for "lists"/)
-  })
-
-  it('refuses views in two places', async () => {
-    await refuses({ ...small, '_design/a/views/other/map.js': MAP },
-      /there are views in _design\/a\/views and in views\/a/)
-  })
-
-  it('refuses bad JSON, which couchapp pushes as an empty string', async () => {
-    await refuses({ ...small, '_design/a/rewrites.json': '{' }, /rewrites\.json: bad JSON/)
-  })
-
-  it('refuses a syntax error, and names the file', async () => {
-    await refuses({ ...small, 'views/a/all/map.js': '(function (doc) { emit( })' }, /map\.js: Unexpected token/)
-  })
+  /** Files, and what is said of them. @type {Record<string, [Record<string, string>, RegExp][]>} */
+  const refused = {
+    'two sources for one key': [
+      [{ ...small, '_design/a/rewrites.js': MAP, '_design/a/rewrites.json': '[]' },
+        /rewrites.*two sources for "rewrites"/],
+      [{ ...small, '_design/a/lists/at.js': MAP, '_design/a/lists.json': '{}' }, /two sources for "lists"/]
+    ],
+    'views in two places': [
+      [{ ...small, '_design/a/views/other/map.js': MAP }, /there are views in _design\/a\/views and in views\/a/]
+    ],
+    'bad JSON, which couchapp pushes as an empty string': [
+      [{ ...small, '_design/a/rewrites.json': '{' }, /rewrites\.json: bad JSON/]
+    ],
+    'a syntax error, and names the file': [
+      [{ ...small, 'views/a/all/map.js': '(function (doc) { emit( })' }, /map\.js: Unexpected token/]
+    ],
+    'the call of a function, without running it': [
+      [{ ...small, 'views/a/all/map.js': '(function () { throw new Error("run") }())' }, /one anonymous function/]
+    ],
+    'stray files': [
+      [{ ...small, 'views/a/all/notes.txt': 'x' }, /only \.js, \.json and files without extension/]
+    ],
+    'a file where a folder belongs': [
+      [{ ...small, 'views/b.js': MAP }, /views\/b: views are folders/],
+      [{ ...small, 'views/b.js': '', 'views/c': '' }, /views\/[bc]/]
+    ],
+    'a view without a map': [
+      [{ ...small, 'views/a/half/reduce.js': '_count' }, /views\/a\/half: a view needs a map\.js/]
+    ],
+    'attachments of unknown content types': [
+      [{ ...small, 'attachments/a.exe': 'x' }, /a\.exe: unknown content type/],
+      [{ 'attachments/b': 'x' }, /unknown content type/]
+    ],
+    'files for _id, _rev and _attachments': [
+      [{ ...small, '_design/a/_id': '_design/b' }, /_id, _rev and _attachments are not files/]
+    ],
+    'a folder without design documents': [[{ 'readme.txt': 'x' }, /no such folder/]]
+  }
+  for (const [what, cases] of Object.entries(refused)) {
+    it(`refuses ${what}`, async () => {
+      for (const [files, why] of cases) await refuses(files, why)
+    })
+  }
 
   const oddFunctions = {
     'a named function': '(function map (doc) {})',
@@ -138,36 +159,9 @@ describe('composing design documents', () => {
       () => refuses({ ...small, 'views/a/all/map.js': text }, /views\/a\/all\/map\.js: /))
   }
 
-  it('does not run the functions that it composes', async () => {
-    await refuses({ ...small, 'views/a/all/map.js': '(function () { throw new Error("run") }())' },
-      /one anonymous function/)
-  })
-
-  it('refuses stray files', async () => {
-    await refuses({ ...small, 'views/a/all/notes.txt': 'x' }, /only \.js, \.json and files without extension/)
-  })
-
   it('ignores hidden files', async () => {
     assert.equal((await compose(folder.write({ ...small, 'views/a/all/.DS_Store': 'x', '_design/.gitkeep': '' })))
       .length, 1)
-  })
-
-  it('refuses a file where a folder belongs', async () => {
-    await refuses({ ...small, 'views/b.js': MAP }, /views\/b: views are folders/)
-    await refuses({ ...small, 'views/b.js': '', 'views/c': '' }, /views\/[bc]/)
-  })
-
-  it('refuses a view without a map', async () => {
-    await refuses({ ...small, 'views/a/half/reduce.js': '_count' }, /views\/a\/half: a view needs a map\.js/)
-  })
-
-  it('refuses attachments of unknown content types', async () => {
-    await refuses({ ...small, 'attachments/a.exe': 'x' }, /a\.exe: unknown content type/)
-    await refuses({ 'attachments/b': 'x' }, /unknown content type/)
-  })
-
-  it('refuses files for _id, _rev and _attachments', async () => {
-    await refuses({ ...small, '_design/a/_id': '_design/b' }, /_id, _rev and _attachments are not files/)
   })
 
   it('refuses symbolic links, to files and to folders', async () => {
@@ -175,8 +169,58 @@ describe('composing design documents', () => {
     symlinkSync(path.join(dir, 'views/a/all'), path.join(dir, 'views/a/link'))
     await refuses({}, /views\/a\/link: symbolic links/)
   })
+})
 
-  it('refuses a folder without design documents', async () => {
-    await refuses({ 'readme.txt': 'x' }, /no such folder/)
+describe('couchapp folders', () => {
+  const folder = useFolder()
+  const read = (...parts) => readFileSync(path.join(folder.dir, ...parts), 'utf8')
+
+  it('hold each design document in the layout of couchapp', async () => {
+    const folders = await composeFolder(folder.dir)
+    assert.deepEqual(folders.map(name => path.relative(folder.dir, name)).sort(), ['tiles', 'versions'])
+    assert.equal(read('tiles', '_id'), '_design/tiles')
+    assert.equal(read('tiles', 'language'), 'javascript')
+    assert.equal(read('tiles', '.couchapprc'), '{}\n')
+    assert.match(read('tiles', 'validate_doc_update.js'), /^\(function/)
+    assert.match(read('tiles', 'lists', 'at.js'), /^\(function/)
+    assert.match(read('versions', 'views', 'by_tile', 'map.js'), /^\(function/)
+    assert.equal(read('versions', 'views', 'by_tile', 'reduce.js'), '_count')
+    assert.ok(existsSync(path.join(folder.dir, 'tiles', '_attachments', 'leaflet.js')))
+  })
+
+  it('hold every function and attachment that is composed', async () => {
+    await composeFolder(folder.dir)
+    for (const {
+      _id, views = {}, lists = {}, shows = {}, rewrites, validate_doc_update: validation, _attachments = {}
+    } of await compose()) {
+      const name = _id.slice('_design/'.length)
+      for (const [view, { map, reduce }] of Object.entries(views)) {
+        assert.equal(read(name, 'views', view, 'map.js'), map)
+        if (reduce) assert.equal(read(name, 'views', view, 'reduce.js'), reduce)
+      }
+      for (const [list, text] of Object.entries(lists)) assert.equal(read(name, 'lists', `${list}.js`), text)
+      for (const [show, text] of Object.entries(shows)) assert.equal(read(name, 'shows', `${show}.js`), text)
+      if (rewrites) assert.equal(read(name, 'rewrites.js'), rewrites)
+      if (validation) assert.equal(read(name, 'validate_doc_update.js'), validation)
+      for (const [attachment, { data }] of Object.entries(_attachments)) {
+        assert.equal(readFileSync(path.join(folder.dir, name, '_attachments', attachment)).toString('base64'), data)
+      }
+    }
+  })
+
+  it('replace the files of an earlier build, and keep other folders', async () => {
+    folder.write({ 'tiles/lists/old.js': 'x', 'mine/note.txt': 'x' })
+    await composeFolder(folder.dir)
+    assert.ok(!existsSync(path.join(folder.dir, 'tiles/lists/old.js')))
+    assert.deepEqual(readdirSync(path.join(folder.dir, 'mine')), ['note.txt'])
+  })
+
+  it('hold arrays and numbers as JSON', async () => {
+    const app = folder.write(
+      { 'app/_design/a/rewrites.json': '[{"from": "/", "to": "index.html"}]', 'app/_design/a/options.json': '{"n": 1}' }
+    )
+    await composeFolder(path.join(app, 'out'), path.join(app, 'app'))
+    assert.deepEqual(JSON.parse(read('out', 'a', 'rewrites.json')), [{ from: '/', to: 'index.html' }])
+    assert.equal(read('out', 'a', 'options', 'n.json'), '1')
   })
 })

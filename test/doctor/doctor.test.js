@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { now } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { onEachStore, request } from '../support/backends.js'
+import { onEachStore, request, startThrowAwayEmbedded } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { T2, finding, look, useFilled } from '../support/doctor.js'
-
 
 onEachStore('the doctor', backend => {
   const filled = useFilled(async () => ({ url: await backend.database() }))
@@ -157,5 +158,158 @@ onEachStore('the doctor', backend => {
     assert.ok(grown.figures.doomed > 0 && grown.figures.doomed < grown.figures.looked)
     assert.match(grown.advice, /tilecouch prune osm/)
     assert.deepEqual([well.state, well.figures.doomed], ['ok', 0])
+  })
+})
+
+// States that take years or a broken machine: a proxy answers what the server would.
+
+const GB = 1e9
+
+describe('the doctor at a server in trouble', () => {
+  const filled = useFilled(async () => {
+    const { url, close } = await startThrowAwayEmbedded()
+    return { url: `${url.replace(/\/$/, '')}/tiles`, close }
+  })
+  let proxy, url
+  beforeEach(() => { ({ proxy, url } = filled) })
+
+  /** The report on a CouchDB that gives these answers, by path: values, or functions of the real answer. */
+  const lookAt = (answers, version = '3.5.2') => {
+    proxy.change = (asked, said, answer) => {
+      if (asked === '/') return { couchdb: 'Welcome', version, vendor: { name: 'Somebody' }, uuid: 'x' }
+      const key = Object.keys(answers).find(name => asked.split('?')[0] === name)
+      if (!key) return undefined
+      answer.status = 200
+      return typeof answers[key] === 'function' ? answers[key](said, answer) : answers[key]
+    }
+    return look(proxy.url)
+  }
+  const state = (report, area, check) => {
+    const found = finding(report, area, check)
+    return [found?.state, found?.found]
+  }
+
+  it('names the faults of a version of CouchDB, and a better version', async () => {
+    const old = finding(await lookAt({}, '3.4.2'), 'server', 'version')
+    assert.equal(old.state, 'warning')
+    assert.match(old.why, /#5437/)
+    assert.match(old.advice, /3\.4\.3 or later/)
+    assert.deepEqual(state(await lookAt({}, '3.5.2'), 'server', 'version'), ['ok', '3.5.2'])
+    for (const version of ['2.3.1', '4.0.0']) {
+      assert.equal(finding(await lookAt({}, version), 'server', 'version').state, 'bad', version)
+    }
+  })
+
+  it('finds nodes that are away, and a node in maintenance mode', async () => {
+    const report = await lookAt({
+      '/_membership': { all_nodes: ['a'], cluster_nodes: ['a', 'b', 'c'] },
+      '/_up': (_, answer) => { answer.status = 404; return { status: 'maintenance_mode' } }
+    })
+    assert.deepEqual(state(report, 'server', 'nodes'), ['bad', 'b, c of 3 nodes are away'])
+    assert.equal(finding(report, 'server', '_up').state, 'bad')
+  })
+
+  it('finds files that are mostly waste, unless they are being compacted', async () => {
+    const info = sizes => ({ '/tiles': said => ({ ...said, sizes: { external: 0, ...sizes }, ...sizes.more }) })
+    const compaction = async sizes => finding(await lookAt(info(sizes)), 'database', 'compaction')
+    for (const [file, active, expected, more] of [
+      [1.2 * GB, GB, 'ok'], [50e6, 1e6, 'ok'], [2.5 * GB, GB, 'warning'],
+      [9 * GB, GB, 'bad'], [9 * GB, GB, 'ok', { compact_running: true }]
+    ]) assert.equal((await compaction({ file, active, more })).state, expected, `${file} of ${active}`)
+    assert.match((await compaction({ file: 9 * GB, active: GB })).advice, /\/tiles\/_compact/)
+  })
+
+  it('finds too many tombstones', async () => {
+    const sizes = { file: 300 * GB, active: 300 * GB }
+    const counts = { doc_count: 30e6, doc_del_count: 90e6 }
+    const report = await lookAt({ '/tiles': said => ({ ...said, ...counts, sizes, cluster: { q: 2, n: 1 } }) })
+    const { state: tombstones, found } = finding(report, 'database', 'documents')
+    assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
+  })
+
+  it('finds indexes that are far behind, with their waiting clients, and indexes that waste space', async () => {
+    const index = (more, name = 'versions') =>
+      ({ [`/tiles/_design/${name}/_info`]: said => ({ ...said, view_index: { ...said.view_index, ...more } }) })
+    const late = pending => index({ updates_pending: { total: pending }, waiting_clients: 4 })
+    const behind = finding(await lookAt(late(50000)), 'indexes', 'up to date')
+    assert.deepEqual([behind.state, behind.found], ['warning', '_design/versions lacks 50,000 changes, 4 clients wait'])
+    assert.equal(finding(await lookAt(late(5e6)), 'indexes', 'up to date').state, 'bad')
+    assert.equal(finding(await lookAt(late(500)), 'indexes', 'up to date').state, 'ok')
+    const outdated = await lookAt(late(50000))
+    for (const [area, check] of [['database', 'conflicts'], ['layers', 'expired']]) {
+      assert.match(String(state(outdated, area, check)), /^unknown,its index .* far behind/)
+    }
+    const wasted = finding(await lookAt(index({ sizes: { file: 9 * GB, active: GB } })), 'indexes', 'compaction')
+    assert.equal(wasted.state, 'bad')
+    assert.match(wasted.advice, /_compact\/versions/)
+  })
+
+  it('finds an index that still lists purged documents', async () => {
+    const rows = more => ({
+      '/tiles/_design/versions/_view/by_tile/queries': ({ results }) =>
+        ({ results: results.map(one => ({ ...one, total_rows: one.total_rows + more })) }),
+      '/tiles/_design/versions/_info': said => (
+        { ...said, view_index: { ...said.view_index, updates_pending: { total: 0 } } }
+      )
+    })
+    assert.equal(finding(await lookAt(rows(0)), 'indexes', 'rows').state, 'ok')
+    const { state: how, advice } = finding(await lookAt(rows(100)), 'indexes', 'rows')
+    assert.deepEqual([how, /_view_cleanup/.test(advice)], ['bad', true])
+  })
+
+  it('reports its findings so far when the server stops answering', async () => {
+    proxy.change = asked => /_info|_changes|_local_docs|_security|layer:/.test(asked) ? 'hang' : undefined
+    const report = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
+    assert.ok(report.seconds < 4, `${report.seconds} s`)
+    assert.equal(finding(report, 'database', 'documents').state, 'ok')
+    for (const [area, check] of [['indexes', 'up to date'], ['access'], ['layers']]) {
+      assert.deepEqual(state(report, area, check), ['unknown', 'the server did not answer in time'], area)
+    }
+    proxy.change = asked => asked === '/' ? undefined : 'hang'
+    const dead = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
+    assert.deepEqual([dead.state, dead.findings.length], ['bad', 1])
+  })
+
+  it('ends at once when it is aborted, and survives malformed answers', async () => {
+    const stop = new AbortController()
+    proxy.change = asked => {
+      if (asked.includes('_info')) stop.abort()
+      return undefined
+    }
+    await assert.rejects(look(proxy.url, { signal: stop.signal }), { code: 'ABORTED' })
+    for (const nonsense of ['<html>', '[]', '{}', 'null',
+      '{"rows": 7, "view_index": null, "all_nodes": {}, "members": 3, "results": "x"}']) {
+      proxy.change = asked => asked === '/' ? { couchdb: 'Welcome', version: '3.5.2' } : nonsense
+      const report = await look(proxy.url)
+      assert.ok(report.findings.length > 0, nonsense)
+    }
+    proxy.change = asked => asked === '/' ? '<html>the page of a gateway</html>' : undefined
+    assert.equal(finding(await look(proxy.url), 'server', 'version').state, 'unknown')
+  })
+
+  it('reports the health of a gateway', async () => {
+    const pages = { '/health': [200, '{"status":"ok","version":"1"}'] }
+    const gateway = createServer((req, res) => {
+      const [status, text] = pages[String(req.url)] ?? [404, '']
+      res.writeHead(status).end(text)
+    }).listen(0, '127.0.0.1')
+    await once(gateway, 'listening')
+    const address = `http://127.0.0.1:${gateway.address().port}`
+    const seen = async () => {
+      const report = await look(url, { gateway: address })
+      return report.findings.filter(({ area }) => area === 'gateway')
+        .map(({ check, state: how, found }) => `${check} ${how} ${found}`)
+    }
+    try {
+      assert.deepEqual(await seen(), ['health ok ok, tilecouch 1'])
+      pages['/health'] = [503, '{"status":"behind","version":"1","mirror":{"state":"away","lag":7200}}']
+      assert.deepEqual(await seen(), ['health bad behind, tilecouch 1; mirror away, 2:00:00 behind'])
+      pages['/health'] = [404, 'no such page']
+      assert.match((await seen()).join(), /health unknown .* is not a gateway's/)
+    } finally {
+      await new Promise(resolve => gateway.close(resolve))
+    }
+    assert.match((await seen()).join(), /health bad .* does not answer/)
+    await assert.rejects(look(url, { gateway: 'nonsense' }), { code: 'BAD_OPTION' })
   })
 })

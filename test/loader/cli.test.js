@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
-import { meanings } from '../../loader/cli/options.js'
+import { meanings, partOf } from '../../loader/cli/options.js'
 import { groups } from '../../loader/cli/program.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { bin, finishCommand } from '../support/command.js'
+import { readUpstream } from '../../loader/cli/upstream.js'
+import { resolveDatabase } from '../../loader/couchapp/environments.js'
+import { secretOf } from '../../loader/store/secrets.js'
+import { readKeys } from '../../loader/store/token.js'
+import { loadOptions } from '../../server/gateway/config.js'
 
 /** Runs the command line; opened: how often it opened the embedded store. */
 async function run (...argv) {
@@ -18,8 +23,7 @@ async function run (...argv) {
 }
 
 /** Runs a command that does this. */
-const runAction =
-  action => runCommand(['up'], { more: { up: async () => ({ run: action }) } })
+const runAction = action => runCommand(['up'], { more: { up: async () => ({ run: action }) } })
 
 const commands = await allCommands()
 
@@ -227,4 +231,43 @@ describe('the command line', () => {
     await run('load', folder.dir, '-l', 'Osm')
     assert.equal(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM'), before)
   })
+})
+
+// Files that are no files, where one of settings, of an area or of a password is expected: nobody waits for them.
+
+describe('a file that a command reads', () => {
+  const folder = useFolder()
+  const file = () => path.join(folder.dir, '.couchapprc')
+
+  const readers = {
+    'the environments of .couchapprc': () => resolveDatabase('default', { cwd: folder.dir, home: folder.dir, env: {} }),
+    'an area': () => partOf({ polygon: file() }),
+    'an upstream': () => readUpstream(file()),
+    'the keys of tokens': () => readKeys(file()),
+    'a password': async () => secretOf('SECRET', { SECRET_FILE: file() }),
+    'the settings of a gateway': () => loadOptions({ flags: { config: file() }, env: {} })
+  }
+  const harm = {
+    'a pipe': () => execFileSync('mkfifo', [file()]),
+    'a device without an end': () => symlinkSync('/dev/zero', file()),
+    'longer than any of its kind': () => {
+      writeFileSync(file(), '')
+      truncateSync(file(), 1e9)
+    }
+  }
+
+  for (const [what, read] of Object.entries(readers)) {
+    it(`for ${what} is refused when it is a pipe, a device, or too long`, async function () {
+      if (process.platform === 'win32') this.skip() // no pipes with names
+      for (const [title, make] of Object.entries(harm)) {
+        make()
+        await assert.rejects(async () => read(), ({ code, message }) => {
+          assert.match(code, /^(CONFIG_INVALID|SOURCE_UNREADABLE)$/, title)
+          assert.match(message, /no regular file|more than \d+|not a file with one password/)
+          return true
+        }, title)
+        rmSync(file())
+      }
+    })
+  }
 })

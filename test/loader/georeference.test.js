@@ -105,11 +105,10 @@ onEachStore('the report of a load about its tiles', backend => {
       it(`warns when ${what} contradicts the rows, and is silent when it agrees`, async () => {
         const { warnings: [warning, ...more] } = await loaded(pyramid('tms', BERN, { place: fromSouth, beside }))
         assert.deepEqual([warning.code, more], ['ROWS_FLIPPED', []])
-        assert.match(warning.message,
-          pattern(
-            /as read, the tiles lie in the South Atlantic Ocean; counted from the other side, in Switzerland, near /,
-            /Bern, and its metadata say so/
-          ))
+        assert.match(warning.message, pattern(
+          /as read, the tiles lie in the South Atlantic Ocean; counted from the other side, in Switzerland, near /,
+          /Bern, and its metadata say so/
+        ))
         assert.equal(warning.advice,
           `If so, remove this edition with \`tilecouch remove osm --edition ${T1}\`, and load it with --scheme tms.`)
         const north = pyramid('xyz', BERN, { beside })
@@ -152,11 +151,10 @@ onEachStore('the report of a load about its tiles', backend => {
       const name = pyramid('tms', [6.5, 46.5, 8, 47.5], { place: fromSouth })
       await assert.rejects(loaded(name, { area }), error => {
         assert.equal(error.code, 'SOURCE_EMPTY')
-        assert.match(error.message,
-          pattern(
-            /as read, they lie not in this area, but in the South Atlantic Ocean; with rows counted from the other /,
-            /side they lie in Switzerland/
-          ))
+        assert.match(error.message, pattern(
+          /as read, they lie not in this area, but in the South Atlantic Ocean; with rows counted from the other /,
+          /side they lie in Switzerland/
+        ))
         assert.equal(error.advice, 'Load it with --scheme tms.')
         return true
       })
@@ -269,29 +267,26 @@ onEachStore('the report of a load about its tiles', backend => {
     const name = pyramid('tms', BERN, { place: fromSouth, beside: { 'tilemapresource.xml': tileMap(BERN) } })
     const run = (...argv) => runCommand(['load', name, '--layer', 'osm', '--time', '2024', '--db', url, ...argv])
     const planned = await run('--dry-run')
-    assert.match(planned.out,
-      pattern(
-        /\n {2}place: the South Atlantic Ocean\n[^]*\n/,
-        /WARNING: the rows look counted from the wrong side: .*\n/,
-        / {2}If so, load it with --scheme tms\.\n/,
-        /Nothing was changed\.\n$/
-      ))
+    assert.match(planned.out, pattern(
+      /\n {2}place: the South Atlantic Ocean\n[^]*\n/,
+      /WARNING: the rows look counted from the wrong side: .*\n/,
+      / {2}If so, load it with --scheme tms\.\n/,
+      /Nothing was changed\.\n$/
+    ))
     const { code, out, err } = await run()
     assert.equal(code, 0, err)
-    assert.match(err,
-      pattern(
-        /^First tiles: the South Atlantic Ocean\n/m,
-        / {2}PNG, zooms? .*, bounds .*\n/m,
-        / {2}With rows counted from the other side \(--scheme\) it would be Switzerland, near Bern\.\n/m,
-        /WARNING: the rows look/m
-      ))
+    assert.match(err, pattern(
+      /^First tiles: the South Atlantic Ocean\n/m,
+      / {2}PNG, zooms? .*, bounds .*\n/m,
+      / {2}With rows counted from the other side \(--scheme\) it would be Switzerland, near Bern\.\n/m,
+      /WARNING: the rows look/m
+    ))
     assert.doesNotMatch(out, /Place: /) // it was said before
-    assert.match(out,
-      pattern(
-        /\nWARNING: the rows look .*\n/,
-        / {2}If so, remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it /,
-        /with --scheme tms\.\n$/
-      ))
+    assert.match(out, pattern(
+      /\nWARNING: the rows look .*\n/,
+      / {2}If so, remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it /,
+      /with --scheme tms\.\n$/
+    ))
     const json = JSON.parse((await run('--json')).out)
     assert.deepEqual([json.where.place, json.warnings.map(({ error }) => error), json.timeFrom],
       ['the South Atlantic Ocean', ['ROWS_FLIPPED'], 'option'])

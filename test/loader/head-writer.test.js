@@ -15,12 +15,10 @@ describe('a batch of new tiles', () => {
       }
       const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
       const done = []
-      const tiles = rows.map(
-        y => (
-          { id: tileId('osm', 8, 0,
-            y), layer: 'osm', z: 8, x: 0, y, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }
-        )
-      )
+      const tiles = rows.map(y => (
+        { id: tileId('osm', 8, 0,
+          y), layer: 'osm', z: 8, x: 0, y, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }
+      ))
       await new HeadWriter(couch, { stored: T, send, report: (tile, outcome) => done.push(outcome) }).store(tiles)
       assert.deepEqual(done, tiles.map(tile => decide(tile, null)))
       for (const y of rows) {

@@ -206,13 +206,12 @@ describe('a mistake on the command line', function () {
     it('leaves no layer and keeps the store closed when no tile could be stored', async () => {
       const { code, out } = await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 1)
-      assert.match(out,
-        pattern(
-          /\n {2}16 failed:\n/,
-          / {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n/,
-          / {6}Tiles are PNG, .*\n/,
-          / {4}--json lists them one by one\.\n$/
-        ))
+      assert.match(out, pattern(
+        /\n {2}16 failed:\n/,
+        / {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n/,
+        / {6}Tiles are PNG, .*\n/,
+        / {4}--json lists them one by one\.\n$/
+      ))
       assert.deepEqual(await left(), [STORE_ID])
       assert.deepEqual((await json(`${url}/_security`)).members.roles, ['_admin'])
       const right = await load(tiles('right'), '--layer', 'osm', '--time', '2024')
@@ -280,12 +279,11 @@ describe('a mistake on the command line', function () {
   describe('about the time', () => {
     it('is answered with the time that the load used, and where it comes from', async () => {
       const { err, out } = await load(tiles('tiles-2024-03-01'), '--layer', 'osm')
-      assert.match(err,
-        pattern(
-          /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked /m,
-          /like this\.\n/m,
-          / {2}Its name contains a time\. .* add --time 2024-03-01\.$/m
-        ))
+      assert.match(err, pattern(
+        /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked /m,
+        /like this\.\n/m,
+        / {2}Its name contains a time\. .* add --time 2024-03-01\.$/m
+      ))
       assert.match(out, /\n {2}This is the time of the load: /)
       const typed = await load(tiles('tiles-2024-03-01'), '--layer', 'osm', '--time', '2024')
       assert.doesNotMatch(typed.err + typed.out, /^Time: |time of the load/m)
@@ -341,14 +339,13 @@ describe('a mistake on the command line', function () {
       tiles('set/town-2023')
       const { code, out } = await load(path.join(folder.dir, 'set'), '--layer', 'town', '--dated', '--dry-run')
       assert.equal(code, 0)
-      assert.match(out,
-        pattern(
-          /^Would load 2 editions of town:\n/,
-          / {2}time +source\n/,
-          / {2}2022-01-01T00:00:00Z {2}.*town-2022\n/,
-          / {2}2023-01-01T00:00:00Z {2}.*town-2023\n/,
-          /Nothing was changed\.\n$/
-        ))
+      assert.match(out, pattern(
+        /^Would load 2 editions of town:\n/,
+        / {2}time +source\n/,
+        / {2}2022-01-01T00:00:00Z {2}.*town-2022\n/,
+        / {2}2023-01-01T00:00:00Z {2}.*town-2023\n/,
+        /Nothing was changed\.\n$/
+      ))
       assert.equal((await request(url)).status, 404)
     })
   })

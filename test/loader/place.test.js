@@ -1,6 +1,84 @@
-// What people call a box on the map, without a network.
+// Whether tiles lie where something else says they are: only what is certain is said.
 import assert from 'node:assert/strict'
+import { flipY, parseArea } from '../../core/index.js'
+import { Extent } from '../../core/store/extent.js'
+import { orientation, turned } from '../../loader/load/orientation.js'
 import { placeOf } from '../../loader/store/place/index.js'
+
+const BERN = [7.3, 46.9, 7.5, 47]
+const KENYA = [33.9, -4.7, 41.9, 5.5] // on both sides of the equator
+const DIAGONAL = [-55, 46.5, -53, 48] // Newfoundland, where columns and rows have nearly the same numbers
+
+/**
+ * The boxes of all tiles of a box.
+ * @param {any} bbox
+ * @param {(z: number, x: number, y: number) => [number, number]} [place]
+ */
+function boxesOf (bbox, { min = 3, max = 11 } = {}, place = (z, x, y) => [x, y]) {
+  const extent = new Extent()
+  for (let z = min; z <= max; z++) {
+    for (const { x, y } of parseArea({ bbox }).tiles(z)) extent.add(z, ...place(z, x, y))
+  }
+  return extent.zooms
+}
+const flipped = (z, x, y) => /** @type {[number, number]} */ ([x, flipY(z, y)])
+const swapped = (z, x, y) => /** @type {[number, number]} */ ([y, x])
+const told = (boxes, bounds, more) => orientation(boxes, { bounds, most: 0.25, ...more })
+
+describe('the orientation of tiles', () => {
+  const around = [6, 45, 10, 48]
+  const rounded = off => [BERN[0] + off, BERN[1] + off, BERN[2] - off, BERN[3] - off]
+  const large = boxesOf(around, {}, flipped)
+  const fiji = [177, -18, 178, -17]
+  /** Boxes, bounds, and what is found. @type {Record<string, [any, any, string | undefined, any?][]>} */
+  const found = {
+    'is "as read" when they lie within the bounds': [
+      [boxesOf(BERN), BERN, 'as read'], [boxesOf(BERN), around, 'as read']
+    ],
+    'is flipped or swapped when only that agrees with the bounds': [
+      [boxesOf(BERN, {}, flipped), BERN, 'ROWS_FLIPPED'], [boxesOf(BERN, {}, swapped), BERN, 'AXES_SWAPPED'],
+      [boxesOf(BERN, { min: 9, max: 9 }, flipped), around, 'ROWS_FLIPPED']
+    ],
+    'is found with rounded bounds': [0.001, 0.01, -0.01].map(
+      off => [boxesOf(BERN, { min: 6, max: 12 }, flipped), rounded(off), 'ROWS_FLIPPED']
+    ),
+    'is unknown for coarse tiles': [[boxesOf(BERN, { min: 0, max: 2 }, flipped), BERN, undefined]],
+    'is unknown with bounds that are elsewhere': [
+      [boxesOf(BERN), [100, 10, 101, 11], undefined], [boxesOf(BERN, {}, flipped), [100, 10, 101, 11], undefined]
+    ],
+    'is unknown with bounds as large as a hemisphere, or larger than allowed': [
+      [boxesOf(BERN, {}, flipped), [-180, 0, 180, 85], undefined],
+      [boxesOf(BERN, {}, flipped), [-10, 35, 30, 60], undefined, { most: 0.01 }]
+    ],
+    'is unknown for flipped tiles that reach far beyond the bounds': [
+      [turned(boxesOf([0, 40, 90, 47]), 'ROWS_FLIPPED'), BERN, undefined]
+    ],
+    'is "as read" for maps that look the same when they are turned': [
+      [boxesOf(KENYA), KENYA, 'as read'], [boxesOf(KENYA, {}, flipped), KENYA, 'as read'],
+      [boxesOf(DIAGONAL, {}, swapped), DIAGONAL, 'as read']
+    ],
+    'is found for an area that is only a part of the tiles': [
+      [large, BERN, undefined], [large, BERN, 'ROWS_FLIPPED', { isPart: true }],
+      [boxesOf([20, 45, 24, 48], {}, flipped), BERN, undefined, { isPart: true }]
+    ],
+    'is found with bounds that cross the antimeridian': [
+      [boxesOf(fiji, {}, flipped), [176, -19, -178, -16], 'ROWS_FLIPPED'],
+      [boxesOf(fiji), [176, -19, -178, -16], 'as read']
+    ]
+  }
+  for (const [what, cases] of Object.entries(found)) {
+    it(what, () => {
+      for (const [boxes, bounds, wanted, more] of cases) assert.equal(told(boxes, bounds, more), wanted, `${bounds}`)
+    })
+  }
+
+  it('is found from a part of the tiles, such as the first tile of a load', () => {
+    const [[z, [x, y]]] = boxesOf(BERN, { min: 10, max: 10 }, flipped)
+    assert.equal(told(new Map([[z, [x, y, x, y]]]), BERN), 'ROWS_FLIPPED')
+  })
+})
+
+// What people call a box on the map, without a network.
 
 describe('the place of a box', () => {
   const places = {

@@ -52,13 +52,12 @@ describe('tilecouch remove', () => {
       for (const answer of ['', 'y', 'yes', 'Osm', 'osm2']) {
         const { code, out, err } = await runAtTerminal(['remove', 'osm', ...kind, '--db', url], answer)
         assert.deepEqual([code, out], [1, ''], `${kind} ${answer}`)
-        assert.match(err,
-          pattern(
-            /^Removing from osm: \d+ versions? of \d+ tiles?.*\n/,
-            /This cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm /,
-            /\[NOT_CONFIRMED\]\n/,
-            / {2}Look first with --dry-run\./
-          ))
+        assert.match(err, pattern(
+          /^Removing from osm: \d+ versions? of \d+ tiles?.*\n/,
+          /This cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm /,
+          /\[NOT_CONFIRMED\]\n/,
+          / {2}Look first with --dry-run\./
+        ))
       }
     }
     assert.deepEqual(await historyOf(url), HISTORY)

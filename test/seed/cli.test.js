@@ -8,8 +8,13 @@ import { json, onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/answering-server.js'
 import { checkInvariants } from '../support/invariants.js'
-import { counts, pyramid, useSeeding } from '../support/seeding.js'
+import { counts, pyramid, useSeeding, QUICK, TILE } from '../support/seeding.js'
 import { startCommand } from '../support/command.js'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { seed } from '../../loader/load/seed/index.js'
+import { Store } from '../../loader/store/index.js'
+import { startEmbeddedProcess } from '../support/embedded-process.js'
+import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 const WORLD = ['--bbox', '-180,-85,180,85']
 const WHERE = ['--upstream-networks', '127.0.0.1']
@@ -170,3 +175,49 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await run([...WORLD, '--zoom', '0-1', '--i-have-permission'])).code, 0)
   })
 })
+
+// The database is killed under a seed and comes back: the seed waits for it, and every version has its bytes.
+
+const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
+
+for (const [kind, start] of Object.entries(kinds)) {
+  (start ? describe : describe.skip)(`seeding while ${kind} is killed`, () => {
+    let server, upstream
+    before(async function () {
+      this.timeout(60000)
+      server = await start()
+      upstream = await startUpstream({ tileSize: TILE })
+    })
+    after(async () => {
+      await upstream.close()
+      await server.close()
+    })
+
+    it('waits until the server is back, and loses no tile', async function () {
+      this.timeout(120000)
+      const url = `${server.url}/seed_restart`
+      const store = await Store.create(url)
+      await store.defineLayer('map', { tileSize: TILE, upstream: { url: `${upstream.url}/xyz/{z}/{x}/{y}.png` } })
+      let killed
+      const summary = await seed(store, 'map', {
+        area: parseArea({ bbox: '-180,-85,180,85' }),
+        zooms: { min: 0, max: 4 },
+        networks: LOOPBACK,
+        fetching: QUICK,
+        onProgress ({ fetched }) {
+          // in the middle of fetching: batches are stored and looked up while it is away
+          if (fetched > 150) killed ??= server.kill().then(() => server.start())
+        }
+      })
+      await killed
+      assert.deepEqual([summary.tiles, summary.failed, summary.new + summary.unchanged],
+        [pyramid(4), 0, pyramid(4)], JSON.stringify(counts(summary)))
+      const tiles = await checkInvariants(url)
+      assert.equal(tiles.size, pyramid(4))
+      for (const [id, [{ bytes }]] of tiles) {
+        const [, z, x, y] = id.split(':').map(Number)
+        assert.deepEqual(bytes, await upstream.tile(z, x, y), id)
+      }
+    })
+  })
+}

@@ -45,13 +45,12 @@ onEachStore('tilecouch load', backend => {
     map.upstream.behave({ only: ({ z }) => z === 4, status: ({ x }) => x === 8 ? 404 : 403 })
     const { code, out } = await run([address(), '-l', 'map', ...BOX])
     assert.equal(code, 1)
-    assert.match(out,
-      pattern(
-        /\n {2}2 missing: the source has none\n/,
-        / {2}2 failed:\n/,
-        / {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\], and 1 more like it\n/,
-        / {6}Check its terms and limits/
-      ))
+    assert.match(out, pattern(
+      /\n {2}2 missing: the source has none\n/,
+      / {2}2 failed:\n/,
+      / {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\], and 1 more like it\n/,
+      / {6}Check its terms and limits/
+    ))
   })
 
   it('sends the contact and the keys of the host, and never shows the keys', async () => {

@@ -6,13 +6,12 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { contents, inOrder } from '../support/archives.js'
+import { contents, inOrder, useRangeServer } from '../support/archives.js'
 import { tilesOf, useFolder } from '../support/answering-server.js'
 import { backends } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from './mbtiles-writer.js'
 import { writeArchive } from './pmtiles-writer.js'
-import { useRangeServer } from './range-server.js'
 
 const T = '2024-03-01T00:00:00Z'
 const SIDE = 8 // of a square in the middle of zoom 5
@@ -83,8 +82,7 @@ const kinds = {
     const folder = useFolder()
     let count = 0
     return {
-      write: (named, said = {}) =>
-        writeMbtiles(path.join(folder.dir, `city-${++count}.mbtiles`), listOf(named), said),
+      write: (named, said = {}) => writeMbtiles(path.join(folder.dir, `city-${++count}.mbtiles`), listOf(named), said),
       otherScheme: 'xyz',
       always: {}
     }

@@ -110,12 +110,11 @@ onEachStore('a load of a dated set', backend => {
     writeMbtiles(at('set/town-2024.mbtiles'), [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
     const { code, out } = await run(at('set'), '--dated', '--complete')
     assert.equal(code, 1)
-    assert.match(out,
-      pattern(
-        /town-2024: 56 tiles .* 1 failed .*\n/,
-        / {2}1 failed:\n/,
-        / {4}town:5:1:0 {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\]\n/
-      ))
+    assert.match(out, pattern(
+      /town-2024: 56 tiles .* 1 failed .*\n/,
+      / {2}1 failed:\n/,
+      / {4}town:5:1:0 {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\]\n/
+    ))
     assert.match(out, /\n {2}1 failed\n$/)
     assert.equal((await (await Store.open(url)).at('town', 5, 1, 0, '2024')).time,
       TIMES[2], 'what could not be read is not gone')

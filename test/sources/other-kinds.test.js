@@ -228,13 +228,12 @@ describe('a file or address that is no source of tiles', () => {
     const argv = ['load', at('dem.tif'), '--layer', 'dem', '--db', 'http://127.0.0.1:1/tiles']
     const { code, err } = await runCommand(argv)
     assert.equal(code, 1)
-    assert.match(err,
-      pattern(
-        /^tilecouch: ".*dem\.tif" is a TIFF image.* \[SOURCE_NOT_TILES\]\n/,
-        / {2}Cut it into tiles with GDAL, then load these:\n/,
-        / {4}gdal2tiles\.py .*\n/,
-        / {4}tilecouch load dem-tiles --layer NAME\n$/
-      ))
+    assert.match(err, pattern(
+      /^tilecouch: ".*dem\.tif" is a TIFF image.* \[SOURCE_NOT_TILES\]\n/,
+      / {2}Cut it into tiles with GDAL, then load these:\n/,
+      / {4}gdal2tiles\.py .*\n/,
+      / {4}tilecouch load dem-tiles --layer NAME\n$/
+    ))
     const { error, advice } = JSON.parse((await runCommand([...argv, '--json'])).err)
     assert.deepEqual([error, advice.split('\n').length], ['SOURCE_NOT_TILES', 3])
   })

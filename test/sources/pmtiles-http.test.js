@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { Blocks, blockDefaults, remoteDefaults } from '../../loader/formats/pmtiles/remote.js'
 import { tilesOf } from '../support/answering-server.js'
-import { contents, inOrder, openAs, refuses, using } from '../support/archives.js'
+import { contents, inOrder, openAs, refuses, using, useRangeServer } from '../support/archives.js'
 import { useDefaults } from '../support/defaults.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
-import { useRangeServer } from './range-server.js'
 
 const SIDE = 32 // tiles across
 

@@ -1,23 +1,33 @@
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, writeFileSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { zxyToTileId } from 'pmtiles'
+import { zxyToTileId, PMTiles } from 'pmtiles'
 import { parseArea } from '../../core/index.js'
 import { recogniseBytes } from '../../loader/formats/recognise.js'
 import { recognisesUrl } from '../../loader/load/sources/pmtiles.js'
-import { png } from '../support/tiles.js'
+import { png, square } from '../support/tiles.js'
 import { tilesOf } from '../support/answering-server.js'
-import { openAs, refuses, useArchive, using } from '../support/archives.js'
+import { childrenOf, filesOf } from '../support/processes.js'
+import { openAs, refuses, useArchive, using, contents, inOrder, useRangeServer } from '../support/archives.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
+import { useFolder } from '../support/folder.js'
+import { skip, tilesPython } from '../support/tools.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore } from '../support/backends.js'
+import { checkLoaded } from '../support/invariants.js'
+import { loadFrom } from '../support/load-from.js'
+import { startCommand } from '../support/command.js'
 
-const tiles = Object.fromEntries(['0/0/0', '1/0/1', '2/3/0', '10/2/1', '26/67108863/0', '26/0/67108863']
-  .map(name => [name, name]))
 const plain = bytes => bytes
 const LAYER = Buffer.from([0x1a, 2, 0x0a, 0]) // a vector tile with one empty layer
 
 describe('a PMTiles file', () => {
   const { make: write, read } = useArchive('pmtiles', writeArchive)
+  const tiles = Object.fromEntries(['0/0/0', '1/0/1', '2/3/0', '10/2/1', '26/67108863/0', '26/0/67108863']
+    .map(name => [name, name]))
   const make = (what = { tiles }) => write(what)
 
   it('yields every tile of the zooms 0 to 6 once', async () => {
@@ -37,12 +47,12 @@ describe('a PMTiles file', () => {
   })
 
   it('reads only the directories of the selected tiles', async () => {
-    const square =
+    const sixteen =
       Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
     let count = 0
     // the tenth of sixteen leaves, in the southeast
     const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes
-    const file = make({ tiles: square, leaf: 16, pack })
+    const file = make({ tiles: sixteen, leaf: 16, pack })
     await refuses('pmtiles', file, 'ARCHIVE_INVALID', /directory/)
     await using('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
   })
@@ -62,6 +72,19 @@ describe('a PMTiles file', () => {
       await using('pmtiles', make({ tiles, metadata }), {},
         source => assert.deepEqual(source.fields, { format: 'png', minzoom: 0, maxzoom: 26 }))
     }
+  })
+
+  it('has the zooms of its header, also a single one', () => using('pmtiles', make({ tiles: { '3/0/0': 'x' } }), {},
+    source => assert.deepEqual(source.fields, { format: 'png', minzoom: 3, maxzoom: 3 })))
+
+  it('is closed when it was read, and when it was refused', async function () {
+    if (!childrenOf(process.pid)) this.skip() // only Linux shows which files are open
+    const file = make()
+    const isOpen = () => filesOf(process.pid).some(({ name }) => name === file)
+    await using('pmtiles', file, {}, async () => assert.ok(isOpen()))
+    assert.ok(!isOpen())
+    await refuses('pmtiles', make({ tiles, header: { entries: 1 } }), 'ARCHIVE_INVALID', /has more/)
+    assert.ok(!isOpen())
   })
 
   it('gives images unpacked and vector tiles in gzip, for any packing', async () => {
@@ -125,5 +148,127 @@ describe('a PMTiles file', () => {
       assert.throws(() => tile.read(), { code: 'ARCHIVE_INVALID', message: /cut off/ })
     }
     await source.close()
+  })
+})
+
+// PMTiles that the official tools wrote, and what the official readers see in ours.
+
+// z/x/y and what the tile holds, a line each; the tiles come in the order of the lines, which need not be that of their
+// ids
+const WRITE = `
+import json, sys
+from pmtiles.tile import zxy_to_tileid, TileType, Compression
+from pmtiles.writer import Writer
+with open(sys.argv[2], 'wb') as f:
+  writer = Writer(f)
+  for line in open(sys.argv[1]):
+    name, content = line.rstrip('\\n').split(' ', 1)
+    writer.write_tile(zxy_to_tileid(*map(int, name.split('/'))), content.encode())
+  header = {
+    'tile_type': TileType.PNG, 'tile_compression': Compression.NONE,
+    'min_lon_e7': 59000000, 'min_lat_e7': 458000000, 'max_lon_e7': 105000000, 'max_lat_e7': 478000000,
+    'center_zoom': 7, 'center_lon_e7': 80000000, 'center_lat_e7': 460000000
+  }
+  writer.finalize(header, {'name': 'Official', 'attribution': 'x'})
+`
+
+describe('PMTiles and the official tools', function () {
+  this.timeout(120000)
+  const folder = useFolder()
+  let python = ''
+  before(function () {
+    python = tilesPython() ?? ''
+    if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
+  })
+  const at = name => path.join(folder.dir, name)
+
+  it('the source reads archives of Python with leaves, runs and shared tiles, in any order', async () => {
+    // 20,000 entries do not fit into a root directory
+    const many = Object.fromEntries(Array.from({ length: 20000 },
+      (_, index) => [`9/${index % 200}/${Math.floor(index / 200)}`, index % 7 ? `tile ${index}` : 'sea']))
+    for (const tiles of [{ '0/0/0': 'a', '1/0/0': 'b', '1/1/1': 'b', '14/8500/5700': 'c' }, many]) {
+      const names = Object.keys(tiles)
+      writeFileSync(at('lines'), names.map(name => `${name} ${tiles[name]}\n`).join(''))
+      execFileSync(python, ['-c', WRITE, at('lines'), at('python.pmtiles')])
+      await using('pmtiles', at('python.pmtiles'), {}, async source => {
+        const found = await contents(source)
+        assert.deepEqual(found, tiles)
+        assert.deepEqual(Object.keys(found), inOrder(names))
+        const zooms = names.map(name => +name.split('/')[0])
+        assert.deepEqual(source.fields, {
+          name: 'Official', attribution: 'x', bounds: [5.9, 45.8, 10.5, 47.8],
+          center: [8, 46, 7], format: 'png', minzoom: Math.min(...zooms), maxzoom: Math.max(...zooms)
+        })
+      })
+    }
+  })
+
+  it('the official readers read the archives of these tests', async () => {
+    const tiles = Object.fromEntries(
+      Array.from({ length: 1024 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? `tile ${index}` : 'sea'])
+    )
+    writeFileSync(at('ours.pmtiles'), writeArchive({ tiles, leaf: 100 }))
+    const bytes = readFileSync(at('ours.pmtiles'))
+    const reader = new PMTiles({
+      getKey: () => 'ours',
+      getBytes: async (offset, length) => ({ data: Uint8Array.from(bytes.subarray(offset, offset + length)).buffer })
+    })
+    for (const [name, content] of Object.entries(tiles)) {
+      const [z, x, y] = name.split('/').map(Number)
+      assert.equal(Buffer.from((await reader.getZxy(z, x, y)).data).toString(), content)
+    }
+    const script = `
+import sys
+from pmtiles.reader import Reader, MmapSource, all_tiles
+with open(sys.argv[1], 'rb') as f:
+  for (z, x, y), data in all_tiles(MmapSource(f)): print(f'{z}/{x}/{y} {data.decode()}')`
+    const lines = String(execFileSync(python, ['-c', script, at('ours.pmtiles')])).trim().split('\n')
+    assert.deepEqual(Object.fromEntries(lines.map(line => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)])),
+      tiles)
+  })
+})
+
+// Archives loaded as people load them, on every store.
+
+const T = '2021-01-01T00:00:00Z'
+const first = square({ layer: 'osm', time: T, z: 4, seed: (x, y) => x * 8 + y })
+
+const pmtiles = edition => writeArchive(
+  { tiles: Object.fromEntries(
+    edition.map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])
+  ), leaf: 10, metadata: { name: 'Town', attribution: 'me' } }
+)
+
+onEachStore('loading archives', backend => {
+  const folder = useFolder()
+  const server = useRangeServer()
+  let db
+  beforeEach(async () => { db = await backend.database() })
+
+  const tilecouch = (...args) => startCommand(args, { cwd: folder.dir, env: { TMPDIR: folder.dir } }).ended
+
+  it('on a web server makes an edition, and fills the description of the layer', async () => {
+    server.file = pmtiles(first)
+    const { edition } = await loadFrom(await Store.create(db),
+      server.url.replace('http://', 'http://ada:s3cret@'), { layer: 'osm', time: T })
+    assert.equal(edition.source, 'city.pmtiles')
+    await checkLoaded(db, first)
+    const layer = await (await Store.open(db)).layer('osm')
+    assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
+  })
+
+  it('with faults reports them, leaves no temporary file, and stores nothing of a damaged archive', async function () {
+    this.timeout(120000)
+    folder.write({ 'cut.pmtiles': pmtiles(first).subarray(0, -100) })
+    const cut = await tilecouch('load', 'cut.pmtiles', '-l', 'osm', '-t', '2021', '--db', db)
+    assert.equal(cut.code, 1)
+    assert.match(cut.err, /"cut.pmtiles" is damaged or of another format: .*\n.*Download or create it again/)
+    const [{ x, y, z }] = first
+    folder.write({ 'bad.pmtiles': pmtiles([{ x, y, z, bytes: png(1).subarray(0, 200) }, ...first.slice(2)]) })
+    const { code, out } = await tilecouch('load', 'bad.pmtiles', '-l', 'osm', '-t', T, '--db', db)
+    assert.equal(code, 1)
+    assert.match(out, /osm:4:0:0 .*\[TRUNCATED_IMAGE\]/)
+    await checkLoaded(db, first.slice(2))
+    assert.deepEqual(readdirSync(folder.dir).sort(), ['bad.pmtiles', 'cut.pmtiles'])
   })
 })

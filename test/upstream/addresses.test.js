@@ -6,11 +6,9 @@ import { blockOf, rectangleOf, tilesOf } from '../../loader/load/upstream/image.
 import { tileAddress, exceptionText, getMapAddress } from '../../core/upstream-address.js'
 
 const address = (upstream, z, x, y, size = 256) => tileAddress(checkUpstream(upstream), { z, x, y }, size)
-const getMap = (more, rectangle, size = 256) => new URL(
-  getMapAddress({
-    ...checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a b,c', ...more }), format: 'image/png'
-  }, rectangle, size)
-)
+const getMap = (more, rectangle, size = 256) => new URL(getMapAddress({
+  ...checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a b,c', ...more }), format: 'image/png'
+}, rectangle, size))
 const WORLD = { z: 0, left: 0, top: 0, width: 256, height: 256 }
 
 describe('addresses of tiles', () => {

@@ -50,13 +50,11 @@ describe('the upstream field of a layer', () => {
       'https://h/{Z}/{X}/{Y}.png', 'https://h/t/{quadkey}?g=1', 'https://h:8443/a%20b/{z}-{x}-{y}',
       'https://h/wms.png?map=/srv/x.map&layer=keys&mode=tile&tile={x}+{y}+{z}'
     ]) checkUpstream({ url })
-    checkUpstream(
-      {
-        type: 'wmts',
-        url: 'https://h/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=a&STYLE=b&TILEMATRIXSET=c&' +
-          'TILEMATRIX={TileMatrix}&TILEROW={TileRow}&TILECOL={TileCol}&FORMAT=image/png'
-      }
-    )
+    checkUpstream({
+      type: 'wmts',
+      url: 'https://h/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=a&STYLE=b&TILEMATRIXSET=c&' +
+        'TILEMATRIX={TileMatrix}&TILEROW={TileRow}&TILECOL={TileCol}&FORMAT=image/png'
+    })
     checkUpstream({ ...WMS, url: 'https://h/cgi-bin/mapserv?map=/srv/city.map&' })
   })
 

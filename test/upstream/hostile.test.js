@@ -132,8 +132,7 @@ describe('an upstream that is hostile', () => {
       res.write(Buffer.alloc(4e5))
     })
     try {
-      const [one, other] =
-        [1, 2].map(() => given.open({ url: `${url}/{z}/{x}/{y}` }, {}, { limits: { held: 1e6 } }))
+      const [one, other] = [1, 2].map(() => given.open({ url: `${url}/{z}/{x}/{y}` }, {}, { limits: { held: 1e6 } }))
       const pending = [one.fetch({ z: 8, x: 0, y: 0 }), other.fetch({ z: 8, x: 1, y: 0 })].map(
         fetching => fetching.catch(error => error.message)
       )
@@ -203,8 +202,7 @@ describe('an upstream that is hostile', () => {
       if (!drawn.has(request)) drawn.set(request, ways[Math.floor(next() * ways.length)])
       return drawn.get(request)
     }
-    const settings =
-      ['status', 'body', 'truncate', 'cut', 'gzip', 'type', 'wait', 'headers', 'redirect', 'never']
+    const settings = ['status', 'body', 'truncate', 'cut', 'gzip', 'type', 'wait', 'headers', 'redirect', 'never']
     given.server.behave(Object.fromEntries(settings.map(name => [name, request => wayOf(request)[name]])))
     const upstream = given.open({ concurrency: 8, timeout: 1, negative: 0 }, {}, { limits: { failures: 1e6 } })
     const warnings = []

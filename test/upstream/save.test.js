@@ -162,12 +162,10 @@ onEachStore('saving answers of an upstream', backend => {
     assert.deepEqual(extended.map(({ outcome, bytes }) => [outcome, bytes]), Array(4).fill(['extended', undefined]))
 
     // one of them is from elsewhere by now: it says nothing of that
-    await store.write(
-      [
-        { layer: 'osm', z: 5, x: 16, y: 11, time: addSeconds(now(), 60), bytes: await given.server.tile(1,
-          0, 0), origin: { url: 'http://elsewhere/' } }
-      ]
-    )
+    await store.write([
+      { layer: 'osm', z: 5, x: 16, y: 11, time: addSeconds(now(), 60), bytes: await given.server.tile(1,
+        0, 0), origin: { url: 'http://elsewhere/' } }
+    ])
     const third = await saveAnswer(store, 'osm', again, { head: await store.head('osm', 5, 16, 10) })
     assert.deepEqual(third.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
 

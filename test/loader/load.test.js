@@ -1,7 +1,8 @@
 // What a load writes of a source: its tiles, its time, and what it lacks.
 import assert from 'node:assert/strict'
+import sharp from 'sharp'
 import { parseArea } from '../../core/index.js'
-import { load } from '../../loader/index.js'
+import { load, check, doctor, publish } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { loadFrom } from '../support/load-from.js'
@@ -9,6 +10,8 @@ import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { useFolder } from '../support/answering-server.js'
+import { memorySource } from '../support/memory-source.js'
+import { startGateway } from '../../server/gateway/index.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
@@ -152,5 +155,121 @@ onEachStore('a load', backend => {
     await store.couch.put({ _id: '_design/tiles', language: 'javascript', validate_doc_update: outdated })
     await assert.rejects(run(grid(2), T1), { code: 'STORE_OUTDATED' })
     assert.deepEqual([await store.layers(), await heads()], [[], []])
+  })
+})
+
+// A layer whose newest tiles are dated in the future: loads, check and doctor warn.
+
+const [NOW, FAR] = ['2024-01-01T00:00:00Z', '2204-01-01T00:00:00Z']
+
+onEachStore('tiles that are dated in the future', backend => {
+  let store, url
+  useStore(backend, { fill: (...own) => { [store, url] = own } })
+
+  const loaded = (seed, time) => load(store, memorySource({ '3/1/2': seed }), { layer: 'osm', time })
+  const found = async () => {
+    const { findings } = await doctor(url)
+    return findings.find(({ check: what }) => what === 'osm: editions')
+  }
+
+  it('cause a warning in the load that writes them and in later loads, not in earlier loads', async () => {
+    assert.equal((await loaded(1, NOW)).warnings, undefined)
+    const [made] = (await loaded(2, FAR)).warnings ?? []
+    assert.deepEqual([made?.code, made?.details], ['FUTURE_TIME', { layer: 'osm', time: FAR }])
+    assert.match(made?.advice, /tilecouch remove/)
+    const [met] = (await loaded(3, '2025-01-01T00:00:00Z')).warnings ?? []
+    assert.deepEqual([met?.code, met?.details.newest], ['FUTURE_TIME', FAR])
+    assert.match(met?.message, /2204-01-01T00:00:00Z/)
+  })
+
+  it('are reported by check and doctor, once for each edition and each tile without an edition', async function () {
+    this.timeout(30000)
+    await loaded(1, FAR)
+    await store.write([{ layer: 'osm', z: 3, x: 1, y: 3, time: '2205-01-01T00:00:00Z', bytes: png(2) }])
+    await publish(store)
+    const { kinds, examples } = await check(store)
+    assert.equal(kinds['future-time'], 2)
+    assert.equal(examples['future-time'].level ?? 'warning', 'warning')
+    assert.match(String((await found())?.found), /2205-01-01T00:00:00Z/)
+    assert.equal((await found())?.state, 'warning')
+    const [met] = (await loaded(3, NOW)).warnings ?? []
+    assert.equal(met?.details.newest, '2205-01-01T00:00:00Z', 'also without an edition')
+  })
+})
+
+// Tiles of 512 pixels: a new layer says so, another layer refuses them.
+
+const image = (side, red, format = 'png') => sharp(
+  { create: { width: side, height: side, channels: 3, background: { r: red, g: 0, b: 0 } } }
+).toFormat(format).toBuffer()
+
+onEachStore('the size of loaded tiles', backend => {
+  let store
+  useStore(backend, { fill: created => { store = created } })
+
+  const loaded = (tiles, options = {}) => load(store, memorySource(tiles), { layer: 'osm', time: T1, ...options })
+  const sizeOf = async (name = 'osm') => (await store.layer(name)).tileSize
+
+  it('is stored in a new layer, and shown in TileJSON and WMTS', async () => {
+    const blank = png(1) // a few pixels, as many have for water: it tells nothing
+    await loaded(
+      { '0/0/0': blank, '1/0/0': await image(512, 1), '1/0/1': await image(512,
+        2, 'jpeg'), '1/1/0': await image(512, 3, 'webp') }
+    )
+    assert.equal(await sizeOf(), 512)
+    await publish(store)
+    const gateway = await startGateway({ db: store.url, port: 0, logLevel: 'silent' })
+    try {
+      assert.equal((await (await fetch(`${gateway.url}/osm.json`)).json()).tileSize, 512)
+      assert.match(await (await fetch(`${gateway.url}/wmts/1.0.0/WMTSCapabilities.xml`)).text(),
+        /<TileWidth>512<\/TileWidth><TileHeight>512<\/TileHeight>/)
+    } finally {
+      await gateway.close()
+    }
+  })
+
+  it('is not stored when it is 256, or when no tile shows it', async () => {
+    await loaded({ '0/0/0': await image(256, 1) })
+    assert.equal(await sizeOf(), undefined)
+    await loaded({ '0/0/0': png(1) }, { layer: 'small' })
+    assert.equal(await sizeOf('small'), undefined)
+  })
+
+  it('is refused before anything is written when the layer has another size', async () => {
+    await loaded({ '0/0/0': await image(256, 1) })
+    const wrong = { code: 'TILE_SIZE', details: { layer: 'osm', size: 512, expected: 256 } }
+    await assert.rejects(loaded({ '0/0/0': await image(512, 1) }, { time: T2 }), wrong)
+    assert.deepEqual((await store.editions('osm')).map(({ time }) => time), [T1])
+    await store.defineLayer('osm', { tileSize: 256 })
+    await assert.rejects(loaded({ '0/0/0': await image(512, 1) }, { time: T2 }), wrong)
+    assert.deepEqual((await store.versions('osm', 0, 0, 0)).map(({ time }) => time), [T1])
+  })
+
+  it('that is mixed makes the tiles of another size fail, unless any size is allowed', async () => {
+    const mixed =
+      { '1/0/0': await image(512, 1), '1/0/1': await image(256, 2), '1/1/0': await image(512, 3), '1/1/1': png(1) }
+    const result = await loaded(mixed)
+    assert.deepEqual([result.created, result.failed, result.failures.map(({ id, code }) => `${id} ${code}`)],
+      [3, 1, ['osm:1:0:1 TILE_SIZE']])
+    assert.equal((await loaded(mixed, { anySize: true })).failed, 0)
+    assert.equal(await sizeOf(), 512)
+  })
+
+  it('is set by a load when the layer has tiles of 512 pixels and no size', async () => {
+    await store.defineLayer('osm', { maxzoom: 1 })
+    await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: T1, bytes: await image(512, 1) }])
+    await loaded({ '0/0/0': await image(512, 2) }, { time: T2 })
+    assert.equal(await sizeOf(), 512)
+  })
+
+  it('is found without reading a tile twice', async () => {
+    const reads = []
+    const source = memorySource({ '0/0/0': 1, '1/0/0': 2, '1/0/1': 3 })
+    const { tiles } = source
+    source.tiles = async function * () { for await (const tile of tiles()) {
+      yield { ...tile, read: () => { reads.push(tile.z + tile.y); return tile.read() } }
+    } }
+    assert.equal((await load(store, source, { layer: 'osm', time: T1 })).created, 3)
+    assert.deepEqual(reads, [0, 1, 2])
   })
 })
