@@ -26,6 +26,8 @@ const head = {
 }
 const past = { ...head, _id: `osm:10:300:412@${T}`, current: false }
 const gone = { ...head, _attachments: undefined, gone: true }
+const layerDoc = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
+const edition = { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }
 
 const forbids = (doc, reason, options) => {
   const { forbidden } = verdict(doc, options) ?? {}
@@ -62,9 +64,7 @@ describe('validate_doc_update', () => {
       { ...head, _attachments: {
         tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 }
       } },
-      { _id: 'layer:osm', type: 'layer', layer: 'osm' },
-      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T },
-      { _id: 'tilecouch', type: 'store', schema: 1 },
+      layerDoc, edition, { _id: 'tilecouch', type: 'store', schema: 1 },
       { _id: 'osm:10:300:412', _deleted: true }, { _id: 'anything', _deleted: true }
     ]
     for (const doc of allowed) assert.equal(verdict(doc), undefined, JSON.stringify(doc))
@@ -181,13 +181,48 @@ describe('validate_doc_update', () => {
     forbids({ ...work, _attachments: image('image/png') }, /attachment/)
   })
 
+  it('accepts an activity from its own user, no changes of it, and its removal only by admins', () => {
+    const activity = {
+      _id: 'activity:20240301T101500123-4f9k', type: 'activity', user: 'w',
+      at: T, via: 'page', what: 'layer', done: 'changed', layer: 'osm', fields: { ttl: { before: 60, after: 120 } }
+    }
+    const boss = { user: { name: 'boss', roles: [] }, security: { admins: { names: ['boss'] } } }
+    const root = { user: { name: 'root', roles: ['_admin'] } }
+    assert.equal(verdict(activity), undefined)
+    for (const one of [boss, root]) {
+      assert.equal(verdict({ ...activity, user: one.user.name }, one), undefined)
+      forbids(activity, /the user of an activity must be the one who writes it/, one)
+    }
+    forbids({ ...activity, user: 'boss' }, /the user of an activity/)
+    for (const field of ['user', 'at', 'what', 'done']) {
+      forbids({ ...activity, [field]: undefined }, /an activity has the fields user, at, what, done|must be/)
+    }
+    assert.deepEqual(Object.keys(verdict(activity, { user: { name: 'bob', roles: [] } })),
+      ['forbidden'], 'who may not write')
+    assert.deepEqual(Object.keys(verdict({ ...activity, user: null }, { user: { name: null, roles: ['_admin'] } })),
+      ['forbidden'], 'nobody is no proof')
+    forbids({ ...activity, done: 'created' }, /an activity never changes/, { old: activity })
+    forbids({ ...activity, user: 'root', done: 'created' }, /an activity never changes/, { old: activity, ...root })
+    assert.equal(verdict(activity, { old: { ...activity, _deleted: true } }), undefined)
+
+    const end = { _id: activity._id, _deleted: true }
+    for (const old of [activity, null]) forbids(end, /only an admin removes an activity/, { old })
+    for (const one of [boss, root]) assert.equal(verdict(end, { old: activity, ...one }), undefined)
+    assert.equal(verdict({ _id: 'activity:3:1:2', _deleted: true }), undefined, 'a tile of a layer that is called so')
+
+    for (const _id of ['activity:', 'activity:x', 'activity:osm:3:1:2', 'work:20240301T101500123-4f9k']) {
+      forbids({ ...activity, _id }, /the id must be activity:RUN/)
+    }
+    for (const layer of ['layer', 'Osm', 5, null]) forbids({ ...activity, layer }, /the layer of an activity/)
+    forbids({ ...activity, fields: { long: 'x'.repeat(17_000) } }, /at most 16384/)
+    forbids({ ...activity, _attachments: image('image/png') }, /attachment/)
+  })
+
   it('refuses layers, editions and store documents under wrong ids', () => {
     forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm2' }, /the id must be layer:osm2/)
     forbids({ _id: 'layer:Osm', type: 'layer', layer: 'Osm' }, /the layer of a layer must be a name/)
-    forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: '2024' },
-      /time of this edition must be: time/)
-    forbids({ _id: 'edition:osm@2024', type: 'edition', layer: 'osm', time: '2024' },
-      /time of this edition must be: time/)
+    forbids({ ...edition, time: '2024' }, /time of this edition must be: time/)
+    forbids({ ...edition, _id: 'edition:osm@2024', time: '2024' }, /time of this edition must be: time/)
     forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'osm' }, /time must be like/)
     forbids({ _id: `edition:osm@${T}`, type: 'edition', layer: 'relief', time: T }, /the id must be edition:relief@/)
     forbids({ _id: 'tilecouch2', type: 'store' }, /not a document of a tile store/)
@@ -239,8 +274,7 @@ describe('validate_doc_update', () => {
 
   it('refuses attachments of all documents except tiles, tombstones included', () => {
     const html = { 'a.html': { content_type: 'text/html' } }
-    for (const doc of [{ _id: 'layer:osm', type: 'layer', layer: 'osm' },
-      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }]) {
+    for (const doc of [layerDoc, edition, { _id: 'tilecouch', type: 'store' }]) {
       for (const _attachments of [html, image('image/png')]) {
         forbids({ ...doc, _attachments }, /only tiles have an attachment/)
       }
@@ -261,12 +295,8 @@ describe('validate_doc_update', () => {
       /at most 16384/)
     forbids({ ...gone, _deleted: true, note: 'x'.repeat(1000) }, /at most 1024/)
     forbids({ _id: 'x', _deleted: true, note: long.repeat(70) }, /at most 1024/)
-    forbids(
-      {
-        _id: 'layer:osm', type: 'layer', layer: 'osm', description: long.repeat(5),
-        legend: long.repeat(5), attribution: long.repeat(5), vector_layers: [{ id: long }]
-      }, /at most 262144/
-    )
+    const texts = { description: long.repeat(5), legend: long.repeat(5), attribution: long.repeat(5) }
+    forbids({ ...layerDoc, ...texts, vector_layers: [{ id: long }] }, /at most 262144/)
     assert.equal(verdict(
       { ...head, _revisions: { start: 1000, ids: Array.from({ length: 1000 }, () => 'f'.repeat(32)) } }
     ), undefined)
@@ -277,13 +307,13 @@ describe('validate_doc_update', () => {
     const values = [0, 5, -1, 1.5, 'text', '', true, false, null, [], [1, 2, 3, 4], {}, { a: 1 }]
     for (const field of Object.keys(layerRules)) {
       for (const value of values) {
-        const doc = { _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }
+        const doc = { ...layerDoc, [field]: value }
         const allowed = verdict(doc) === undefined
         assert.equal(allowed, isValue(value, layerRules[field]), `${field} ${JSON.stringify(value)}`)
       }
     }
     for (const field of Object.keys(layerRules)) {
-      forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true },
+      forbids({ ...layerDoc, [field]: field === 'offline' ? 'no' : true },
         new RegExp(`^${field} of this layer must be`))
     }
     forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema of this store must be/)
@@ -360,9 +390,8 @@ describe('validate_doc_update', () => {
     forbids(logo('image/png', 262145), /at most 262144 bytes/)
     forbids({ ...marker, _attachments: { other: { content_type: 'image/png', length: 5 } } },
       /only tiles have an attachment/)
-    forbids({
-      _id: 'layer:osm', type: 'layer', layer: 'osm', _attachments: { logo: { content_type: 'image/png', length: 5 } }
-    }, /only tiles have an attachment/)
+    forbids({ ...layerDoc, _attachments: { logo: { content_type: 'image/png', length: 5 } } },
+      /only tiles have an attachment/)
   })
 
   it('agrees with a naive validator on random documents', () => {
