@@ -59,7 +59,7 @@ export const deepGroups = {
   ],
   // what is kept in memory
   memory: [
-    'diff/memory', 'export/memory', 'seed/memory'
+    'export/memory', 'seed/memory'
   ],
   // clusters, networks of their own, and programs that are not everywhere
   programs: [

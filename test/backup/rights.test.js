@@ -10,7 +10,7 @@ import { inWords, plainSecurity, rightsBetween } from '../../loader/backup/right
 import { restore } from '../../loader/backup/restore.js'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY } from '../../loader/store/index.js'
 import { json, onEachStore, request } from '../support/backends.js'
-import { memory, runCommand } from '../support/cli.js'
+import { memory, runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { rewrite } from './forge.js'
 
@@ -73,15 +73,6 @@ onEachStore('a backup with an edited _security', backend => {
     return file('edited.tcb')
   }
 
-  async function run (argv, { answer } = /** @type {{answer?: string}} */ ({})) {
-    const isTTY = answer !== undefined
-    const stdin = Object.assign(new PassThrough(), { isTTY })
-    if (isTTY) stdin.write(answer)
-    const streams = { stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY }) }
-    const { code } = await runCommand(argv, { streams })
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
-
   const isClosed = async url => {
     const { admins, members } = await json(`${url}/_security`)
     assert.deepEqual([admins.names, members.names, members.roles], [[], [], ['_admin']])
@@ -96,10 +87,10 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual(upstreams, [{ layer: 'osm', hosts: ['tiles.example.org'] }])
     assert.equal((await restore(createReadStream(file('edited.tcb')), streamed)).withheld, true)
     await isClosed(streamed)
-    const again = await run(['restore', file('edited.tcb'), '--db', to])
+    const again = await runCommand(['restore', file('edited.tcb'), '--db', to])
     assert.equal(again.code, 1)
     assert.match(again.out, /run it again with --yes[^]*the user mallory becomes an admin\n[^]*Only admins may use/)
-    const confirmed = await run(['restore', file('edited.tcb'), '--yes', '--db', to])
+    const confirmed = await runCommand(['restore', file('edited.tcb'), '--yes', '--db', to])
     assert.equal(confirmed.code, 0, confirmed.err)
     assert.deepEqual(await json(`${to}/_security`), EDITED)
   })
@@ -114,18 +105,18 @@ onEachStore('a backup with an edited _security', backend => {
   it('gives rights only after a confirmation or with --yes', async () => {
     await edited(EDITED)
     const to = await backend.database()
-    const no = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'n\n' })
+    const no = await runAtTerminal(['restore', file('edited.tcb'), '--db', to], 'n')
     assert.equal(no.code, 1)
     assert.match(no.err, /the user mallory becomes an admin\n[^]*Give them\? \[y\/N\]/)
     assert.equal((await request(to)).status, 404)
-    const yes = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'y\n' })
+    const yes = await runAtTerminal(['restore', file('edited.tcb'), '--db', to], 'y')
     assert.equal(yes.code, 0, yes.err)
     assert.match(yes.out, /layer osm are fetched from tiles.example.org/)
     assert.deepEqual(await json(`${to}/_security`), EDITED)
     const [given, left] = [await backend.database(), await backend.database()]
-    assert.equal((await run(['restore', file('edited.tcb'), '--yes', '--db', given])).code, 0)
+    assert.equal((await runCommand(['restore', file('edited.tcb'), '--yes', '--db', given])).code, 0)
     assert.deepEqual(await json(`${given}/_security`), EDITED)
-    const closed = await run(['restore', file('edited.tcb'), '--closed', '--db', left])
+    const closed = await runCommand(['restore', file('edited.tcb'), '--closed', '--db', left])
     assert.equal(closed.code, 0)
     assert.match(closed.out, /Only admins may use/)
     await isClosed(left)

@@ -200,6 +200,18 @@ describe('design functions of the embedded store', function () {
     assert.ok(process.memoryUsage().rss < 2e9)
   })
 
+  it('answer 500 when a map, rewrite or validation function never ends', async () => {
+    const endless = '(function () { for (;;) {} })'
+    const path = await design({ views: { v: { map: endless } }, rewrites: endless })
+    for (const part of ['_view/v', '_rewrite/x']) {
+      const { json } = await answered(500, client('GET', `${path}/${part}`))
+      assert.equal(json.error, 'os_process_error', part)
+    }
+    await client('PUT', '/validated')
+    await client('PUT', '/validated/_design/d', { validate_doc_update: endless })
+    await answered(500, client('PUT', '/validated/doc', {}))
+  })
+
   it('block no other requests while they run, not even calls of functions of another database', async () => {
     const patient = await startInTmp() // five seconds are time enough for the others on a busy machine
     const ask = clientFor(patient.url)

@@ -1,21 +1,28 @@
-// A million tiles must not need more memory than thousands. With a store that only makes tiles up, so that the test is
-// about targets alone.
+// A million tiles must not need more memory than thousands: with stores that only make tiles up, so that the tests are
+// about targets and comparisons alone.
 import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
 import path from 'node:path'
+import { asOf } from '../../core/index.js'
+import { diff } from '../../loader/export/diff/index.js'
+import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
-import { png } from '../support/tiles.js'
 import { collectGarbage } from '../support/garbage.js'
+import { measureHeap } from '../support/heap.js'
+import { png } from '../support/tiles.js'
 
-const TIME = '2021-01-01T00:00:00Z'
+const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const COLUMNS = 500
 
-function fakeStore (count) {
+/** A layer of so many tiles, all different. */
+function storeOf (count) {
   const tiles = async function * () {
     for (let n = 0; n < count; n++) {
       yield {
         id: `osm:16:${n >> 8}:${n & 255}`, layer: 'osm', z: 16, x: n >> 8,
-        y: n & 255, time: TIME, size: 0, current: true, gone: false
+        y: n & 255, time: T1, size: 0, current: true, gone: false
       }
     }
   }
@@ -28,7 +35,7 @@ function fakeStore (count) {
       for await (const tile of listed) {
         // behind the end of the image anything may stand
         const bytes = Buffer.concat([png(tile.y), Buffer.from(tile.id)])
-        yield { ...tile, bytes, type: 'image/png', digest: digestOf(bytes), stored: TIME }
+        yield { ...tile, bytes, type: 'image/png', digest: digestOf(bytes), stored: T1 }
       }
     }
   })
@@ -42,7 +49,7 @@ describe('the memory of an export', () => {
     it(`does not grow with its tiles: ${target}`, async function () {
       this.timeout(120000)
       const heap = []
-      await exportLayer(fakeStore(count), 'osm', path.join(folder.dir, target), {
+      await exportLayer(storeOf(count), 'osm', path.join(folder.dir, target), {
         cache: target.startsWith('cache'),
         onProgress ({ tiles }) {
           if (tiles % (count / 10)) return
@@ -54,6 +61,82 @@ describe('the memory of an export', () => {
       assert.ok(heap.length >= 10)
       const growth = heap[9] - heap[2]
       assert.ok(growth < 8e6, `${heap.map(bytes => Math.round(bytes / 1e6))} MB`)
+    })
+  }
+})
+
+/**
+ * Layers of which every fourth tile is another version of the same size later, half of those with the same bytes; some
+ * go.
+ */
+function storeOfLayers () {
+  const version = (layer, z, x, y, time, current, gone = false) => (
+    {
+      id: `${layer}:${z}:${x}:${y}${current ? '' : `@${time}`}`, layer, z, x, y, time, current, gone,
+      size: gone ? 0 : 1000
+    }
+  )
+  const isChanging = (x, y) => (x + y) % 4 === 0
+  const store = {
+    peeked: 0,
+    largest: 0,
+    layer: async () => ({}),
+    couch: { ranges: async ranges => ranges.map(() => []) }, // there are no manifests
+    async * listTiles (layer) {
+      for (let x = 1000; x < 1000 + COLUMNS; x++) {
+        for (let y = 1000; y < 1500; y++) {
+          const versions = isChanging(x, y)
+            ? [version(layer, 11, x, y, T1, false),
+              version(layer, 11, x, y, T2, true, (x + y) % 8 === 0 && y % 16 === 0)]
+            : [version(layer, 11, x, y, T1, true)]
+          yield { z: 11, x, y, versions }
+        }
+      }
+    },
+    async * list (layer, { time }) {
+      for await (const { versions } of store.listTiles(layer)) {
+        const shown = asOf(versions, time)
+        if (!shown.gone) yield shown
+      }
+    },
+    async versionsById (ids) {
+      store.peeked += ids.length
+      store.largest = Math.max(store.largest, ids.length)
+      return new Map(ids.map(id => {
+        const [, , x, y, ...time] = id.split(/[:@]/)
+        const isOld = time.length > 0 || !isChanging(+x, +y)
+        return [id, { time: isOld ? T1 : T2, digest: isOld || (+x + +y) % 8 === 4 ? 'a' : 'b' }]
+      }))
+    }
+  }
+  return /** @type {any} */ (store)
+}
+
+describe('the memory of a diff', () => {
+  const folder = useFolder()
+
+  for (const [what, to] of Object.entries({ 'two times': 'map@2024', 'two layers': 'other' })) {
+    it(`does not grow with the tiles of ${what}`, async function () {
+      this.timeout(120000)
+      const store = storeOfLayers()
+      const list = await ListReport.open(path.join(folder.dir, 'l.jsonl'), process.stdout)
+      const polygons = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'x', everyZoom: true })
+      const heap = measureHeap(25000)
+      const summary = await diff(store, 'map@2023', to, {
+        async onTile (change) {
+          await list.add(change)
+          await polygons.add(change)
+        },
+        onProgress: heap.onProgress
+      })
+      await list.finish()
+      await polygons.finish()
+      const { added, removed, changed, same } = summary.tiles
+      assert.ok(added + removed + changed + same > COLUMNS * 400, JSON.stringify(summary.tiles))
+      assert.ok(changed + removed > 10000 && store.peeked > 10000, JSON.stringify([summary.tiles, store.peeked]))
+      assert.ok(store.largest <= 1000)
+      assert.ok(statSync(path.join(folder.dir, 'g.geojson')).size > 1e6)
+      heap.checkFlat()
     })
   }
 })

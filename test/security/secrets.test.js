@@ -1,6 +1,6 @@
 // A password is asked for, read from a file or given; it is nowhere in what commands say, log or leave behind.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import { tmpdir } from 'node:os'
@@ -17,6 +17,7 @@ import { withoutSecrets } from '../../server/title.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { startCommand } from '../support/command.js'
+import { png } from '../support/tiles.js'
 
 const SECRET = 'hunter2-s3cret'
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -234,5 +235,58 @@ describe('passwords', function () {
     }
     assert.doesNotMatch(stdout.text + stderr.text, /\p{Bidi_Control}|\u009b/u)
     assert.deepEqual(JSON.parse(stdout.text.slice(stdout.text.indexOf('{\n'), stdout.text.indexOf('\n}') + 2)), value)
+  })
+})
+
+describe('the files and output of commands', function () {
+  this.timeout(120000)
+  const folder = useFolder()
+  let server
+  beforeEach(
+    async () => { server = await startEmbedded({ dir: path.join(folder.dir, 'data'), admins: { root: SECRET } }) }
+  )
+  afterEach(() => server?.close())
+
+  const inside = name => path.join(folder.dir, name)
+
+  async function runQuietly (args) {
+    const { code, out, err } = await runCommand(args)
+    assert.ok(!(out + err).includes(SECRET), out + err)
+    return { code, text: out + err }
+  }
+
+  it('contain no password, and a backup is readable only by its owner', async () => {
+    const { host } = new URL(server.url)
+    const at = db => `http://root:${SECRET}@${host}/${db}`
+    folder.write({ 'tiles/1/0/0.png': png(1), 'tiles/1/1/0.png': png(2) })
+    const commands = [
+      ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', at('one')],
+      ['load', at('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', at('two')],
+      ['mirror', at('one'), at('two')],
+      ['copy', 'osm', 'again', '--from', at('one'), '--db', at('two')],
+      ['backup', inside('all.tcb'), '--db', at('two')],
+      ['restore', inside('all.tcb'), '--yes', '--db', at('three')],
+      ['export', 'osm', inside('out.mbtiles'), '--db', at('two')],
+      ['export', 'osm', inside('out'), '--db', at('two')],
+      ['export', 'osm', inside('trees'), '--tree', '--db', at('two')],
+      ['diff', 'osm', 'copied', '--geojson', inside('diff.json'), '--db', at('two')],
+      ['check', '--report', inside('found.jsonl'), '--db', at('two')],
+      ['doctor', '--metrics', inside('doctor.prom'), '--db', at('two')],
+      ['check', 'osm', '--db', at('two')]
+    ]
+    for (const args of commands) {
+      const { code, text } = await runQuietly(args)
+      assert.ok(code === 0 || ['doctor', 'check', 'diff'].includes(args[0]), `${args[0]}: ${text}`)
+    }
+    const files = readdirSync(folder.dir, { recursive: true }).map(name => inside(String(name)))
+      .filter(name => statSync(name).isFile())
+    assert.ok(files.length > 20, String(files.length))
+    for (const file of files) assert.ok(!readFileSync(file).includes(SECRET), file)
+    assert.equal(statSync(inside('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
+  })
+
+  it('contain no password of a URL with spaces or quotes', async () => {
+    for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
+      `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await runQuietly(['info', '--db', odd])
   })
 })

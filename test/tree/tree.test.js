@@ -15,6 +15,12 @@ import { noiseTile } from '../../bench/tiles.js'
 
 const [T1, T2, T3] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z']
 
+/** As if a run had kept something else of its trees. */
+function changeState (map, fields) {
+  const file = path.join(map.to(), '.tilecouch/osm.json')
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...fields }))
+}
+
 onEachStore('exporting trees', backend => {
   const map = useTrees(backend)
   const { folder } = map
@@ -60,8 +66,7 @@ onEachStore('exporting trees', backend => {
     const again = await map.run()
     assert.deepEqual([again.tiles, again.written, again.linked, again.removed], [0, 0, 0, 0])
     // a failure of the power may have lost anything: everything is looked at, and what is right is left alone
-    const state = path.join(map.to(), '.tilecouch/osm.json')
-    writeFileSync(state, JSON.stringify({ ...JSON.parse(readFileSync(state, 'utf8')), boot: 'another' }))
+    changeState(map, { boot: 'another' })
     const compared = await map.run()
     assert.deepEqual([compared.tiles, compared.written, compared.linked, compared.removed], [100, 0, 0, 0])
     const names = new Map([...filesIn(map.to())].map(([name, { stat }]) => [name, stat.ino]))
@@ -81,8 +86,7 @@ onEachStore('exporting trees', backend => {
         'tiles/osm/7/1/1.png': png(1), 'tiles/osm/5/1/1.jpg': png(1), 'tiles/osm/README': 'a note'
       }
     )
-    const state = path.join(map.to(), '.tilecouch/osm.json')
-    writeFileSync(state, JSON.stringify({ ...JSON.parse(readFileSync(state, 'utf8')), whole: false }))
+    changeState(map, { whole: false })
     await map.run()
     assert.ok(isThere(at('', 'README')), 'what is no tile is left alone')
     rmSync(at('', 'README'))
@@ -255,11 +259,9 @@ onEachStore('trees of an edition that is corrected', backend => {
 
   it('show the correction when all files are compared', async () => {
     await map.run()
-    const state = path.join(map.to(), '.tilecouch', 'osm.json')
-    const kept = JSON.parse(readFileSync(state, 'utf8'))
     await removeEdition(map.store, 'osm', T1)
     await edition(map.store, tiles(T1, 200))
-    writeFileSync(state, JSON.stringify({ ...kept, boot: 'another' }))
+    changeState(map, { boot: 'another' })
     await map.run()
     await checkTrees(map.url, map.to(), { moved: true })
     assert.ok(shows(200, T1))

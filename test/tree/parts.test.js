@@ -1,16 +1,24 @@
-// What is done to files, and which trees and links there are to be.
+// What trees are made of: what is done to files, which trees and links there are to be, comparing them with a layer,
+// and following from a place that was kept.
 import assert from 'node:assert/strict'
 import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync,
   rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Changes } from '../../loader/export/tree/changes.js'
+import { canContinue, feedPosition } from '../../core/feed-position.js'
+import { Store } from '../../loader/index.js'
+import { Follower } from '../../loader/store/follow.js'
+import { Changes, readChanges } from '../../loader/export/tree/changes.js'
+import { CHUNK, Comparison } from '../../loader/export/tree/comparison.js'
 import { Files, prune } from '../../loader/export/tree/files.js'
 import { parseTileFile } from '../../loader/formats/names.js'
 import { Paths } from '../../loader/export/tree/paths.js'
 import { isWrongAfter, periodsOf, treeTimes } from '../../loader/export/tree/trees.js'
 import { readState, selectionOf, writeState } from '../../loader/export/tree/state.js'
 import { parseArea } from '../../core/index.js'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { tile } from '../support/trees.js'
 
 describe('files of trees', () => {
   const folder = useFolder()
@@ -187,5 +195,134 @@ describe('the state of trees', () => {
       taken.tiles.get('osm:5:1:1').deleted, changes.any], [3, true, true, true, false])
     changes.restore(taken)
     assert.ok(changes.any && changes.overflow && changes.editions)
+  })
+})
+
+describe('comparing trees with a layer', () => {
+  const folder = useFolder()
+
+  /** @param {string[]} places of the store, z/x/y in the order of ids */
+  function scan (places) {
+    const told = { settled: /** @type {string[]} */ ([]), removed: /** @type {string[]} */ ([]), closed: false }
+    const store = {
+      async * listTiles () {
+        try {
+          for (const place of places) {
+            const [z, x, y] = place.split('/').map(Number)
+            yield { id: `osm:${z}:${x}:${y}`, z, x, y, versions: [] }
+          }
+        } finally {
+          told.closed = true
+        }
+      }
+    }
+    const tree = { root: folder.dir, complete: true }
+    const settler = {
+      async update (tiles, trees, { names }) {
+        for (const one of tiles) {
+          const files = (await names(tree, one)).map(file => path.relative(folder.dir, file))
+          told.settled.push(`${one.id} ${files}`.trim())
+        }
+        return []
+      },
+      removeUnknown: async file => told.removed.push(path.relative(folder.dir, file))
+    }
+    return { told, scan: new Comparison(/** @type {any} */ (store),
+      'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
+  }
+
+  it('finds the files of each tile with any extension, and removes files without a tile', async () => {
+    folder.write(
+      {
+        '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '',
+        '5/30/1.png': '', '3/0/0.png': '', '5/1/note': '', 'x/1/1.png': ''
+      }
+    )
+    const { scan: one, told } = scan(['12/0/0', '5/1/1', '5/1/2', '5/2/1', '7/1/1'])
+    assert.deepEqual(await one.step(), { done: true, again: [] })
+    assert.deepEqual(told.settled,
+      ['osm:12:0:0', 'osm:5:1:1 5/1/1.jpg,5/1/1.png', 'osm:5:1:2', 'osm:5:2:1 5/2/1.png', 'osm:7:1:1'])
+    assert.deepEqual(told.removed.sort(), ['3/0/0.png', '5/1/10.png', '5/30/1.png'])
+  })
+
+  it('skips tiles that were written since it began', async () => {
+    folder.write({ '5/1/1.png': '', '5/1/3.png': '', '5/9/9.png': '', '8/1/1.png': '' })
+    const { scan: one, told } = scan(['5/1/1', '5/1/2'])
+    for (const place of ['5:1:1', '5:1:3', '5:9:9', '8:1:1']) one.touched.add(`osm:${place}`)
+    await one.step()
+    assert.deepEqual([told.settled, told.removed], [['osm:5:1:2'], []])
+  })
+
+  it('continues in a column that is longer than a step, and can be closed', async () => {
+    folder.write({ '14/1/5.png': '', [`14/1/${CHUNK + 5}.png`]: '', '14/1/9999.png': '' })
+    const rows = Array.from({ length: CHUNK + 10 }, (_, y) => `${y}`).sort().map(y => `14/1/${y}`)
+    const { scan: one, told } = scan(rows)
+    assert.deepEqual([await one.step(), told.settled.length, told.removed], [{ done: false, again: [] }, CHUNK, []])
+    assert.deepEqual([await one.step(), told.settled.length, told.removed],
+      [{ done: true, again: [] }, CHUNK + 10, ['14/1/9999.png']])
+    const { scan: other, told: less } = scan(rows)
+    await other.step()
+    await other.close()
+    assert.ok(less.closed)
+  })
+})
+
+const T = '2022-03-01T00:00:00Z'
+
+onEachStore('a position in the change feed', backend => {
+  let store, follower, told
+  const follow = async place => {
+    told = { ids: /** @type {string[]} */ ([]), resets: /** @type {boolean[]} */ ([]) }
+    follower = new Follower(store, {
+      position: place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored)
+    })
+    await follower.start()
+    await until(() => follower.state.up)
+  }
+  const hears = id => until(() => told.ids.includes(id))
+  const now = async () => feedPosition(await store.info())
+
+  beforeEach(async () => {
+    store = await Store.create(await backend.database())
+    await store.write([tile(1, 1, T, 1)])
+  })
+  afterEach(async () => {
+    await follower?.close()
+    await store.destroy()
+  })
+
+  it('is continued with the changes since then only, without a reset', async () => {
+    const place = await now()
+    await store.write([tile(2, 2, T, 2)])
+    await follow(place)
+    await hears('osm:5:2:2')
+    assert.deepEqual([told.ids, told.resets], [['osm:5:2:2'], []])
+    const later = follower.position
+    assert.ok(canContinue(place, later) && !canContinue(later, place))
+    await follower.close()
+    await store.write([tile(3, 3, T, 3)])
+    await follow(later)
+    await hears('osm:5:3:3')
+    assert.deepEqual(told.ids, ['osm:5:3:3'])
+  })
+
+  it('leads to a reset if it is of another database, or ahead of the feed', async () => {
+    const place = await now()
+    for (const bad of [{ ...place, identity: 'another' }, { ...place, since: '999999999-x' }]) {
+      await follow(bad)
+      assert.deepEqual(told.resets, [false, true])
+      assert.equal(follower.position.identity, place.identity)
+      await follower.close()
+    }
+  })
+
+  it('can be used to read the changes once, without following', async () => {
+    const place = await now()
+    await store.write([tile(2, 2, T, 2), tile(3, 3, T, 3)])
+    const ids = /** @type {string[]} */ ([])
+    const since = await readChanges(store.couch, place.since, { onChange: id => ids.push(id) })
+    assert.deepEqual(ids.sort(), ['osm:5:2:2', 'osm:5:3:3'])
+    await readChanges(store.couch, since, { onChange: id => ids.push(id) })
+    assert.equal(ids.length, 2)
   })
 })

@@ -1,11 +1,13 @@
-// A power cut, or a folder that is put back to an older state: what was said to be stored is there, and indexes say
-// what documents do.
+// A power cut, a folder that is put back to an older state, a full disk: what was said to be stored is there, and
+// indexes say what documents do.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../server/embedded/index.js'
+import { useSmallDisk } from '../support/small-disk.js'
 import { clientFor } from './harness.js'
 
 const leveldown = createRequire(import.meta.url)('leveldown')
@@ -115,5 +117,87 @@ describe('the embedded store after a power cut', function () {
     }
     assert.ok(syncs.filter(([isIndex]) => !isIndex).length >= 3)
     for (const [isIndex, isSync] of syncs) assert.equal(isSync, !isIndex)
+  })
+})
+
+describe('the embedded server on a full disk', function () {
+  this.timeout(60000)
+  const disk = useSmallDisk(48)
+  let server, client
+
+  before(async () => {
+    await start()
+    await client('PUT', '/db')
+    await client('PUT', '/db/_design/d', { views: { v: { map: '(function (doc) { emit(doc._id) })' } } })
+  })
+  after(async () => {
+    client?.end()
+    await server?.close()
+  })
+
+  async function start () {
+    server = await startEmbedded({ dir: join(disk.dir, 'data'), admins: 'everybody' })
+    client = clientFor(server.url)
+  }
+
+  let batch = 0
+  const load = () => {
+    const n = batch++
+    const image = () => ({ content_type: 'image/png', data: randomBytes(10000).toString('base64') })
+    const docs = Array.from({ length: 50 }, (_, at) => ({ _id: `b${n}:${at}`, n, _attachments: { tile: image() } }))
+    return client('POST', '/db/_bulk_docs', { docs })
+  }
+  const stored = new Set()
+  const remember = docs => { for (const { id } of docs) stored.add(id) }
+  async function keepsAll (path) {
+    const ids = new Set((await client('GET', path)).json.rows.map(({ id }) => id))
+    for (const id of stored) assert.ok(ids.has(id), id)
+  }
+
+  it('answers writes with 507 insufficient_storage', async () => {
+    for (let i = 0; i < 10; i++) remember((await load()).json)
+    disk.fill(700000)
+    let full
+    for (let i = 0; i < 40 && !full; i++) {
+      const answers = await Promise.all([load(), load(), load(), load()])
+      for (const { status, json } of answers) {
+        if (status === 201) remember(json)
+        else full = { status, json }
+      }
+    }
+    assert.equal(full.status, 507)
+    assert.equal(full.json.error, 'insufficient_storage')
+    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], [
+      'PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }
+    ], ['PUT', '/full', undefined]]) {
+      const { status, text } = await client(method, path, body)
+      assert.ok([201, 507].includes(status), `${method} ${path} ${status} ${text}`)
+    }
+  })
+
+  it('still reads all stored documents, attachments and changes', async () => {
+    await keepsAll('/db/_all_docs')
+    const [first] = stored
+    assert.equal((await client('GET', `/db/${first}/tile`)).bytes.length, 10000)
+    assert.equal((await client('GET', '/db/_changes?limit=1')).status, 200)
+    assert.ok([200, 507].includes((await client('GET', '/db/_design/d/_view/v')).status))
+  })
+
+  it('writes again after space is freed, and keeps all stored documents', async () => {
+    disk.free()
+    const again = await Promise.all([load(), load(), load(), load()])
+    for (const { status, text, json } of again) {
+      assert.equal(status, 201, text)
+      remember(json)
+    }
+    await keepsAll('/db/_design/d/_view/v')
+    assert.equal((await client('PUT', '/db/_local/x', {})).status, 201)
+  })
+
+  it('has all stored documents after a restart', async () => {
+    client.end()
+    await server.close()
+    await start()
+    await keepsAll('/db/_all_docs')
   })
 })

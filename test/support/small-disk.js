@@ -1,0 +1,38 @@
+// A small file system in memory, which a test fills. Mounting it needs root; without that right the suite is skipped.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { skip } from './tools.js'
+
+const run = (command, ...args) => spawnSync(command, args).status === 0
+
+/** For all tests of a suite. @param {number} size megabytes */
+export function useSmallDisk (size) {
+  const disk = {
+    /** Where it is mounted, while a test runs. */
+    dir: /** @type {string | undefined} */ (undefined),
+    /** Leaves so many bytes. */
+    fill (room) {
+      const { bavail, bsize } = statfsSync(disk.dir)
+      writeFileSync(hog(), Buffer.alloc(Math.max(0, bavail * bsize - Math.round(room))))
+    },
+    free: () => rmSync(hog(), { force: true })
+  }
+  const hog = () => path.join(/** @type {string} */ (disk.dir), 'hog')
+  before(function () {
+    const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-full-'))
+    if (run('mount', '-t', 'tmpfs', '-o', `size=${size}m`, 'tmpfs', dir)) {
+      disk.dir = dir
+      return
+    }
+    rmSync(dir, { recursive: true })
+    skip(this, 'mounting a tmpfs needs root')
+  })
+  after(() => {
+    if (!disk.dir) return
+    run('umount', '-l', disk.dir)
+    rmSync(disk.dir, { recursive: true })
+  })
+  return disk
+}
