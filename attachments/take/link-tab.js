@@ -5,7 +5,6 @@ import { useCopy } from '../copy.js'
 import { download } from '../dom.js'
 import { html, useAnswer, useMemo, useState } from '../html.js'
 import { Button, Fold, Hint } from '../parts.js'
-import { databaseUrl } from '../requests.js'
 import { template } from '../store.js'
 import { takeWords as words, words as pageWords } from '../words.js'
 import { frameCode, readEmbedders } from './sharing.js'
@@ -17,13 +16,9 @@ export function LinkTab ({ page }) {
   const { address, written, stage: { doc, time } } = page
   const link = address()
   const title = [doc?.name ?? doc?.layer ?? document.title, time && written(time)].filter(Boolean).join(', ')
-  // QGIS does not follow the relative redirects that CouchDB answers with for a past time
-  const hidesPast = time !== null && databaseUrl() !== null
   const base = new URL('.', document.baseURI).href
-  const shownTime = hidesPast ? null : time
-  const tiles = doc ? base + template(doc, shownTime) : ''
-  const titledDoc = doc && { ...doc, name: shownTime ? doc.name : title } // with a time, the file names it itself
-  const layerFile = titledDoc && qgisLayers(titledDoc, { base, time: shownTime ?? undefined })
+  const tiles = doc ? base + template(doc, time) : ''
+  const layerFile = doc && qgisLayers(doc, { base, time: time ?? undefined })
   const copying = useCopy(link)
   const share = () => navigator.share({ title, url: link }).catch(error => {
     if (error.name !== 'AbortError') copying.copy()
@@ -34,7 +29,7 @@ export function LinkTab ({ page }) {
     <${QrCode} text=${link} />
     <${Embedding} link=${link} title=${title} />
     <${Fold} head=${words.qgis}>
-      <${Hint}>${hidesPast ? words.qgisNewest : words.qgisHow}<//>
+      <${Hint}>${words.qgisHow}<//>
       <${Copied} label=${words.tiles} ...${useCopy(tiles)} />
       ${layerFile && html`<div class="acts">
         <${Button} onClick=${() => download(layerFile, `${doc.layer}.qlr`, 'application/xml')}>${words.qgisFile}<//>

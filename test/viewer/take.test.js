@@ -251,14 +251,13 @@ onViewer('the link to the map', { layers: ['steps'], demo: false }, stage => {
     assert.match(await code.locator('path').getAttribute('d'), /^M0 0h1v1h-1zM1 0h1v1h-1z/, 'its corner is dark')
   })
 
-  it('has a layer file for QGIS, with the address of the newest tiles without a gateway', async () => {
+  it('has a layer file for QGIS, with the address of the tiles at the time shown', async () => {
     const page = await stage.visit(`#steps@${T(2)}/3/0/0`)
     await shownAt(page, '2 Jan 2024')
     const card = await openTake(page, 'Link')
     await card.getByText('Open in QGIS').click()
-    await card.getByText('QGIS shows past times only through a gateway').waitFor()
     const tiles = await card.getByLabel('Address of the tiles').inputValue()
-    assert.equal(tiles, `${stage.address}steps/{z}/{x}/{y}.png`)
+    assert.equal(tiles, `${stage.address}steps@${T(2)}/{z}/{x}/{y}.png`)
     const [download] = await Promise.all(
       [page.waitForEvent('download'), card.getByRole('button', { name: 'Layer file (.qlr)' }).click()]
     )
@@ -271,6 +270,6 @@ onViewer('the link to the map', { layers: ['steps'], demo: false }, stage => {
     }, xml)
     const encoded = tiles.replaceAll('{', '%7B').replaceAll('}', '%7D')
     assert.deepEqual(parsed,
-      [undefined, `type=xyz&url=${encoded}&zmax=3&zmin=3&tilePixelRatio=1`, 'Steps, 2 Jan 2024', 'wms', 'EPSG:3857'])
+      [undefined, `type=xyz&url=${encoded}&zmax=3&zmin=3&tilePixelRatio=1`, 'Steps, 2024-01-02', 'wms', 'EPSG:3857'])
   })
 })
