@@ -10,6 +10,7 @@ import { as, json, onEachStore, request } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 import { until } from '../../bench/wait.js'
+import { runCommand } from '../support/cli.js'
 import { bin, startCommand } from '../support/command.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
@@ -18,8 +19,8 @@ let folder
 before(async () => { folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-load-')) })
 after(() => rm(folder, { recursive: true, force: true }))
 
-const start = args => startCommand(args, { cwd: folder })
-const tilecouch = (...args) => startCommand(args, { cwd: folder }).ended
+const tilecouch = (...args) => runCommand(args)
+const fileOf = name => path.join(folder, name)
 
 async function writeFolder (name, edition, nameOf = ({ y }) => `${y}.png`) {
   for (const tile of edition) {
@@ -28,7 +29,7 @@ async function writeFolder (name, edition, nameOf = ({ y }) => `${y}.png`) {
     await mkdir(directory, { recursive: true })
     await writeFile(path.join(directory, nameOf(tile)), tile.bytes)
   }
-  return path.join(folder, name)
+  return fileOf(name)
 }
 
 const first = square({ layer: 'osm', time: T1, z: 4, seed: (x, y) => x * 8 + y })
@@ -63,16 +64,17 @@ onEachStore('tilecouch load', backend => {
     const history = await tilecouch('info', 'osm', '4/7/3', '--db', db)
     assert.match(history.out, /2021-01-01T00:00:00Z.*image\/png.*\n2022-01-01T00:00:00Z.*gone.*current/)
 
-    const tile = await tilecouch('get', 'osm@2021', '4/7/3', '-o', '-', '--db', db)
-    assert.deepEqual(tile.bytes, png(7 * 8 + 3))
-    assert.equal((await tilecouch('get', 'osm', '4/1/0', '-o', 'head.png', '--db', db)).code, 0)
-    assert.deepEqual(await readFile(path.join(folder, 'head.png')), png(101))
+    for (const [reference, place, seed] of /** @type {const} */ (
+      [['osm@2021', '4/7/3', 7 * 8 + 3], ['osm', '4/1/0', 101]])) {
+      assert.equal((await tilecouch('get', reference, place, '-o', fileOf('tile.png'), '--db', db)).code, 0)
+      assert.deepEqual(await readFile(fileOf('tile.png')), png(seed))
+    }
     assert.equal((await request(`${as(db)}/_design/tiles/_rewrite/osm/4/1/0.png`)).status, 200, 'everybody reads')
   })
 
   it('loads MBTiles with their metadata, and counts their rows from the south', async function () {
     this.timeout(60000)
-    const file = path.join(folder, `${backend.name}.mbtiles`)
+    const file = fileOf(`${backend.name}.mbtiles`)
     const sqlite = new Database(file)
     sqlite.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
       CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
@@ -115,7 +117,7 @@ onEachStore('tilecouch load', backend => {
     this.timeout(60000)
     const many =
       await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
-    const load = start(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--store-concurrency', '1'])
+    const load = startCommand(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--store-concurrency', '1'])
     await until(async () => (await json(db).catch(() => ({}))).doc_count > 100, { what: 'a hundred tiles' })
     load.child.kill('SIGINT')
     const stopped = await load.ended
@@ -154,12 +156,13 @@ onEachStore('tilecouch load', backend => {
 
   it('prints an error code for wrong arguments, sources and databases', async () => {
     const tiles = await writeFolder('one', first)
-    await writeFile(path.join(folder, 'fake.mbtiles'), 'this is not SQLite, whatever its name says')
-    await mkdir(path.join(folder, 'empty'), { recursive: true })
+    await writeFile(fileOf('fake.mbtiles'), 'this is not SQLite, whatever its name says')
+    await mkdir(fileOf('empty'), { recursive: true })
     const wrong = [
-      [['load', 'nowhere', '-l', 'osm'], 'SOURCE_NOT_FOUND'],
-      [['load', 'fake.mbtiles', '-l', 'osm'], 'SOURCE_UNREADABLE'], [['load', bin, '-l', 'osm'], 'SOURCE_UNKNOWN'],
-      [['load', 'empty', '-l', 'osm'], 'SOURCE_EMPTY'], [['load', tiles, '-l', 'Osm!'], 'BAD_LAYER'],
+      [['load', fileOf('nowhere'), '-l', 'osm'], 'SOURCE_NOT_FOUND'],
+      [['load', fileOf('fake.mbtiles'), '-l', 'osm'], 'SOURCE_UNREADABLE'],
+      [['load', bin, '-l', 'osm'], 'SOURCE_UNKNOWN'], [['load', fileOf('empty'), '-l', 'osm'], 'SOURCE_EMPTY'],
+      [['load', tiles, '-l', 'Osm!'], 'BAD_LAYER'],
       [['load', tiles, '-l', 'layer'], 'BAD_LAYER'],
       [['load', tiles, '-l', 'osm', '-t', 'yesterday'], 'BAD_TIME'],
       [['load', tiles, '-l', 'osm', '-t', '2021-02-30'], 'BAD_TIME'],
@@ -169,14 +172,14 @@ onEachStore('tilecouch load', backend => {
       [['load', tiles, '-l', 'osm', '--batch', '-3'], 'BAD_OPTION'],
       [['load', tiles, '-l', 'osm', '--scheme', 'wms'], 'BAD_OPTION'],
       [['info', 'osm'], 'DATABASE_NOT_FOUND', `${db}_missing`], [['info'], 'BAD_DATABASE', 'http://localhost/No Such'],
-      [['get', 'osm', '99/0/0', '-o', 'x'], 'BAD_TILE'], [['info'], 'UNREACHABLE', 'http://127.0.0.1:9/tiles']
+      [['get', 'osm', '99/0/0', '-o', fileOf('x')], 'BAD_TILE'], [['info'], 'UNREACHABLE', 'http://127.0.0.1:9/tiles']
     ]
     await Store.create(db)
-    await Promise.all(wrong.map(async ([args, code, target = db]) => {
+    for (const [args, code, target = db] of wrong) {
       const { code: exit, err } = await tilecouch(...args, '--db', target)
       assert.equal(exit, 1, args.join(' '))
       assert.match(err, new RegExp(`\\[${code}\\]`), args.join(' '))
-    }))
+    }
   }).timeout(120000)
 })
 
@@ -184,8 +187,9 @@ describe('tilecouch without --db', () => {
   it('loads into the embedded store of --data, and reads from it', async function () {
     this.timeout(60000)
     const tiles = await writeFolder('one', first)
-    assert.equal((await tilecouch('load', tiles, '-l', 'osm', '-t', T1, '--data', 'store')).code, 0)
-    assert.match((await tilecouch('info', '--data', 'store')).out, /osm .* 64/)
-    assert.deepEqual((await tilecouch('get', 'osm', '4/0/5', '-o', '-', '--data', 'store')).bytes, png(5))
+    const typed = (...args) => startCommand([...args, '--data', 'store'], { cwd: folder }).ended
+    assert.equal((await typed('load', tiles, '-l', 'osm', '-t', T1)).code, 0)
+    assert.match((await typed('info')).out, /osm .* 64/)
+    assert.deepEqual((await typed('get', 'osm', '4/0/5', '-o', '-')).bytes, png(5))
   })
 })
