@@ -1,35 +1,28 @@
 // What editions looked at: of one, of a view of the map, of a tile.
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { load } from '../../loader/load/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { removeEdition } from '../../loader/maintain/remove/index.js'
-import { Store } from '../../loader/store/index.js'
 import { openGateway } from '../support/gateway/stand.js'
-import { memory } from '../support/answering-server.js'
 import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { memorySource } from '../support/memory-source.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2, T3, T4, T5] = [1, 2, 3, 4, 5].map(year => `202${year}-01-01T00:00:00Z`)
 
 onEachStore('the coverage of editions', backend => {
-  /** @type {Store} */
-  let store
-  let url
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
+  let store, url
+  const fill = async (...own) => {
+    [store, url] = own
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 1, '7/63/0': 1, '7/64/0': 1 }), { layer: 'osm', time: T1 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T2 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T3 })
     await load(store, memorySource({ '3/1/1': 1 }),
       { layer: 'osm', time: T4, complete: true, zooms: { min: 3, max: 3 } })
-  })
-  after(() => store.destroy())
+  }
+  useStore(backend, { once: true, published: true, fill })
 
   it('counts the tiles and blocks of one edition by zoom, and its changed tiles', async () => {
     const first = await store.coverage('osm', T1)
@@ -74,12 +67,9 @@ onEachStore('the coverage of editions', backend => {
 
   it('is printed by tilecouch info', async () => {
     const run = async (...argv) => {
-      const streams = { stdout: memory(), stderr: memory() }
-      const { run: start } = createProgram(
-        { openEmbedded: async () => { throw new Error('not asked for') }, streams: /** @type {any} */ (streams) }
-      )
-      assert.equal(await start([...argv, '--db', url]), 0, streams.stderr.text)
-      return streams.stdout.text
+      const { code, out, err } = await runCommand([...argv, '--db', url])
+      assert.equal(code, 0, err)
+      return out
     }
     const text = await run('info', `osm@${T3}`)
     for (

@@ -1,8 +1,9 @@
 // Who may do what, over HTTP: the security object and validate_doc_update together.
 import assert from 'node:assert/strict'
 import { publish } from '../../loader/couchapp/publish.js'
+import { mirror } from '../../loader/maintain/mirror/index.js'
 import { Store, PRIVATE_SECURITY } from '../../loader/store/index.js'
-import { as, json, request } from '../support/backends.js'
+import { as, json, post, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
 import { png, square } from '../support/tiles.js'
 
@@ -107,5 +108,56 @@ withPeople('permissions', start => {
       assert.equal(answer.error, 'forbidden', `${id}: ${JSON.stringify(answer)}`)
       assert.ok(answer.reason.length > 10, 'with a reason')
     }
+  })
+
+  /** As a replicator brings it: the function that validates does not see what it replaces. */
+  const replicate = (person, doc) =>
+    post(`${as(url, ...server[person])}/_bulk_docs`, { docs: [doc], new_edits: false })
+  const read = id => json(`${url}/${encodeURIComponent(id)}`)
+
+  it('a replicated document never replaces that of the store by one of another store, nor an activity', async () => {
+    const { _rev, ...marker } = await read('tilecouch')
+    const other = { ...marker, uuid: 'other', _rev: `100-${'f'.repeat(32)}` }
+    assert.match(JSON.stringify(await replicate('writer', other)), /only an admin replicates/)
+    assert.equal((await read('tilecouch'))._rev, _rev)
+    const [user] = server.writer
+    const activity = {
+      _id: 'activity:20240301T000000000-abcd', type: 'activity', user,
+      at: '2024-03-01T00:00:00Z', what: 'layer', done: 'removed'
+    }
+    await json(`${as(url, ...server.writer)}/${encodeURIComponent(activity._id)}`, put(activity))
+    const [mine] = server.other
+    const forged = { ...activity, user: mine, _rev: `2-${'f'.repeat(32)}` }
+    assert.match(JSON.stringify(await replicate('other', forged)), /an activity never changes/)
+    assert.equal((await read(activity._id)).user, user)
+  })
+
+  it('a replicated document of the same store replaces it when it keeps its uuid, created and published', async () => {
+    const { _rev, ...marker } = await read('tilecouch')
+    const [number, digest] = _rev.split('-')
+    const place = Number(number) + 2
+    const later = fill => {
+      const ids = [fill.repeat(32), 'a'.repeat(32), digest]
+      return { ...marker, title: 'Later', _rev: `${place}-${ids[0]}`, _revisions: { start: place, ids } }
+    }
+    for (const change of [{ uuid: 'other' }, { published: T1 }, { created: undefined }]) {
+      assert.match(JSON.stringify(await replicate('writer', { ...later('f'), ...change })), /only an admin changes/)
+    }
+    assert.equal((await read('tilecouch'))._rev, _rev)
+    assert.deepEqual(await replicate('writer', later('e')), [])
+    assert.equal((await read('tilecouch')).title, 'Later')
+  })
+
+  it('a writer’s mirror copies all documents, but the target keeps its own store document', async function () {
+    this.timeout(60000)
+    const source = await Store.create(`${url}_from`)
+    await source.defineLayer('osm')
+    for (const title of ['One', 'Two', 'Three']) await source.couch.update('tilecouch', doc => ({ ...doc, title }))
+    const before = await read('tilecouch')
+    const { lacking, refusals } = await mirror(`${url}_from`, as(url, ...server.writer))
+    assert.deepEqual([lacking, refusals], [0, []])
+    assert.ok(await read('layer:osm'))
+    assert.deepEqual(await read('tilecouch'), before)
+    await source.destroy()
   })
 })

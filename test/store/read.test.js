@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { asOf } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
@@ -19,14 +19,12 @@ onEachStore('reading a store', backend => {
     square({ layer: 'osm', time: T1, z: 2, side: 4, seed: (x, y) => x * 4 + y }),
     square({ layer: 'osm-2', time: T1, z: 3, side: 1, seed: () => 7 })
   ]
-  before(async function () {
-    this.timeout(60000)
-    store = await Store.create(await backend.database())
+  const fill = async own => {
+    store = own
     await store.defineLayer('osm', { name: 'Test' })
     for (const edition of editions) await store.write(edition)
-    await publish(store)
-  })
-  after(() => store.destroy())
+  }
+  useStore(backend, { once: true, published: true, fill })
 
   it('gives the same identity for a store at another address', async () => {
     const other = new URL(store.couch.access.origin + store.couch.access.path)

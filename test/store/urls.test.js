@@ -1,8 +1,7 @@
 // The URLs of DESIGN.md 4, asked over HTTP of the couchapp itself.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/couchapp/publish.js'
-import { Store } from '../../loader/store/index.js'
 import { as, onEachStore, request } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
 
@@ -11,18 +10,15 @@ const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-0
 onEachStore('tile URLs', backend => {
   let store
   let app
-  before(async function () {
-    this.timeout(60000)
-    const url = await backend.database()
-    store = await Store.create(url)
+  const fill = async (own, url) => {
+    store = own
+    app = `${url}/_design/tiles/_rewrite`
     await store.defineLayer('osm', { name: 'Test', minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], ttl: 3600 })
     await store.write(square({ layer: 'osm', time: T1, z: 3, seed: (x, y) => x * 8 + y }))
     await store.write(square({ layer: 'osm', time: T2, z: 3, seed: (x, y) => x < 2 ? 100 + x * 8 + y : undefined }))
     await store.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T3, gone: true }])
-    await publish(store)
-    app = `${url}/_design/tiles/_rewrite`
-  })
-  after(() => store.destroy())
+  }
+  useStore(backend, { once: true, published: true, fill })
 
   const get = async (path, options) => {
     const response = await request(app + path, { redirect: 'manual', ...options })
