@@ -32,8 +32,8 @@ export const deepGroups = {
     'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-layers', 'client/mirror-browser',
     'client/openlayers-grids', 'client/openlayers-layers', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
-    'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-fits', 'viewer/offline-panel',
-    'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-fits', 'viewer/take-timelapse', 'viewer/trouble'
+    'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/fits', 'viewer/offline-panel',
+    'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [

@@ -1,4 +1,4 @@
-/* global document -- of the page, in functions that run there */
+/* global document, requestAnimationFrame -- of the page, in functions that run there */
 // A Chromium for the tests, and pages that remember what went wrong on them.
 import { chromium } from 'playwright-core'
 import { TIME_FACTOR } from '../../bench/wait.js'
@@ -82,6 +82,22 @@ export async function openPage (browser, options = screens.desk) {
   page.on('console', message => { if (['error', 'warning'].includes(message.type())) errors.push(message.text()) })
   page.on('pageerror', error => errors.push(String(error)))
   return { page, errors, close: () => context.close() }
+}
+
+/**
+ * Gives a page that is open another size. Tests use it where a page is opened and brought into a state in more time.
+ * @param {import('playwright-core').Page} page
+ * @param {{viewport: {width: number, height: number}, hasTouch?: boolean}} screen
+ */
+export async function resize (page, { viewport, hasTouch = false }) {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: hasTouch })
+  await session.detach()
+  await page.setViewportSize(viewport)
+  // the page takes notice of another size with the next frame
+  await page.evaluate(() => new Promise(resolve => {
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(undefined)))
+  }))
 }
 
 /** Waits until all that is in view is drawn, and says how many tiles there are. */

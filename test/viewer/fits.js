@@ -1,7 +1,38 @@
 /* global document, innerWidth, getComputedStyle, NodeFilter -- of the page, in functions that run there */
 // Finds text of controls that is cut off, or that covers other text.
 //
-//   assert.deepEqual(await checkFits(page, '.card.offline'), [])
+//   assert.deepEqual(await checkFits(page, '.card.offline'), []) // at the width of the page
+//   await assertFits(page, '.card.offline', 'the form') // at the widths of a phone, a tablet and a desk
+import assert from 'node:assert/strict'
+import { resize } from './browser.js'
+
+export const languages = ['en', 'de', 'fr', 'es']
+
+// the desk comes last: what a test does next on the page, it does there
+const SIZES = [
+  { viewport: { width: 390, height: 844 }, hasTouch: true },
+  { viewport: { width: 820, height: 1112 }, hasTouch: true },
+  { viewport: { width: 1280, height: 800 } }
+]
+
+/**
+ * Fails when somebody cannot read text of a part of a page at one of several sizes.
+ * @param {import('playwright-core').Page} page
+ * @param {string} within selector of the part
+ * @param {string} what the state of the page
+ * @param {object} [options]
+ * @param {() => unknown} [options.prepare] after the page was resized
+ * @param {{viewport: {width: number, height: number}, hasTouch?: boolean}[]} [options.sizes]
+ */
+export async function assertFits (page, within, what, { prepare = () => {}, sizes = SIZES } = {}) {
+  for (const size of sizes) {
+    await resize(page, size)
+    await prepare()
+    const name = `${what}, ${size.viewport.width} pixels wide`
+    assert.ok(await page.locator(within).first().isVisible(), `${name}: nothing to read`)
+    assert.deepEqual(await checkFits(page, within), [], name)
+  }
+}
 
 /**
  * Text of buttons, selects, labels, headings, links and badges of a part of a page that somebody cannot read. Text that
