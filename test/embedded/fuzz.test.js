@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { random } from '../../bench/tiles.js'
-import { answered, until, useServer } from './harness.js'
+import { until } from '../../bench/wait.js'
+import { answered, useServer } from './harness.js'
 
 const methods = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'COPY', 'PATCH', 'OPTIONS']
 

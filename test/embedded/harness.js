@@ -147,13 +147,4 @@ export function freshDatabase (target, { open = false } = {}) {
   return db
 }
 
-/** Calls a step until it answers true: feeds and background work have no other sign. */
-export async function until (step, ms = 5000) {
-  const deadline = Date.now() + ms
-  while (!await step()) {
-    if (Date.now() > deadline) throw new Error('waited too long')
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-}
-
 export const png = (...bytes) => Buffer.from([0x89, 0x50, 0x4e, 0x47, ...bytes])

@@ -3,20 +3,18 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync,
   rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createProgram } from '../../loader/cli/program.js'
 import { proofOf } from '../../loader/store/embedded.js'
 import { findEmbedded, startEmbedded, up } from '../../server/index.js'
 import { openEmbedded } from '../../server/up.js'
 import { clientFor } from './harness.js'
+import { runCommand } from '../support/cli.js'
 import { finishCommand, startCommand } from '../support/command.js'
-
+import { startServer } from '../support/server.js'
 
 const modeOf = path => (statSync(path).mode & 0o777).toString(8)
-const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
 
 describe('the owner of an embedded store', function () {
   this.timeout(30000)
@@ -135,14 +133,12 @@ describe('the owner of an embedded store', function () {
 
   it('sends no credentials to a server that a foreign folder names', async () => {
     const heard = []
-    const theirs = createServer((req, res) => {
+    const { port, close } = await startServer((req, res) => {
       heard.push(req.headers.authorization)
       const challenge = new URL(`${req.url}`, 'http://h').searchParams.get('challenge') ?? ''
       res.end(JSON.stringify({ couchdb: 'Welcome', proof: proofOf('s', challenge) }))
     })
-    await new Promise(resolve => theirs.listen(0, '127.0.0.1', () => resolve(undefined)))
-    closing.push(() => new Promise(resolve => { theirs.close(resolve); theirs.closeAllConnections() }))
-    const { port } = /** @type {import('node:net').AddressInfo} */ (theirs.address())
+    closing.push(close)
     const data = join(dir, 'data')
     mkdirSync(data)
     for (const [url, hasAdmin] of [[`http://127.0.0.1:${port}`, false], [`http://maps.example.org:${port}`, true],
@@ -167,44 +163,36 @@ describe('the owner of an embedded store', function () {
   it('sends no password to another server that now has the port', async () => {
     await (await startEmbedded({ dir })).close()
     const asked = []
-    const impostor = createServer((req, res) => {
+    const { url, close } = await startServer((req, res) => {
       asked.push(req.headers.authorization)
       res.setHeader('Content-Type', 'application/json')
       res.end(JSON.stringify({ couchdb: 'Welcome', uuid: 'u', proof: 'x'.repeat(43) }))
     })
-    await new Promise(resolve => impostor.listen(0, '127.0.0.1', () => resolve(undefined)))
-    closing.push(() => new Promise(resolve => { impostor.close(resolve); impostor.closeAllConnections() }))
-    const { port } = /** @type {import('node:net').AddressInfo} */ (impostor.address())
-    writeFileSync(join(dir, 'server.json'),
-      JSON.stringify({ url: `http://127.0.0.1:${port}`, secret: 's', hasAdmin: true, pid: 1 }))
+    closing.push(close)
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url, secret: 's', hasAdmin: true, pid: 1 }))
     assert.equal(await findEmbedded(dir), null)
-    const { run } = createProgram(
-      { streams: /** @type {any} */ ({ stdout: memory(), stderr: memory() }), openEmbedded: async () => {
-        throw new Error('not asked for')
-      } }
-    )
-    await run(['info', 'town', '--db', `http://127.0.0.1:${port}/tiles`, '--data', dir])
+    await runCommand(['info', 'town', '--db', `${url}/tiles`, '--data', dir])
     assert.ok(asked.length > 1)
     assert.deepEqual([...new Set(asked)], [undefined])
   })
 
   it('writes with commands that know the data folder; others cannot write', async () => {
-    const stdout = memory()
-    const streams = /** @type {any} */ ({ stdout, stderr: memory() })
     const data = join(dir, 'data')
     const running = await up({ data, port: 0, env: {}, demo: false })
     closing.push(running.close)
-    const { run } = createProgram({ streams, openEmbedded })
+    const run = (...args) => runCommand(args, { openEmbedded })
     const address = ['--db', running.url.replace('127.0.0.1', 'localhost'), '--data', data]
-    assert.equal(await run(['layer', 'town', '--title', 'Town', ...address]), 0, streams.stderr.text)
+    const { code, out, err } = await run('layer', 'town', '--title', 'Town', ...address)
+    assert.equal(code, 0, err)
     // and without any address, where the folder is ./data
     await finishCommand(['layer', 'village', '--title', 'Village'], { cwd: dir })
-    assert.ok(!/:[^/]*@/.test(stdout.text), stdout.text)
+    assert.ok(!/:[^/]*@/.test(out), out)
     const nobody = clientOf(running.url)
     for (const [layer, title] of [['town', 'Town'], ['village', 'Village']]) {
       assert.equal((await nobody('GET', `/tiles/layer:${layer}`)).json.name, title)
     }
     assert.equal((await nobody('PUT', '/tiles/layer:x', { type: 'layer', layer: 'x' })).status, 401)
-    assert.equal(await run(['layer', 'town', '--title', 'Mine', '--db', running.url, '--data', join(dir, 'none')]), 1)
+    const unknown = ['--db', running.url, '--data', join(dir, 'none')]
+    assert.equal((await run('layer', 'town', '--title', 'Mine', ...unknown)).code, 1)
   })
 })

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync,
-  rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import Database from 'libsql'
 import { flipY } from '../../core/index.js'
 import { openTarget } from '../../loader/export/target.js'
-import { noiseTile } from '../../bench/tiles.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { gdal, skip } from '../support/tools.js'
 import { contentsOf, query } from '../support/exports.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z']
@@ -129,19 +127,6 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual((await contentsOf(file())).get('1/0/0'), bytes)
   })
 
-  it('is opened by GDAL', async function () {
-    if (!gdal()) skip(this, 'gdal_translate is not installed')
-    const [a, b] = [noiseTile(1, 300), noiseTile(2, 300)]
-    await write([tile(1, 0, 0, a), tile(1, 1, 0, b), tile(1, 0, 1, b), tile(1, 1, 1, a)])
-    const { status, stderr, stdout } =
-      spawnSync(gdal().replace(/gdal_translate$/, 'gdalinfo'), ['-json', file()], { encoding: 'utf8' })
-    assert.equal(status, 0, stderr)
-    const info = JSON.parse(stdout)
-    assert.equal(info.driverShortName, 'MBTiles')
-    assert.equal(info.metadata[''].name, 'Streets')
-    assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
-  })
-
   it('has the times of fetch and expiry of each tile when it is a cache for martin', async () => {
     const fields = { stored: '2022-01-01T00:00:00Z', origin: { url: 'x', etag: '"abc"' } }
     await write([tile(1, 0, 0, png(1), { ...fields, expires: '2022-01-02T00:00:00Z' }),
@@ -160,88 +145,69 @@ describe('an MBTiles file that is written', () => {
   })
 
   for (const cache of [false, true]) {
-    describe(`that was not finished${cache ? ', of a cache' : ''}`, () => {
-      it('is resumed: tiles of the same version are kept', async () => {
-        await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2))], { cache })
-        assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
-        const target = await open({ cache })
-        assert.equal(target.resumed, true)
-        assert.deepEqual(
-          [await target.has(tile(1, 0, 0, png(1))), await target.has(tile(1, 0, 1, png(9), { time: T2 })),
-            await target.has(tile(1, 1, 1, png(1)))], [true, false, false]
-        )
-        await target.add(tile(1, 0, 1, png(9), { time: T2 }))
-        await target.finish()
-        assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(9)]]))
-        if (!cache) {
-          assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n,
-            2, 'the image of the version before is gone')
-        }
-        assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
-      })
+    const kind = cache ? ' of a cache' : ''
 
-      it('has only the tiles that were added again', async () => {
-        await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(1, 1, 1, png(3))], { cache })
-        const { facts } = await write([tile(1, 0, 1, png(2))], { cache })
-        assert.deepEqual(await contentsOf(file()), new Map([['1/0/1', png(2)]]))
-        assert.equal(facts.tiles, 1)
-      })
+    it(`is resumed${kind} with the same versions, and has only the tiles that were added again`, async () => {
+      const [first, old, extra] = [tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(1, 1, 0, png(3))]
+      await leave([first, old, extra], { cache })
+      assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
+      const target = await open({ cache })
+      assert.equal(target.resumed, true)
+      const changed = tile(1, 0, 1, png(9), { time: T2 })
+      const asked = [first, changed, tile(1, 1, 1, png(1))]
+      assert.deepEqual(await Promise.all(asked.map(one => target.has(one))), [true, false, false])
+      await target.add(changed)
+      await target.finish()
+      assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(9)]]))
+      assert.equal(target.facts.tiles, 2)
+      if (!cache) assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n, 2, 'no other image is left')
+      assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
+    })
 
-      it('may be written again without calls of has()', async () => {
-        await leave([tile(1, 0, 0, png(1))], { cache })
-        const target = await open({ cache })
-        await target.add(tile(1, 0, 0, png(1)))
-        await target.finish()
-        assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
-      })
+    it(`may be written again${kind} without calls of has()`, async () => {
+      await leave([tile(1, 0, 0, png(1))], { cache })
+      const target = await open({ cache })
+      await target.add(tile(1, 0, 0, png(1)))
+      await target.finish()
+      assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
     })
   }
 
-  it('is begun again when the unfinished file is of another export or kind', async () => {
-    for (const [first, second] of [[{ run: 'a' }, { run: 'b' }], [{ cache: true }, {}], [{}, { cache: true }]]) {
+  const part = () => file('a.mbtiles.part')
+  const rewrite = change => () => writeFileSync(part(), change(readFileSync(part())))
+  const execute = sql => () => {
+    const db = new Database(part())
+    db.exec(sql)
+    db.close()
+  }
+  // what the unfinished file was opened with, what happens to it, and what it is opened with then
+  for (const [what, first, damage, second] of /** @type {[string, object, () => void, object?][]} */ ([
+    ['is of another export', { run: 'a' }, () => {}, { run: 'b' }],
+    ['is of a cache', { cache: true }, () => {}],
+    ['is of no cache', {}, () => {}, { cache: true }],
+    ['is cut off', {}, rewrite(bytes => bytes.subarray(0, 100))],
+    ['is empty', {}, rewrite(() => Buffer.alloc(0))],
+    ['is no database', {}, rewrite(() => Buffer.from('x'.repeat(9999)))],
+    ['lacks some bytes', {}, rewrite(bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)]))],
+    ['has a trigger', {}, execute('CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END')],
+    ['has a view', {}, execute('ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS ' +
+      '(SELECT 1 UNION ALL SELECT run + 1 FROM n) SELECT max(run) AS run FROM n')],
+    ['is a link', {}, () => {
+      rmSync(part())
+      symlinkSync(file('elsewhere'), part())
+    }]
+  ])) {
+    it(`is begun again when the unfinished file ${what}`, async () => {
       await leave([tile(1, 0, 0, png(1))], first)
+      damage()
       const target = await open(second)
-      assert.equal(target.resumed, false)
+      assert.equal(Boolean(target.resumed), false)
       await target.add(tile(1, 1, 1, png(3)))
       await target.finish()
-      assert.deepEqual([...(await contentsOf(file())).keys()], ['1/1/1'])
+      assert.deepEqual(await contentsOf(file()), new Map([['1/1/1', png(3)]]))
       assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
-      spawnSync('rm', [file()])
-    }
-  })
-
-  it('is begun again when the unfinished file is damaged', async () => {
-    for (const damage of [bytes => bytes.subarray(0, 100), () => Buffer.alloc(0),
-      () => Buffer.from('x'.repeat(9999)), bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)])]) {
-      await leave([tile(1, 0, 0, png(1))], { force: true })
-      writeFileSync(file('a.mbtiles.part'), damage(readFileSync(file('a.mbtiles.part'))))
-      await write([tile(1, 1, 1, png(3))], { force: true })
-      assert.deepEqual([...(await contentsOf(file())).keys()], ['1/1/1'])
-    }
-  })
-
-  it('is begun again when the unfinished file has triggers or views, or is a link', async () => {
-    const part = file('a.mbtiles.part')
-    await leave([tile(0, 0, 0, png(1))])
-    for (
-      const harm of ['CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END',
-        `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT ` +
-          `run + 1 FROM n) SELECT max(run) AS run FROM n`]
-    ) {
-      const db = new Database(part)
-      db.exec(harm)
-      db.close()
-      const target = await open()
-      assert.equal(Boolean(target.resumed), false)
-      await target.add(tile(0, 0, 0, png(1)))
-      await target.stop()
-    }
-    rmSync(part)
-    symlinkSync(file('elsewhere'), part)
-    await write([tile(0, 0, 0, png(1))])
-    assert.ok(!existsSync(file('elsewhere')))
-    assert.equal((await contentsOf(file())).size, 1)
-  })
+    })
+  }
 
   it('cannot be finished when a tile was added twice', async () => {
     const target = await open()

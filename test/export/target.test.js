@@ -105,10 +105,12 @@ describe('a lock', () => {
   const folder = useFolder()
   const file = () => path.join(folder.dir, 'x.part-lock')
   const take = () => lock(file(), 'x')
+  /** A lock of a process. */
+  const own = (pid, host = hostname(), id = 'x') => writeFileSync(file(), JSON.stringify({ pid, host, id }))
 
   it('of a process that ended is taken over', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-    writeFileSync(file(), JSON.stringify({ pid: child.pid, host: hostname(), id: 'x' }))
+    own(child.pid)
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${child.pid}`) })
     await end(child, 'SIGKILL')
     const unlock = await take()
@@ -119,13 +121,12 @@ describe('a lock', () => {
   it('that is just being written is waited for', async () => {
     writeFileSync(file(), '')
     const taken = take()
-    writeFileSync(file(), JSON.stringify({ pid: process.ppid, host: hostname(), id: 'x' }))
+    own(process.ppid)
     await assert.rejects(taken, { code: 'TARGET_UNWRITABLE' })
   })
 
   it('of an earlier process with the same pid is taken over, but not of this process', async () => {
-    writeFileSync(file(),
-      JSON.stringify({ pid: process.pid, host: hostname(), id: 'of the process 1 of a container that was restarted' }))
+    own(process.pid, hostname(), 'of the process 1 of a container that was restarted')
     const unlock = await take()
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     await unlock()
@@ -133,7 +134,7 @@ describe('a lock', () => {
   })
 
   it('from before the system started is taken over, even when its pid is in use', async () => {
-    writeFileSync(file(), JSON.stringify({ pid: process.ppid, host: hostname(), id: 'x' }))
+    own(process.ppid)
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     const long = new Date(Date.now() - (uptime() + 3600) * 1000)
     utimesSync(file(), long, long)
@@ -141,7 +142,7 @@ describe('a lock', () => {
   })
 
   it('of another machine stays, and the error names the file to remove', async () => {
-    writeFileSync(file(), JSON.stringify({ pid: 999999999, host: 'elsewhere', id: 'x' }))
+    own(999999999, 'elsewhere')
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
   })
 
@@ -156,7 +157,7 @@ describe('a lock', () => {
 
   it('goes to one of eight callers, also when a stale lock exists', async () => {
     for (let round = 0; round < 20; round++) {
-      writeFileSync(file(), JSON.stringify({ pid: 2 ** 22 + round, host: hostname(), id: 'x' }))
+      own(2 ** 22 + round)
       const answers = await Promise.allSettled(Array.from({ length: 8 }, take))
       const got = answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : [])
       assert.equal(got.length, 1, `round ${round}`)
@@ -178,7 +179,7 @@ describe('a lock', () => {
   it('is respected when its process belongs to another user', function () {
     if (process.platform === 'win32') skip(this, 'for Unix')
     // process 1 belongs to root: EPERM says that it lives
-    writeFileSync(file(), JSON.stringify({ pid: 1, host: hostname(), id: 'x' }))
+    own(1)
     return assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { answered, freshDatabase, until } from '../harness.js'
+import { until } from '../../../bench/wait.js'
+import { answered, freshDatabase } from '../harness.js'
 
 export const changes = target => describe('changes', () => {
   const db = freshDatabase(target)
