@@ -20,10 +20,10 @@ export const deepGroups = {
     'client/openlayers-contract', 'client/openlayers-controls',
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
-    'offline/quota', 'offline/system', 'offline/transfer', 'viewer/between',
+    'offline/quota', 'offline/system', 'offline/transfer',
     'viewer/changes', 'viewer/closed', 'viewer/compare', 'viewer/keys',
     'viewer/languages', 'viewer/many', 'viewer/offline-open',
-    'viewer/other-grid', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
+    'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
     'viewer/tile',
     'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],

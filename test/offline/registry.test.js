@@ -1,13 +1,18 @@
-// What stands on the device of areas, when somebody else wrote there, or was killed half way.
+// What stands on the device of areas, when somebody else wrote there, or was killed half way; and the parts that areas
+// are made with.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { OfflineStore } from '../../client/offline/index.js'
-import { TransferRate } from '../../client/offline/area-transfer.js'
 import { readSpec } from '../../client/offline/area-spec.js'
+import { TransferRate } from '../../client/offline/area-transfer.js'
+import { Connection } from '../../client/offline/connection.js'
+import { LetterReader } from '../../client/offline/letter-reader.js'
+import { TilecouchError } from '../../core/index.js'
 import { PouchDB } from '../support/client/pouches.js'
 import { backends } from '../support/backends.js'
 import { T, box, outcome, useShelf } from '../support/offline/shelf.js'
+import { packTile } from '../support/vector-tile.js'
 
 describe('the registry of areas', function () {
   this.timeout(20000)
@@ -264,5 +269,59 @@ describe('the meter of a transfer', () => {
     meter.mark(0, 0)
     meter.mark(50000, 1000)
     assert.equal(meter.rate(40000), 0)
+  })
+})
+
+describe('the connection to a store', () => {
+  it('stays online when its own older request fails after another was answered', async () => {
+    const changes = []
+    let fail
+    const request = () => new Promise(
+      (resolve, reject) => { fail = () => reject(new TilecouchError('UNREACHABLE', { url: 'x', why: 'refused' })) }
+    )
+    const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
+    connection.report(false) // begins to ask
+    connection.report(true) // the answer to another request
+    fail()
+    await new Promise(setImmediate)
+    connection.close()
+    assert.deepEqual(changes, [false, true])
+  })
+
+  it('stays online when a request fails that began before the last answer', async () => {
+    const changes = []
+    const request = () => new Promise(() => {}) // its own questions are not answered
+    const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
+    const unreachable = new TilecouchError('UNREACHABLE', { url: 'x', why: 'refused' })
+    let fail
+    const late = connection.watch(() => new Promise((resolve, reject) => { fail = () => reject(unreachable) }))
+    await connection.watch(async () => 'an answer')
+    fail()
+    await assert.rejects(late, { code: 'UNREACHABLE' })
+    assert.deepEqual(changes, [true])
+    await assert.rejects(connection.watch(async () => { throw unreachable }), { code: 'UNREACHABLE' })
+    connection.close()
+    assert.deepEqual(changes, [true, false])
+  })
+})
+
+describe('the letters of an area', () => {
+  it('are noted again with the next tiles when a note failed', async () => {
+    const data = packTile({ place: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Łódź' } }] })
+    const doc =
+      { _id: 'osm:3:0:0', _attachments: { tile: { content_type: 'application/vnd.mapbox-vector-tile', data } } }
+    const source = { name: 'a store', fetch: async () => ({ docs: [doc], bytes: 0 }) }
+    let [notes, isFull] = [0, true]
+    const reader = new LetterReader(source, async () => {
+      notes++
+      if (isFull) throw new Error('the device is full')
+    })
+    reader.begin({})
+    await assert.rejects(reader.fetch([], {}), /full/)
+    await assert.rejects(reader.fetch([], {}), /full/)
+    isFull = false
+    assert.deepEqual((await reader.fetch([], {})).docs, [doc])
+    await reader.fetch([], {})
+    assert.equal(notes, 3)
   })
 })

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Store } from '../../loader/index.js'
 import { startFront } from './client/front.js'
 import { hang, history } from './client/gallery.js'
-import { openBrowser, openPage, screens } from '../viewer/browser.js'
+import { drawnTiles, openBrowser, openPage, screens } from '../viewer/browser.js'
 import { kinds } from '../viewer/stores.js'
 
 const REWRITE = '/_design/tiles/_rewrite/'
@@ -64,6 +64,13 @@ export class Stage {
     this.#views.push(view)
     await view.page.goto(this.address + hash)
     return view.page
+  }
+
+  /** A page on which all in view is drawn. @param {import('playwright-core').BrowserContextOptions} [options] */
+  async open (hash, options = screens.desk) {
+    const page = await this.visit(hash, options)
+    await drawnTiles(page)
+    return page
   }
 
   /** A test that provokes errors says which. @param {RegExp[]} patterns */

@@ -1,5 +1,6 @@
-// What the panel of areas says and reckons, without a browser.
+// What the panel of areas says and reckons, and the addresses of the images of areas, without a browser.
 import assert from 'node:assert/strict'
+import { DeviceStore } from '../../attachments/device.js'
 import { boxOf, cornersOf, outlinesOf, polygonOf } from '../../attachments/offline/geometry.js'
 import { Estimator } from '../../attachments/offline/estimate.js'
 import { actionOf, figuresOf, shareOf, stateWords } from '../../attachments/offline/area-item.js'
@@ -10,6 +11,8 @@ import { TilecouchError } from '../../core/index.js'
 const MINUTE = 60000
 const DAY = 1440 * MINUTE
 const NOW = Date.parse('2024-06-20T12:00:00Z')
+const TILE = { z: 3, x: 4, y: 5 }
+const version = rev => ({ _id: 'steps:3:4:5', _rev: rev })
 const before = ms => new Date(NOW - ms).toISOString()
 
 describe('words of the panel of areas', () => {
@@ -123,5 +126,66 @@ describe('an estimate for an area that changes', () => {
     await until(() => answered.length, { what: 'the answer' })
     assert.deepEqual(answered, [{ answer: 3 }])
     assert.deepEqual(asked.map(([spec]) => spec), ['b', 'c'])
+  })
+})
+
+describe('addresses of images on the device', () => {
+  const { createObjectURL, revokeObjectURL } = URL
+  let made
+  let revoked
+  beforeEach(() => {
+    made = []
+    revoked = []
+    URL.createObjectURL = blob => {
+      made.push(blob)
+      return `blob:${made.length}`
+    }
+    URL.revokeObjectURL = url => { revoked.push(url) }
+  })
+  afterEach(() => Object.assign(URL, { createObjectURL, revokeObjectURL }))
+
+  it('lead to the newest image after a refresh', async () => {
+    let rev = '1-a'
+    const device = { head: async () => ({ blob: new Blob([rev]), version: { rev } }) }
+    const store = new DeviceStore({ device })
+    const first = await store.newestUrl('steps', TILE)
+    assert.equal(await store.newestUrl('steps', TILE), first, 'the same image has one address')
+    rev = '2-b'
+    const second = await store.newestUrl('steps', TILE)
+    assert.notEqual(second, first)
+    assert.deepEqual(await Promise.all(made.map(blob => blob.text())), ['1-a', '2-b'])
+  })
+
+  it('are created once for concurrent readers', async () => {
+    const device =
+      { tile: async () => new Blob(['x']), head: async () => ({ blob: new Blob(['x']), version: { rev: '1-a' } }) }
+    const store = new DeviceStore({ device })
+    const urls = await Promise.all([
+      store.tileUrl(version('1-a')), store.tileUrl(version('1-a')),
+      store.newestUrl('steps', TILE), store.newestUrl('steps', TILE)
+    ])
+    assert.deepEqual([new Set(urls).size, made.length], [1, 1], 'no address that nobody revokes')
+  })
+
+  it('are looked up again after the image was missing or its reading failed', async () => {
+    const answers = [undefined, new Error('closed'), new Blob(['x'])]
+    const device = { tile: async () => {
+      const answer = answers.shift()
+      if (answer instanceof Error) throw answer
+      return answer
+    } }
+    const store = new DeviceStore({ device })
+    assert.equal(await store.tileUrl(version('1-a')), undefined)
+    await assert.rejects(store.tileUrl(version('1-a')), /closed/)
+    assert.equal(await store.tileUrl(version('1-a')), 'blob:1')
+  })
+
+  it('are revoked when there are more than 500, the least recently used first', async () => {
+    const store = new DeviceStore({ device: { tile: async () => new Blob(['x']) } })
+    const urls = []
+    for (let index = 0; index < 500; index++) urls.push(await store.tileUrl(version(`1-${index}`)))
+    await store.tileUrl(version('1-0')) // it was used last
+    for (let index = 500; index < 502; index++) await store.tileUrl(version(`1-${index}`))
+    assert.deepEqual(revoked, [urls[1], urls[2]])
   })
 })

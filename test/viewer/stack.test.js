@@ -1,20 +1,21 @@
-/* global document, getComputedStyle -- of the page, in functions that run there */
-// Layers over each other and a map under them; the name, colour and first layer of the operator.
+/* global document, getComputedStyle, innerWidth, location -- of the page, in functions that run there */
+// Layers over each other and a map under them; the name, colour and first layer of the operator; a layer in another
+// grid than Web Mercator, which the page cannot draw, and offers nowhere as if it could.
 import assert from 'node:assert/strict'
-import { drawnTiles } from './browser.js'
+import { drawnTiles, resize, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
-onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo: false }, stage => {
+onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep', 'swiss'], demo: false }, stage => {
   const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
   /** Layers on the map: z-index and opacity, from the bottom to the top. */
   const onMap = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes
     .map(({ style }) => [Number(/** @type {any} */ (style).zIndex), Number(/** @type {any} */ (style).opacity || 1)])
       .sort(([a], [b]) => a - b))
   const base = page => page.getByRole('combobox', { name: 'Base map' })
+  const elsewhere = page => page.locator('.elsewhere')
 
   it('are added, faded, moved and removed, and a link restores all of it', async () => {
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0')
     assert.equal((await onMap(page)).length, 1)
     await page.getByRole('button', { name: 'Show “bounded” over the map' }).click()
     await page.waitForURL(/#steps\/3\/0\.00\/0\.00&layers=\*,bounded$/)
@@ -38,8 +39,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
   })
 
   it('are left out when a link names them and the store does not have them', async () => {
-    const page = await stage.visit('#steps/3/0/0&base=nothing&layers=nothing:40,*')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0&base=nothing&layers=nothing:40,*')
     await page.waitForURL(/#steps\/3\/0\.00\/0\.00$/)
     assert.equal(await base(page).inputValue(), '')
     assert.equal((await onMap(page)).length, 1)
@@ -60,14 +60,11 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
   })
 
   it('lie on the base map of the operator, who also sets the first layer, title and colour', async () => {
-    await settings(
-      {
-        base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', description: 'The <i>town</i> since 1850.',
-        colours: { light: '#7a3e9d' }
-      }
-    )
-    const page = await stage.visit()
-    await drawnTiles(page)
+    await settings({
+      base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', description: 'The <i>town</i> since 1850.',
+      colours: { light: '#7a3e9d' }
+    })
+    const page = await stage.open()
     await page.waitForURL(/#steps\/[\d.]+\/[\d.-]+\/[\d.-]+$/)
     assert.equal(await page.locator('h1').evaluate(node => node.firstChild?.textContent), 'Maps of <b>Bern</b>')
     assert.equal(await page.title(), 'Steps · Maps of <b>Bern</b>')
@@ -78,21 +75,17 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.equal(await base(page).inputValue(), 'deep')
     await base(page).selectOption('')
     await page.waitForURL(/&base=-$/)
-    await settings(
-      {
-        base: {
-          url: '{z}/{x}/{y}.png', name: 'Made elsewhere',
-          attribution: '<a href="https://example.org/">Somebody</a><script>1</script>'
-        }
+    await settings({
+      base: {
+        url: '{z}/{x}/{y}.png', name: 'Made elsewhere',
+        attribution: '<a href="https://example.org/">Somebody</a><script>1</script>'
       }
-    )
+    })
     await page.route('**/3/*/*.png',
-      route => route.fulfill(
-        {
-          status: 200, contentType: 'image/svg+xml',
-          body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>'
-        }
-      ))
+      route => route.fulfill({
+        status: 200, contentType: 'image/svg+xml',
+        body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>'
+      }))
     await page.goto('about:blank')
     await page.goto(`${stage.address}#bounded/3/0/-100`)
     await page.locator('.leaflet-control-attribution a', { hasText: 'Somebody' }).waitFor()
@@ -102,10 +95,44 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     stage.allow(/404/)
   })
 
+  it('are listed in another grid as well, with their address and programs that draw them', async () => {
+    const page = await stage.visit('#swiss')
+    for (const screen of [screens.desk, screens.phone]) {
+      await resize(page, screen)
+      await elsewhere(page).waitFor()
+      assert.match(String(await elsewhere(page).textContent()),
+        /“swiss” is not in Web Mercator.*LV95.*Leaflet and OpenLayers draw it; QGIS and GDAL do through a gateway/)
+      assert.equal(await elsewhere(page).locator('code').textContent(), `${stage.address}swiss/{z}/{x}/{y}.png`)
+      assert.equal(await page.locator('[data-layer="swiss"]').count(), 1)
+      assert.deepEqual([await page.locator('#map .leaflet-tile').count(),
+        stage.front.requests('tile', 'swiss').filter(({ path }) => path.includes('rev=')).length], [0, 0])
+      assert.ok(!await page.locator('#time').isVisible() && !await page.locator('.toast').count())
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing sticks out')
+    }
+  })
+
+  it('in another grid are not offered as a base map, over another layer or in a comparison', async () => {
+    const options = (page, select) => page.locator(`${select} option`)
+      .evaluateAll(list => list.map(option => option.value))
+    const page = await stage.visit('#swiss')
+    await elsewhere(page).waitFor()
+    await page.evaluate(() => { location.hash = '#steps/3/0/0' })
+    await page.waitForFunction(() => !document.querySelector('.elsewhere') &&
+      document.querySelectorAll('#map .leaflet-tile-loaded').length >= 4)
+    assert.ok(await drawnTiles(page) >= 4)
+    assert.deepEqual(await options(page, '.on-map select'), ['', 'bounded', 'deep', 'steps'])
+    assert.ok(!await page.locator('li:has([data-layer="swiss"]) .over').isVisible())
+    await page.locator('[data-does="compare"]').first().click()
+    await page.locator('.side select').first().waitFor({ state: 'attached' })
+    assert.ok(!(await options(page, '.side select')).includes('swiss'))
+    await page.evaluate(() => { location.hash = '#swiss' })
+    await elsewhere(page).waitFor()
+    await page.waitForFunction(() => !document.querySelector('#map .leaflet-tile'))
+  })
+
   it('are not opened first when they are empty', async () => {
     await stage.store.defineLayer('aaa', { name: 'A layer without tiles', minzoom: 3, maxzoom: 3 })
-    const page = await stage.visit()
-    await drawnTiles(page)
+    const page = await stage.open()
     assert.equal(await page.locator('.layer .title').first().textContent(), 'A layer without tiles')
     assert.equal(await page.locator('[data-layer="aaa"]').getAttribute('aria-pressed'), 'false')
     await page.waitForURL(/#bounded\//)
