@@ -20,19 +20,16 @@ export const deepGroups = {
     'client/openlayers-contract', 'client/openlayers-controls',
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
-    'offline/quota', 'offline/system', 'offline/transfer',
-    'viewer/changes', 'viewer/closed', 'viewer/compare', 'viewer/keys',
-    'viewer/languages', 'viewer/many', 'viewer/offline-open',
-    'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
-    'viewer/tile',
-    'viewer/time', 'viewer/vector', 'viewer/viewer'
+    'offline/quota', 'offline/system', 'offline/transfer', 'viewer/changes', 'viewer/compare', 'viewer/many',
+    'viewer/offline-open', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
+    'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],
   // what takes longest: too long to repeat for every change
   longest: [
     'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-layers', 'client/mirror-browser',
     'client/openlayers-grids', 'client/openlayers-layers', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
-    'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/fits', 'viewer/offline-panel',
+    'viewer/access', 'viewer/find', 'viewer/fits', 'viewer/offline-panel',
     'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
   ],
   // processes that are killed, full disks, lines and servers that break

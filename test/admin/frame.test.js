@@ -1,13 +1,29 @@
-/* global document -- of the page, in functions that run there */
-// Signing in to the control room, and what it shows to whom.
+/* global document, getComputedStyle -- of the page, in functions that run there */
+// Signing in to the control room and to a closed store, and what each shows to whom.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { setAccess } from '../../loader/store/access.js'
+import { findBarriers } from '../support/axe.js'
 import { gate } from '../support/client/front.js'
 import { onAdmin } from '../support/control-room.js'
+import { resize, screens } from '../viewer/browser.js'
+
+const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
 
 onAdmin('the frame', stage => {
   beforeEach(() => setAccess(stage.store, { public: true }))
+
+  /** A page whose session has ended, and which has taken notice. @param {string} layer that is made meanwhile */
+  async function enterAndEnd (layer) {
+    const page = await stage.enter('layers')
+    await page.getByText('Live').waitFor()
+    await page.context().clearCookies()
+    await setAccess(stage.store, { public: false })
+    await stage.store.defineLayer(layer) // wakes the feed
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Your session has ended').waitFor()
+    return { page, dialog }
+  }
 
   it('signs users in by name and password, and out again', async () => {
     const page = await stage.visit('layers')
@@ -56,13 +72,7 @@ onAdmin('the frame', stage => {
   })
 
   it('asks for the password when the session ends, and continues afterwards', async () => {
-    const page = await stage.enter('layers')
-    await page.getByText('Live').waitFor()
-    await page.context().clearCookies()
-    await setAccess(stage.store, { public: false })
-    await stage.store.defineLayer('osm', { name: 'OSM' }) // wakes the feed
-    const dialog = page.getByRole('dialog')
-    await dialog.getByText('Your session has ended').waitFor()
+    const { page, dialog } = await enterAndEnd('osm')
     assert.equal(await dialog.getByLabel('Name').inputValue(), stage.owner.name)
     await dialog.getByLabel('Password').fill(stage.owner.password)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
@@ -71,13 +81,7 @@ onAdmin('the frame', stage => {
   })
 
   it('asks for the password again after the dialog was closed with Escape', async () => {
-    const page = await stage.enter('layers')
-    await page.getByText('Live').waitFor()
-    await page.context().clearCookies()
-    await setAccess(stage.store, { public: false })
-    await stage.store.defineLayer('later', { name: 'Later' })
-    const dialog = page.getByRole('dialog')
-    await dialog.getByText('Your session has ended').waitFor()
+    const { page, dialog } = await enterAndEnd('later')
     await dialog.evaluate(node => { node.dataset.closed = 'true' })
     await page.keyboard.press('Escape')
     // another request may be refused at once, so the page may never be seen without a dialog
@@ -146,5 +150,48 @@ onAdmin('the frame', stage => {
     await page.getByRole('dialog').waitFor()
     assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), 'Cancel')
     await page.keyboard.press('Escape')
+  })
+})
+
+// CouchDB has no sign-in: it shows no page of such a store.
+onAdmin('the sign-in of a closed store', (stage, kind) => {
+  if (kind === 'CouchDB') return
+  before(async () => {
+    await stage.store.couch.request({ method: 'PUT', path: '_security', body: MEMBERS })
+  })
+
+  const signIn = (page, password = stage.owner.password) => stage.signIn(page, stage.owner.name, password)
+
+  it('lets a reader sign in, and then opens the place of the link', async () => {
+    const page = await stage.open(`${stage.backend.viewer}#3/10/20`)
+    await signIn(page, 'wrong')
+    await page.getByRole('alert').getByText('The name or the password is wrong.').waitFor()
+    await signIn(page)
+    await page.locator('#panel h1').waitFor()
+    assert.match(page.url(), /_rewrite\/#3\/10\/20$/)
+  })
+
+  it('opens the control room when that was the address', async () => {
+    const page = await stage.open(`${stage.backend.viewer}admin`)
+    await signIn(page)
+    await page.locator('#sections a').first().waitFor()
+  })
+
+  it('does not ask again when a signed-in reader follows a link from another site', async () => {
+    const page = await stage.open(stage.backend.viewer)
+    await signIn(page)
+    await page.locator('#panel h1').waitFor()
+    await page.goto(`data:text/html,<a href="${stage.backend.viewer}">map</a>`)
+    await page.getByText('map').click()
+    await page.locator('#panel h1').waitFor()
+  })
+
+  it('has no accessibility barriers on a desk and on a phone, in light and dark colours', async () => {
+    const page = await stage.open(stage.backend.viewer, { ...screens.desk, bypassCSP: true })
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).margin), '0px', 'its style is allowed')
+    for (const screen of [screens.desk, screens.phone]) {
+      await resize(page, screen)
+      assert.deepEqual(await findBarriers(page), [])
+    }
   })
 })

@@ -1,3 +1,4 @@
+/* global document -- of the page, in functions that run there */
 // What a suite of the control room stands on, on every kind of store: an empty store, and pages on which nothing may go
 // wrong that was not expected.
 import assert from 'node:assert/strict'
@@ -5,6 +6,18 @@ import { Store } from '../../loader/index.js'
 import { gate } from './client/front.js'
 import { openBrowser, openPage, screens } from '../viewer/browser.js'
 import { kinds } from '../viewer/stores.js'
+
+/** @param {number} milliseconds */
+export const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
+
+/** The id of a run that began then. @param {number} milliseconds @param {number} number of several runs */
+export const runOf = (milliseconds, number) =>
+  `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
+
+/** Waits until nothing of a section is still being read. @param {any} page @param {string} [section] a selector */
+export const isRead = (page, section = '#content h2') => page.waitForFunction(
+  selector => document.querySelector(selector) && !document.querySelector('#content [aria-busy="true"]'), section
+)
 
 /**
  * @param {string} title
@@ -69,10 +82,15 @@ export class AdminStage {
   }
 
   /** A page on which nobody has signed in. @param {import('playwright-core').BrowserContextOptions} [options] */
-  async visit (place = '', options = screens.desk) {
+  visit (place = '', options = screens.desk) {
+    return this.open(this.address + (place && `#${place}`), options)
+  }
+
+  /** Another page of the store. */
+  async open (address, options = screens.desk) {
     const view = await openPage(this.browser, options)
     this.#views.push(view)
-    await view.page.goto(this.address + (place && `#${place}`))
+    await view.page.goto(address)
     return view.page
   }
 

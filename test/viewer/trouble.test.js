@@ -1,8 +1,12 @@
-/* global document, location -- of the page, in functions that run there */
+/* global document, innerWidth, location -- of the page, in functions that run there */
+// What the page says when something fails or is missing, and of stores that disagree since they were loaded apart.
 import assert from 'node:assert/strict'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
+import { resolve } from '../../loader/check/conflicts.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { startGateway } from '../../server/gateway/index.js'
 import { T } from '../support/client/gallery.js'
-import { drawnTiles, shownAt } from './browser.js'
+import { drawnTiles, openPage, resize, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
 
 onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
@@ -18,7 +22,7 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
     /** @type {(() => void)[]} */
     const held = []
     stage.front.rule(({ kind, path }) => kind === 'tile' && path.includes('rev=')
-      ? new Promise(resolve => held.push(() => resolve(undefined))) : undefined)
+      ? new Promise(goOn => held.push(() => goOn(undefined))) : undefined)
     await page.getByRole('button', { name: 'Last change' }).click()
     await page.locator('.tilecouch-timeline.tilecouch-busy').waitFor()
     assert.equal(await page.locator('#map .tilecouch-tile img').count(), before, 'nothing went grey')
@@ -59,8 +63,7 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
   it('says that the layer was deleted, offers the others, and shows it again when it is back', async () => {
     const fields = { name: 'Late', minzoom: 3, maxzoom: 3 }
     await stage.store.defineLayer('late', fields)
-    const page = await stage.visit('#late/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#late/3/0/0')
     await remove('layer:late')
     await page.getByText('The layer “Late” is no longer in this store.').waitFor()
     await page.waitForFunction(() => document.querySelectorAll('.layer').length === 1)
@@ -100,6 +103,86 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
       assert.equal(await page.locator('.toast').count(), 0)
     })
   }
+
+  describe('conflicts of stores that were loaded apart', () => {
+    const note = page => page.locator('.facts .conflicts')
+
+    let leaf = 0
+    /** Another master's leaf of some heads: a new one each time, since what was put right stays so. */
+    async function disagree (count) {
+      const { rows } = await stage.store.couch.request(
+        { path: '_all_docs', qs: { startkey: 'steps:', endkey: 'steps;', include_docs: true } }
+      )
+      const heads = rows.map(({ doc }) => doc).filter(({ current }) => current).slice(0, count)
+      const leaves = heads.map(({ _attachments, ...doc }) => (
+        { ...doc, gone: true, time: '2024-01-01T00:00:01Z', stored: '2024-01-01T00:00:01Z', _rev: `1-${leaf++}` }
+      ))
+      assert.deepEqual(await peerOf(stage.store.couch).write(leaves), [])
+    }
+
+    it('are not mentioned when the layer has none', async () => {
+      const page = await stage.visit('#steps/3/0/0')
+      await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
+      assert.equal(await note(page).count(), 0)
+      assert.ok(!(await page.locator('.facts dt').allTextContents()).includes('Conflicts'))
+    })
+
+    it('are counted in the facts of their layer, with the repair command, until they are repaired', async () => {
+      await disagree(3)
+      const page = await stage.visit('#steps/3/0/0')
+      await note(page).waitFor()
+      assert.equal(await note(page).textContent(),
+        'Stores that were loaded independently disagree about 3 documents. tilecouch check --fix repairs that: the ' +
+          'newest version stays, and nothing is lost.')
+      assert.equal(await page.locator('.facts dt', { hasText: 'Conflicts' })
+        .evaluate(node => node.nextElementSibling?.textContent), '3')
+      await page.locator('[data-layer="late"]').click()
+      await page.locator('[data-layer="late"][aria-pressed="true"]').waitFor()
+      assert.equal(await note(page).count(), 0, 'not of another layer')
+      await page.locator('[data-layer="steps"]').click()
+      for (const screen of [screens.desk, screens.tablet, screens.phone]) {
+        await resize(page, screen)
+        if (screen === screens.phone) await page.locator('#toggle').click()
+        await note(page).scrollIntoViewIfNeeded()
+        const { width } = /** @type {any} */ (await note(page).boundingBox())
+        assert.ok(width > 200 && await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+      }
+      await resolve(stage.store)
+      await page.reload()
+      await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
+      assert.equal(await note(page).count(), 0)
+    })
+
+    it('are counted behind a gateway as well', async () => {
+      await disagree(1)
+      const gateway = await startGateway({ db: stage.backend.database, port: 0, logLevel: 'silent' })
+      const { page, errors, close } = await openPage(stage.browser)
+      try {
+        await page.goto(`${gateway.url}/#steps/3/0/0`)
+        await note(page).waitFor()
+        assert.match(String(await note(page).textContent()), /disagree about 1 document\./)
+        assert.deepEqual(errors, [])
+      } finally {
+        await close()
+        await gateway.close()
+      }
+      await resolve(stage.store)
+    })
+
+    it('are not mentioned when the store lacks the view that counts them', async () => {
+      await disagree(1)
+      stage.front.rule(({ path }) => path.includes('/_view/conflicts')
+        ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)
+      stage.allow(/404/)
+      const page = await stage.visit('#steps/3/0/0')
+      await page.locator('dt', { hasText: 'Versions' }).waitFor({ state: 'attached' })
+      await until(() => stage.front.requests().some(({ path, done }) => path.includes('/_view/conflicts') && done),
+        { what: 'the question' })
+      await drawnTiles(page)
+      assert.equal(await note(page).count(), 0)
+      assert.equal(await page.locator('.toast').count(), 0)
+    })
+  })
 })
 
 onViewer('an empty store', { demo: false }, stage => {

@@ -1,4 +1,5 @@
 /* global document, innerWidth, location, window -- of the page, in functions that run there */
+// The page of a store as it is opened, in each of its languages.
 import assert from 'node:assert/strict'
 import { up } from '../../server/index.js'
 import { history } from '../support/client/gallery.js'
@@ -19,6 +20,56 @@ onViewer('the page', {}, (stage, kind) => {
     assert.match(String(await page.locator('.leaflet-control-attribution').textContent()), /Natural Earth/)
     await page.locator('.thumbnail img').first().waitFor()
     assert.equal(await page.getByRole('button', { name: 'Newest' }).first().getAttribute('aria-pressed'), 'true')
+  })
+
+  for (const [locale, { lang, compare, newest, summary, date }] of Object.entries({
+    'de-DE': {
+      lang: 'de', compare: 'Vergleichen', newest: 'Neueste', summary: /^2 Ebenen · /, date: '20. Juni 2024, 01:00 UTC'
+    },
+    'fr-FR': {
+      lang: 'fr', compare: 'Comparer', newest: 'Dernier état', summary: /^2 couches · .* ko$/,
+      date: '20 juin 2024, 01:00 UTC'
+    },
+    es: { lang: 'es', compare: 'Comparar', newest: 'Lo último', summary: /^2 capas · /, date: '20 jun 2024, 1:00 UTC' },
+    'en-US': {
+      lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC'
+    },
+    'pt-BR': {
+      lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC'
+    }
+  })) {
+    it(`shows texts and dates for the locale ${locale}`, async () => {
+      const page = await stage.open('#daylight@2024-06-20T01:00:00Z/2/0/0', { ...screens.desk, locale })
+      await page.getByText(summary).waitFor()
+      assert.equal(await page.locator('html').getAttribute('lang'), lang)
+      await page.getByRole('button', { name: compare }).waitFor()
+      await page.getByRole('button', { name: newest }).first().waitFor()
+      const shown = String(await page.locator('.tilecouch-timeline-time').textContent()).replace(/[\u202f\u00a0]/g, ' ')
+      if (lang !== 'en' || locale === 'en-US') assert.equal(shown, date)
+      // nothing of the page is left in English
+      if (lang === 'en') return
+      const english = /\b(the|and|layer|tiles?|edition|show|newest|changed?)\b/i
+      const labels = await page.locator('[aria-label], [title], [placeholder]')
+        .evaluateAll(nodes => nodes.filter(node => !node.closest('.layer, .leaflet-control-attribution'))
+        .flatMap(node => ['aria-label', 'title', 'placeholder'].map(name => node.getAttribute(name) ?? ''))
+          .filter(Boolean))
+      assert.ok(labels.length > 20)
+      assert.deepEqual(labels.filter(text => english.test(text.replace('Land and borders', ''))), [])
+    })
+  }
+
+  it('uses the language that the address names', async () => {
+    const page = await stage.visit('?lang=fr#land/1/0/0')
+    await page.getByText(/^2 couches/).waitFor()
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'fr')
+  })
+
+  it('shows the only time of a layer with one edition, without an axis', async () => {
+    const page = await stage.open('#land/1/0/0')
+    await page.locator('.tilecouch-timeline-time', { hasText: '21 May 2018' }).waitFor()
+    await page.getByText('The only time of this layer').waitFor()
+    assert.equal(await page.locator('.tilecouch-timeline-axis').isVisible(), false)
+    assert.equal(await page.getByRole('button', { name: 'Play', exact: true }).isVisible(), false)
   })
 
   it(`sends at most ${FIRST_LOAD / 1000} kB until the map is visible`, async () => {
@@ -61,8 +112,7 @@ onViewer('the page', {}, (stage, kind) => {
   })
 
   it('lists the editions by title, and goes to the time of the chosen one', async () => {
-    const page = await stage.visit('#daylight/2/10/20')
-    await drawnTiles(page)
+    const page = await stage.open('#daylight/2/10/20')
     await page.locator('.editions li').first().waitFor()
     assert.deepEqual(await page.locator('.editions li button > span:first-child').allTextContents(),
       ['Newest', '04:00 UTC', '03:00 UTC', '02:00 UTC', '01:00 UTC', '00:00 UTC'])
@@ -81,12 +131,10 @@ onViewer('the page', {}, (stage, kind) => {
     const times =
       Array.from({ length: 60 }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
     const docs = times.map(
-      time => (
-        {
-          _id: `edition:many@${time}`, type: 'edition', layer: 'many',
-          time, title: `Survey ${time.slice(5, 10)}`, finished: time
-        }
-      )
+      time => ({
+        _id: `edition:many@${time}`, type: 'edition', layer: 'many',
+        time, title: `Survey ${time.slice(5, 10)}`, finished: time
+      })
     )
     await stage.store.defineLayer('many', { name: 'Many', minzoom: 0, maxzoom: 1 })
     await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
@@ -103,8 +151,7 @@ onViewer('the page', {}, (stage, kind) => {
   })
 
   it('changes the layer by keyboard, and keeps place and time', async () => {
-    const page = await stage.visit('#daylight@2024-06-20T02:00:00Z/2/30/40')
-    await drawnTiles(page)
+    const page = await stage.open('#daylight@2024-06-20T02:00:00Z/2/30/40')
     await page.locator('[data-layer="land"]').focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(/#land@2024-06-20T02:00:00Z\/2\/30\.00\/40\.00$/)
@@ -115,8 +162,7 @@ onViewer('the page', {}, (stage, kind) => {
   })
 
   it('opens at the place of a permalink, and follows changes of the address', async () => {
-    const page = await stage.visit('#land/2/-25.50/134.20')
-    await drawnTiles(page)
+    const page = await stage.open('#land/2/-25.50/134.20')
     assert.equal(await page.locator('[data-layer="land"]').getAttribute('aria-pressed'), 'true')
     await page.waitForURL(/#land\/2\/-25\.50\/134\.20$/)
     await page.evaluate(() => { location.hash = '#daylight@2024-06-20T00:00:00Z/1/0/0' })
@@ -184,8 +230,7 @@ onViewer('the page', {}, (stage, kind) => {
     const versions = await history('steps', { 1: [[7, 66, 44], [7, 67, 44]] })
     await stage.store.defineLayer('deep', { name: 'Deep', minzoom: 7, maxzoom: 7, bounds: [5.6, 47, 11.2, 49] })
     await stage.store.write(versions.map(version => ({ ...version, layer: 'deep' })))
-    const page = await stage.visit('#land/1/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#land/1/0/0')
     await page.locator('[data-layer="deep"]').click()
     await page.waitForURL(/#deep\/7\//)
     await page.locator('#map .tilecouch-tile img').first().waitFor()
