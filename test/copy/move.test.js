@@ -1,7 +1,7 @@
 // Another name for a layer: nothing is lost on the way, whoever loads meanwhile and whenever it is killed.
 import assert from 'node:assert/strict'
 import { moveLayer } from '../../loader/maintain/copy/move.js'
-import { openService } from '../support/gateway/service.js'
+import { openService } from '../support/gateway/stand.js'
 import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { startCommand } from '../support/command.js'

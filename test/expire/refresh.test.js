@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { addSeconds, now } from '../../core/index.js'
 import { expire } from '../../loader/maintain/expired/index.js'
-import { openService } from '../support/gateway/service.js'
+import { openService } from '../support/gateway/stand.js'
 import { until } from '../../bench/wait.js'
 import { QUICK } from '../support/seeding.js'
 import { onEachStore } from '../support/backends.js'

@@ -6,7 +6,7 @@ import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { heard, openService } from '../support/gateway/service.js'
+import { heard, openService } from '../support/gateway/stand.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
 const SIDE = 32

@@ -10,7 +10,7 @@ import { until } from '../../bench/wait.js'
 import { CachePolicy, Unpacked, tile } from '../../server/gateway/routes/tile.js'
 import { matchesEtag, sendCompressed } from '../../server/http/answers.js'
 import { png } from '../support/tiles.js'
-import { entryOf, openFront } from '../support/gateway/front.js'
+import { entryOf, openFront } from '../support/gateway/stand.js'
 import { ask, closeConnections } from '../support/gateway/wire.js'
 
 /** The clock stands. */

@@ -9,7 +9,7 @@ import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { gate, startFront } from '../support/client/front.js'
 import { json, onEachStore } from '../support/backends.js'
-import { throughFront } from '../support/gateway/service.js'
+import { throughFront } from '../support/gateway/stand.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']

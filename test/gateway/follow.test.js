@@ -6,7 +6,7 @@ import { Follower } from '../../loader/store/follow.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
-import { throughFront } from '../support/gateway/service.js'
+import { throughFront } from '../support/gateway/stand.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 

@@ -8,7 +8,7 @@ import { Cors } from '../../server/gateway/cors.js'
 import { Listener } from '../../server/http/listener.js'
 import { gate } from '../support/client/front.js'
 import { png } from '../support/tiles.js'
-import { entryOf, openFront } from '../support/gateway/front.js'
+import { entryOf, openFront } from '../support/gateway/stand.js'
 import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.js'
 
 /** @type {Awaited<ReturnType<typeof openFront>>} */

@@ -6,7 +6,7 @@ import { Layers } from '../../server/gateway/layers.js'
 import { until } from '../../bench/wait.js'
 import { gate, startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
-import { throughFront } from '../support/gateway/service.js'
+import { throughFront } from '../support/gateway/stand.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']

@@ -10,9 +10,8 @@ import { Listener } from '../../server/http/listener.js'
 import { clientAddress } from '../../server/http/addresses.js'
 import { startThrowAwayEmbedded, onEachStore } from '../support/backends.js'
 import { startServer } from '../support/server.js'
-import { openFront, entryOf } from '../support/gateway/front.js'
+import { entryOf, openFront, useGateway } from '../support/gateway/stand.js'
 import { fill } from '../support/gateway/private.js'
-import { useGateway } from '../support/gateway/stand.js'
 import { ask, closeConnections, post, speak } from '../support/gateway/wire.js'
 
 onEachStore('queries of /db', backend => {

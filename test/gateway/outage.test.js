@@ -8,8 +8,7 @@ import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { useStore } from '../support/store.js'
-import { throughFront } from '../support/gateway/service.js'
-import { openGateway } from '../support/gateway/stand.js'
+import { openGateway, throughFront } from '../support/gateway/stand.js'
 import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']

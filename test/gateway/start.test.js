@@ -13,8 +13,7 @@ import { onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
-import { entryOf, openFront } from '../support/gateway/front.js'
-import { openGateway, openStore, useGateway } from '../support/gateway/stand.js'
+import { entryOf, openFront, openGateway, openStore, useGateway } from '../support/gateway/stand.js'
 import { ask, closeConnections } from '../support/gateway/wire.js'
 
 onEachStore('a gateway', backend => {

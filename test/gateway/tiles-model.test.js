@@ -8,7 +8,7 @@ import { Store } from '../../loader/store/index.js'
 import { random } from '../../bench/tiles.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { openService } from '../support/gateway/service.js'
+import { openService } from '../support/gateway/stand.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const LASTS = +(process.env.TILECOUCH_MODEL_SECONDS ?? 5) * 1000 // milliseconds

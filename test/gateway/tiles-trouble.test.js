@@ -7,7 +7,7 @@ import { gate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { heard, openService } from '../support/gateway/service.js'
+import { heard, openService } from '../support/gateway/stand.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
 const LATER = '2023-06-01T00:00:00Z'

@@ -6,7 +6,7 @@ import { gate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { heard, openService } from '../support/gateway/service.js'
+import { heard, openService } from '../support/gateway/stand.js'
 
 const OLD = '2021-06-01T00:00:00Z'
 
