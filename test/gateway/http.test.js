@@ -74,15 +74,14 @@ describe('the gateway over HTTP', () => {
     await open({})
     const small = await get('/osm/1/0/0.png', { 'content-length': '5' }, 'GET', 'hello')
     assert.deepEqual([small.status, small.headers.connection], [200, 'close'])
-    for (const head of ['Content-Length: 99999999999', 'Transfer-Encoding: chunked']) {
-      for (const method of ['GET', 'POST']) {
-        const text = await speak(front.url, `${method} /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
-        assert.deepEqual(statuses(text), [method === 'GET' ? 200 : 405], head)
-      }
-    }
-    const expecting = await speak(front.url,
-      'PUT /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n')
-    assert.deepEqual(statuses(expecting), [405], 'the body need not be sent')
+    await Promise.all([
+      ['GET', 'Content-Length: 99999999999', 200], ['POST', 'Content-Length: 99999999999', 405],
+      ['GET', 'Transfer-Encoding: chunked', 200], ['POST', 'Transfer-Encoding: chunked', 405],
+      ['PUT', 'Expect: 100-continue\r\nContent-Length: 9', 405]
+    ].map(async ([method, head, expected]) => {
+      const text = await speak(front.url, `${method} /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
+      assert.deepEqual(statuses(text), [expected], `${method} ${head}`)
+    }))
   })
 
   it('answers Expect: 100-continue only when the body is read, for every method', async () => {
@@ -95,10 +94,10 @@ describe('the gateway over HTTP', () => {
     const send = (method, path) => speak(url,
       `${method} ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello`)
     try {
-      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'GET']) {
+      await Promise.all(['POST', 'PUT', 'DELETE', 'PATCH', 'GET'].map(async method => {
         assert.deepEqual(statuses(await send(method, '/read')), [100, 200], method)
         assert.deepEqual(statuses(await send(method, '/refused')), [403], method)
-      }
+      }))
     } finally {
       await listener.close(0)
     }
@@ -114,11 +113,9 @@ describe('the gateway over HTTP', () => {
       431: [`GET /${'a'.repeat(20000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
         `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20000)}\r\n\r\n`]
     }
-    for (const [status, texts] of Object.entries(wrong)) {
-      for (const text of texts) {
-        assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
-      }
-    }
+    await Promise.all(Object.entries(wrong).flatMap(([status, texts]) => texts.map(async text => {
+      assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
+    })))
     assert.match(await speak(front.url, wrong[431][0]), /no-store[\s\S]*"BAD_REQUEST"/)
     assert.match(await speak(front.url, 'HEAD osm HTTP/1.1\r\nHost: x\r\n\r\n'),
       /^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/, 'and no body follows a HEAD')
@@ -203,24 +200,31 @@ describe('the gateway over HTTP', () => {
 
   it('is healthy only when the store has answered within two seconds, and asks it once a second', async () => {
     let asked = 0
-    let answer = async ({ server }) => server ? { version: '3.5.0' } : { doc_count: 7 }
-    const store = { couch: { request: options => { asked++; return answer(options) } } }
-    await open({ store })
+    const storeThat = answer => ({ couch: { request: options => { asked++; return answer(options) } } })
+    const isWell = documents => async ({ server }) => server ? { version: '3.5.0' } : { doc_count: documents }
+    /** From a store that has not been asked before: an answer is used for a second. */
+    const healthOf = async answer => {
+      front.ctx.store = storeThat(answer)
+      return get('/health')
+    }
+    let documents = 7
+    await open({ store: storeThat(options => isWell(documents)(options)) })
     const first = await Promise.all(Array.from({ length: 50 }, () => get('/health')))
     assert.ok(first.every(({ status, json }) => status === 200 &&
       json.status === 'ok' && json.couchdb.version === '3.5.0' && json.couchdb.documents === 7))
     assert.equal(asked, 2, 'the database and the server')
-    answer = () => { throw new TilecouchError('UNREACHABLE', { url: 'http://inside:5984', why: 'refused' }) }
-    await until(async () => (await get('/health')).status === 503, { what: 'red' })
-    assert.equal((await get('/health')).json.error, 'UNREACHABLE')
-    answer = ({ signal }) =>
-      new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))))
-    await until(async () => { await get('/health'); return asked > 4 }, { what: 'a store that hangs' })
-    const hanging = await get('/health')
-    assert.deepEqual([hanging.status, hanging.json.couchdb, hanging.json.error], [503, null, 'UNREACHABLE'])
-    assert.ok(!/inside/.test(hanging.text))
-    answer = async () => ({ version: '3.5.0', doc_count: 8 })
-    await until(async () => (await get('/health')).status === 200, { what: 'green again' })
+    documents = 8
+    await until(async () => (await get('/health')).json.couchdb.documents === 8, { what: 'a newer answer' })
+    const hanging = healthOf(({ signal }) =>
+      new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED')))))
+    await until(() => asked === 6, { what: 'a store that hangs to be asked' })
+    const refused = await healthOf(() => {
+      throw new TilecouchError('UNREACHABLE', { url: 'http://inside:5984', why: 'refused' })
+    })
+    for (const { status, json, text } of [refused, await hanging]) {
+      assert.deepEqual([status, json.couchdb, json.error, /inside/.test(text)], [503, null, 'UNREACHABLE', false])
+    }
+    assert.equal((await healthOf(isWell(9))).status, 200, 'green again')
     front.stopping.abort()
     const { status, json } = await get('/health')
     assert.deepEqual([status, json.status], [503, 'stopping'])

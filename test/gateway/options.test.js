@@ -53,6 +53,13 @@ describe('the options of the gateway', () => {
     }
   })
 
+  it('end the command with 1 when a value is wrong, and with 2 when an option is unknown', async () => {
+    const { code, err } = await runCommand(['serve', '--memory', 'much'])
+    assert.equal(code, 1)
+    assert.match(err, /bad value "much" for --memory: it takes a size such as 256MB/)
+    assert.equal((await runCommand(['serve', '--memroy', '1'])).code, 2)
+  })
+
   it('are documented by flag, variable and key', () => {
     const page = read('docs/gateway.md')
     for (const option of options) {

@@ -62,37 +62,30 @@ describe('a gateway of several processes', () => {
     return everyone('pid', 2)
   }
 
-  it('answers on one port with all workers', async () => {
-    await run({ workers: 3 })
+  it('answers on one port with all workers, which share the memory and get its other options', async () => {
+    await run({ workers: 3, memory: '3MB', cors: 'none', upstreamHeaders: { 'a.example': { 'X-Key': '1' } } })
     const answered = await everyone('pid', 3)
     assert.deepEqual([...answered].map(Number).sort(), crew.pids.sort())
     assert.match(crew.url, new RegExp(`:${crew.port}$`))
     assert.equal(crew.opsUrl, null)
-  })
-
-  it('divides the memory between workers, and passes other options on', async () => {
-    await run({ memory: '3MB', cors: 'none', upstreamHeaders: { 'a.example': { 'X-Key': '1' } } })
     const options = JSON.parse(await ask('options'))
     assert.deepEqual([options.memory, options.workers, options.opsPort, options.cors, options.upstreamHeaders],
-      [1.5e6, 1, null, 'none', { 'a.example': { 'X-Key': '1' } }])
+      [1e6, 1, null, 'none', { 'a.example': { 'X-Key': '1' } }])
   })
 
-  it('replaces a worker that dies, and serves meanwhile', async () => {
-    await run()
-    const before = crew.pids
+  it('replaces a worker that dies or is ended by a signal, and serves meanwhile', async () => {
+    await run({}, { young: 0 })
+    let before = crew.pids
     await assert.rejects(ask('exit'))
     assert.ok(before.includes(Number(await ask('pid'))))
     await replaced(before)
-    assert.match(log().find(({ level }) => level === 'error').msg, /a worker ended with 7; it is started again/)
-  })
-
-  it('replaces a worker that was killed or stopped by a signal', async () => {
+    const death = log().find(({ level }) => level === 'error')
+    assert.match(death.msg, /a worker ended with 7; it is started again/)
+    assert.equal(death.in, 10, 'a worker that has served long is started again without a longer delay')
     for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGKILL', 'SIGTERM'])) {
-      await run()
-      const before = crew.pids
+      before = crew.pids
       process.kill(before[0], signal)
       await replaced(before)
-      await crew.close()
     }
   })
 
@@ -111,20 +104,12 @@ describe('a gateway of several processes', () => {
     }
   })
 
-  it('restarts a worker without a longer delay when it had served long', async () => {
-    await run({}, { young: 0 })
-    const before = crew.pids
-    await assert.rejects(ask('exit'))
-    await replaced(before)
-    assert.equal(log().find(({ level }) => level === 'error').in, 10)
-  })
-
   it('fails with one error when a port is in use, and leaves nothing behind', async () => {
     const { port, close } = await startServer(() => {})
     await assert.rejects(run({ port }), { code: 'PORT_IN_USE', message: `port ${port} is taken` })
     await assert.rejects(run({ opsPort: port }), { code: 'PORT_IN_USE' })
     await close()
-    await run({ port })
+    await run({ port, workers: 1 })
   })
 
   it('fails with the error that kept the first worker from starting', async () => {
@@ -159,8 +144,13 @@ describe('a gateway of several processes', () => {
     for (const pid of crew.pids) pids.add(pid)
   })
 
-  it('adds up the metrics of all workers, including those that died', async () => {
+  it('serves only health and metrics at its opsPort, and adds up all workers, including those that died', async () => {
     await run({ opsPort: 0 })
+    const statusOf = async (page, options) => (await fetch(new URL(page, crew.opsUrl), options)).status
+    for (const page of ['/', '/osm/0/0/0.png', '/constructor']) assert.equal(await statusOf(page), 404, page)
+    assert.equal(await statusOf('/metrics', { method: 'POST' }), 405)
+    assert.equal(await statusOf('/metrics', { method: 'HEAD' }), 200)
+    assert.equal((await askOps('metrics')).headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
     const total = async text => parseMetrics(await text).get('tilecouch_requests_total')?.samples[0]?.value
     let counted = 0
     const counting = new Set()
@@ -180,16 +170,6 @@ describe('a gateway of several processes', () => {
       'tilecouch_cache_bytes'].map(name => after.get(name).samples[0].value), [counted, 2, 1, 200])
     await ask('count')
     assert.equal(await total((await askOps('metrics')).text()), counted + 1)
-  })
-
-  it('serves only health and metrics at its opsPort', async () => {
-    await run({ opsPort: 0 })
-    const answer = async (page, options) => (await fetch(new URL(page, crew.opsUrl), options)).status
-    assert.deepEqual(
-      [await answer('/'), await answer('/osm/0/0/0.png'), await answer('/constructor'), await answer('/metrics',
-        { method: 'POST' }), await answer('/metrics', { method: 'HEAD' })], [404, 404, 404, 405, 200]
-    )
-    assert.equal((await askOps('metrics')).headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   })
 
   it('finishes running requests when it is closed', async () => {
