@@ -1,11 +1,17 @@
 // What other programs ask of a gateway besides tiles.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import Database from 'libsql'
 import { until } from '../../bench/wait.js'
+import { exportLayer, load } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { useGateway } from '../support/gateway/stand.js'
 import { pattern } from '../support/pattern.js'
+import { all, parseXml } from './wmts/xml.js'
 
 const TIME = '2023-06-01T00:00:00Z'
 
@@ -100,5 +106,34 @@ onEachStore('other programs at a gateway', backend => {
     for (const path of ['/tms/1.0.0/swiss', '/tms/1.0.0/nothing']) {
       assert.equal((await own.ask(path)).status, 404, path)
     }
+  })
+})
+
+const WORLD = [-180, -85, 180, 85]
+const world = z => Array.from({ length: 4 ** z }, (_, index) => [z, index >> z, index & (2 ** z - 1)])
+
+onEachStore('a world with one detailed place', backend => {
+  const folder = useFolder()
+  const tiles = [...world(0), ...world(1), ...world(2), [3, 4, 2]]
+  const source = memorySource(Object.fromEntries(tiles.map(([z, x, y]) => [`${z}/${x}/${y}`, z * 100 + x * 10 + y])))
+  const own = useGateway(backend, { fill: store => load(store, source, { layer: 'osm', time: '2024' }) })
+
+  it('keeps the bounds of the world in documents, TileJSON, WMTS and exports', async () => {
+    const { store } = own
+    assert.deepEqual((await store.layer('osm')).bounds.map(Math.round), WORLD)
+    assert.deepEqual((await own.ask('/osm.json')).json.bounds.map(Math.round), WORLD)
+    for (const [z, x, y] of tiles.filter(([zoom]) => zoom >= 2)) {
+      const { status, text } = await own.ask(`/wmts/osm/default/GoogleMapsCompatible/${z}/${y}/${x}.png`)
+      assert.equal(status, 200, `${z}/${x}/${y}: ${text}`)
+    }
+    const limits = all(parseXml((await own.ask('/wmts/1.0.0/WMTSCapabilities.xml')).text), 'TileMatrixLimits')
+      .map(limit => limit.children.map(({ text }) => +text))
+    assert.deepEqual(limits, [[0, 0, 0, 0, 0], [1, 0, 1, 0, 1], [2, 0, 3, 0, 3], [3, 2, 2, 4, 4]])
+    const file = join(folder.dir, 'world.mbtiles')
+    await exportLayer(store, 'osm', file)
+    const db = new Database(file)
+    const { value } = /** @type {any} */ (db.prepare("SELECT value FROM metadata WHERE name = 'bounds'").get())
+    db.close()
+    assert.deepEqual(value.split(',').map(Math.round), WORLD)
   })
 })

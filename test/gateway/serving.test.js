@@ -1,8 +1,10 @@
-// Every address of the gateway, on every store: its bytes are those the store says, and so is what is said about them.
+// Every address of tiles, on every store: its bytes are those the store says, and so is what is said about them. With
+// @2x: tiles with twice the pixels.
 import assert from 'node:assert/strict'
 import { flipY, quadkey } from '../../core/index.js'
 import { json as fetchJson, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
+import { OPTIONS, token } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 import { ask } from '../support/gateway/wire.js'
 
@@ -10,6 +12,17 @@ const [T1, T2, T3, T4] =
   ['2022-05-01T00:00:00Z', '2023-06-15T12:00:00Z', '2024-03-01T00:00:00Z', '2024-03-01T18:30:00Z']
 const Z = 4
 const SIDE = 3
+
+/** Layers with and without large tiles. */
+const RETINA = {
+  plain: { maxzoom: 1 },
+  paired: { maxzoom: 1, retina: 'twin' },
+  twin: { tileSize: 512, maxzoom: 1 },
+  large: { tileSize: 512, maxzoom: 1 },
+  lost: { retina: 'nowhere' },
+  small: { retina: 'plain' }
+}
+const image = (layer, time) => png(1000 + 10 * Object.keys(RETINA).indexOf(layer) + (time === T1 ? 1 : 2))
 
 onEachStore('the gateway', backend => {
   const own = useGateway(backend, { fill, options: { opsPort: 0 } })
@@ -32,6 +45,10 @@ onEachStore('the gateway', backend => {
     )
     await made.write([version(T4, 0, 0, { bytes: png(400) })])
     const now = new Date().toISOString().slice(0, 19) + 'Z'
+    for (const [layer, fields] of Object.entries(RETINA)) {
+      await made.defineLayer(layer, fields)
+      for (const time of [T1, T2]) await made.write([{ layer, z: 1, x: 1, y: 0, time, bytes: image(layer, time) }])
+    }
     await made.write([{ layer: 'short', z: 1, x: 1, y: 0, time: now, bytes: png(6), expires: '2100-01-01T00:00:00Z' }])
   }
 
@@ -159,5 +176,69 @@ onEachStore('the gateway', backend => {
     assert.match(metrics.text, /^tilecouch_requests_total\{layer="osm",kind="tile",outcome="hit"\} \d{3}/m)
     assert.equal((await onOpsPort(`/osm/${Z}/0/0.png`)).status, 404)
     for (const path of ['/health', '/metrics']) assert.equal((await get(path)).status, 404)
+  })
+
+  describe('with twice the pixels', () => {
+    it('answers from the retina layer of a layer, now and as of a time, in XYZ and TMS', async () => {
+      for (const [path, time, layer = 'twin'] of [
+        ['/paired/1/1/0@2x.png', T2], ['/paired@2022/1/1/0@2x.png', T1], ['/tms/1.0.0/paired/1/1/1@2x.png', T2],
+        ['/%70aired/1/1/0%402x.png', T2], ['/paired/1/1/0.png', T2, 'paired']
+      ]) {
+        const { status, headers, body } = await get(path)
+        const isImage = body.equals(image(layer, time))
+        assert.deepEqual([status, headers['content-type'], headers['x-tilecouch-time'], isImage],
+          [200, 'image/png', time, true], path)
+        assert.match(headers['cache-control'], /^public, max-age=300/)
+      }
+    })
+
+    it('answers with the tile itself when the layer has tiles of 512 pixels', async () => {
+      const plain = await get('/large/1/1/0.png')
+      for (const [options, ...expected] of [
+        [{}, 200, plain.body.length], [{ headers: { 'if-none-match': plain.headers.etag } }, 304, 0],
+        [{ method: 'HEAD' }, 200, 0], [{ headers: { range: 'bytes=0-9' } }, 206, 10]
+      ]) {
+        const { status, headers, body } = await get('/large/1/1/0@2x.png', options)
+        assert.deepEqual([status, body.length, headers.etag], [...expected, plain.headers.etag])
+        assert.ok(plain.body.subarray(0, body.length).equals(body))
+      }
+    })
+
+    it('refuses with a reason when no layer has large tiles', async () => {
+      for (const layer of ['plain', 'lost', 'small']) {
+        const { status, json } = await get(`/${layer}/1/1/0@2x.png`)
+        assert.deepEqual([status, json.error], [404, 'NO_RETINA'], layer)
+        assert.ok(json.reason.includes(`"${layer}"`) && json.advice.includes('--retina'), json.reason)
+      }
+      for (const [path, ...expected] of [
+        ['/nope/1/1/0@2x.png', 404, 'LAYER_NOT_FOUND'], ['/large/1/0/0@2x.png', 404, 'TILE_NOT_FOUND'],
+        ['/paired/1/1/0@2x.json', 400, 'BAD_TILE'], ['/paired/1/1/0@3x.png', 400, 'BAD_TILE'],
+        ['/paired/1/2/0@2x.png', 400, 'BAD_TILE']
+      ]) {
+        const { status, json } = await get(path)
+        assert.deepEqual([status, json.error], expected, path)
+      }
+    })
+
+    it('names the address in TileJSON', async () => {
+      const { url } = own.gateway
+      for (const [path, retina] of [['/paired@2022.json', [`${url}/paired@2022/{z}/{x}/{y}@2x.png`]],
+        ['/large.json', [`${url}/large/{z}/{x}/{y}@2x.png`]], ['/plain.json', undefined]]) {
+        assert.deepEqual((await get(path)).json.retina, retina, path)
+      }
+    })
+
+    it('needs a token for each of the two layers that is private', async () => {
+      for (const [hidden, given, expected] of /** @type {[string[], string[], number][]} */ ([
+        [['twin'], ['twin'], 200], [['paired'], ['paired'], 200],
+        [['paired', 'twin'], ['paired', 'twin'], 200], [['paired', 'twin'], ['paired'], 403]
+      ])) {
+        const gateway = await own.another({ ...OPTIONS, privateLayers: hidden })
+        assert.equal((await ask(gateway.url, '/paired/1/1/0@2x.png')).status, 401, `${hidden}`)
+        const { status, headers } = await ask(gateway.url, `/paired/1/1/0@2x.png?token=${token(given)}`)
+        assert.deepEqual([status, status === 200 && /^private/.test(headers['cache-control'])],
+          [expected, expected === 200], `${hidden}`)
+      }
+    })
   })
 })

@@ -1,23 +1,38 @@
-// How a gateway starts, also before its store does, how it refuses to, and how it stops.
+// How a gateway starts, also before its store does, how it refuses to, and how it stops; and that nothing keeps the
+// failures of an outage of its store.
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import net from 'node:net'
 import { join } from 'node:path'
+import { load } from '../../loader/load/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { TIME_FACTOR, freePort, until } from '../../bench/wait.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { Listener } from '../../server/http/listener.js'
-import { gate } from '../support/client/front.js'
+import { gate, startFront } from '../support/client/front.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { memorySource } from '../support/memory-source.js'
 import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
-import { entryOf, openFront, openGateway, openStore, useGateway } from '../support/gateway/stand.js'
+import { entryOf, openFront, openGateway, openStore, throughFront, useGateway } from '../support/gateway/stand.js'
 import { ask, closeConnections } from '../support/gateway/wire.js'
 
+const VIEW = { bbox: [-180, -85, 180, 85], z: 3 }
+const PATHS = ['/osm/3/1/1.json', '/osm/times.json?bbox=-180,-85,180,85&z=3', '/osm.json', '/osm@2021/3/1/1.png']
+
 onEachStore('a gateway', backend => {
-  const own = useGateway(backend, { fill: made => made.defineLayer('osm', {}), options: null })
+  const own = useGateway(backend, {
+    options: null,
+    async fill (store) {
+      for (const time of ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']) {
+        await load(store, memorySource({ '3/1/1': 1, '3/1/2': 2 }), { layer: 'osm', time })
+      }
+    }
+  })
 
   it('refuses to start with a database that is not a store, or with a wrong option', async () => {
     const foreign = await backend.database()
@@ -80,6 +95,60 @@ onEachStore('a gateway', backend => {
     agent.destroy()
     assert.deepEqual(seen.failures, [])
   })
+
+  describe('after an outage of its store', () => {
+    let front
+    let through // the address of the store, by a server that can be stopped
+    before(async () => {
+      front = await startFront(own.url)
+      through = throughFront(front, own.url)
+    })
+    after(() => front.close().catch(() => {}))
+
+    /** What a reading answers while the front is away: at the first request, or at one of those that follow. */
+    async function failThen (read, allowed) {
+      let requests = 0
+      const release =
+        front.rule(() => ++requests > allowed ? { status: 503, body: '{"error":"away","reason":"away"}' } : undefined)
+      await assert.rejects(read(), { code: 'COUCHDB_ERROR' })
+      release()
+      await read().catch(() => {}) // it may wait for a request of the first reading, which fails only now
+      return read()
+    }
+
+    for (const [name, read] of /** @type {[string, (store: Store) => Promise<any>][]} */ ([
+      ['versions of a tile', store => store.versions('osm', 3, 1, 1)],
+      ['times at which editions read the view', store => store.timesLooked('osm', VIEW)],
+      ['the last check of a tile', store => store.shownSince('osm', 3, 1, 1)]
+    ])) {
+      it(`leaves no failure behind for ${name}, whichever request failed`, async () => {
+        const expected = await read(own.store)
+        front.forget()
+        await read(new Store(new Couch(through)))
+        const count = front.requests().length
+        for (let allowed = 0; allowed < count; allowed++) {
+          const store = new Store(new Couch(through, { retries: 0 }))
+          const again = await failThen(() => read(store), allowed)
+          assert.deepEqual(again, expected, `after ${allowed} of ${count} requests`)
+        }
+      })
+    }
+
+    it('leaves no failure behind at any address of a running gateway', async function () {
+      this.timeout(60000)
+      const gateway = await openGateway(through)
+      try {
+        await front.stop()
+        const statuses = async () => (await Promise.all(PATHS.map(path => ask(gateway.url, path))))
+          .map(({ status }) => status)
+        assert.deepEqual(await statuses(), PATHS.map(() => 503))
+        await front.restart(+new URL(through).port)
+        assert.deepEqual(await statuses(), PATHS.map(() => 200))
+      } finally {
+        await gateway.close()
+      }
+    })
+  })
 })
 
 describe('a gateway that starts before its store', () => {
@@ -121,8 +190,6 @@ describe('a gateway that starts before its store', () => {
     }
   })
 })
-
-// How a gateway ends, and how many it can serve until then.
 
 /** @type {Awaited<ReturnType<typeof openFront>>} */
 let front
@@ -173,62 +240,5 @@ describe('the end of a gateway', () => {
     await listener.close(60000)
     await ends
     assert.ok(performance.now() - started < 5000 * TIME_FACTOR, 'nobody waited for the clients')
-  })
-
-  it('answers every accepted request of 60 clients, and refuses the later ones', async function () {
-    this.timeout(60000)
-    await open({ get: async id => {
-      await new Promise(resolve => setImmediate(resolve)); return entryOf({ bytes: png(id.length) })
-    } })
-    const agent = new Agent({ keepAlive: true, maxSockets: 60 })
-    const outcomes = { answered: 0, refused: 0 }
-    const failures = []
-    let closing = false
-    async function client (number) {
-      for (let round = 0; ; round++) {
-        try {
-          const { status, cut } = await ask(front.url, `/osm/5/${number % 32}/${round % 32}.png`, { agent })
-          if (status !== 200 || cut) failures.push(status)
-          outcomes.answered++
-        } catch (error) {
-          // a connection that could not be made is no request that was taken
-          if (error.code !== 'ECONNREFUSED') failures.push(error.code)
-          outcomes.refused++
-          if (closing) return
-        }
-      }
-    }
-    const clients = Promise.all(Array.from({ length: 60 }, (_, number) => client(number)))
-    await until(() => outcomes.answered > 3000, { timeout: 30000, what: 'load' })
-    closing = true
-    await front.close(20000)
-    await clients
-    agent.destroy()
-    assert.deepEqual(failures, [])
-    assert.ok(outcomes.refused >= 60)
-  })
-})
-
-describe('a thousand clients that keep their connections', () => {
-  it('all get the right tile in three rounds', async function () {
-    this.timeout(60000)
-    await open(
-      { kept: Object.fromEntries(
-        Array.from({ length: 64 }, (_, at) => [`osm:3:${at >> 3}:${at & 7}`, entryOf({ bytes: png(at) })])
-      ) }
-    )
-    const agent = new Agent({ keepAlive: true, maxSockets: 1000 })
-    for (let round = 0; round < 3; round++) {
-      const answers = await Promise.all(
-        Array.from({ length: 1000 }, (_, at) => ask(front.url, `/osm/3/${(at & 63) >> 3}/${at & 7}.png`, { agent }))
-      )
-      answers.forEach(({ status, body }, at) => {
-        assert.equal(status, 200)
-        assert.ok(body.equals(png(at & 63)))
-      })
-    }
-    assert.equal(front.requests.length, 3000)
-    agent.destroy()
-    await front.close(0)
   })
 })
