@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { findEmbedded, startEmbedded } from '../../server/embedded/index.js'
+import { ask } from '../support/gateway/wire.js'
 import { clientFor, startInTmp } from './harness.js'
 
 const module = new URL('../../server/embedded/index.js', import.meta.url).href
@@ -187,6 +188,22 @@ describe('the embedded server', function () {
     const { client } = await open({ dir })
     assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
     assert.equal((await client('PUT', '/db')).status, 201)
+  })
+
+  it('answers only to local host names and IP addresses', async () => {
+    const { server } = await open({ dir })
+    const statusFor = async (host, method = 'GET', path = '/') =>
+      (await ask(server.url, path, { method, headers: { host }, agent: false })).status
+    for (const host of ['evil.example', 'evil.example:5984', '127.0.0.1.evil.example',
+      'localhost.evil.example', 'localhost@evil.example', 'a b']) {
+      assert.ok([400, 403].includes(await statusFor(host)), host)
+      assert.ok([400, 403].includes(await statusFor(host, 'PUT', '/made')), `PUT ${host}`)
+    }
+    for (const host of
+      ['localhost', 'localhost:5984', '127.0.0.1:1', '[::1]:5984', 'tiles.localhost', '192.168.1.2']) {
+      assert.equal(await statusFor(host), 200, host)
+    }
+    assert.equal(await statusFor('localhost', 'GET', '/made'), 404, 'nothing was made')
   })
 
   it('ends waiting feeds when it closes or their database is deleted', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
-import { parseDbRequest } from '../../server/gateway/db/request.js'
+import { checkLimits, parseDbRequest } from '../../server/gateway/db/request.js'
 import { db } from '../../server/gateway/db/index.js'
 import { startServer } from '../support/server.js'
 import { ask, closeConnections, post, speak } from '../support/gateway/wire.js'
@@ -167,15 +167,21 @@ describe('the proxy of /db', () => {
       res.write('{"results":[\n')
     }
     for (const path of ['/db/a', '/db/_all_docs', '/db/_changes?feed=continuous', '/db/_changes?feed=longpoll']) {
-      const leaving = new AbortController()
+      const { signal, leave } = leaving()
       const before = seen.length
-      const left = fetch(base + path, { signal: leaving.signal }).then(response => response.text()).catch(() => 'left')
+      const left = fetch(base + path, { signal }).then(response => response.text()).catch(() => 'left')
       await until(() => seen.length > before, { what: `the question ${path}` })
-      leaving.abort()
+      leave()
       assert.equal(await left, 'left')
     }
     await until(() => closed === 4, { what: 'the store to be left alone' })
   })
+
+  /** A client that leaves. */
+  function leaving () {
+    const controller = new AbortController()
+    return { signal: controller.signal, leave: () => controller.abort() }
+  }
 
   let sent
   /** An answer that never ends. */
@@ -193,30 +199,32 @@ describe('the proxy of /db', () => {
     more()
   }
 
-  /** A proxy with limits of its own. */
-  async function proxied (options) {
-    const proxy = new DatabaseProxy(couch, options)
-    const own = await startServer((req, res) => {
-      const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
-      proxy.forward(parseDbRequest('GET', path, search), undefined, req, res)
-        .catch(error => res.writeHead(error.status, error.headers).end())
+  /** A proxy with limits of its own. Returns a function that asks it, from an address or from this machine. */
+  async function openLimited (limits) {
+    const proxy = new DatabaseProxy(couch, { trustProxy: true, ...limits })
+    const limited = await startServer((req, res) => {
+      const [path, search = ''] = /** @type {string} */ (req.url).split('?')
+      const asked = parseDbRequest('GET', path, search)
+      asked.isLarge = checkLimits(asked)
+      proxy.forward(asked, undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
     })
-    ending.push(async () => { await own.close(); await proxy.close() })
-    return own.url
+    ending.push(limited.close, () => proxy.close())
+    return (path, { from = '', ...options } = {}) =>
+      fetch(`${limited.url}${path}`, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, ...options })
   }
 
   it('cuts off an answer that its client does not read while another client waits', async () => {
     answer = (req, res) => /b$/.test(req.url) ? endless(req, res) : res.end('{}')
-    const address = await proxied({ connections: 1, stall: 400 })
-    const response = await fetch(`${address}/db/a/b`)
-    assert.equal((await fetch(`${address}/db/a`)).status, 200)
+    const get = await openLimited({ connections: 1, stall: 400 })
+    const response = await get('/a/b')
+    assert.equal((await get('/a')).status, 200)
     await assert.rejects(response.arrayBuffer())
   })
 
   it('reads no more from the store than a slow client takes', async () => {
     answer = endless
-    const leaving = new AbortController()
-    const response = await fetch(`${base}/db/a/b`, { signal: leaving.signal })
+    const { signal, leave } = leaving()
+    const response = await fetch(`${base}/db/a/b`, { signal })
     let before = -1
     await until(() => {
       const still = sent === before
@@ -224,30 +232,82 @@ describe('the proxy of /db', () => {
       return still
     }, { every: 200, what: 'the stream to stand still' })
     assert.ok(sent < 50e6, `${sent} bytes, of which nobody has read any`)
-    leaving.abort()
+    leave()
     await response.body?.cancel().catch(() => {})
   })
 
+  /** What the store answers to a feed, which goes on. */
+  const feed = (req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n')
+  const FEED = '/_changes?feed=continuous'
+
   it('limits the number of feeds, and serves other reads beside them', async () => {
-    answer = (req, res) => /_changes/.test(req.url)
-      ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
+    answer = (req, res) => /_changes/.test(req.url) ? feed(req, res) : res.end('{}')
     const ended = new AbortController()
-    const address = await proxied({ feeds: 3, connections: 1, signal: ended.signal })
-    const leaving = new AbortController()
-    const feeds = [1, 2, 3].map(() => fetch(`${address}/db/_changes?feed=continuous`, { signal: leaving.signal }))
-    await Promise.all(feeds)
-    const fourth = await fetch(`${address}/db/_changes?feed=longpoll`)
+    const get = await openLimited({ feeds: 3, connections: 1, signal: ended.signal })
+    const { signal, leave } = leaving()
+    await Promise.all([1, 2, 3].map(() => get(FEED, { signal })))
+    const fourth = await get('/_changes?feed=longpoll')
     assert.deepEqual([fourth.status, fourth.headers.get('retry-after')], [429, '2'])
-    assert.equal((await fetch(`${address}/db/a`)).status, 200)
-    leaving.abort()
+    assert.equal((await get('/a')).status, 200)
+    leave()
     await until(async () => {
-      const again = new AbortController()
-      const { status } = await fetch(`${address}/db/_changes?feed=longpoll`, { signal: again.signal })
-      again.abort()
+      const again = leaving()
+      const { status } = await get('/_changes?feed=longpoll', { signal: again.signal })
+      again.leave()
       return status === 200
     }, { what: 'room for another' })
-    const last = await fetch(`${address}/db/_changes?feed=continuous`)
+    const last = await get(FEED)
     ended.abort()
     await assert.rejects(last.text(), 'the gateway ends, and with it the feed')
+  })
+
+  it('limits the number of feeds of one address', async () => {
+    answer = feed
+    const get = await openLimited({ feedsEach: 2 })
+    const { signal, leave } = leaving()
+    const statuses = []
+    for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2',
+      '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) {
+      statuses.push((await get(FEED, { from, signal })).status)
+    }
+    assert.deepEqual(statuses, [200, 200, 429, 200, 200, 200, 429, 200, 200, 200])
+    leave()
+    await until(async () => (await get(FEED, { from: '1.1.1.1' })).status === 200, { what: 'room for another' })
+  })
+
+  it('limits the number of other requests of one address at the same time', async () => {
+    const waiting = new Set()
+    answer = (req, res) => { waiting.add(res) }
+    const get = await openLimited({ readsEach: 2 })
+    const statusFor = from => get('/_all_docs', { from }).then(({ status }) => status)
+    const first = [statusFor('1.1.1.1'), statusFor('1.1.1.1')]
+    await until(() => waiting.size === 2, { what: 'two questions of one address' })
+    assert.equal(await statusFor('1.1.1.1'), 429)
+    first.push(statusFor('2.2.2.2'))
+    await until(() => waiting.size === 3, { what: 'the question of another' })
+    for (const res of waiting) res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+    assert.deepEqual(await Promise.all(first), [200, 200, 200])
+  })
+
+  it('limits the number of large answers, which queue, time out and leave small ones alone', async () => {
+    const open = new Set()
+    answer = (req, res) => {
+      if (!/attachments/.test(req.url)) return res.end('{}')
+      open.add(res)
+      res.on('close', () => open.delete(res)).writeHead(200, { 'Content-Type': 'application/json' })
+      res.write('{"rows":[\n')
+    }
+    const get = await openLimited({ images: 2, imagesEach: 3, longest: 1000 })
+    const from = '1.1.1.1'
+    const large = () => get('/_all_docs?include_docs=true&attachments=true&limit=5', { from })
+    const first = await Promise.all([large(), large()])
+    const later = [large(), large()]
+    assert.equal((await Promise.race(later)).status, 429, 'one address has enough')
+    assert.equal(open.size, 2, 'the third waits')
+    assert.equal((await get('/_all_docs', { from })).status, 200, 'small ones do not wait for it')
+    for (const response of first) await assert.rejects(response.text(), 'it may not last for ever')
+    const answers = await Promise.all(later)
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429])
+    for (const { body } of answers) await body?.cancel()
   })
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { join } from 'node:path'
 import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
@@ -189,13 +189,89 @@ onEachStore('the store at /db', backend => {
     await feed
   })
 
+  const images = 'include_docs=true&attachments=true'
+  const ids = (count, make = id => id) => Array.from({ length: count }, (_, index) => make(`osm:9:0:${index}`))
+
+  it('refuses queries that name too many documents, rows or ranges', async () => {
+    for (const [path, make, most] of /** @type {[string, (count: number) => any, number][]} */ ([
+      ['/_all_docs', count => ({ keys: ids(count) }), 10000],
+      ['/_all_docs?include_docs=true', count => ({ keys: ids(count) }), 2000],
+      ['/_all_docs/queries', count => (
+        { queries: [{ keys: ids(count >> 1), include_docs: true }, { keys: ids(count - (count >> 1)) }] }
+      ), 2000],
+      ['/_bulk_get', count => ({ docs: ids(count, id => ({ id })) }), 2000],
+      ['/_design/versions/_view/by_tile/queries', count => ({ queries: ids(count, () => ({ limit: 0 })) }), 1000]
+    ])) {
+      assert.equal((await question(path, make(most + 1))).status, 413, path)
+      assert.equal((await question(path, make(Math.min(most, 500)))).status, 200, path)
+    }
+    assert.equal((await question('/_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status, 413)
+  })
+
+  it('refuses queries that ask for images without a limit, even with extra fields', async () => {
+    const many = ids(2001)
+    const view = '/_design/versions/_view/by_tile'
+    const all = { include_docs: true, attachments: true }
+    const table = {
+      [`/_all_docs?${images}`]: [
+        {}, { doc_ids: ['osm:3:0:0'] }, { docs: [], queries: [], key_: 1 }, { limit: 100000 }, { limit: '5' },
+        { limit: [5] }, '{"limit":1,"limit":100000}', '{"limit":100000,"limit":-1}',
+        { startkey: 'osm:', endkey: 'osm;', keys: undefined }, { keys: many }
+      ],
+      [`/_all_docs?${images}&limit=5`]: [{ limit: 100000 }],
+      '/_all_docs': [{ ...all, doc_ids: ['x'] }, { ...all, attachments: 'true' }, { ...all, keys: null }],
+      [`/_all_docs/queries?${images}`]: [{ queries: [{}] }],
+      '/_all_docs/queries': [
+        { queries: [all], limit: 5 }, { queries: Array.from({ length: 3 }, () => ({ ...all, limit: 1000 })) },
+        { queries: [{ keys: ['a'] }, all] }
+      ],
+      '/_all_docs/queries?limit=5': [{ queries: [{ ...all, limit: 100000 }] }],
+      [`${view}?reduce=false&${images}`]: [
+        { key: ['osm', 3, 0, 0] }, { keys: [['osm', 3, 0, 0]] }, { doc_ids: ['a'] }
+      ],
+      [`${view}/queries`]: [{ queries: [{ ...all, reduce: false, keys: [1] }] }],
+      [`/_changes?${images}`]: [{ doc_ids: ['osm:3:0:0'] }, { limit: 5 }],
+      [`/_changes?${images}&filter=_selector`]: [{ doc_ids: ['a'], selector: {} }],
+      [`/_changes?${images}&filter=_design&doc_ids=["a"]`]: [{}],
+      [`/_changes?${images}&feed=longpoll&filter=_selector`]: [{ selector: {}, keys: ['a'] }],
+      [`/_changes?${images}&filter=_doc_ids`]: [{ doc_ids: many }],
+      '/_bulk_get?attachments=true': [{ docs: many.map(id => ({ id })) }]
+    }
+    for (const [path, bodies] of Object.entries(table)) for (const body of bodies) {
+      const { status } = await question(path, body)
+      assert.ok(status === 400 || status === 413, `${path} ${JSON.stringify(body).slice(0, 120)}: ${status}`)
+    }
+    const unlimited = [
+      `/_all_docs?${images}`, `/_changes?${images}`, `/_all_docs?${images}&limit=2001`,
+      `${view}?reduce=false&${images}&key=["osm",3,0,0]`, `/_changes?${images}&doc_ids=["osm:3:0:0"]`,
+      `/_all_docs?${images}&limit=1;limit=5`, `/_all_docs?${images}&l%69mit=100000`,
+      '/_all_docs?include_docs=true&attac%68ments=true'
+    ]
+    for (const path of unlimited) assert.equal((await at(path)).status, 400, path)
+  })
+
+  it('sends the images of queries with a limit or with keys, and of one document', async () => {
+    for (const [path, body] of /** @type {[string, any][]} */ ([
+      [`/_all_docs?${images}`, { limit: 5 }],
+      [`/_all_docs/queries?${images}`, { queries: [{ limit: 5 }, { keys: ['osm:3:0:0'] }] }],
+      [`/_changes?${images}&filter=_doc_ids`, { doc_ids: ['osm:3:0:0'] }],
+      ['/_bulk_get?attachments=true', { docs: [{ id: 'osm:3:0:0' }] }],
+      [`/_all_docs?${images}&limit=5`], ['/osm:3:0:0?attachments=true'],
+      [`/_all_docs?${images}&keys=[%22osm:3:0:0%22]`]
+    ])) {
+      const { status, text } = body ? await question(path, body) : await at(path)
+      assert.equal(status, 200, path)
+      assert.match(text, /"data":/, path)
+    }
+  })
+
   describe('for PouchDB', () => {
     let folder
     let remote
     let local
     beforeEach(async () => {
-      folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-pouch-'))
-      local = new PouchDB(path.join(folder, 'local'))
+      folder = await mkdtemp(join(tmpdir(), 'tilecouch-pouch-'))
+      local = new PouchDB(join(folder, 'local'))
       remote = new PouchDB(`${own.gateway.url.replace(/\/$/, '')}/db`)
     })
     afterEach(async () => {

@@ -5,6 +5,7 @@ import net from 'node:net'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { Cors } from '../../server/gateway/cors.js'
+import { clientAddress } from '../../server/http/addresses.js'
 import { Listener } from '../../server/http/listener.js'
 import { gate } from '../support/client/front.js'
 import { png } from '../support/tiles.js'
@@ -333,5 +334,38 @@ describe('pages of other origins', () => {
     }
     assert.deepEqual([...new Cors('https://A.example/').headers('https://a.example')].slice(0, 2),
       ['Access-Control-Allow-Origin', 'https://a.example'])
+  })
+})
+
+describe('clientAddress', () => {
+  const addressOf = (remoteAddress, forwarded, trust = false) => clientAddress(/** @type {any} */ (
+    { headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }
+  ), trust)
+
+  it('is the address of the connection, an IPv6 network, or null for this machine', () => {
+    for (const [peer, address] of /** @type {[string | undefined, string | null][]} */ ([
+      ['1.2.3.4', '1.2.3.4'], ['::ffff:1.2.3.4', '1.2.3.4'], ['127.0.0.1', null], ['::1', null], [undefined, null],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'], ['2001:db8:1:2::9', '2001:db8:1:2'],
+      ['2001:db8::1', '2001:db8:0:0'], ['2001:DB8:0:0:7::', '2001:db8:0:0']
+    ])) assert.equal(addressOf(peer), address, peer)
+    assert.equal(addressOf('5.5.5.5', '6.6.6.6'), '5.5.5.5', 'no proxy is trusted')
+  })
+
+  it('is the last address that a trusted proxy names, or the connection if that is invalid', () => {
+    for (const [written, address] of Object.entries({
+      '6.6.6.6, 7.7.7.7': '7.7.7.7',
+      ' ': '5.5.5.5',
+      '1.2.3.4:5678': '1.2.3.4',
+      '9.9.9.9:1, 1.2.3.4:65535': '1.2.3.4',
+      '[2001:db8:1:2::9]:80': '2001:db8:1:2',
+      '[2001:db8:1:2::9]': '2001:db8:1:2',
+      '2001:db8:1:2::9': '2001:db8:1:2',
+      '[::ffff:1.2.3.4]:80': '1.2.3.4',
+      '[::1]:80': null,
+      '127.0.0.1:80': null,
+      '1.2.3.4:5678:9': '5.5.5.5',
+      '[1.2.3.4:80': '5.5.5.5',
+      'unknown:80': '5.5.5.5'
+    })) assert.equal(addressOf('5.5.5.5', written, true), address, written)
   })
 })

@@ -1,6 +1,7 @@
-// How a gateway starts, also before its store does, how it refuses to, and how it stops; and that nothing keeps the
-// failures of an outage of its store.
+// How a gateway starts, also before its store does, how it refuses to, and how it stops; that nothing keeps the
+// failures of an outage of its store; and the connections of its clients.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent } from 'node:http'
 import net from 'node:net'
 import { join } from 'node:path'
@@ -19,7 +20,7 @@ import { memorySource } from '../support/memory-source.js'
 import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
 import { entryOf, openFront, openGateway, openStore, throughFront, useGateway } from '../support/gateway/stand.js'
-import { ask, closeConnections } from '../support/gateway/wire.js'
+import { ask, closeConnections, speak } from '../support/gateway/wire.js'
 
 const VIEW = { bbox: [-180, -85, 180, 85], z: 3 }
 const PATHS = ['/osm/3/1/1.json', '/osm/times.json?bbox=-180,-85,180,85&z=3', '/osm.json', '/osm@2021/3/1/1.png']
@@ -226,10 +227,79 @@ describe('the end of a gateway', () => {
     assert.equal(await outcome, 'ECONNRESET')
     assert.ok(performance.now() - started < 5000 * TIME_FACTOR)
   })
+})
 
-  it('closes kept-alive connections soon, without waiting for their clients', async () => {
-    const listener = new Listener((req, res) => { res.end('x') }, { linger: 50 })
-    const port = await listener.listen(0, '127.0.0.1')
+describe('the connections of clients', () => {
+  /** @type {(() => Promise<any>)[]} */
+  const closing = []
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+    await front.close(0)
+  })
+
+  async function openListener (handler, limits) {
+    const listener = new Listener(handler, limits)
+    closing.push(() => listener.close(0))
+    return { listener, port: await listener.listen(0, '127.0.0.1') }
+  }
+
+  it('are closed when too many requests wait on one connection', async () => {
+    let asked = 0
+    await open({ limits: { pipelined: 8 }, get: (id, signal) => new Promise((resolve, reject) => {
+      asked++
+      signal.addEventListener('abort', () => reject(new Error('left')))
+    }) })
+    const tile = path => `GET /osm/${path}.png HTTP/1.1\r\nHost: x\r\n\r\n`
+    assert.equal(await speak(front.url, tile('1/1/1').repeat(50)), '', 'closed, without half an answer')
+    assert.equal(asked, 8)
+    const many = await speak(front.url, tile('1/0/0').repeat(200), { timeout: 500 })
+    assert.equal(many.match(/HTTP\/1\.1 200/g)?.length, 200, 'what is answered at once does not wait')
+  })
+
+  it('close every waiting response when the client leaves', async () => {
+    const [began, left] = [[], []]
+    const { port } = await openListener((req, res) => {
+      began.push(req.url)
+      return once(res, 'close').then(() => { left.push(req.url) })
+    })
+    const socket = net.connect(port, '127.0.0.1').on('error', () => {})
+    for (const path of ['/1', '/2', '/3']) socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    await until(() => began.length === 3, { what: 'three requests of one connection' })
+    socket.destroy()
+    await until(() => left.length === 3, { what: 'three answers that hear that their client has left' })
+  })
+
+  it('are closed after an idle time', async () => {
+    await open({ limits: { idle: 100 }, get: () => new Promise(() => {}) })
+    const started = Date.now()
+    assert.equal(await speak(front.url, 'GET /osm/1/1/1.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 5000 }), '')
+    assert.ok(Date.now() - started < 4000 * TIME_FACTOR)
+  })
+
+  it('are limited for each address, but not for proxies on this machine', async () => {
+    let peer = /** @type {string | null} */ ('a')
+    const { port } =
+      await openListener((req, res) => { res.end('here') }, { connectionsEach: 2, addressOf: () => peer })
+    const sockets = []
+    closing.push(async () => { for (const socket of sockets) socket.destroy() })
+    const connect = async address => {
+      peer = address
+      const socket = net.connect(port, '127.0.0.1').on('error', () => {})
+      sockets.push(socket)
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+      return Promise.race(
+        [once(socket, 'data').then(([data]) => /here/.test(`${data}`)), once(socket, 'close').then(() => false)]
+      )
+    }
+    const answered = []
+    for (const address of ['a', 'a', 'a', 'b', null, null, null]) answered.push(await connect(address))
+    assert.deepEqual(answered, [true, true, false, true, true, true, true])
+    sockets[0].destroy()
+    await until(() => connect('a'), { what: 'room for another' })
+  })
+
+  it('are closed soon at the end, without waiting for clients that keep them', async () => {
+    const { port, listener } = await openListener((req, res) => { res.end('x') }, { linger: 50 })
     const sockets = await Promise.all(Array.from({ length: 20 }, () => new Promise(resolve => {
       const socket = net.connect(port, '127.0.0.1').on('error', () => {})
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
