@@ -1,16 +1,23 @@
+// An edge: a gateway on a mirror, in this process and as a command.
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { TIME_FACTOR, until } from '../../bench/wait.js'
+import { TIME_FACTOR, freePort, until } from '../../bench/wait.js'
+import { isRunning } from '../../loader/formats/system.js'
+import { startEmbedded } from '../../server/embedded/index.js'
 import { serve } from '../../server/serve.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
 import { parseMetrics } from '../support/gateway/prometheus.js'
 import { json, onEachStore, put } from '../support/backends.js'
+import { serve as startServe } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { startLink } from '../mirror/link.js'
 import { T1, T3, fill, useEdges } from '../support/edges.js'
 
+const SLOW = 60000 // milliseconds: a test starts processes or several edges
 const WITHIN = 3000 // milliseconds until what changes at the origin is shown by the edge
 
 onEachStore('tilecouch serve --from, in this process', backend => {
@@ -115,7 +122,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     } finally {
       await gateway.close()
     }
-  }).timeout(60000)
+  }).timeout(SLOW)
 
   it('answers FILLING for everything that it lacks during its initial fill', async () => {
     const link = await startLink(from)
@@ -137,7 +144,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await until(async () => (await Promise.all(asked.map(address => edge.get(address))))
       .every(({ status }) => status === 200), { what: 'everything that was asked for' })
     assert.equal((await edge.get('osm/5/9/9.png')).status, 404, 'now it knows')
-  }).timeout(60000)
+  }).timeout(SLOW)
 
   it('continues after a restart, and fetches only what changed', async () => {
     const link = await startLink(from)
@@ -171,4 +178,90 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.equal((await edge.get(`osm@${T1}/5/0/0.png`)).status, 200)
     await edge.close()
   })
+
+  /** The command in a process of its own, which ends with the test. */
+  function command (args, options) {
+    const edge = startServe(args, options)
+    edges.with(() => edge.stop())
+    return edge
+  }
+
+  it('as a command prints working URLs, the mirrored part, store and origin, and no password', async () => {
+    const edge = command(['--from', from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
+    const text = await edge.ready()
+    for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m,
+      /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
+    assert.ok(text.includes(`  Origin    ${origin.url}\n`))
+    const [template] = /\S+\{z\}\S+/.exec(text) ?? []
+    await until(async () => (await fetch(String(template).replace('{z}/{x}/{y}', '5/0/0'))).status === 200,
+      { what: 'a tile' })
+    await until(() => edge.log().some(({ msg }) => msg === 'the mirror is up to date'),
+      { what: 'a word of it in the log' })
+    assert.equal(await edge.stop('SIGINT'), 0)
+    for (const said of [edge.said.out, edge.said.err]) assert.doesNotMatch(said, /:test@|"test"/)
+  }).timeout(SLOW)
+
+  it('as a command prints JSON lines with --json, and leaves no process or lock on Ctrl-C', async () => {
+    const data = path.join(folder.dir, 'edge')
+    const edge = command(['--from', from, '--data', data, '--workers', '2', '--json'], { group: true })
+    const up = await edge.ready()
+    assert.deepEqual([up.event, up.workers, up.embedded, up.from], ['up', 2, true, origin.url])
+    const events = () => edge.said.out.split('\n').filter(Boolean).map(line => JSON.parse(line))
+    const following = await until(() => events().find(({ event }) => event === 'following'),
+      { timeout: 20000, what: 'to be up to date' })
+    assert.deepEqual([following.mirror.state, following.mirror.lag < 60], ['following', true])
+    const workers = edge.log().filter(({ worker }) => worker).map(({ pid }) => pid)
+    assert.equal(new Set(workers).size, 2)
+    process.kill(-Number(edge.child.pid), 'SIGINT') // as a terminal does: all of the group
+    assert.equal(await edge.ended, 0)
+    assert.deepEqual(workers.filter(isRunning), [])
+    const store = await startEmbedded({ dir: data }) // its lock is free
+    await store.close()
+  }).timeout(SLOW)
+})
+describe('tilecouch serve --from a wrong origin', () => {
+  const folder = useFolder()
+  const edges = useEdges()
+
+  /** @param {(req: any, res: any) => void} answer */
+  const listen = async answer => {
+    const { url, close } = await startServer(answer)
+    edges.with(close)
+    return `${url}/tiles`
+  }
+  const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
+
+  it('reports bad options, and does not start', async () => {
+    await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })
+    for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
+      await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'),
+        from)
+    }
+    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: {
+      polygon: 'berlin'
+    }, BAD_BBOX: { bbox: '1,2' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
+    for (const [code, flags] of Object.entries(wrong)) {
+      await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
+    }
+    assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
+  })
+
+  it('distinguishes a web page from a store', async () => {
+    const pages = await listen((req, res) => res.setHeader('content-type', 'text/html').end('<html>Welcome</html>'))
+    const others =
+      await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))
+    for (const from of [pages, others]) await assert.rejects(open(from), { code: 'BAD_ANSWER' }, from)
+    const nothing = await listen((req, res) => res.writeHead(404, { 'content-type': 'application/json' })
+      .end('{"error": "not_found", "reason": "Database does not exist."}'))
+    await assert.rejects(open(nothing), { code: 'SOURCE_NOT_FOUND' })
+  })
+
+  it('waits for an origin that is down or does not answer, and serves meanwhile', async () => {
+    for (const from of [`http://127.0.0.1:${await freePort()}/tiles`, await listen(() => {})]) {
+      const edge = await open(from)
+      assert.equal(edge.report.lag, null)
+      assert.equal((await edge.get('osm/0/0/0.png')).status, 503)
+      await edge.close()
+    }
+  }).timeout(SLOW)
 })

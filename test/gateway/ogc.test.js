@@ -1,7 +1,7 @@
 // OGC API - Tiles of the gateway: its documents against the standard, tiles, times, private layers.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { parsePath, timeOf } from '../../server/gateway/ogc/request.js'
+import { timeOf } from '../../server/gateway/ogc/request.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
@@ -38,26 +38,6 @@ describe('the time of a request of the OGC API', () => {
       'datetime=2024-02-30', 'datetime=x/2024', 'datetime=2024/x',
       'subset=Lat(1:2)', 'subset=datetime(2023)', 'subset=datetime(%22x%22)']) {
       assert.throws(() => time(value), { code: 'BAD_TIME' }, value)
-    }
-  })
-})
-
-describe('parsePath of the OGC API', () => {
-  it('reads the document or tile that an address names, and refuses all others', () => {
-    const read = path => {
-      const { operation, layer, set, tile, isMap } = parsePath(path.split('/').filter(Boolean))
-      return [operation, layer, set, tile, isMap].filter(part => part !== undefined)
-    }
-    for (const [path, expected] of /** @type {[string, any[]][]} */ ([
-      ['', ['landing']], ['collections', ['collections']], ['collections/osm', ['collection', 'osm']],
-      ['collections/osm/map/tiles', ['tilesets', 'osm', true]],
-      ['collections/osm/tiles/A', ['tileset', 'osm', 'A', false]],
-      ['collections/osm/map/tiles/A/3/1/2', ['tile', 'osm', 'A', ['3', '1', '2'], true]],
-      ['tileMatrixSets/A', ['set', 'A']]
-    ])) assert.deepEqual(read(path), expected, path)
-    for (const path of ['x', 'constructor', '__proto__', 'collections/osm/x', 'collections/osm/map',
-      'collections/osm/tiles/A/3', 'collections/osm/tiles/A/3/1/2/x', 'tileMatrixSets/A/B', 'api/x', 'conformance/x']) {
-      assert.throws(() => read(path), { code: 'NOT_FOUND' }, path)
     }
   })
 })
@@ -202,7 +182,9 @@ onEachStore('the OGC API', backend => {
       [`${tileset('osm')}/3/-1/4`, 400, 'BAD_TILE'], [`${tileset('osm')}/3/03/4`, 400, 'BAD_TILE'],
       ['/ogc/collections/osm/map/tiles/WorldCRS84Quad/3/3/4', 404, 'NOT_FOUND'],
       ['/ogc/collections/osm/map/tiles/WorldCRS84Quad', 404, 'NOT_FOUND'],
-      ['/ogc/tileMatrixSets/x', 404, 'NOT_FOUND'], ['/ogc/x', 404, 'NOT_FOUND'],
+      ...['x', 'constructor', '__proto__', 'api/x', 'conformance/x', 'collections/osm/x', 'collections/osm/map',
+        'collections/osm/map/tiles/WebMercatorQuad/3', 'collections/osm/map/tiles/WebMercatorQuad/3/3/4/x',
+        'tileMatrixSets/x', 'tileMatrixSets/WebMercatorQuad/x'].map(path => [`/ogc/${path}`, 404, 'NOT_FOUND']),
       ['/ogc/collections/nope', 404, 'LAYER_NOT_FOUND'], ['/ogc/collections/No', 400, 'BAD_LAYER'],
       [`${tileset('osm')}/3/3/4?datetime=x`, 400, 'BAD_TIME'], ['/ogc/collections?datetime=x', 400, 'BAD_TIME']
     ]

@@ -60,16 +60,6 @@ describe('the options of the gateway', () => {
     assert.equal((await runCommand(['serve', '--memroy', '1'])).code, 2)
   })
 
-  it('are documented by flag, variable and key', () => {
-    const page = read('docs/gateway.md')
-    for (const option of options) {
-      for (const name of [...(option.flags ? [longFlag(option)] : []), option.env]) {
-        assert.ok(page.includes(`\`${name}\``), name)
-      }
-      if (option.name !== 'config') assert.ok(page.includes(`\n- \`${option.name}\` (`), option.name)
-    }
-  })
-
   it('are all used by the code', () => {
     const code =
       [...sources.map(([, text]) => text), read('server/serve.js'), read('server/gateway/config.js')].join('\n')

@@ -2,87 +2,38 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import http from 'node:http'
-import fc from 'fast-check'
 import { headId } from '../../core/index.js'
 import { entryOf } from '../../server/gateway/tiles/entry.js'
 import { Memory } from '../../server/gateway/tiles/memory.js'
 import { RecentChanges, timelineKey } from '../../server/gateway/tiles/recent-changes.js'
 import { png } from '../support/tiles.js'
 
-/** What a memory does, said without any cleverness: a list with the oldest use first. */
-class Model {
-  constructor (maxBytes, overhead, largestPart) {
-    Object.assign(this, { maxBytes, overhead, largest: maxBytes * largestPart, list: [], evicted: 0 })
-  }
-
-  get bytes () { return this.list.reduce((sum, { cost }) => sum + cost, 0) }
-
-  get (key) {
-    const found = this.list.find(entry => entry.key === key)
-    if (found) this.list = [...this.list.filter(entry => entry !== found), found]
-    return found?.value
-  }
-
-  peek (key) { return this.list.find(entry => entry.key === key)?.value }
-
-  set (key, value, bytes) {
-    this.delete(key)
-    const cost = bytes + key.length + this.overhead
-    if (cost > this.largest) return
-    while (this.bytes + cost > this.maxBytes) {
-      this.list.shift()
-      this.evicted++
-    }
-    this.list.push({ key, value, cost })
-  }
-
-  delete (key) { this.list = this.list.filter(entry => entry.key !== key) }
-  clear () { this.list = [] }
-}
-
 describe('the memory of a gateway', () => {
-  it('does not keep a value that is too large, and drops the older value of its key', () => {
+  it('keeps what was used last within its bytes, of which keys and an overhead are a part', () => {
     const memory = new Memory(1000, { overhead: 100, largestPart: 1 / 4 })
-    assert.equal(memory.keep('a', 'small', 149), true)
-    assert.equal(memory.keep('a', 'large', 150), false)
-    assert.equal(memory.get('a'), undefined)
-    assert.deepEqual([memory.bytes, memory.size], [0, 0])
+    const state = () => [memory.bytes, memory.size, memory.counts.evicted]
+    for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) assert.equal(memory.keep(key, index, 149), true)
+    assert.deepEqual([state(), memory.maxBytes], [[1000, 4, 0], 1000])
+    assert.equal(memory.get('a'), 0)
+    assert.equal(memory.peek('b'), 1, 'a look is no use')
+    assert.equal(memory.keep('e', 4, 149), true)
+    assert.deepEqual(['a', 'b', 'c', 'd', 'e'].map(key => memory.peek(key)), [0, undefined, 2, 3, 4])
+    assert.deepEqual(state(), [1000, 4, 1])
+    assert.equal(memory.keep('a', 'too large', 150), false)
+    assert.deepEqual([memory.peek('a'), ...state()], [undefined, 750, 3, 1], 'nor is the older value kept')
+    assert.equal(memory.keep('c', 'smaller', 0), true)
+    assert.deepEqual([memory.get('c'), ...state()], ['smaller', 601, 3, 1])
+    memory.delete('d')
+    assert.deepEqual(state(), [351, 2, 1])
+    const none = new Memory(0)
+    assert.deepEqual([none.keep('a', 1, 0), none.size], [false, 0])
   })
 
-  it('counts keys and an overhead for each entry, so that many small entries are limited', () => {
+  it('limits many small entries', () => {
     const memory = new Memory(1e6)
     for (let i = 0; i < 10000; i++) memory.keep(`osm:14:${i}:${i}`, i, 0)
     assert.ok(memory.size < 1000, `${memory.size} entries`)
     assert.ok(memory.bytes <= 1e6)
-  })
-
-  it('behaves like a plain list in random steps', () => {
-    const keys = ['a', 'bb', 'c', 'd', 'e', 'f']
-    const key = fc.constantFrom(...keys)
-    const step = fc.oneof(
-      fc.tuple(fc.constant('set'), key, fc.nat(60)),
-      fc.tuple(fc.constant('get'), key),
-      fc.tuple(fc.constant('delete'), key),
-      fc.tuple(fc.constant('clear'), key)
-    )
-    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 0, max: 150 }), (steps, limit) => {
-      const memory = new Memory(limit, { overhead: 5, largestPart: 0.5 })
-      const model = new Model(limit, 5, 0.5)
-      steps.forEach(([what, name, bytes], index) => {
-        if (what === 'set') {
-          memory.keep(name, index, bytes)
-          model.set(name, index, bytes)
-        } else if (what === 'get') assert.equal(memory.get(name), model.get(name))
-        else {
-          memory[what](name)
-          model[what](name)
-        }
-        assert.deepEqual([memory.bytes, memory.size, memory.counts.evicted],
-          [model.bytes, model.list.length, model.evicted])
-        assert.ok(memory.bytes <= limit)
-        assert.deepEqual(keys.map(each => memory.peek(each)), keys.map(each => model.peek(each)))
-      })
-    }), { numRuns: 500 })
   })
 })
 

@@ -1,4 +1,4 @@
-// Styles that are stored, and what becomes of them wherever the documents of a layer go.
+// Styles: how they are read from files, checked and stored, and where they go with the documents of a layer.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
@@ -11,7 +11,7 @@ import { load, openSource } from '../../loader/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { removeLayer, removeStyle } from '../../loader/maintain/remove/index.js'
 import { Store } from '../../loader/store/index.js'
-import { storeStyle } from '../../loader/store/style.js'
+import { readStyle, storeStyle, whyNotStyle } from '../../loader/store/style.js'
 import { openGateway } from '../support/gateway/stand.js'
 import { differences } from '../mirror/compare.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
@@ -23,12 +23,15 @@ import { T1, T2, T3, folderOf, styleOf } from './files.js'
 
 onEachStore('a style', backend => {
   const folder = useFolder()
-  const own = useStore(backend, { published: true, fill: async store => {
-    await store.defineLayer('osm',
-      { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
+  const own = useStore(backend, { published: true, once: true, fill: async store => {
     await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
     await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
   } })
+  beforeEach(async () => {
+    await own.store.defineLayer('osm',
+      { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
+    await removeStyles()
+  })
   let number = 0
   /** Stores a folder. */
   function put (time, more, files = folderOf(more)) {
@@ -58,8 +61,8 @@ onEachStore('a style', backend => {
   it('is shown from each of its times on, in whatever order styles are stored', async () => {
     const stored = { 2022: 'S', 2024: 'S', 2023: 'T' }
     const orders = [[2022, 2024, 2023], [2022, 2023, 2024], [2024, 2023, 2022], [2023, 2022, 2024]]
-    for (const [index, order] of orders.entries()) {
-      if (index) await removeStyles()
+    for (const order of orders) {
+      await removeStyles()
       for (const year of order) await put(`${year}`, { name: stored[year] })
       const shown =
         await Promise.all(Object.keys(stored).map(async year => (await own.store.style('osm', year)).style.name))
@@ -166,7 +169,7 @@ onEachStore('a style', backend => {
 
   it('is the same default style from CouchDB and a gateway when none is stored', async function () {
     this.timeout(30000)
-    await own.store.defineLayer('roads', { format: 'pbf' })
+    await own.store.defineLayer('waters', { format: 'pbf' })
     await put(T2)
     const gateway = await openGateway(own.url)
     try {
@@ -179,7 +182,7 @@ onEachStore('a style', backend => {
         assert.deepEqual(ours, theirs, path_)
         assert.deepEqual(validateStyleMin(ours).map(({ message }) => message), [])
       }
-      for (const [path_, status, code] of [['roads/style.json', 404, 'STYLE_UNKNOWN'], [
+      for (const [path_, status, code] of [['waters/style.json', 404, 'STYLE_UNKNOWN'], [
         'nope/style.json', 404, 'LAYER_NOT_FOUND'
       ], ['osm@24/style.json', 400, 'BAD_TIME'], ['Osm/style.json', 400, 'BAD_LAYER']]) {
         for (const base of bases) {
@@ -192,11 +195,11 @@ onEachStore('a style', backend => {
         { 'tiles/1/0/0.pbf': packTile({ lakes: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Como' } }] }) }
       )
       const source = await openSource(path.join(files, 'tiles'))
-      await load(own.store, source, { layer: 'roads' })
+      await load(own.store, source, { layer: 'waters' })
       await source.close()
       for (const base of bases) {
         const find = async () => {
-          const answer = await fetch(base + 'roads/style.json')
+          const answer = await fetch(base + 'waters/style.json')
           return answer.status === 200 && answer.json()
         }
         const style = await until(find)
@@ -271,5 +274,97 @@ onEachStore('a style', backend => {
       [file('sprite.png', 'image/png', Buffer.alloc(4194305).toString('base64')), /at most 4194304 bytes/]
     ])) assert.match((await send(body)).reason, why)
     assert.equal((await send(file('sprite.png', 'image/png'))).ok, true)
+  })
+})
+
+describe('reading a style', () => {
+  const folder = useFolder()
+
+  it('reads a file, or a folder with sprite and glyphs, and lists the ignored files', async () => {
+    folder.write({ 'plain.json': `\ufeff${JSON.stringify(styleOf())}` })
+    assert.deepEqual(await readStyle(path.join(folder.dir, 'plain.json')), { style: styleOf(), files: {}, ignored: [] })
+    const dir = path.join(
+      folder.write(Object.fromEntries(Object.entries({ ...folderOf(), 'README.md': 'x', 'glyphs/LICENSE': 'y' })
+        .map(([name, bytes]) => [`full/${name}`, bytes]))), 'full'
+    )
+    const { style, files, ignored } = await readStyle(dir)
+    assert.deepEqual(style, styleOf())
+    assert.deepEqual(Object.entries(files).map(([name, { type }]) => `${name} ${type}`), [
+      'glyphs/Noto Sans Regular/0-255.pbf application/x-protobuf',
+      'glyphs/Noto Sans Regular/256-511.pbf application/x-protobuf',
+      'sprite.json application/json', 'sprite.png image/png', 'sprite@2x.json application/json',
+      'sprite@2x.png image/png'
+    ])
+    assert.deepEqual(ignored, ['README.md', 'glyphs/LICENSE'])
+  })
+
+  const wrong = {
+    'is not JSON': [{ 'style.json': '{' }, /is not JSON/],
+    'is missing': [{ 'sprite.json': '{}' }, /there is no such file/],
+    'has a sprite image that is not PNG': [{ ...folderOf(), 'sprite.png': 'GIF89a' }, /sprite\.png is no PNG/],
+    'has a sprite that is not JSON': [{ ...folderOf(), 'sprite@2x.json': '<html>' }, /sprite@2x\.json is not JSON/],
+    'has an empty range of glyphs': [{ ...folderOf(), 'glyphs/Noto Sans Regular/0-255.pbf': '' }, /0-255\.pbf is empty/]
+  }
+  for (const [what, [files, why]] of Object.entries(wrong)) {
+    it(`refuses a style that ${what}`, () => assert.rejects(readStyle(folder.write(files)),
+      error => error.code === 'BAD_STYLE' && why.test(error.message)))
+  }
+
+  it('reports a missing file',
+    () => assert.rejects(readStyle('/nowhere/style.json'), { code: 'SOURCE_NOT_FOUND' }))
+})
+
+describe('the check of a style', () => {
+  const layers = new Set(['osm', 'relief'])
+  const files = Object.keys(folderOf()).filter(name => name !== 'style.json')
+  const why = (more, beside = []) => whyNotStyle(styleOf(more), beside, layers)
+
+  it('accepts layers of the store, with or without a time, and URLs of other servers', () => {
+    for (const source of [
+      { type: 'vector', url: 'couch://osm' }, { type: 'vector', url: 'couch://osm@2020' },
+      { type: 'raster-dem', tiles: ['couch://relief/{z}/{x}/{y}.png'] },
+      { type: 'vector', url: 'https://tiles.example.org/x.json' },
+      { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
+    ]) assert.equal(why({ sources: { osm: source } }), undefined, JSON.stringify(source))
+    assert.equal(why({}, files), undefined)
+  })
+
+  it('refuses what is malformed or names missing layers, files or fonts', () => {
+    const source = value => ({ sources: { osm: value } })
+    for (const [more, beside, words] of /** @type {[any, string[], RegExp][]} */ ([
+      [{ version: 7 }, [], /no style of version 8/],
+      [{ sources: [] }, [], /no style of version 8/],
+      [{ layers: undefined }, [], /no style of version 8/],
+      [source({ url: 'couch://osm' }), [], /source "osm" has no type/],
+      [source(null), [], /source "osm" has no type/],
+      [source({ type: 'vector' }), [], /has no url and no tiles/],
+      [source({ type: 'vector', url: 'mbtiles://osm' }), [], /is at "mbtiles:\/\/osm": write couch:\/\/LAYER/],
+      [source({ type: 'vector', url: 'osm.json' }), [], /is at "osm\.json"/],
+      [source({ type: 'vector', url: 'couch://roads' }), [], /of the layer "roads", which the store does not have/],
+      [source({ type: 'raster', tiles: ['https://x/{z}/{x}/{y}', 'couch://roads/{z}/{x}/{y}.png'] }),
+        [], /of the layer "roads"/],
+      [{ layers: [{ type: 'line' }] }, [], /no id or no type/],
+      [{ layers: [{ id: 'a', type: 'line', source: 'toString' }] }, [], /layer "a" is of the source "toString"/],
+      [{ sprite: 'sprites/sprite' }, [], /its sprite is at "sprites\/sprite"/],
+      [{ sprite: [{ id: 'a', url: 'a' }] }, [], /sprites are not at whole addresses/],
+      [{ sprite: [{ id: 'a', url: 'https://x/a' }] }, files, /several sprites/],
+      [{}, ['sprite.json'], /sprite\.json has no sprite\.png/],
+      [{}, ['sprite.json', 'sprite.png', 'sprite@2x.png'], /sprite@2x\.png has no sprite@2x\.json/],
+      [{}, ['sprite@2x.json', 'sprite@2x.png'], /sprite@2x\.json has no sprite\.json/],
+      [{ glyphs: 'fonts/{fontstack}/{range}.pbf' }, [], /its glyphs are at/],
+      [{}, ['glyphs/Other/0-255.pbf'], /layer "names" needs the font "Noto Sans Regular"/],
+      [
+        {
+          layers: [
+            { id: 'a', type: 'symbol', layout: {
+              'text-font': ['step', ['zoom'], ['literal', ['Noto Sans Regular']], 10, ['literal', ['Bold']]]
+            } }
+          ]
+        }, files, /needs the font "Bold"/
+      ]
+    ])) assert.match(why(more, beside) ?? '', words, JSON.stringify(more))
+    for (const odd of [null, 5, 'x', [], { version: 8 }]) {
+      assert.match(whyNotStyle(odd, [], layers) ?? '', /no style of version 8/)
+    }
   })
 })

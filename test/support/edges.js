@@ -76,7 +76,9 @@ export class TestEdge {
 
   /** @param {string} address below that of the gateway */
   async get (address) {
-    const answer = await fetch(address === 'health' ? this.running.health : this.url + address)
+    // an edge that is closed waits for connections that were in use a moment ago
+    const headers = { connection: 'close' }
+    const answer = await fetch(address === 'health' ? this.running.health : this.url + address, { headers })
     return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) }
   }
 

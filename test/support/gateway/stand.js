@@ -71,7 +71,11 @@ export function useGateway (backend, { fill = async () => {}, options = {} } = {
     own.store = await openStore(own.url, fill)
     if (options) own.gateway = await openGateway(own.url, options)
   })
-  afterEach(() => Promise.all(more.splice(0).map(gateway => gateway.close())))
+  afterEach(async () => {
+    if (!more.length) return
+    closeConnections() // a gateway waits for connections that were in use a moment ago
+    await Promise.all(more.splice(0).map(gateway => gateway.close()))
+  })
   after(async () => {
     closeConnections()
     await own.gateway?.close()
