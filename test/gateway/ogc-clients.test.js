@@ -18,7 +18,8 @@ onEachStore('clients of the OGC API', backend => {
   let world
   const folder = useFolder()
 
-  before(async () => {
+  before(async function () {
+    if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
     world = await startWorld(await backend.database())
     const { store } = world
     await store.defineLayer('part', { format: 'png', minzoom: 1, maxzoom: 2, bounds: [1, -60, 179, 60] })
@@ -56,9 +57,6 @@ onEachStore('clients of the OGC API', backend => {
   const address = name => `OGCAPI:${new URL(`/ogc/${name}`, world.gateway.url).href}`
 
   describe('GDAL', () => {
-    before(function () {
-      if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
-    })
     const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO' } })
     // GDAL 3.6 takes the box of a collection, in degrees, for one in the units of the tiles
     const box = ['MINX', 'MINY', 'MAXX', 'MAXY'].flatMap((name, at) => ['-oo', `${name}=${at < 2 ? -EDGE : EDGE}`])
