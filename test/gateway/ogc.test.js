@@ -1,7 +1,6 @@
 // OGC API - Tiles of the gateway: its documents against the standard, tiles, times, private layers.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { timeOf } from '../../server/gateway/ogc/request.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
@@ -13,34 +12,6 @@ import { ask } from '../support/gateway/wire.js'
 
 const [T1, T2] = ['2022-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
 const QUAD = 'WebMercatorQuad'
-
-describe('the time of a request of the OGC API', () => {
-  const time = search => timeOf(new URLSearchParams(search))
-
-  it('is an instant or the end of a period; the present for an interval without an end', () => {
-    const END = '2023-12-31T23:59:59Z'
-    for (const [search, expected] of /** @type {[string, string | undefined][]} */ ([
-      ['datetime=2023', END],
-      ['datetime=2023-06-01', '2023-06-01T23:59:59Z'],
-      ['datetime=2018-02-12T23:20:52Z', '2018-02-12T23:20:52Z'],
-      ['datetime=2018-02-12T23:20:52.9%2B01:00', '2018-02-12T22:20:52Z'],
-      ['subset=datetime(%222018-02-12T23%3A20%3A52Z%22)', '2018-02-12T23:20:52Z'],
-      ['datetime=2022-01-01T00:00:00Z/2023', END], ['datetime=../2023', END], ['datetime=/2023', END],
-      ['subset=datetime(%222022%22:%222023%22)', END], ['subset=datetime(*:%222023%22)', END],
-      ['datetime=2022/..', undefined], ['datetime=2022/', undefined], ['datetime=../..', undefined],
-      ['subset=datetime(%222022%22:*)', undefined],
-      ['', undefined], ['datetime=', undefined], ['f=json', undefined]
-    ])) assert.equal(time(search), expected, search)
-  })
-
-  it('is refused when it is not a valid time', () => {
-    for (const value of ['datetime=now', 'datetime=..', 'datetime=2024/2023', 'datetime=2022/2023/2024',
-      'datetime=2024-02-30', 'datetime=x/2024', 'datetime=2024/x',
-      'subset=Lat(1:2)', 'subset=datetime(2023)', 'subset=datetime(%22x%22)']) {
-      assert.throws(() => time(value), { code: 'BAD_TIME' }, value)
-    }
-  })
-})
 
 onEachStore('the OGC API', backend => {
   const own = useGateway(backend, {
@@ -150,14 +121,22 @@ onEachStore('the OGC API', backend => {
 
   it('serves tiles now, as of a time, and with the newest state of an interval', async () => {
     const [before, now] = [png(1), png(2)]
-    for (
-      const [search, bytes] of [['', now], ['?datetime=2023', before],
-        [`?datetime=${T1}`, before], ['?datetime=2022/2023-05', before], ['?datetime=2022/2024-12', now],
-        ['?datetime=2022/..', now], ['?subset=datetime(%222023%22)', before], ['?datetime=2030', now]]
-    ) {
-      const { status, headers, body } = await get(`${tileset('osm')}/3/3/4${search}`)
-      assert.deepEqual([status, headers['content-type'], body.equals(bytes)], [200, 'image/png', true], search)
-      assert.equal(headers['x-tilecouch-time'], bytes === now ? T2 : T1)
+    // T1 is 2022-06-01T00:00:00Z, T2 is 2024-06-01T00:00:00Z
+    const searches = {
+      before: ['?datetime=2023', `?datetime=${T1}`, '?datetime=2024-05-31T23:59:59Z', '?datetime=2022-06-01',
+        '?datetime=2024-06-01T00:59:59.9%2B01:00', '?datetime=2022/2023-05', '?datetime=../2023', '?datetime=/2023',
+        '?subset=datetime(%222023%22)', '?subset=datetime(%222024-05-31T23%3A59%3A59Z%22)',
+        '?subset=datetime(%222022%22:%222023%22)', '?subset=datetime(*:%222023%22)'],
+      now: ['', '?datetime=', '?f=json', `?datetime=${T2}`, '?datetime=2024-06-01', '?datetime=2030',
+        '?datetime=2024-06-01T00:59:59%2B00:30', '?datetime=2022/2024-12', '?datetime=2022/..', '?datetime=2022/',
+        '?datetime=../..', '?subset=datetime(%222022%22:*)']
+    }
+    for (const [bytes, time, asked] of [[before, T1, searches.before], [now, T2, searches.now]]) {
+      for (const search of asked) {
+        const { status, headers, body } = await get(`${tileset('osm')}/3/3/4${search}`)
+        assert.deepEqual([status, headers['content-type'], headers['x-tilecouch-time'], body.equals(bytes)],
+          [200, 'image/png', time, true], search)
+      }
     }
     const { headers } = await get(`${tileset('osm')}/3/3/4`)
     assert.equal((await get(`${tileset('osm')}/3/3/4`, { headers: { 'if-none-match': headers.etag } })).status, 304)
@@ -186,7 +165,10 @@ onEachStore('the OGC API', backend => {
         'collections/osm/map/tiles/WebMercatorQuad/3', 'collections/osm/map/tiles/WebMercatorQuad/3/3/4/x',
         'tileMatrixSets/x', 'tileMatrixSets/WebMercatorQuad/x'].map(path => [`/ogc/${path}`, 404, 'NOT_FOUND']),
       ['/ogc/collections/nope', 404, 'LAYER_NOT_FOUND'], ['/ogc/collections/No', 400, 'BAD_LAYER'],
-      [`${tileset('osm')}/3/3/4?datetime=x`, 400, 'BAD_TIME'], ['/ogc/collections?datetime=x', 400, 'BAD_TIME']
+      ...['datetime=x', 'datetime=now', 'datetime=..', 'datetime=2024/2023', 'datetime=2022/2023/2024',
+        'datetime=2024-02-30', 'datetime=x/2024', 'datetime=2024/x', 'subset=Lat(1:2)', 'subset=datetime(2023)',
+        'subset=datetime(%22x%22)'].map(search => [`${tileset('osm')}/3/3/4?${search}`, 400, 'BAD_TIME']),
+      ['/ogc/collections?datetime=x', 400, 'BAD_TIME']
     ]
     for (const [path, status, code] of table) {
       const answer = await get(path)
