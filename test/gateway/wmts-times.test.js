@@ -1,10 +1,9 @@
-// The times of the WMTS: capabilities as of a time, addresses below one, and regular series.
+// The times of the WMTS: capabilities as of a time, and regular series. Tiles as of a time are in wmts.test.js.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { withSeries } from '../../server/gateway/wmts/times.js'
 import { violations } from './wmts/schema.js'
-import { CAPABILITIES, TILE, asked, capabilitiesOf, kvp, layerOf, layers, refusalOf, startService, tileOf,
-  times } from './wmts/service.js'
+import { CAPABILITIES, capabilitiesOf, layerOf, layers, startService, times } from './wmts/service.js'
 import { all, parseXml } from './wmts/xml.js'
 
 const timeAt = (...parts) => new Date(Date.UTC(...parts)).toISOString().replace('.000', '')
@@ -16,42 +15,6 @@ describe('the times of the WMTS', () => {
   before(async () => { service = await startService() })
   after(() => service.close())
   afterEach(() => assert.deepEqual(service.thrown, [], 'every error is a report'))
-
-  const tile = path => tileOf(service, path)
-  const refused = path => refusalOf(service, path)
-
-  describe('of a tile', () => {
-    it('is the end of a period, as programs send entries of the list', async () => {
-      const at = async Time => (await tile(kvp({ ...TILE, Time }))).time
-      assert.equal(await at('2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y'), '2024-01-01T00:00:00Z')
-      assert.equal(await at('2020/2024'), '2024-12-31T23:59:59Z')
-      const tail = 'GoogleMapsCompatible/10/412/300.png'
-      const period = '2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y'
-      for (const written of [period, encodeURIComponent(period), '2020/2024-01-01T00:00:00Z']) {
-        assert.deepEqual(await tile(`/osm/default/${written}/${tail}`), { ...asked, time: '2024-01-01T00:00:00Z' })
-      }
-      assert.deepEqual(await refused(`/osm/default/2020/2024/P1X/${tail}`), [400, 'InvalidParameterValue', 'Time'])
-    })
-
-    it('is the time of the address unless the request names another one', async () => {
-      const timeOf = async path => (await tile(path)).time
-      const tail = 'GoogleMapsCompatible/10/412/300.png'
-      const end = '2023-12-31T23:59:59Z'
-      for (const time of ['', 'default/', '{Time}/', '%7Btime%7D/']) {
-        assert.equal(await timeOf(`@2023/osm/default/${time}${tail}`), end, time)
-      }
-      assert.equal(await timeOf(`@2023/osm/default/2022/${tail}`), '2022-12-31T23:59:59Z')
-      assert.equal(await timeOf(`@2023/osm/default/current/${tail}`), undefined)
-      assert.equal(await timeOf(`@2023${kvp(TILE)}`), end)
-      assert.equal(await timeOf(`@2023${kvp({ ...TILE, TIME: 'default' })}`), end)
-      assert.equal(await timeOf(`@2023${kvp({ ...TILE, TIME: '2022' })}`), '2022-12-31T23:59:59Z')
-      for (const time of ['yesterday', '2023-02-30', '']) {
-        if (time) assert.deepEqual(await refused(`@${time}/osm/default/${tail}`),
-          [400, 'InvalidParameterValue', 'Time'])
-        else assert.equal(await timeOf(`@/osm/default/${tail}`), undefined)
-      }
-    })
-  })
 
   describe('of the capabilities', () => {
     const at = path => capabilitiesOf(service, path)

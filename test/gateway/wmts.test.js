@@ -24,6 +24,8 @@ const swiss = { kind: 'tile', layer: 'swiss', z: 20, x: 100, y: 60, ext: 'png' }
 
 /** What follows the layer, the style and the time in an address of a tile. */
 const TAIL = 'GoogleMapsCompatible/10/412/300.png'
+const PERIOD = '2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y'
+const ofYear = year => ({ ...asked, time: `${year}-12-31T23:59:59Z` })
 const atTime = (written, time) => [kvp({ ...TILE, Time: written }), time ? { ...asked, time } : asked]
 
 /**
@@ -69,6 +71,18 @@ const accepted = {
     atTime('2024-03-01T12:00Z', '2024-03-01T12:00:59Z'), atTime('2024-03-01T12:00:00Z', '2024-03-01T12:00:00Z'),
     atTime('2024-03-01T12:00:00.000Z', '2024-03-01T12:00:00Z'), // as JavaScript clients write it
     atTime('2024-03-01T12:00:00+01:00', '2024-03-01T11:00:00Z')
+  ],
+  'as of the end of a period, as programs send entries of the list': [
+    atTime(PERIOD, '2024-01-01T00:00:00Z'), atTime('2020/2024', '2024-12-31T23:59:59Z'),
+    ...[PERIOD, encodeURIComponent(PERIOD), '2020/2024-01-01T00:00:00Z'].map(written =>
+      [`/osm/default/${written}/${TAIL}`, { ...asked, time: '2024-01-01T00:00:00Z' }])
+  ],
+  'as of the time of the address unless the request names another one': [
+    ...['', 'default/', '{Time}/', '%7Btime%7D/'].map(time => [`@2023/osm/default/${time}${TAIL}`, ofYear(2023)]),
+    [`@2023/osm/default/2022/${TAIL}`, ofYear(2022)], [`@2023/osm/default/current/${TAIL}`, asked],
+    [`@/osm/default/${TAIL}`, asked], [`@2023${kvp(TILE)}`, ofYear(2023)],
+    [`@2023${kvp({ ...TILE, TIME: 'default' })}`, ofYear(2023)],
+    [`@2023${kvp({ ...TILE, TIME: '2022' })}`, ofYear(2022)]
   ]
 }
 
@@ -153,8 +167,11 @@ const refused = {
     'osm/default/GoogleMapsCompatible/10/412/300.jpg': 'Format',
     'osm/default/GoogleMapsCompatible/10/412/300.exe': 'Format',
     [`osm/default/2024-13/${TAIL}`]: 'Time',
-    [`osm/default/..%2F..%2Fetc/${TAIL}`]: 'Time'
+    [`osm/default/..%2F..%2Fetc/${TAIL}`]: 'Time',
+    [`osm/default/2020/2024/P1X/${TAIL}`]: 'Time'
   }).map(([path, locator]) => [`/${path}`, 400, INVALID, locator]),
+  'an address below a wrong time':
+    ['yesterday', '2023-02-30'].map(time => [`@${time}/osm/default/${TAIL}`, 400, INVALID, 'Time']),
   'an address outside the layer with 404': [
     ['/osm/default/GoogleMapsCompatible/10/1024/300.png', 404, OUTSIDE, 'TileRow'],
     ['/alps/default/GoogleMapsCompatible/8/90/0.jpg', 404, OUTSIDE, 'TileCol'],
