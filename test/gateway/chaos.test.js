@@ -196,5 +196,37 @@ for (const { name, start } of kinds) {
       await until(async () => (await tile(1, 1)).body.equals(png(720)), { what: 'what was stored afterwards' })
       assert.deepEqual((await stop()).others, [])
     })
+
+    it('shows a newly written tile within a second', async () => {
+      const own = await Store.open(`${server.url}/tiles`)
+      await tile(5, 5)
+      for (let step = 1; step <= 8; step++) {
+        await own.write([{ layer: 'osm', z: 3, x: 5, y: 5, time: later(step), bytes: png(710 + step) }])
+        await until(async () => (await tile(5, 5)).body.equals(png(710 + step)),
+          { timeout: 1000, every: 10, what: `version ${step}` })
+      }
+      await own.write([{ layer: 'osm', z: 3, x: 5, y: 5, time: later(30), gone: true }])
+      await until(async () => (await tile(5, 5)).status === 404, { timeout: 1000, what: 'the tile to be gone' })
+    })
+
+    it('serves expired tiles while the upstream is away, and fetches again when it is back', async () => {
+      const paths = ['/far/4/3/2.png', '/far/4/3/3.png']
+      for (const path of paths) assert.equal((await get(path)).status, 200, path)
+      await upstream.close()
+      const stop = load(paths, 4)
+      await until(async () => (await get(paths[0])).headers['x-tilecouch-cache'] === 'stale', { what: 'an old tile' })
+      const missing = await get('/far/4/9/9.png')
+      assert.ok([502, 503, 504].includes(missing.status), `${missing.status}`)
+      assert.equal(missing.headers['cache-control'], 'no-store')
+      assert.equal((await get('/health')).status, 200, 'the gateway is well')
+      upstream.epoch++
+      await upstream.start()
+      const [fresh, found] = [await upstream.tile(4, 3, 2), await upstream.tile(4, 9, 9)]
+      await until(async () => (await get('/far/4/9/9.png')).body.equals(found),
+        { timeout: 60000, every: 200, what: 'the tile that was missing' })
+      await until(async () => (await get(paths[0])).body.equals(fresh),
+        { timeout: 60000, every: 200, what: 'the tile that changed upstream' })
+      assert.deepEqual((await stop()).others, [])
+    })
   })
 }

@@ -26,9 +26,6 @@ export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
   return store
 }
 
-/** Options of every edge. */
-const QUICK = { port: 0, opsPort: 0, grace: 1, logLevel: 'silent', viewer: false }
-
 /** Edges of a suite, all of them closed after each test. */
 export function useEdges () {
   const open = new Set()
@@ -42,7 +39,9 @@ export function useEdges () {
      */
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
-      const options = resolveOptions({ table: mirrorOptions, flags: { from, ...QUICK, ...flags } })
+      const options = resolveOptions(
+        { table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', opsPort: 0, ...flags } }
+      )
       const running = /** @type {import('../../server/serve.js').Edge} */ (
         await serve(options, { onStateChange: turn => turns.push(turn) })
       )
@@ -77,9 +76,7 @@ export class TestEdge {
 
   /** @param {string} address below that of the gateway */
   async get (address) {
-    // an edge that is closed waits for connections that were in use a moment ago
-    const headers = { connection: 'close' }
-    const answer = await fetch(address === 'health' ? this.running.health : this.url + address, { headers })
+    const answer = await fetch(address === 'health' ? this.running.health : this.url + address)
     return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) }
   }
 
