@@ -104,12 +104,12 @@ export class Masters {
   }
 
   /**
-   * The versions of the tile at the first master: when, which image, and the time it was loaded for if that is another.
+   * The versions of a tile at the first master: when, which image, and the time it was loaded for if that is another.
+   * @param {string} [place] z:x:y
    */
-  async history () {
-    const { rows } = await json(
-      `${this.urls[0]}/_all_docs?startkey="osm:3:1:2"&endkey="osm:3:1:2@~"&include_docs=true&attachments=true`
-    )
+  async history (place = '3:1:2') {
+    const { rows } = await json(`${this.urls[0]}/_all_docs?startkey="osm:${place}"&endkey="osm:${place}@~"` +
+      '&include_docs=true&attachments=true')
     return rows.map(({ doc }) => {
       const bytes = doc._attachments && Buffer.from(doc._attachments.tile.data, 'base64')
       const image = bytes ? [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find(seed => png(seed).equals(bytes)) : null
