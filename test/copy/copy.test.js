@@ -5,19 +5,19 @@ import { copyLayer } from '../../loader/maintain/copy/index.js'
 import { removeLayer } from '../../loader/maintain/remove/index.js'
 import { layerOf } from '../../loader/maintain/copy/documents.js'
 import { Store } from '../../loader/store/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { S, T, fill, pastOfNowhere, tilesOf } from '../support/copies.js'
+import { publishFunctions } from '../support/published.js'
 import { load } from '../../loader/load/index.js'
 
 onEachStore('copying a layer', backend => {
   let store, url
   useStore(backend,
-    { once: true, published: true, fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
+    { once: true, published: 'functions', fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
 
   it('copies every field of tiles, editions and the layer document', async () => {
     const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
@@ -123,7 +123,7 @@ onEachStore('copying a layer', backend => {
 
   it('from another store copies its whole past, even under the name of a removed layer', async () => {
     const there = await Store.create(await backend.database())
-    await publish(there)
+    await publishFunctions(there)
     await copyLayer(there, 'osm', 'osm', { source: store })
     assert.deepEqual(await tilesOf(there, 'osm'), await tilesOf(store, 'osm'))
     await removeLayer(there, 'osm')
@@ -158,7 +158,7 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     urls = [await backend.database(), await backend.database()]
     ;[source, target] = await Promise.all(urls.map(url => Store.create(url)))
     for (const store of [source, target]) {
-      await publish(store)
+      await publishFunctions(store)
       await store.defineLayer('osm', { format: 'png' })
     }
   })

@@ -14,7 +14,7 @@ const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 
 onEachStore('renaming a layer', backend => {
   let store, url, service
-  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
+  useStore(backend, { once: true, published: 'functions', fill: (...own) => { [store, url] = own } })
   after(() => service?.close())
 
   const documentsOf = async layer => [...await tilesOf(store, layer), ...await store.editions(layer)]

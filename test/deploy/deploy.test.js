@@ -177,6 +177,16 @@ describe('deploy/compose.yaml', () => {
   })
 })
 
+/** Verifies units and rates the last. @param {Mocha.Context} test skipped without systemd @param {string[]} files */
+function verifyUnits (test, files) {
+  const verify = spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' })
+  if (verify.error) skip(test, 'systemd-analyze is not installed')
+  assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
+  const rated = ['security', '--offline=true', String(files.at(-1))]
+  const { stdout } = spawnSync('systemd-analyze', rated, { encoding: 'utf8' })
+  assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]) < 2, stdout)
+}
+
 const units = [
   { unit: 'tilecouch', name: 'serve', config: 'gateway.json', table: options },
   { unit: 'tilecouch-edge', name: 'serve', config: 'edge.json', table: mirrorOptions }
@@ -226,12 +236,7 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
   })
 
   it('passes systemd-analyze verify, with an exposure level below 2', function () {
-    const verify = spawnSync('systemd-analyze', ['verify', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
-    if (verify.error) skip(this, 'systemd-analyze is not installed')
-    assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
-    const security =
-      spawnSync('systemd-analyze', ['security', '--offline=true', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
-    assert.ok(Number(/exposure level for [\w-]+\.service: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
+    verifyUnits(this, [file(`deploy/${unit}.service`)])
   })
 
   it('has only lines that systemd can parse', () => {
@@ -338,12 +343,7 @@ describe('deploy/tilecouch-care@.service', () => {
     const copies =
       [...timers, ...TASKS.map(task => `tilecouch-care@${task}.service`)].map(name => path.join(folder.dir, name))
     for (const unit of copies) copyFileSync(file(`deploy/${path.basename(unit).replace(/@\w+/, '@')}`), unit)
-    const verify = spawnSync('systemd-analyze', ['verify', ...copies], { encoding: 'utf8' })
-    if (verify.error) skip(this, 'systemd-analyze is not installed')
-    assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
-    const security =
-      spawnSync('systemd-analyze', ['security', '--offline=true', copies.at(-1) ?? ''], { encoding: 'utf8' })
-    assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
+    verifyUnits(this, copies)
   })
 
   it('limits its memory, and denies the metadata addresses of clouds', () => {

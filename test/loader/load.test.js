@@ -10,6 +10,7 @@ import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { useFolder } from '../support/answering-server.js'
+import { publishFunctions } from '../support/published.js'
 import { memorySource } from '../support/memory-source.js'
 import { startGateway } from '../../server/gateway/index.js'
 
@@ -217,7 +218,7 @@ onEachStore('the size of loaded tiles', backend => {
         2, 'jpeg'), '1/1/0': await image(512, 3, 'webp') }
     )
     assert.equal(await sizeOf(), 512)
-    await publish(store)
+    await publishFunctions(store)
     const gateway = await startGateway({ db: store.url, port: 0, logLevel: 'silent' })
     try {
       assert.equal((await (await fetch(`${gateway.url}/osm.json`)).json()).tileSize, 512)

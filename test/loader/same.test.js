@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import sharp from 'sharp'
 import { check } from '../../loader/check/index.js'
 import { load } from '../../loader/load/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { memorySource } from '../support/memory-source.js'
 import { packTile } from '../support/vector-tile.js'
+import { publishFunctions } from '../support/published.js'
 import { Store } from '../../loader/store/index.js'
 
 const [T0, T1, T2, T3] = ['2020', '2021', '2022', '2023'].map(year => `${year}-01-01T00:00:00Z`)
@@ -44,7 +44,7 @@ onEachStore('tiles that differ only in their encoding', backend => {
   let made = 0
   before(async () => {
     store = await Store.create(await backend.database())
-    await publish(store)
+    await publishFunctions(store)
   })
   beforeEach(() => { layer = `layer${made++}` })
 

@@ -17,7 +17,7 @@ const NOTHING = 'Nothing is set: the viewer has its own name and colours.\n'
 
 onEachStore('tilecouch settings', backend => {
   const folder = useFolder()
-  const own = useStore(backend, { published: true, fill: store => store.defineLayer('land') })
+  const own = useStore(backend, { published: 'functions', fill: store => store.defineLayer('land') })
   const run = (...argv) => runCommand(['settings', ...argv, '--db', own.url])
   const stored = () => json(`${own.url}/${STORE_ID}`)
   const at = name => path.join(folder.dir, name)

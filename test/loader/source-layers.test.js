@@ -19,7 +19,7 @@ const summary = layers => layers?.map(
 
 onEachStore('the vector tiles of a load', backend => {
   const folder = useFolder()
-  const own = useStore(backend, { published: true })
+  const own = useStore(backend, { published: 'functions' })
   const loadFiles = (files, time, metadata) => loadFrom(own.store,
     folder.write({ ...files, ...(metadata && { 'metadata.json': JSON.stringify(metadata) }) }), { layer: 'osm', time })
   const listed = async () => summary((await own.store.layer('osm')).vector_layers)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { parseArea } from '../../core/index.js'
-import { load, publish } from '../../loader/index.js'
+import { load } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
@@ -11,6 +11,7 @@ import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useSeeding } from '../support/seeding.js'
 import { pattern } from '../support/pattern.js'
+import { publishFunctions } from '../support/published.js'
 
 const BOX = ['--bbox', '0,0,44,40', '--zoom', '2-4']
 const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
@@ -91,7 +92,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })
 
-  for (const [what, argv, code] of [
+  const refused = /** @type {[string, string[], string][]} */ ([
     ['a tile server without an area', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
     ['a server whose terms forbid a load', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
       'SEED_FORBIDDEN'],
@@ -103,22 +104,23 @@ onEachStore('tilecouch load', backend => {
     ['an invalid address', ['http://[/', '-l', 'map'], 'SOURCE_UNKNOWN'],
     ['a layer that does not exist', ['--source-layer', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
     ['an environment that does not exist', ['no:where', '--source-layer', 'map', '-l', 'map'], 'BAD_DATABASE']
-  ]) {
-    it(`refuses ${what}, without any request`, async () => {
-      await publish(map.store)
+  ])
+  it('refuses other sources, areas and options that it does not take, without any request', async () => {
+    await publishFunctions(map.store)
+    for (const [what, argv, code] of refused) {
       const result = await run(argv.map(value => value === 'URL' ? address() : value))
-      assert.equal(result.code, 1)
-      assert.match(result.err, new RegExp(`\\[${code}\\]`))
+      assert.equal(result.code, 1, what)
+      assert.match(result.err, new RegExp(`\\[${code}\\]`), what)
       assert.doesNotMatch(result.err, /s3cret/)
-      assert.deepEqual([map.upstream.requests.length, await map.store.editions('map')], [0, []])
-    })
-  }
+      assert.deepEqual([map.upstream.requests.length, await map.store.editions('map')], [0, []], what)
+    }
+  })
 
   it('copies a layer as of a time within a store', async () => {
     const tiles = square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 4, seed: (x, y) => x * 8 + y })
     await map.store.write(tiles)
     await map.store.defineLayer('osm', { attribution: 'me' })
-    await publish(map.store)
+    await publishFunctions(map.store)
     const copy = await run(['--source-layer', 'osm@2021', '-l', 'copy'])
     assert.equal(copy.code, 0, copy.err)
     assert.match(copy.out, /^copy@2021-01-01T00:00:00Z: 64 tiles.*\n {2}The source says this time/)
@@ -128,7 +130,7 @@ onEachStore('tilecouch load', backend => {
 
   it('finds stores by their names in .couchapprc', async () => {
     await load(map.store, memorySource({ '4/0/0': 1, '4/0/1': 1, '4/1/0': 1, '4/1/1': 1 }), { layer: 'osm' })
-    await publish(map.store)
+    await publishFunctions(map.store)
     folder.write({ '.couchapprc': JSON.stringify({ env: { old: { db: map.url.replace(/\/\/[^@/]*@/, '//') } } }) })
     const { username, password } = new URL(map.url)
     const before = process.cwd()

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { flipY, parseArea, selectorOf } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -10,6 +9,7 @@ import { contents, inOrder, useRangeServer } from '../support/archives.js'
 import { tilesOf, useFolder } from '../support/answering-server.js'
 import { backends } from '../support/backends.js'
 import { png } from '../support/tiles.js'
+import { publishFunctions } from '../support/published.js'
 import { writeMbtiles } from './mbtiles-writer.js'
 import { writeArchive } from './pmtiles-writer.js'
 
@@ -108,7 +108,7 @@ for (const backend of backends) {
       const store = await Store.create(url)
       await store.defineLayer('osm')
       await store.write(listOf(named).map(tile => ({ layer: 'osm', time: T, ...tile })))
-      await publish(store)
+      await publishFunctions(store)
       return url
     },
     options: { from: { layer: 'osm' } }

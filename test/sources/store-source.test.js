@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from '../support/invariants.js'
 import { as, onEachStore } from '../support/backends.js'
 import { square } from '../support/tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-01-01T00:00:00Z']
 
@@ -29,7 +29,7 @@ onEachStore('another store as a source', backend => {
     )
     await origin.write(square({ layer: 'osm', time: T3, z: 5, side: 12, seed: x => x === 0 ? null : undefined }))
     await origin.write(square({ layer: 'other', time: T1, z: 5, side: 2, seed: () => 1 }))
-    await publish(origin)
+    await publishFunctions(origin)
   })
   after(() => origin.destroy())
 
@@ -91,7 +91,7 @@ onEachStore('another store as a source', backend => {
     const copy = await Store.create(await backend.database())
     await copy.defineLayer('osm')
     await copy.write(square({ layer: 'osm', time: T1, z: 3, side: 3, seed: x => x }))
-    await publish(copy)
+    await publishFunctions(copy)
     const target = await Store.create(await backend.database())
     const credentialed = url.replace(/[^/]*$/, new URL(copy.url).pathname.slice(1))
     const source = await openSource(credentialed, { from: { layer: 'osm' } })
@@ -118,7 +118,7 @@ onEachStore('another store as a source', backend => {
       assert.deepEqual([when, failed], [source.time, 0])
       assert.ok(edition.source.startsWith(`osm@${time} of http`) && !edition.source.includes('@127'), edition.source)
     }
-    await publish(target)
+    await publishFunctions(target)
     const history = async store => {
       const all = []
       for await (const { id, versions } of store.listTiles('osm')) {

@@ -1,6 +1,16 @@
 // A store with its design documents, on either kind of server.
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
+
+/**
+ * Publishes a store without the files of the viewer: views and validation take a fifth of the time.
+ * @param {Store} store
+ */
+export async function publishFunctions (store) {
+  const docs = (await ownDesigns()).map(({ _attachments, ...functions }) => functions)
+  return publish(store, { docs })
+}
 
 /** @param {{database: () => Promise<string>}} backend */
 export async function publishedStore (backend) {

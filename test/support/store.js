@@ -1,11 +1,12 @@
 // A store of its own for each test of a suite, or for the suite.
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
+import { publishFunctions } from './published.js'
 
 /**
  * @param {{database: () => Promise<string>}} backend
  * @param {object} [options] others are those of Store.create
- * @param {boolean} [options.published] with its design documents
+ * @param {boolean | 'functions'} [options.published] with its design documents; 'functions': without the viewer
  * @param {boolean} [options.once] one store for all tests
  * @param {(store: Store, url: string) => any} [options.fill] writes what every test finds there
  * @param {any} [options.public]
@@ -18,7 +19,7 @@ export function useStore (backend, { published = false, once = false, fill, ...o
     this.timeout(60000)
     own.url = await backend.database()
     own.store = await Store.create(own.url, options)
-    if (published) await publish(own.store)
+    if (published) await (published === 'functions' ? publishFunctions : publish)(own.store)
     await fill?.(own.store, own.url)
   })
   end(() => own.store.destroy())
