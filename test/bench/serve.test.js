@@ -165,11 +165,11 @@ describe('the benchmark of servers', () => {
     })
 
     it('and reports why one did not start, with its output', async () => {
-      const start = code => startProgram('a server', process.execPath,
-        ['-e', code], { ready: `${server.url}/1/wrong`, timeout: 2000 })
-      await assert.rejects(start('console.error("no such option"); process.exit(4)'),
+      const start = (code, timeout) => startProgram('a server', process.execPath,
+        ['-e', code], { ready: `${server.url}/1/wrong`, timeout })
+      await assert.rejects(start('console.error("no such option"); process.exit(4)', 20_000),
         /^Error: a server did not start: ended with 4[^]*no such option/)
-      await assert.rejects(start('setInterval(() => {}, 1000)'), /it answered 500/)
+      await assert.rejects(start('setInterval(() => {}, 1000)', 300), /it answered 500/)
       await assert.rejects(startProgram('nothing', '/nowhere/at-all', [], { ready: server.url }),
         /nothing did not start: .*ENOENT/)
     }).timeout(10_000)
