@@ -1,6 +1,5 @@
 // What commands note of the changes that they make.
 import assert from 'node:assert/strict'
-import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { activityKinds, faultIn } from '../../core/index.js'
 import { recordActivity } from '../../loader/store/activity.js'
@@ -9,7 +8,7 @@ import { json } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { withPeople } from '../support/people.js'
-import { png, square } from '../support/tiles.js'
+import { square, tileFiles } from '../support/tiles.js'
 import { Store, publish } from '../../loader/index.js'
 
 const T1 = '2021-01-01T00:00:00Z'
@@ -19,14 +18,6 @@ const T2 = '2022-01-01T00:00:00Z'
 const activityOf = async url => (
   await json(`${url}/_all_docs?include_docs=true&startkey="activity:2"&endkey="activity:3"`)
 ).rows.map(({ doc }) => doc)
-
-async function tilesIn (folder, seed = 0, side = 3) {
-  for (let x = 0; x < side; x++) {
-    await mkdir(path.join(folder, '5', `${x}`), { recursive: true })
-    for (let y = 0; y < side; y++) await writeFile(path.join(folder, '5', `${x}`, `${y}.png`), png(seed + x * side + y))
-  }
-  return folder
-}
 
 withPeople('the activity of commands', start => {
   const folder = useFolder()
@@ -46,6 +37,8 @@ withPeople('the activity of commands', start => {
     await store?.destroy()
     await server?.close()
   })
+
+  const tilesIn = (name, seed) => path.join(folder.write(tileFiles(name, seed)), name)
 
   /** Runs a command, and answers what it notes. */
   async function notedOf (...argv) {
@@ -77,10 +70,9 @@ withPeople('the activity of commands', start => {
   it('names retention as a whole, and a style by its time', async () => {
     const [kept] = await notedOf('layer', 'osm', '--keep-daily', '30')
     assert.deepEqual(kept.fields, { retention: { after: { daily: 30 } } })
-    const file = path.join(folder.dir, 'style.json')
-    await writeFile(file,
-      JSON.stringify({ version: 8, sources: { a: { type: 'raster', url: 'couch://osm' } }, layers: [] }))
-    const argv = ['layer', 'osm', '--style', file, '--time', '2021']
+    const style = { version: 8, sources: { a: { type: 'raster', url: 'couch://osm' } }, layers: [] }
+    const dir = folder.write({ 'style.json': JSON.stringify(style) })
+    const argv = ['layer', 'osm', '--style', path.join(dir, 'style.json'), '--time', '2021']
     assert.deepEqual(await notedOf(...argv),
       [{ via: 'tilecouch layer', what: 'style', done: 'created', layer: 'osm', edition: T1 }])
     assert.deepEqual(await notedOf(...argv), [])
@@ -90,14 +82,14 @@ withPeople('the activity of commands', start => {
 
   it('is one document for each new, moved or removed layer or edition, none without changes', async function () {
     this.timeout(60000)
-    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const files = tilesIn('tiles')
     const load = ['load', files, '--layer', 'survey']
     assert.deepEqual(await notedOf(...load, '--time', T1), [{
       via: 'tilecouch load', what: 'layer', done: 'created', layer: 'survey',
       edition: T1, fields: { tiles: { after: 9 }, created: { after: 9 } }
     }])
     assert.deepEqual(await notedOf(...load, '--time', T1), [])
-    const others = await tilesIn(path.join(folder.dir, 'others'), 50)
+    const others = tilesIn('others', 50)
     assert.deepEqual(await notedOf('load', others, '--layer', 'survey', '--time', T2), [{
       via: 'tilecouch load', what: 'edition', done: 'created', layer: 'survey',
       edition: T2, fields: { tiles: { after: 9 }, advanced: { after: 9 } }

@@ -1,25 +1,28 @@
 // Fetching the versions of a list, also while somebody writes.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { fetchDefaults } from '../../loader/store/fetch.js'
 import { Store } from '../../loader/store/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+const collect = async found => {
+  const all = []
+  for await (const one of found) all.push(one)
+  return all
+}
 
 onEachStore('fetching versions from a list', backend => {
   const SIDE = 16
   /** @type {Store} */
   let store
   let url
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await Store.create(url)
+  const fill = async (...own) => {
+    [store, url] = own
     await store.defineLayer('osm')
     await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: (x, y) => x * SIDE + y }))
     await store.write(
@@ -31,15 +34,8 @@ onEachStore('fetching versions from a list', backend => {
     await store.write(
       Array.from({ length: 6 }, (_, y) => ({ layer: 'large', z: 4, x: 1, y, time: T1, bytes: noiseTile(y, 400e3) }))
     )
-    await publish(store)
-  })
-  after(() => store.destroy())
-
-  const collect = async found => {
-    const all = []
-    for await (const one of found) all.push(one)
-    return all
   }
+  useStore(backend, { once: true, published: true, fill })
 
   /** Watches the bulk reads; `gate` is awaited before each answer. */
   function watch (gate = async () => {}) {
@@ -180,14 +176,12 @@ onEachStore('listing while a load runs', backend => {
     square({ layer: 'osm', time: time(year), z: 7, side: SIDE, seed })
   /** @type {Store} */
   let store
-  beforeEach(async function () {
-    this.timeout(60000)
-    store = await Store.create(await backend.database(), { q: 4 })
+  const fill = async own => {
+    store = own
     await store.defineLayer('osm')
     await store.write(edition(2000))
-    await publish(store)
-  })
-  afterEach(() => store.destroy())
+  }
+  useStore(backend, { published: true, q: 4, fill })
 
   it('gives every tile once as of an earlier time, with the bytes of that time', async function () {
     this.timeout(120000)
@@ -221,10 +215,8 @@ onEachStore('listing while a load runs', backend => {
           seen.set(id, versions[0].time)
         }
         assert.deepEqual([seen.size, new Set(seen.values())], [SIDE * SIDE, new Set([time(2000)])])
-        const heads = []
-        for await (const { id } of store.list('osm')) heads.push(id)
-        assert.equal(new Set(heads).size, SIDE * SIDE)
-        assert.equal(heads.length, SIDE * SIDE)
+        const heads = await collect(store.list('osm'))
+        assert.deepEqual([heads.length, new Set(heads.map(({ id }) => id)).size], [SIDE * SIDE, SIDE * SIDE])
         rounds++
       }
     } finally {
@@ -234,8 +226,7 @@ onEachStore('listing while a load runs', backend => {
   })
 
   it('fetches the past copy of a head that was overwritten after it was listed', async () => {
-    const listed = []
-    for await (const one of store.list('osm', { time: '2000' })) listed.push(one)
+    const listed = await collect(store.list('osm', { time: '2000' }))
     assert.ok(listed.every(({ id }) => !id.includes('@')))
     await store.write(edition(2001))
     for await (const one of store.fetch(listed)) {
@@ -245,8 +236,7 @@ onEachStore('listing while a load runs', backend => {
   })
 
   it('fetches the newest versions for a list without a time, and reports tiles gone meanwhile', async () => {
-    const listed = []
-    for await (const one of store.list('osm')) listed.push(one)
+    const listed = await collect(store.list('osm'))
     await store.write(edition(2001, x => x === 0 ? null : x === 1 ? 7 : undefined))
     const missing = []
     const years = {}

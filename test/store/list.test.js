@@ -6,6 +6,7 @@ import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/ranges.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { onEachStore, request } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z', '2023-01-01T00:00:00Z']
@@ -55,13 +56,7 @@ onEachStore('listing', backend => {
   /** @type {Store} */
   let store
   let url
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
-  })
-  after(() => store.destroy())
+  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
   afterEach(() => { Object.assign(listDefaults, usual) })
 
   /** Versions at one place over and over, oldest first unless told otherwise. */

@@ -23,6 +23,15 @@ export function drawPixels (pixels, width, palette, options) {
 }
 
 /**
+ * Files of a square of tiles of zoom 5, for `write` of a folder.
+ * @param {string} name of their folder @param {number} [seed] of the first image
+ */
+export function tileFiles (name, seed = 0) {
+  const tiles = square({ layer: '', time: '', side: 3, seed: (x, y) => seed + x * 3 + y })
+  return Object.fromEntries(tiles.map(({ z, x, y, bytes }) => [`${name}/${z}/${x}/${y}.png`, bytes]))
+}
+
+/**
  * Versions of a square of tiles.
  * @param {object} options
  * @param {string} options.layer

@@ -1,6 +1,5 @@
 // What commands say in the store of their work.
 import assert from 'node:assert/strict'
-import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { end, until } from '../../bench/wait.js'
 import { faultIn, scrub, workKinds, workState } from '../../core/index.js'
@@ -12,7 +11,7 @@ import { startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { withPeople } from '../support/people.js'
 import { useStore } from '../support/store.js'
-import { png, square } from '../support/tiles.js'
+import { png, square, tileFiles } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
 
 const T1 = '2021-01-01T00:00:00Z'
@@ -20,14 +19,6 @@ const T1 = '2021-01-01T00:00:00Z'
 /** Oldest first. */
 const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work%3B"`))
   .rows.map(({ doc }) => doc)
-
-async function tilesIn (folder, side = 3) {
-  for (let x = 0; x < side; x++) {
-    await mkdir(path.join(folder, '5', `${x}`), { recursive: true })
-    for (let y = 0; y < side; y++) await writeFile(path.join(folder, '5', `${x}`, `${y}.png`), png(x * side + y))
-  }
-  return folder
-}
 
 onEachStore('the work of commands', backend => {
   const folder = useFolder()
@@ -38,6 +29,8 @@ onEachStore('the work of commands', backend => {
       await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
     }
   })
+
+  const tilesIn = name => path.join(folder.write(tileFiles(name)), name)
 
   /** Runs a command, and answers the one document that it leaves. */
   async function workOf (argv, code = 0) {
@@ -53,7 +46,7 @@ onEachStore('the work of commands', backend => {
 
   it('shows for a load the tiles written and the arguments to continue', async function () {
     this.timeout(30000)
-    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const files = tilesIn('tiles')
     const doc = await workOf(['load', files, '--layer', 'town', ...db()])
     assert.deepEqual([doc.command, doc.layer, doc.state, doc.unit, doc.done, doc.total, doc.failed, doc.about.created],
       ['load', 'town', 'done', 'tiles', 9, 9, 0, 9])
@@ -63,17 +56,15 @@ onEachStore('the work of commands', backend => {
     assert.deepEqual([again.edition, again.done, again.args.filter(each => each === '--time').length],
       ['2020-01-01T00:00:00Z', 9, 1])
     assert.equal(await workOf(['load', files, '--layer', 'town', '--time', '2022', '--dry-run', ...db()]), undefined)
-    await tilesIn(path.join(folder.dir, 'set', '2019'))
-    await tilesIn(path.join(folder.dir, 'set', '2018'))
-    const set = await workOf(['load', path.join(folder.dir, 'set', '2018'),
-      path.join(folder.dir, 'set', '2019'), '--layer', 'old', '--dated', ...db()])
+    const set =
+      await workOf(['load', tilesIn('set/2018'), tilesIn('set/2019'), '--layer', 'old', '--dated', ...db()])
     assert.deepEqual([set.done, set.about.sources], [18, 2])
   })
 
   it('shows for a failed load its error and advice', async () => {
     await own.store.defineLayer('town', { grid: 'LV95' })
     await own.store.write([{ layer: 'town', z: 3, x: 1, y: 1, time: T1, bytes: png(1) }])
-    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const files = tilesIn('tiles')
     const doc =
       await workOf(['load', files, '--layer', 'town', '--grid', 'WebMercatorQuad', '--time', '2022', ...db()], 1)
     assert.equal(doc.state, 'failed')
@@ -167,7 +158,7 @@ onEachStore('the work of commands', backend => {
     const before = await isNew()
     await json(`${url}/work:20240301T101500123-4f9k`, { method: 'PUT', body: JSON.stringify({ type: 'work' }) })
     assert.deepEqual(await isNew(), before)
-    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const files = tilesIn('tiles')
     assert.equal((await runCommand(['load', files, '--layer', 'osm', '--db', url])).code, 0)
     assert.deepEqual((await worksOf(url)).map(({ state }) => state), [undefined, 'done'])
     assert.ok((await json(`${url}/tilecouch`)).published)
@@ -187,7 +178,7 @@ onEachStore('the work of commands', backend => {
       validate_doc_update: '(function (doc) { if (doc.type === \'work\') throw ({ forbidden: \'not a document of a ' +
         'tile store\' }) })'
     }))
-    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const files = tilesIn('tiles')
     assert.equal(await workOf(['load', files, '--layer', 'town', ...db()]), undefined)
     assert.equal((await own.store.list('town').next()).done, false)
     assert.ok(!(await json(`${own.url}/_all_docs`)).rows.some(({ id }) => id.startsWith('work:')))
