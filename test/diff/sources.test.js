@@ -96,21 +96,18 @@ describe('a diff as a source', () => {
     }
   })
 
-  it('needs a hash in its metadata: without one, rows without bytes ' +
-    'are empty tiles', () => use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
-    assert.ok(!source.diff)
-    const found = await listOf(source)
-    assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes?.length]),
-      sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
-  }))
+  it('needs a hash in its metadata: without one, rows without bytes are empty tiles', async () => {
+    await use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
+      assert.ok(!source.diff)
+      assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes?.length]),
+        sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
+    })
+  })
 
   it('that contains patches of tiles is refused', async () => {
     const file = mbtiles()
     const db = new Database(file)
-    db.exec(
-      'CREATE TABLE bsdiffraw (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, patch_data BLOB, ' +
-        'tile_xxh3_64_hash INTEGER)'
-    )
+    db.exec('CREATE TABLE bsdiffraw (zoom_level, tile_column, tile_row, patch_data, tile_xxh3_64_hash)')
     db.close()
     await assert.rejects(openSource(file), { code: 'ARCHIVE_INVALID', message: /bsdiffraw.*--patch-type whole/ })
   })
@@ -131,25 +128,21 @@ describe('a diff as a source', () => {
   })
 
   it('may be a folder with only a list of gone tiles, or with an empty list', async () => {
-    await use(folder.write({ 'gone.txt': '1/0/1\n' }), {},
-      async source => assert.deepEqual(await listOf(source), [['1/0/1', null]]))
+    assert.deepEqual(await use(folder.write({ 'gone.txt': '1/0/1\n' }), {}, listOf), [['1/0/1', null]])
     await use(folder.write({ 'gone.txt': '' }), {},
       async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
   })
 
   it('has only tiles of the given zooms and box, gone or not', async () => {
-    await use(tree(), { zooms: { min: 10, max: 10 } },
-      async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['10/1/1']))
-    await use(tree(), { bbox: [45, 60, 67, 80] },
-      async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['4/10/2']))
+    const selected = async options => (await use(tree(), options, listOf)).map(([tile]) => tile)
+    assert.deepEqual(await selected({ zooms: { min: 10, max: 10 } }), ['10/1/1'])
+    assert.deepEqual(await selected({ bbox: [45, 60, 67, 80] }), ['4/10/2'])
   })
 
-  it('uses the scheme of the files for ' +
-    'the list',
-    () => use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, async source => {
-    assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes === null]),
-      [['4/10/12', false], ['4/10/13', true]])
-  }))
+  it('uses the scheme of the files for the list', async () => {
+    const found = await use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, listOf)
+    assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes === null]), [['4/10/12', false], ['4/10/13', true]])
+  })
 
   it('with an invalid list is refused, and the wrong line is named', async () => {
     for (const [list, why] of [
@@ -163,16 +156,16 @@ describe('a diff as a source', () => {
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
   })
 
-  it('that lists an existing image as gone fails for ' +
-    'that tile only', () => use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
+  it('that lists an existing image as gone fails for that tile only', async () => {
     const found = []
-    for await (const { z, x, y, gone, read } of source.tiles()) {
-      const failure = gone ? 'gone' : await Promise.resolve().then(read).then(() => 'read', error => error.code)
-      found.push([`${z}/${x}/${y}`, failure])
-    }
-    assert.deepEqual(found,
-      [['10/1/1', 'gone'], ['4/1/9', 'read'], ['4/2/1', 'ARCHIVE_INVALID'], ['4/2/1', 'ARCHIVE_INVALID']])
-  }))
+    await use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
+      for await (const { z, x, y, gone, read } of source.tiles()) {
+        const failure = gone ? 'gone' : await Promise.resolve().then(read).then(() => 'read', error => error.code)
+        found.push(`${z}/${x}/${y} ${failure}`)
+      }
+    })
+    assert.deepEqual(found, ['10/1/1 gone', '4/1/9 read', '4/2/1 ARCHIVE_INVALID', '4/2/1 ARCHIVE_INVALID'])
+  })
 })
 
 onEachStore('loading a diff of another program', backend => {
