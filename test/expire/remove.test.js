@@ -9,6 +9,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { HOUR, T, at, useExpiry } from '../support/expiry.js'
 
@@ -17,11 +18,8 @@ onEachStore('removing expired tiles', backend => {
   const remove = (seconds, options = {}) => expire(map.store, { action: 'remove', now: () => at(seconds), ...options })
   const counts = ({ expired, removed, ended, changed, refused }) => ({ expired, removed, ended, changed, refused })
 
-  /** One tile, as another edition has it. */
-  const sourceOf = x => /** @type {any} */ ({
-    name: 'memory', fields: { format: 'png' }, async * tiles () { yield { z: 6, x, y: 0, read: async () => png(x) } },
-    async close () {}
-  })
+  /** Tiles of some columns, as another edition has them. */
+  const sourceOf = (...columns) => memorySource(Object.fromEntries(columns.map(x => [`6/${x}/0`, x])))
 
   it('deletes a tile without a past, and makes a tile with a past gone from its expiry on', async () => {
     await map.store.defineLayer('osm', { ttl: HOUR })
@@ -137,14 +135,10 @@ onEachStore('removing expired tiles', backend => {
   })
 
   it('leaves no statement without its image when it is killed, and is completed by another run', async () => {
-    const sourceOfAll = {
-      ...sourceOf(0),
-      async * tiles () { for (const x of [0, 1, 2]) yield { z: 6, x, y: 0, read: async () => png(x) } }
-    }
     for (let most = 6, isKilled = true; isKilled; most += 3) {
       const layer = `killed${most}`
       await map.store.defineLayer(layer, { ttl: HOUR })
-      await load(map.store, sourceOfAll, { layer, time: at(-10) })
+      await load(map.store, sourceOf(0, 1, 2), { layer, time: at(-10) })
       let requests = 0
       const dying = new Store(new Couch(map.url))
       const { request } = dying.couch

@@ -4,6 +4,7 @@ import { load } from '../../loader/load/index.js'
 import { prune, pruneAll } from '../../loader/maintain/prune/index.js'
 import { check } from '../../loader/check/index.js'
 import { json, onEachStore } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { docsOf, dyingStore, interruptedStore } from '../support/removals.js'
 import { NOW, assertShows, clone, contentOf, fill, historyOf, openStore, plain, prunedOf } from '../support/prunes.js'
@@ -145,10 +146,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const deletesPast = asked => docsOf(asked).some(({ _id, _deleted }) => _deleted && _id.includes('@'))
     const { store: pruning } = await interruptedStore(url, deletesPast, async () => {
       await store.putEdition(layer, day(5), { started: NOW })
-      const source = {
-        name: 'memory', fields: {}, async * tiles () { yield { ...tile, read: async () => png(1) } }, async close () {}
-      }
-      assert.equal((await load(store, source, { layer, time: day(5) })).unchanged, 1)
+      assert.equal((await load(store, memorySource({ '4/1/0': 1 }), { layer, time: day(5) })).unchanged, 1)
     })
     await prune(pruning, layer, { policy: { last: 1, editions: true }, ...options })
     assert.ok((await store.at(layer, 4, 1, 0, day(5))).bytes.equals(png(1)))

@@ -8,28 +8,18 @@ import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { json, onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { memorySource } from '../support/memory-source.js'
 import { publishedStore } from '../support/published.js'
 import { png } from '../support/tiles.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
-// in the order of ids, as sources give them
 const FAR = [8, 131, 132] // a tile elsewhere
 const BESIDE = [8, 133, 134] // of the same block as that
 const NEAR = [8, 3, 20] // and one of the part
 const WEST = parseArea({ bbox: [-179, 1, -91, 84] })
 
-/** @param {[number[], number | null][]} tiles @returns {any} */
-const sourceOf = tiles => ({
-  name: 'memory',
-  fields: { format: 'png' },
-  diff: tiles.some(([, image]) => image === null),
-  async * tiles () {
-    for (const [[z, x, y], image] of tiles) {
-      yield { z, x, y, ...(image === null ? { gone: true } : { read: async () => png(image) }) }
-    }
-  },
-  async close () {}
-})
+/** @param {[number[], number | null][]} tiles */
+const sourceOf = tiles => memorySource(Object.fromEntries(tiles.map(([place, image]) => [place.join('/'), image])))
 
 onEachStore('the limits of a store', backend => {
   let source, target, from, to
