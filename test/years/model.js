@@ -1,11 +1,11 @@
 // What a layer should hold, kept in memory and worked out the plain way: every rule is written down again here, slowly,
 // and nothing of the store's own code decides.
 import { addSeconds } from '../../core/index.js'
+import { naiveKept, naiveStay } from '../retention/naive.js'
 
 /**
  * What was said of a tile at a time. isVersion: it is stored as one. What found a tile unchanged is none, until the
- * version that it
- * found goes.
+ * version that it found goes.
  * @typedef {{time: string, image: number | null, expires?: string, isVersion: boolean}} Statement image: the number of
  *   a picture; null: gone
  */
@@ -108,42 +108,23 @@ export class Model {
     ].sort().reverse()
   }
 
-  /** @param {Record<string, any>} policy @param {string} now @returns {{moments: string[], from: string}} */
+  /** @param {Record<string, any>} policy @param {string} now */
   kept (policy, now) {
-    const { moments } = this
-    const kept = new Set()
-    const rules = { last: time => time, hourly: time => time.slice(0, 13), daily: time =>
-      time.slice(0, 10), weekly: weekOf, monthly: time => time.slice(0, 7), yearly: time => time.slice(0, 4) }
-    for (const [rule, periodOf] of Object.entries(rules)) {
-      const seen = new Set()
-      for (const time of moments) {
-        if (seen.size >= (policy[rule] ?? 0) || seen.has(periodOf(time))) continue
-        seen.add(periodOf(time))
-        kept.add(time)
-      }
-      // what is to reach back farther grows from the oldest there is
-      if (moments.length && seen.size < (policy[rule] ?? 0)) kept.add(moments[moments.length - 1])
-    }
-    for (const time of this.editions) if (policy.editions === true || policy.editions?.includes(time)) kept.add(time)
-    const newest = moments.find(time => time <= now) ?? now
-    return { moments: [...kept].sort(), from: policy.within && moments.length
-      ? addSeconds(newest, -policy.within) : '~' }
+    const times = [...this.tiles.values()].flat().map(({ time }) => time)
+    return naiveKept(policy, times, [...this.editions], now)
   }
 
   /** @param {Record<string, any>} policy @param {string} now */
   prune (policy, now) {
-    const { moments, from } = this.kept(policy, now)
+    const kept = this.kept(policy, now)
     for (const [id, said] of this.#said) {
       const versions = said.filter(isVersion)
-      const needed =
-        new Set([versions[versions.length - 1], ...versions.filter(({ time }) => time >= from), this.at(id, from)])
-      for (const time of moments) needed.add(this.at(id, time))
-      let left = versions.filter(version => needed.has(version))
-      while (left.length > 1 && left[0].image === null) left = left.slice(1) // nothing was there before either
+      const stay = naiveStay(versions.map(version => ({ ...version, gone: version.image === null })), kept)
+      const times = new Set(stay.map(({ time }) => time))
       // a version takes along who found it unchanged
-      this.#keep(id, said.filter(one => left.includes(versions.findLast(({ time }) => time <= one.time))))
+      this.#keep(id, said.filter(one => times.has(versions.findLast(({ time }) => time <= one.time)?.time ?? '')))
     }
-    for (const time of this.editions) if (!moments.includes(time) && time < from) this.editions.delete(time)
+    for (const time of this.editions) if (!kept.moments.has(time) && time < kept.from) this.editions.delete(time)
   }
 
   /** What is to be found in a store, in a form that compares. */
@@ -152,10 +133,4 @@ export class Model {
       [...this.tiles].sort().map(([id, versions]) => [id, versions.map(({ time, image }) => `${time} ${image}`)])
     )
   }
-}
-
-/** The Monday of its week: weeks are those of ISO 8601. */
-function weekOf (time) {
-  const day = new Date(`${time.slice(0, 10)}T00:00:00Z`)
-  return addSeconds(`${time.slice(0, 10)}T00:00:00Z`, -((day.getUTCDay() + 6) % 7) * 86400)
 }

@@ -119,7 +119,7 @@ class Year {
 
   /** As of kept moments, asked as people ask. */
   async #compareAnswers () {
-    const { moments } = this.models.survey.kept(RETENTION.survey, '9999')
+    const moments = [...this.models.survey.kept(RETENTION.survey, '9999').moments].sort()
     for (let tries = 0; tries < 20; tries++) {
       const time = moments[Math.floor(this.next() * moments.length)]
       const number = Math.floor(this.next() * TILES)
