@@ -34,8 +34,8 @@ export const deepGroups = {
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [
-    'backup/trouble', 'check/running', 'client/restart', 'edge/outage', 'export/disk-full', 'export/interrupted',
-    'export/restart', 'gateway/chaos', 'mirror/kill', 'remove/kill', 'resolve/running', 'store/kill',
+    'check/running', 'client/restart', 'edge/outage',
+    'gateway/chaos', 'kills/commands', 'mirror/kill', 'remove/kill', 'resolve/running', 'store/kill',
     'tree/kill'
   ],
   // commands in processes of their own, large editions, whole histories
