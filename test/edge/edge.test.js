@@ -203,7 +203,8 @@ onEachStore('tilecouch serve --from, in this process', backend => {
 
   it('as a command prints JSON lines with --json, and leaves no process or lock on Ctrl-C', async () => {
     const data = path.join(folder.dir, 'edge')
-    const edge = command(['--from', from, '--data', data, '--workers', '2', '--json'], { group: true })
+    const edge = command(['--from', from, '--data', data, '--workers', '2', '--json', '--set', 'viewer=false'],
+      { group: true })
     const up = await edge.ready()
     assert.deepEqual([up.event, up.workers, up.embedded, up.from], ['up', 2, true, origin.url])
     const events = () => edge.said.out.split('\n').filter(Boolean).map(line => JSON.parse(line))

@@ -26,6 +26,9 @@ export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
   return store
 }
 
+/** Options of every edge. */
+const QUICK = { port: 0, opsPort: 0, grace: 1, logLevel: 'silent', viewer: false }
+
 /** Edges of a suite, all of them closed after each test. */
 export function useEdges () {
   const open = new Set()
@@ -39,9 +42,7 @@ export function useEdges () {
      */
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
-      const options = resolveOptions(
-        { table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', opsPort: 0, ...flags } }
-      )
+      const options = resolveOptions({ table: mirrorOptions, flags: { from, ...QUICK, ...flags } })
       const running = /** @type {import('../../server/serve.js').Edge} */ (
         await serve(options, { onStateChange: turn => turns.push(turn) })
       )
@@ -76,7 +77,9 @@ export class TestEdge {
 
   /** @param {string} address below that of the gateway */
   async get (address) {
-    const answer = await fetch(address === 'health' ? this.running.health : this.url + address)
+    // an edge that is closed waits for connections that were in use a moment ago
+    const headers = { connection: 'close' }
+    const answer = await fetch(address === 'health' ? this.running.health : this.url + address, { headers })
     return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) }
   }
 
