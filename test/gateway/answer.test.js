@@ -1,13 +1,13 @@
 // One tile as an answer: what is said about it, and when nothing need be sent.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
 import { mock } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
-import { CachePolicy, tile } from '../../server/gateway/routes/tile.js'
+import { CachePolicy, Unpacked, tile } from '../../server/gateway/routes/tile.js'
 import { matchesEtag, sendCompressed } from '../../server/http/answers.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from '../support/gateway/stand.js'
@@ -78,6 +78,20 @@ describe('CachePolicy', () => {
     assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })),
       'public, max-age=10')
     assert.deepEqual([plain.missing, policy.missing], ['public, max-age=10', 'public, max-age=60'])
+  })
+})
+
+describe('Unpacked', () => {
+  it('accepts a tile again after the client of another tile has left', async () => {
+    const unpacked = new Unpacked({ most: 1000, mostHeld: 10 })
+    const [first, second] = ['a', 'b'].map(letter => /** @type {any} */ (
+      entryOf({ bytes: gzipSync(letter.repeat(10)), type: 'application/vnd.mapbox-vector-tile' })
+    ))
+    const response = /** @type {any} */ (new EventEmitter())
+    await unpacked.take(first, response)
+    await assert.rejects(unpacked.take(second, /** @type {any} */ (new EventEmitter())), { code: 'BUSY' })
+    response.emit('close')
+    assert.equal(`${await unpacked.take(second, /** @type {any} */ (new EventEmitter()))}`, 'b'.repeat(10))
   })
 })
 
