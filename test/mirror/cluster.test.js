@@ -57,8 +57,7 @@ async function copies (nodes, db) {
 }
 
 /**
- * One address for all nodes: every new connection goes to the first that takes it. No more is needed of a balancer,
- * since
+ * One address for all nodes: every new connection goes to the first that takes it. A balancer need not do more, since
  * clients of a store repeat what was lost with a connection.
  * @param {{port: number, url: string}[]} nodes
  */

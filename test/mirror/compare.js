@@ -1,6 +1,5 @@
-// Two databases held against each other, by nothing but what they answer to everybody: documents, revisions,
-// attachments.
-// And what CouchDB's own replicator does between the two.
+// Two databases held against each other, by nothing but what they answer to everybody: documents, revisions and
+// attachments. And what CouchDB's own replicator does between the two.
 import { isDeepStrictEqual } from 'node:util'
 import { isAdministrative } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -10,10 +9,8 @@ const CHUNK = 200 // documents read at once, with the bytes of their attachments
 
 /**
  * Everything in which two databases differ, one line each; nothing when they are the same. Compared are all leaves of
- * all
- * documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners. What
- * is
- * about the running of a store (work, activity, tokens) belongs to it alone.
+ * all documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners.
+ * Documents about the running of a store (work, activity, tokens) belong to it alone.
  * @param {string} aUrl @param {string} bUrl
  * @param {{selects?: (id: string) => boolean, design?: boolean, revpos?: boolean}} [options] selects: what B is to hold
  *   of A, and nothing else; design: design documents as well; revpos: not when the embedded store is between, which
@@ -117,7 +114,8 @@ export async function theirs (server, from, to, options = {}) {
   return answer.history[0]
 }
 
-function endpoint (url, once) {
+/** A database as the documents of CouchDB's replicator name it; once: makes the replication another one. */
+export function endpoint (url, once = 'no') {
   const { username, password, origin, pathname } = new URL(url)
   const auth = username &&
     { auth: { basic: { username: decodeURIComponent(username), password: decodeURIComponent(password) } } }

@@ -92,26 +92,6 @@ onEachPair('a mirror', (from, to) => {
     assert.deepEqual((({ created, access }) => [created, access])((await mirror(url, target)).ready), [true, 'opened'])
   })
 
-  it('refuses documents that are not valid in a store, during the first fill and later', async () => {
-    const bad = await from.database()
-    const source = await Store.create(bad)
-    await source.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: T2, bytes: png(1) }])
-    const { _rev, ...doc } = await json(`${bad}/osm:1:0:0`)
-    await put(`${bad}/osm:1:1:1`, { ...doc, _attachments: undefined, _id: 'osm:1:1:1', x: 1 })
-    await put(`${bad}/page`,
-      { type: 'page', _attachments: { 'index.html': { content_type: 'text/html', data: btoa('<script>') } } })
-    for (const how of ['filled', 'there']) {
-      const refused = []
-      const { docs, ...status } = await mirror(bad, target,
-        { onRefused: one => refused.push(`${one.id} ${one.error}`), layers: how === 'there' ? ['osm'] : undefined })
-      assert.deepEqual(refused.sort(),
-        how === 'filled' ? ['osm:1:1:1 forbidden', 'page forbidden'] : ['osm:1:1:1 forbidden'], how)
-      assert.equal(status.refused, refused.length)
-    }
-    assert.deepEqual((await json(`${target}/_all_docs?startkey="a"`)).rows.map(({ id }) => id),
-      ['osm:1:0:0', 'tilecouch'])
-  })
-
   it('waits, when live, for a source that is not running yet, and then follows it', async () => {
     const link = await startLink(url)
     await link.cut()

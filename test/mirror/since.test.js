@@ -10,44 +10,74 @@ const SINCE = '2021-06-01T00:00:00Z'
 const at = year => `${year}-01-01T00:00:00Z`
 const TILE = { layer: 'osm', z: 5, x: 3, y: 3 }
 const HEAD = 'osm:5:3:3'
-const version = (year, seed = year) => ({ ...TILE, time: at(year), bytes: png(seed) })
+const version = year => ({ ...TILE, time: at(year), bytes: png(year) })
 const past = year => `${HEAD}@${at(year)}`
+const image = seed => ({ tile: { content_type: 'image/png', data: png(seed).toString('base64') } })
+
+const load = (...years) => async store => {
+  for (const year of years) await store.write([version(year)])
+}
+const remove = id => async store => {
+  const { _rev } = await store.couch.get(id)
+  await store.couch.bulk([{ _id: id, _rev, _deleted: true }])
+}
+/** A load that has not written the head yet. */
+const beginLoad = year => async store => {
+  const { _rev, ...head } = await store.couch.get(HEAD)
+  await store.couch.put({ ...head, _id: past(year), current: false, _attachments: image(year) })
+}
+/** As a program does that knows of no past. */
+const overwrite = async store => {
+  await store.couch.put({ ...await store.couch.get(HEAD), time: at(2024), _attachments: image(1) })
+}
+
+/**
+ * What is loaded before the mirror starts, and the versions that it holds then; what happens at the source after that,
+ * and the versions after each step.
+ * @type {[string, (store: any) => Promise<void>, string[], ...[(store: any) => Promise<void>, string[]][]][]}
+ */
+const lives = [
+  ['the version that was visible at that time and all later ones', load(2019, 2020, 2021, 2022, 2023),
+    [HEAD, past(2021), past(2022)]],
+  ['only the head of a tile that has not changed since that time', load(2019, 2020, 2021), [HEAD]],
+  ['the version that was visible at that time when its tile changes', load(2019, 2020), [HEAD],
+    [load(2023), [HEAD, past(2020)]]],
+  ['the past version of a load that has not written the head yet', load(2019, 2020), [HEAD],
+    [beginLoad(2020), [HEAD, past(2020)]], [load(2023), [HEAD, past(2020)]]],
+  ['the version before the head when the head is deleted', load(2019, 2020, 2021), [HEAD],
+    [remove(HEAD), [past(2020)]]],
+  ['the version before the head when another program overwrites the head', load(2019, 2020, 2021), [HEAD],
+    [overwrite, [HEAD, past(2020)]]],
+  ['the version before a deleted one, even if that one has exactly the start time',
+    async store => {
+      await load(2019, 2020)(store)
+      await store.write([{ ...version(2021), time: SINCE }])
+      await load(2023)(store)
+    }, [HEAD, `${HEAD}@${SINCE}`],
+    [remove(`${HEAD}@${SINCE}`), [HEAD, past(2020)]], [remove(past(2020)), [HEAD, past(2019)]],
+    [remove(past(2019)), [HEAD]]],
+  ['a version that is loaded into the visible past, and the former one unless it is deleted', load(2019, 2023),
+    [HEAD, past(2019)],
+    [load(2020), [HEAD, past(2019), past(2020)]], [load(2018), [HEAD, past(2019), past(2020)]],
+    [remove(past(2019)), [HEAD, past(2020)]]],
+  ['the gone version that was visible at that time',
+    async store => {
+      await load(2019)(store)
+      await store.write([{ ...TILE, time: at(2020), gone: true }])
+      await load(2023)(store)
+    }, [HEAD, past(2020)]]
+]
 
 onEachStore('A mirror since a time', backend => {
-  let from, to, store, stop, live, running
+  let from, to, store
 
   beforeEach(async () => {
     [from, to] = [await backend.database(), await backend.database()]
     store = await Store.create(from)
-    stop = new AbortController()
-    live = undefined
   })
 
-  afterEach(async () => {
-    stop.abort()
-    if (live) assert.equal((await running).code, 'ABORTED')
-  })
-
-  async function follow () {
-    live = await replicationOf(from, to, { since: SINCE }, { live: true, signal: stop.signal })
-    running = live.run().catch(error => error)
-    await caughtUp(live, from)
-  }
-
-  const load = async (...versions) => {
-    for (const one of versions) await store.write([one])
-  }
-
-  const remove = async id => {
-    const { _id, _rev } = await store.couch.get(id)
-    await store.couch.bulk([{ _id, _rev, _deleted: true }])
-  }
-
-  /** Ids of the tile's versions at the mirror, when it has heard of everything. */
-  async function held (url = to) {
-    if (live) await caughtUp(live, from)
-    return (await documentsOf(url)).map(({ _id: id }) => id).filter(id => id.startsWith(HEAD))
-  }
+  /** Ids of the tile's versions. */
+  const versionsIn = async url => (await documentsOf(url)).map(({ _id: id }) => id).filter(id => id.startsWith(HEAD))
 
   /** From then on the mirror shows what the source shows. */
   async function agrees () {
@@ -58,109 +88,45 @@ onEachStore('A mirror since a time', backend => {
     }
   }
 
-  it('holds the version that was visible at that time and all later ones', async () => {
-    await load(version(2019), version(2020), version(2021), version(2022), version(2023))
-    await follow()
-    assert.deepEqual(await held(), [HEAD, past(2021), past(2022)])
-    await agrees()
-  })
+  for (const [what, fill, first, ...steps] of lives) {
+    it(`holds ${what}`, async () => {
+      await fill(store)
+      const stop = new AbortController()
+      const live = await replicationOf(from, to, { since: SINCE }, { live: true, signal: stop.signal })
+      const running = live.run().catch(error => error)
+      try {
+        for (const [happens, held] of [[async () => {}, first], ...steps]) {
+          await happens(store)
+          await caughtUp(live, from)
+          assert.deepEqual(await versionsIn(to), held)
+          await agrees()
+        }
+      } finally {
+        stop.abort()
+        assert.equal((await running).code, 'ABORTED')
+      }
+    })
+  }
 
-  it('holds only the head of a tile that has not changed since that time', async () => {
-    await load(version(2019), version(2020), version(2021))
-    await follow()
-    assert.deepEqual(await held(), [HEAD])
-    await agrees()
-  })
-
-  it('gets the version that was visible at that time when its tile changes', async () => {
-    await load(version(2019), version(2020))
-    await follow()
-    await load(version(2023))
-    assert.deepEqual(await held(), [HEAD, past(2020)])
-    await agrees()
-  })
-
-  it('gets the past version of a load that has not written the head yet', async () => {
-    await load(version(2019), version(2020))
-    await follow()
-    const { _rev, ...head } = await store.couch.get(HEAD)
-    const image = { tile: { content_type: 'image/png', data: png(2020).toString('base64') } }
-    await store.couch.put({ ...head, _id: past(2020), current: false, _attachments: image })
-    assert.deepEqual(await held(), [HEAD, past(2020)])
-    await load(version(2023))
-    assert.deepEqual(await held(), [HEAD, past(2020)])
-    await agrees()
-  })
-
-  it('gets the version before the head when the head is deleted', async () => {
-    await load(version(2019), version(2020), version(2021))
-    await follow()
-    assert.deepEqual(await held(), [HEAD])
-    await remove(HEAD)
-    assert.deepEqual(await held(), [past(2020)])
-    await agrees()
-  })
-
-  it('gets the version before the head when another program overwrites the head', async () => {
-    await load(version(2019), version(2020), version(2021))
-    await follow()
-    const image = { tile: { content_type: 'image/png', data: png(1).toString('base64') } }
-    await store.couch.put({ ...await store.couch.get(HEAD), time: at(2024), _attachments: image })
-    assert.deepEqual(await held(), [HEAD, past(2020)])
-    await agrees()
-  })
-
-  it('gets the version before the head when it reads only the last of several changes', async () => {
-    await load(version(2019), version(2020))
-    const first = await replicationOf(from, to, { since: SINCE })
-    await first.run()
-    assert.deepEqual(await held(), [HEAD])
-    await remove(HEAD)
-    await load(version(2024))
-    assert.deepEqual((await documentsOf(from)).map(({ _id: id }) => id).filter(id => id.startsWith(HEAD)),
-      [HEAD, past(2019)])
-    await (await replicationOf(from, to, { since: SINCE })).run()
-    assert.deepEqual(await held(), [HEAD, past(2019)])
-    await agrees()
-  })
-
-  it('gets the version before a deleted one, even if that one has exactly the start time', async () => {
-    await load(version(2019), version(2020), { ...version(2021), time: SINCE }, version(2023))
-    await follow()
-    assert.deepEqual(await held(), [HEAD, `${HEAD}@${SINCE}`])
-    await remove(`${HEAD}@${SINCE}`)
-    assert.deepEqual(await held(), [HEAD, past(2020)])
-    await remove(past(2020))
-    assert.deepEqual(await held(), [HEAD, past(2019)])
-    await remove(past(2019))
-    assert.deepEqual(await held(), [HEAD])
-    await agrees()
-  })
-
-  it('gets a version that is loaded into the visible past, and keeps the former one', async () => {
-    await load(version(2019), version(2023))
-    await follow()
-    await load(version(2020))
-    assert.deepEqual(await held(), [HEAD, past(2019), past(2020)])
-    await load(version(2018))
-    assert.deepEqual(await held(), [HEAD, past(2019), past(2020)])
-    await agrees()
-    await remove(past(2019))
-    assert.deepEqual(await held(), [HEAD, past(2020)], 'what is deleted at the source is deleted here')
-  })
-
-  it('holds the gone version that was visible at that time', async () => {
-    await load(version(2019), { ...TILE, time: at(2020), gone: true }, version(2023))
-    await follow()
-    assert.deepEqual(await held(), [HEAD, past(2020)])
+  it('holds the version before the head when it reads only the last of several changes', async () => {
+    const mirrored = async () => {
+      await (await replicationOf(from, to, { since: SINCE })).run()
+      return versionsIn(to)
+    }
+    await load(2019, 2020)(store)
+    assert.deepEqual(await mirrored(), [HEAD])
+    await remove(HEAD)(store)
+    await load(2024)(store)
+    assert.deepEqual(await versionsIn(from), [HEAD, past(2019)])
+    assert.deepEqual(await mirrored(), [HEAD, past(2019)])
     await agrees()
   })
 
   it('copies the same documents through the /db of a gateway', async () => {
-    await load(version(2019), version(2020), version(2023))
-    await store.write(square({ layer: 'day', time: at(2019), seed: x => x }))
-    await store.write(square({ layer: 'day', time: at(2020), seed: x => x + 1 }))
-    await store.write(square({ layer: 'day', time: at(2022), seed: (x, y) => y % 2 ? x + 2 : undefined }))
+    await load(2019, 2020, 2023)(store)
+    for (const [year, seed] of [[2019, x => x], [2020, x => x + 1], [2022, (x, y) => y % 2 ? x + 2 : undefined]]) {
+      await store.write(square({ layer: 'day', time: at(year), seed }))
+    }
     const { url, close } = await startGateway({ db: from, port: 0, logLevel: 'silent', dbAccess: true })
     try {
       const status = await (await replicationOf(`${url.replace(/\/$/, '')}/db`, to, { since: SINCE })).run()

@@ -4,6 +4,7 @@ import { Store } from '../../loader/index.js'
 import { peerOf } from '../../loader/store/peer.js'
 import { Couch } from '../../loader/store/couch.js'
 import { noiseTile } from '../../bench/tiles.js'
+import { until } from '../../bench/wait.js'
 import { json } from './backends.js'
 
 export const T1 = '2021-01-01T00:00:00Z'
@@ -95,5 +96,21 @@ export function follow (from, to, options = {}) {
       await ended
       if (failure) throw failure
     }
+  }
+}
+
+/**
+ * Uses a live replication once it follows, and stops it.
+ * @param {string} from @param {string} to
+ * @param {Parameters<typeof follow>[2]} options
+ * @param {(live: ReturnType<typeof follow>) => Promise<void>} use
+ */
+export async function whileFollowing (from, to, options, use) {
+  const live = follow(from, to, options)
+  try {
+    await until(() => live.is('following'), { timeout: 30000, what: 'it to follow' })
+    await use(live)
+  } finally {
+    await live.stop()
   }
 }
