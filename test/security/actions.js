@@ -10,51 +10,51 @@ const page =
   { 'page.html': { content_type: 'text/html', data: Buffer.from('<script>alert(1)</script>').toString('base64') } }
 
 /** A tile of its own for each attempt: no attempt changes what the next one finds. */
-const head = x => (
-  {
-    _id: `osm:10:${x}:1`, type: 'tile', layer: 'osm', z: 10, x, y: 1,
-    current: true, time: T2, stored: T2, _attachments: image
-  }
-)
+const head = x => ({
+  _id: `osm:10:${x}:1`, type: 'tile', layer: 'osm', z: 10, x, y: 1,
+  current: true, time: T2, stored: T2, _attachments: image
+})
 const past = x => ({ ...head(x), _id: `osm:10:${x}:1@${T1}`, current: false, time: T1 })
 const layer = x => ({ _id: `layer:l${x}`, type: 'layer', layer: `l${x}` })
 const edition = x => ({ _id: `edition:l${x}@${T1}`, type: 'edition', layer: `l${x}`, time: T1 })
-const manifest = x => (
-  {
-    _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`,
-    time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] }
-  }
-)
+const RUN = '20240301T101500123-4f9k'
+const manifest = x => ({
+  ...edition(x), _id: `manifest:l${x}@${T1}:${RUN}`, type: 'manifest', run: RUN,
+  complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] }
+})
 const style = x => (
-  { _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } }
+  { ...edition(x), _id: `style:l${x}@${T1}`, type: 'style', style: { version: 8, sources: {}, layers: [] } }
 )
-const work = (x, user) => (
-  {
-    _id: `work:20240301T101500123-${String(x).padStart(4, '0')}`,
-    type: 'work', command: 'load', state: 'running', started: T1, seen: T1, ...(user && { user })
-  }
-)
-const activity = (x, user) => (
-  {
-    _id: `activity:20240301T101500123-${String(x).padStart(4, '0')}`,
-    type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1, ...(user && { user })
-  }
-)
-const token = (x, user) => (
-  {
-    _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32),
-    layers: ['osm'], created: T1, ...(user && { user })
-  }
-)
+const ownRun = x => `20240301T101500123-${String(x).padStart(4, '0')}`
+const work = (x, user) => ({
+  _id: `work:${ownRun(x)}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1,
+  ...(user && { user })
+})
+const activity = (x, user) => ({
+  _id: `activity:${ownRun(x)}`, type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1,
+  ...(user && { user })
+})
+const token = (x, user) => ({
+  _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32), layers: ['osm'], created: T1,
+  ...(user && { user })
+})
 const design = x => ({ _id: `_design/d${x}`, views: {} })
+const otherWork = x => work(x, 'somebody')
 
-const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
+const pathOf = ({ _id }) => _id.startsWith('_design/') ? _id : encodeURIComponent(_id)
+const put = doc => ({ method: 'PUT', path: pathOf(doc), body: doc })
 const bulk = (docs, more) => ({ method: 'POST', path: '_bulk_docs', body: { docs, ...more } })
 const post = (path, body = {}) => ({ method: 'POST', path, body })
 const get = path => ({ method: 'GET', path })
+const replicated = doc => bulk([{ _rev: '1-abc', ...doc }], { new_edits: false })
 
 /** What stands there before: written by an admin, who is told of its revision. */
 const on = (make, act) => ({ before: make, act: (x, rev, who, root) => act(make(x, root), rev, x) })
+const remove = (doc, rev) => ({ method: 'DELETE', path: `${pathOf(doc)}?rev=${rev}` })
+const change = fields => (doc, rev) => put({ ...doc, _rev: rev, ...fields })
+const attach = (name, body, type) => (doc, rev) => (
+  { method: 'PUT', path: `${pathOf(doc)}/${name}?rev=${rev}`, body, headers: { 'content-type': type } }
+)
 
 /**
  * @typedef {'reads' | 'writes' | 'administers' | 'serves' | 'nobody'} Level whoever reads the store; its writers; its
@@ -89,103 +89,70 @@ export const actions = {
   'write a tile: `PUT`': { level: 'writes', act: x => put(head(x)) },
   'write a tile: `POST`': { level: 'writes', act: x => post('', head(x)) },
   'write tiles: `_bulk_docs`': { level: 'writes', act: x => bulk([head(x), past(x)]) },
-  'write a revision: `_bulk_docs` with `new_edits: false`': {
-    level: 'writes', act: x => bulk([{ ...head(x), _rev: '1-abc' }], { new_edits: false })
-  },
+  'write a revision: `_bulk_docs` with `new_edits: false`': { level: 'writes', act: x => replicated(head(x)) },
   'write a revision: `PUT` with `new_edits=false`': {
     level: 'writes', act: x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` })
   },
   'write a tombstone of a new id': {
-    level: 'writes', act: x => bulk([{ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true }], { new_edits: false })
+    level: 'writes', act: x => replicated({ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true })
   },
-  'rewrite a head': { level: 'writes', ...on(head, (doc, rev) => put({ ...doc, _rev: rev, expires: T2 })) },
+  'rewrite a head': { level: 'writes', ...on(head, change({ expires: T2 })) },
   'copy a document onto itself: `COPY`': { couchOnly: true, level: 'writes', ...on(head,
     ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } })) },
   'write the attachment of a head alone: `PUT`': {
-    couchOnly: true, level: 'writes',
-    ...on(head, ({ _id }, rev) => (
-      { method: 'PUT', path: `${_id}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } }
-    ))
+    couchOnly: true, level: 'writes', ...on(head, attach('tile', png(8), 'image/png'))
   },
-  'delete a head: `DELETE`': {
-    level: 'writes', ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` }))
-  },
-  'delete a past version: `DELETE`': { level: 'writes', ...on(past,
-    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete a head: `DELETE`': { level: 'writes', ...on(head, remove) },
+  'delete a past version: `DELETE`': { level: 'writes', ...on(past, remove) },
   'delete a layer: `_bulk_docs`': {
     level: 'writes', ...on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }]))
   },
   'write a layer, an edition, a manifest': { level: 'writes', act: x => bulk([layer(x), edition(x), manifest(x)]) },
   'write a style': { level: 'writes', act: x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }) },
-  'delete a style: `DELETE`': { level: 'writes', ...on(style,
-    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete a style: `DELETE`': { level: 'writes', ...on(style, remove) },
 
   'record the work of a command, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(work(x, who)) },
-  'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(x => work(x, 'somebody'),
-    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
-  'record the work of a command, in another\'s name': { level: 'serves', act: x => put(work(x, 'somebody')) },
-  'change the work of somebody else': {
-    level: 'serves', ...on(x => work(x, 'somebody'), (doc, rev) => put({ ...doc, _rev: rev, state: 'done' }))
-  },
+  'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(otherWork, remove) },
+  'record the work of a command, in another\'s name': { level: 'serves', act: x => put(otherWork(x)) },
+  'change the work of somebody else': { level: 'serves', ...on(otherWork, change({ state: 'done' })) },
 
   'record a change, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(activity(x, who)) },
-  'delete a recorded change: `DELETE`': { level: 'administers', ...on(activity,
-    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete a recorded change: `DELETE`': { level: 'administers', ...on(activity, remove) },
   'delete a recorded change: a tombstone of another revision': {
-    level: 'administers',
-    ...on(activity, ({ _id }) => bulk([{ _id, _rev: '2-abc', _deleted: true }], { new_edits: false }))
+    level: 'administers', ...on(activity, ({ _id }) => replicated({ _id, _rev: '2-abc', _deleted: true }))
   },
-  'change a recorded change': {
-    level: 'nobody', ...on(activity, (doc, rev) => put({ ...doc, _rev: rev, done: 'removed' }))
-  },
+  'change a recorded change': { level: 'nobody', ...on(activity, change({ done: 'removed' })) },
   'record a change in another\'s name': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
   'record a change without a name': { level: 'nobody', act: x => put(activity(x)) },
 
   'make a token for private layers, in one\'s own name': {
     level: 'administers', act: (x, rev, who) => put(token(x, who))
   },
-  'revoke the token of somebody': {
-    level: 'administers', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, revoked: T2 }))
-  },
-  'delete the token of somebody: `DELETE`': { level: 'administers', ...on(token,
-    ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'revoke the token of somebody': { level: 'administers', ...on(token, change({ revoked: T2 })) },
+  'delete the token of somebody: `DELETE`': { level: 'administers', ...on(token, remove) },
   'make a token in another\'s name': { level: 'serves', act: x => put(token(x, 'somebody')) },
-  'change the layers of a token': {
-    level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, layers: ['*'] }))
+  'change the layers of a token': { level: 'nobody', ...on(token, change({ layers: ['*'] })) },
+  'change the hash of a token': { level: 'nobody', ...on(token, change({ hash: 'b2'.repeat(32) })) },
+  'make a revoked token valid again': {
+    level: 'nobody', ...on((x, root) => ({ ...token(x, root), revoked: T1 }), change({ revoked: undefined }))
   },
-  'change the hash of a token': {
-    level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, hash: 'b2'.repeat(32) }))
-  },
-  'make a revoked token valid again': { level: 'nobody', ...on((x, root) => ({ ...token(x, root), revoked: T1 }),
-    ({ revoked, ...doc }, rev) => put({ ...doc, _rev: rev })) },
 
-  'change a past version': {
-    level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' }))
-  },
+  'change a past version': { level: 'nobody', ...on(past, change({ note: 'otherwise' })) },
   'change the attachment of a past version: `PUT`': {
-    couchOnly: true, level: 'nobody',
-    ...on(past,
-      ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: {
-        'content-type': 'image/png'
-      } }))
+    couchOnly: true, level: 'nobody', ...on(past, attach('tile', png(8), 'image/png'))
   },
   'delete the attachment of a tile alone: `DELETE`': {
     couchOnly: true, level: 'nobody',
     ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))
   },
   'attach a second file to a tile': {
-    couchOnly: true, level: 'nobody',
-    ...on(head, ({ _id }, rev) => (
-      { method: 'PUT', path: `${_id}/page.html?rev=${rev}`, body: '<p>', headers: { 'content-type': 'text/html' } }
-    ))
+    couchOnly: true, level: 'nobody', ...on(head, attach('page.html', '<p>', 'text/html'))
   },
   'write a page as the image of a tile': {
     level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } })
   },
   'attach a file to a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
-  'change a style': {
-    level: 'nobody', ...on(style, (doc, rev) => put({ ...doc, _rev: rev, style: { ...doc.style, name: 'otherwise' } }))
-  },
+  'change a style': { level: 'nobody', ...on(style, change({ style: { ...style(0).style, name: 'otherwise' } })) },
   'attach a page to a style': { level: 'nobody', act: x => put({ ...style(x), _attachments: page }) },
   'attach an image to a tombstone': {
     level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image })
@@ -230,17 +197,12 @@ export const actions = {
   'write a design document: `PUT`': { level: 'administers', act: x => put(design(x)) },
   'write a design document: `_bulk_docs`': { level: 'administers', act: x => bulk([design(x)]) },
   'write a design document: `_bulk_docs` with `new_edits: false`': {
-    level: 'administers', act: x => bulk([{ ...design(x), _rev: '1-abc' }], { new_edits: false })
+    level: 'administers', act: x => replicated(design(x))
   },
   'attach a file to a design document': {
-    couchOnly: true, level: 'administers',
-    ...on(design, ({ _id }, rev) => (
-      { method: 'PUT', path: `${_id}/a.js?rev=${rev}`, body: '1', headers: { 'content-type': 'text/javascript' } }
-    ))
+    couchOnly: true, level: 'administers', ...on(design, attach('a.js', '1', 'text/javascript'))
   },
-  'delete a design document': {
-    level: 'administers', ...on(design, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` }))
-  },
+  'delete a design document': { level: 'administers', ...on(design, remove) },
   'make an index: `_index`': { couchOnly: true, level: 'administers', act: x =>
     post('_index', { index: { fields: [`f${x}`] }, ddoc: `i${x}`, type: 'json' }) },
   'set `_security`': { level: 'administers', act: () => ({ method: 'PUT', path: '_security', body: 'security' }) },
@@ -269,9 +231,13 @@ export const people = {
   other: 'writer of another store', boss: 'database admin', root: 'server admin'
 }
 
-const WHO = { reads: ['nobody', 'reader', 'other', 'writer', 'boss', 'root'], writes: [
-  'writer', 'boss', 'root'
-], administers: ['boss', 'root'], serves: ['root'], nobody: [] }
+const WHO = {
+  reads: ['nobody', 'reader', 'other', 'writer', 'boss', 'root'],
+  writes: ['writer', 'boss', 'root'],
+  administers: ['boss', 'root'],
+  serves: ['root'],
+  nobody: []
+}
 
 /**
  * @param {Level} level

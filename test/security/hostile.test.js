@@ -1,10 +1,12 @@
 // A source that means harm: its documents look like ours, and some are more than that. None of its code gets in, by
-// whichever way.
+// whichever way. A mirror has design documents of this release, or the very same of its source.
 import assert from 'node:assert/strict'
+import { compose, push } from '../../loader/index.js'
 import { load } from '../../loader/load/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
+import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Mirror } from '../../client/mirror/index.js'
 import { blobOf } from '../../client/offline/database-reader.js'
@@ -13,8 +15,11 @@ import { resolveOptions } from '../../server/gateway/config.js'
 import { serve } from '../../server/serve.js'
 import { until } from '../../bench/wait.js'
 import { usePouches } from '../support/client/pouches.js'
-import { backends, json, onEachStore, request } from '../support/backends.js'
+import { backends, json, onEachPair, onEachStore, post, put, request } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
+import { theirs } from '../mirror/compare.js'
+import { designsOf, origin } from '../mirror/pairs.js'
 
 const T = '2021-01-01T00:00:00Z'
 const HTML = Buffer.from('<script>alert(1)</script>')
@@ -61,9 +66,6 @@ const designs = [
     by_tile: { map: '(function (doc) { emit(doc._id, 1) })', reduce: '_count' }
   } }
 ]
-
-const post = (url, body) =>
-  json(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
 /** @returns {Promise<string>} address of a store without any validation function, of somebody who means harm */
 async function hostile () {
@@ -112,8 +114,10 @@ onEachStore('a hostile source', backend => {
     this.timeout(60000)
     const refused = []
     const onRefused = ({ id }) => { refused.push(id) }
-    await mirror(from, to, { onRefused })
+    const { ready } = await mirror(from, to, { onRefused })
     assert.deepEqual(refused.filter(id => id !== 'osm:3:2:2').sort(), bad.map(({ _id }) => _id).sort())
+    assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(),
+      [['_design/tiles', 'new'], ['_design/versions', 'new']])
     await checkTarget()
     // a stranger makes it forget where it was: everything is looked at again, and refused again
     const { rows } = await json(`${to}/_local_docs`)
@@ -122,6 +126,11 @@ onEachStore('a hostile source', backend => {
     }
     await mirror(from, to, { onRefused })
     await checkTarget()
+    await mirror(from, to, { layers: ['osm'], current: true })
+    assert.deepEqual(Object.keys(await designsOf(to)).sort(), ['_design/tiles', '_design/versions'])
+    const behind = (await push(new Couch(to), await compose(), { dryRun: true }))
+      .filter(({ action }) => action !== 'unchanged')
+    assert.deepEqual(behind, [], '`tilecouch push` has nothing to do')
   })
 
   it('gets only tiles with valid images through a load', async function () {
@@ -186,5 +195,88 @@ describe('a tile on a device', () => {
     for (const type of ['image/png', 'image/webp', 'application/vnd.mapbox-vector-tile']) {
       assert.equal(blobOf(png(1), type).type, type)
     }
+  })
+})
+
+onEachPair('design documents of a source', (from, to) => {
+  let url, target
+  beforeEach(async () => {
+    url = await from.database()
+    target = await to.database()
+    await origin(url, { side: 2 })
+  })
+
+  it('are copied with their revisions if they are equal to those of this release', async () => {
+    const { ready } = await mirror(url, target)
+    assert.ok(ready.designs.every(({ action }) => action === 'copied'))
+    assert.deepEqual(await designsOf(target), await designsOf(url))
+    if (!to.supports.users) return
+    const { missing_found: missing, missing_checked: checked } =
+      await theirs(await to.url(), url, target, { selector: undefined })
+    assert.ok(checked > 8)
+    assert.equal(missing, 0)
+  })
+
+  it('are not copied if they have the same signatures but other content', async () => {
+    const { _attachments: files, couchapp, ...design } = await json(`${url}/_design/tiles`)
+    const name = Object.keys(files).find(file => file.endsWith('.js'))
+    files[name] = { content_type: files[name].content_type, data: base64(Buffer.from('alert(1)')) }
+    await put(`${url}/_design/tiles`, { ...design, couchapp, _attachments: files })
+    assert.deepEqual((await json(`${url}/_design/tiles`)).couchapp, couchapp, 'its signatures are those of ours')
+    const { ready } = await mirror(url, target)
+    assert.equal(ready.designs.find(({ id }) => id === '_design/tiles').action, 'new')
+    assert.doesNotMatch(await (await request(`${target}/_design/tiles/${name}`)).text(), /^alert/)
+  })
+})
+
+onEachStore('a source that sends documents that were not requested', backend => {
+  let url, store, target, server, proxy
+  beforeEach(async () => {
+    url = await backends[0].database() // it answers in JSON, which is easily tampered with
+    target = await backend.database()
+    store = await origin(url, { side: 2 })
+    server = await startServer(tamper)
+    proxy = server.url + new URL(url).pathname
+  })
+  afterEach(() => server.close())
+
+  async function tamper (req, res) {
+    let body = ''
+    for await (const chunk of req) body += chunk
+    const headers = { 'content-type': 'application/json', accept: 'application/json' }
+    const answer =
+      await fetch(`${new URL(url).origin}${req.url}`, { method: req.method, headers, ...(body && { body }) })
+    let text = await answer.text()
+    if (req.url.includes('/_bulk_get')) {
+      const { results } = JSON.parse(text)
+      const fields = { _rev: '9-aa', _revisions: { start: 9, ids: ['aa'] }, type: 'layer', validate_doc_update: SPITE }
+      const evil = ['_design/evil', '_design/tiles', 'tilecouch-evil'].map(_id => ({ ok: { _id, ...fields } }))
+      results[0].docs.push(...evil)
+      text = JSON.stringify({ results })
+    }
+    res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
+  }
+
+  /** Nothing that was not requested is there. */
+  async function checkTarget () {
+    const { rows } = await json(`${target}/_all_docs`)
+    assert.deepEqual(rows.filter(({ id }) => /evil/.test(id)), [])
+    const { validate_doc_update: validation, _conflicts: conflicts } =
+      await json(`${target}/_design/tiles?conflicts=true`)
+    assert.deepEqual([validation !== SPITE, conflicts], [true, undefined])
+  }
+
+  it('adds nothing to a new mirror', async () => {
+    const { docs, refused, ready } = await mirror(proxy, target)
+    assert.deepEqual([docs, refused, ready.created], [4 + 1 + 1 + 2 + 1, 0, true])
+    await checkTarget()
+  })
+
+  it('adds nothing to a mirror with a validation function, which design documents bypass', async () => {
+    await mirror(url, target)
+    await store.defineLayer('relief')
+    const { docs, refused } = await mirror(proxy, target, { layers: ['relief', 'osm'] })
+    assert.deepEqual([docs, refused], [1, 0])
+    await checkTarget()
   })
 })
