@@ -56,14 +56,16 @@ const contentTypes = {
 /**
  * The design documents of a couchapp, those with views first: the others read their indexes.
  * @param {string} [folder] holds _design/, views/ and attachments/
+ * @param {{hasAttachments?: boolean}} [options] hasAttachments: false leaves them out
  * @returns {Promise<DesignDocument[]>}
  */
-export async function compose (folder = root) {
+export async function compose (folder = root, { hasAttachments = true } = {}) {
   const designs = await readTree(path.join(folder, '_design'), folder, { wanted: true })
   const views = await readTree(path.join(folder, 'views'), folder)
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
   const isOwn = path.resolve(folder) === path.resolve(root)
-  const attachments = await (isOwn ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
+  const readAll = isOwn ? ownAttachments : () => readAttachments(path.join(folder, 'attachments'))
+  const attachments = hasAttachments ? await readAll() : {}
   const docs = []
   for (const name of names) {
     const where = `_design/${name}`
@@ -97,6 +99,9 @@ const composeOwn = shared(() => compose().then(frozen))
 
 /** The design documents of this package, composed once and frozen. */
 export const ownDesigns = async () => [...await composeOwn()]
+
+/** Those of them that have views, without reading the attachments of the others. */
+export const ownIndexes = async () => (await compose(root, { hasAttachments: false })).filter(({ views }) => views)
 
 /** @template T @param {T} value @returns {T} */
 function frozen (value) {
