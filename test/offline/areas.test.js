@@ -1,198 +1,254 @@
-// Areas of a device: their list, their states, and every call while another runs.
+// Areas of a device: their list, their states, every call while another runs, and layers that may not be taken along.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { until } from '../../bench/wait.js'
+import { TilecouchError } from '../../client/offline/index.js'
 import { gate } from '../support/client/front.js'
 import { onEachStore, request } from '../support/backends.js'
 import { SIDE, box, isCarried, outcome, useShelf } from '../support/offline/shelf.js'
 
 const HALF = { name: 'Half', layer: 'osm', bbox: box([0, 5], [0, 9]), zooms: 6 }
+const OSM = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
 const OTHER = { name: 'Other', layer: 'osm', bbox: box([4, 9], [0, 9]), zooms: 6 }
 
 onEachStore('areas of a device', backend => {
-  describe('', function () {
-    this.timeout(20000)
-    const shelf = useShelf(backend)
-    let offline
-    beforeEach(async () => { offline = await shelf.open() })
+  const shelf = useShelf(backend)
+  let offline
+  beforeEach(async () => { offline = await shelf.open() })
 
-    /** Holds back what is asked for in bulk, until it is opened. */
-    const hold = () => {
-      const held = gate()
-      const off = shelf.front.rule(entry => { if (isCarried(entry)) return held.opened })
-      return { open: () => { off(); held.open() }, reached: () => until(() => shelf.front.requests().some(isCarried)) }
-    }
-    const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
+  /** Holds back what is asked for in bulk, until it is opened. */
+  const hold = () => {
+    const held = gate()
+    const off = shelf.front.rule(entry => { if (isCarried(entry)) return held.opened })
+    return { open: () => { off(); held.open() }, reached: () => until(() => shelf.front.requests().some(isCarried)) }
+  }
+  const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
 
-    it('have a name, survive a restart, and have the zooms of their layer by default', async () => {
-      const area =
-        await offline.areas.add({ name: ' Half ', layer: 'osm', bbox: HALF.bbox.join(), history: { since: '2024' } })
-      assert.match(area.id, /^[0-9a-f]{8}$/)
-      assert.deepEqual(area.spec,
-        { layer: 'osm', bbox: HALF.bbox, zooms: { min: 6, max: 6 }, history: { since: '2024-01-01T00:00:00Z' } })
-      assert.deepEqual([area.name, area.state, area.hasHistory, area.isComplete],
-        ['Half', 'new', '2024-01-01T00:00:00Z', false])
-      assert.deepEqual([area.holds(6, 5, 9), area.holds(6, 6, 9), area.holds(5, 0, 0)], [true, false, false])
-      await offline.close()
-      const again = await shelf.open()
-      assert.deepEqual(again.areas.list().map(({ id, name, spec }) => [id, name, spec]), [[area.id, 'Half', area.spec]])
-      assert.equal(again.areas.get('Half'), again.areas.get(area.id))
-    })
-
-    it('are refused with a code and not stored when a field is bad', async () => {
-      await offline.areas.add(HALF)
-      for (const [wrong, code] of [
-        [{ name: 'Half' }, 'AREA_EXISTS'], [{ name: '  ' }, 'BAD_OPTION'],
-        [{ layer: 'Osm' }, 'BAD_LAYER'], [{ layer: 'nothing' }, 'LAYER_NOT_FOUND'],
-        [{ bbox: [1, 2, 3] }, 'BAD_BBOX'], [{ bbox: undefined }, 'BAD_AREA'],
-        [{ bounds: [[0, 0], [1, 1]] }, 'BAD_AREA'], [{ zooms: '9-3' }, 'BAD_ZOOM'],
-        [{ history: 'all' }, 'BAD_OPTION'], [{ history: { since: 'then' } }, 'BAD_TIME']
-      ]) assert.equal(await outcome(offline.areas.add({ ...HALF, name: 'New', ...wrong })), code, JSON.stringify(wrong))
-      assert.equal(offline.areas.list().length, 1)
-    })
-
-    it('download exactly what they estimated, and report their progress', async () => {
-      const area = await offline.areas.add({ ...HALF, history: true })
-      const estimate = await area.estimate()
-      const events = []
-      offline.on('areas progress tiles', ({ type, status }) => events.push(status ? [type, status.tiles] : type))
-      const status = await area.download()
-      assert.deepEqual([status.state, status.failed, status.live], ['complete', 0, false])
-      assert.deepEqual([status.tiles, status.versions], [60, 120])
-      const { tiles, versions, bytes } = estimate
-      assert.deepEqual({ tiles: status.tiles, versions: status.versions, bytes: status.bytes },
-        { tiles, versions, bytes })
-      assert.ok(Date.now() - Date.parse(status.updated) < 20000)
-      assert.equal(events.filter(type => type === 'areas').length, 2, 'downloading, complete')
-      assert.ok(events.some(([type, count]) => type === 'progress' && count === 60) && events.includes('tiles'))
-    })
-
-    it('download each tile once for several callers', async () => {
-      const area = await offline.areas.add(HALF)
-      const all = await Promise.all([area.download(), area.download(), area.refresh()])
-      assert.deepEqual(all.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
-      assert.equal(shelf.asked().length, 60)
-    })
-
-    it('continue a download when one of two callers aborts, and stop when both have', async () => {
-      const area = await offline.areas.add(HALF)
-      const held = hold()
-      const [one, two] = [new AbortController(), new AbortController()]
-      const first = outcome(area.download({ signal: one.signal }))
-      const second = outcome(area.refresh({ signal: two.signal }))
-      await held.reached()
-      one.abort()
-      assert.equal(await first, 'ABORTED')
-      assert.equal(area.state, 'downloading')
-      two.abort()
-      assert.equal(await second, 'ABORTED')
-      await until(() => area.state === 'incomplete')
-      held.open()
-      assert.equal((await area.download()).state, 'complete')
-    })
-
-    it('can be paused, also across a restart, and continue with the missing tiles', async () => {
-      await offline.close()
-      offline = await shelf.open({ limits })
-      const area = await offline.areas.add(HALF)
-      const running = outcome(area.download())
-      await until(() => area.status().tiles >= 20, { every: 1 })
-      await area.pause()
-      assert.equal(await running, 'ABORTED')
-      const { state, tiles } = area.status()
-      assert.ok(state === 'paused' && tiles >= 20 && tiles < 60, `${state} at ${tiles}`)
-      await offline.close()
-      offline = await shelf.open()
-      assert.equal(offline.areas.get('Half').state, 'paused')
-      shelf.front.forget()
-      assert.deepEqual((({ state: end, tiles: all }) => [end, all])(await offline.areas.get('Half').download()),
-        ['complete', 60])
-      const asked = shelf.asked()
-      assert.ok(asked.length <= 60 - tiles, `${asked.length} asked for after ${tiles}`)
-    })
-
-    it('can be paused while their tiles are counted', async () => {
-      const area = await offline.areas.add(HALF)
-      const counting = gate()
-      shelf.front.rule(({ kind }) => kind === 'index' ? counting.opened : undefined)
-      const running = outcome(area.download())
-      await until(() => shelf.front.requests('index').length)
-      await area.pause()
-      assert.deepEqual([await running, area.state], ['ABORTED', 'paused'])
-      counting.open()
-      assert.equal((await area.download()).state, 'complete')
-    })
-
-    it('can be removed during a download, which ends with ABORTED for all callers', async () => {
-      const area = await offline.areas.add(HALF)
-      const held = hold()
-      const calls = [area.download(), area.refresh()].map(outcome)
-      await held.reached()
-      const folder = shelf.path(`field-${area.id}`)
-      assert.ok(existsSync(folder))
-      const removals = [area.remove(), area.remove()]
-      assert.equal(area.state, 'removing')
-      assert.equal(await outcome(area.download()), 'AREA_NOT_FOUND')
-      await Promise.all(removals)
-      assert.deepEqual(await Promise.all(calls), ['ABORTED', 'ABORTED'])
-      held.open()
-      assert.deepEqual([offline.areas.list(), existsSync(folder), area.state], [[], false, 'removing'])
-      for (const verb of ['download', 'refresh', 'estimate', 'pause', 'live', 'rename']) {
-        assert.equal(await outcome(area[verb]('x')), 'AREA_NOT_FOUND', verb)
-      }
-      assert.equal(await area.remove(), undefined)
-      await offline.areas.add(HALF) // the name is free again
-    })
-
-    it('end every call with ABORTED when the store is closed', async () => {
-      const area = await offline.areas.add(HALF)
-      const held = hold()
-      const counting = gate()
-      shelf.front.rule(({ kind }) => kind === 'layer' && offline.areas.list().length && area.state === 'downloading'
-        ? counting.opened : undefined)
-      const calls = [area.download(), area.refresh()].map(outcome)
-      await until(() => area.state === 'downloading')
-      await until(() => shelf.front.requests('layer').length > 1)
-      calls.push(outcome(offline.areas.add({ ...OTHER })), outcome(offline.areas.estimate(OTHER)))
-      await offline.close()
-      assert.deepEqual(await Promise.all(calls), Array(4).fill('ABORTED'))
-      counting.open()
-      held.open()
-      assert.equal(await outcome(area.download()), 'ABORTED')
-      assert.equal(await outcome(offline.areas.add(OTHER)), 'ABORTED')
-      assert.deepEqual([offline.databases('osm'), await offline.close()], [[], undefined])
-      const again = await shelf.open()
-      assert.equal((await again.areas.get('Half').download()).tiles, 60)
-    })
-
-    it('copy tiles from an overlapping area, and keep them when that area is removed', async () => {
-      const [half, other] = [await offline.areas.add(HALF), await offline.areas.add(OTHER)]
-      await half.download()
-      shelf.front.forget()
-      await other.download()
-      assert.deepEqual(shelf.asked().length, 4 * SIDE, 'what is in both comes from the first')
-      await half.remove()
-      assert.deepEqual(offline.databases('osm').map(({ area }) => area.name), ['Other'])
-      const { rows } = await other.db.allDocs({ startkey: 'osm:6', endkey: 'osm:7' })
-      assert.equal(rows.length, 60)
-      const { url } = shelf.front
-      const image = await other.db.getAttachment('osm:6:4:0', 'tile')
-      assert.ok(image.equals(Buffer.from(await (await request(`${url}/osm:6:4:0/tile`)).arrayBuffer())))
-      assert.deepEqual((({ changed, state }) => [changed.docs, state])(await other.refresh()), [0, 'complete'])
-    })
-
-    it('report the fault of a failed refresh, and stay complete', async () => {
-      const area = await offline.areas.add(HALF)
-      await area.download()
-      const heard = []
-      offline.on('online', ({ online }) => heard.push(online))
-      shelf.front.rule(() => ({ status: 503, body: '{}' }))
-      const error = await area.refresh().then(() => undefined, reason => reason)
-      assert.equal(error.code, 'COUCHDB_ERROR')
-      const { state, tiles, error: code, reason } = area.status()
-      assert.deepEqual([state, tiles, code, reason], ['complete', 60, 'COUCHDB_ERROR', error.message])
-      shelf.front.reset()
-      assert.equal((await area.refresh()).error, undefined)
-    })
+  it('have a name, survive a restart, and have the zooms of their layer by default', async () => {
+    const area =
+      await offline.areas.add({ name: ' Half ', layer: 'osm', bbox: HALF.bbox.join(), history: { since: '2024' } })
+    assert.match(area.id, /^[0-9a-f]{8}$/)
+    assert.deepEqual(area.spec,
+      { layer: 'osm', bbox: HALF.bbox, zooms: { min: 6, max: 6 }, history: { since: '2024-01-01T00:00:00Z' } })
+    assert.deepEqual([area.name, area.state, area.hasHistory, area.isComplete],
+      ['Half', 'new', '2024-01-01T00:00:00Z', false])
+    assert.deepEqual([area.holds(6, 5, 9), area.holds(6, 6, 9), area.holds(5, 0, 0)], [true, false, false])
+    await offline.close()
+    const again = await shelf.open()
+    assert.deepEqual(again.areas.list().map(({ id, name, spec }) => [id, name, spec]), [[area.id, 'Half', area.spec]])
+    assert.equal(again.areas.get('Half'), again.areas.get(area.id))
   })
-})
+
+  it('are refused with a code and not stored when a field is bad', async () => {
+    await offline.areas.add(HALF)
+    for (const [wrong, code] of [
+      [{ name: 'Half' }, 'AREA_EXISTS'], [{ name: '  ' }, 'BAD_OPTION'],
+      [{ layer: 'Osm' }, 'BAD_LAYER'], [{ layer: 'nothing' }, 'LAYER_NOT_FOUND'],
+      [{ bbox: [1, 2, 3] }, 'BAD_BBOX'], [{ bbox: undefined }, 'BAD_AREA'],
+      [{ bounds: [[0, 0], [1, 1]] }, 'BAD_AREA'], [{ zooms: '9-3' }, 'BAD_ZOOM'],
+      [{ history: 'all' }, 'BAD_OPTION'], [{ history: { since: 'then' } }, 'BAD_TIME']
+    ]) assert.equal(await outcome(offline.areas.add({ ...HALF, name: 'New', ...wrong })), code, JSON.stringify(wrong))
+    assert.equal(offline.areas.list().length, 1)
+  })
+
+  it('download exactly what they estimated, and report their progress', async () => {
+    const area = await offline.areas.add({ ...HALF, history: true })
+    const estimate = await area.estimate()
+    const events = []
+    offline.on('areas progress tiles', ({ type, status }) => events.push(status ? [type, status.tiles] : type))
+    const status = await area.download()
+    assert.deepEqual([status.state, status.failed, status.live], ['complete', 0, false])
+    assert.deepEqual([status.tiles, status.versions], [60, 120])
+    const { tiles, versions, bytes } = estimate
+    assert.deepEqual({ tiles: status.tiles, versions: status.versions, bytes: status.bytes },
+      { tiles, versions, bytes })
+    assert.ok(Date.now() - Date.parse(status.updated) < 20000)
+    assert.equal(events.filter(type => type === 'areas').length, 2, 'downloading, complete')
+    assert.ok(events.some(([type, count]) => type === 'progress' && count === 60) && events.includes('tiles'))
+  })
+
+  it('download each tile once for several callers', async () => {
+    const area = await offline.areas.add(HALF)
+    const all = await Promise.all([area.download(), area.download(), area.refresh()])
+    assert.deepEqual(all.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
+    assert.equal(shelf.asked().length, 60)
+  })
+
+  it('continue a download when one of two callers aborts, and stop when both have', async () => {
+    const area = await offline.areas.add(HALF)
+    const held = hold()
+    const [one, two] = [new AbortController(), new AbortController()]
+    const first = outcome(area.download({ signal: one.signal }))
+    const second = outcome(area.refresh({ signal: two.signal }))
+    await held.reached()
+    one.abort()
+    assert.equal(await first, 'ABORTED')
+    assert.equal(area.state, 'downloading')
+    two.abort()
+    assert.equal(await second, 'ABORTED')
+    await until(() => area.state === 'incomplete')
+    held.open()
+    assert.equal((await area.download()).state, 'complete')
+  })
+
+  it('can be paused, also across a restart, and continue with the missing tiles', async () => {
+    await offline.close()
+    offline = await shelf.open({ limits })
+    const area = await offline.areas.add(HALF)
+    const running = outcome(area.download())
+    await until(() => area.status().tiles >= 20, { every: 1 })
+    await area.pause()
+    assert.equal(await running, 'ABORTED')
+    const { state, tiles } = area.status()
+    assert.ok(state === 'paused' && tiles >= 20 && tiles < 60, `${state} at ${tiles}`)
+    await offline.close()
+    offline = await shelf.open()
+    assert.equal(offline.areas.get('Half').state, 'paused')
+    shelf.front.forget()
+    assert.deepEqual((({ state: end, tiles: all }) => [end, all])(await offline.areas.get('Half').download()),
+      ['complete', 60])
+    const asked = shelf.asked()
+    assert.ok(asked.length <= 60 - tiles, `${asked.length} asked for after ${tiles}`)
+  })
+
+  it('can be paused while their tiles are counted', async () => {
+    const area = await offline.areas.add(HALF)
+    const counting = gate()
+    shelf.front.rule(({ kind }) => kind === 'index' ? counting.opened : undefined)
+    const running = outcome(area.download())
+    await until(() => shelf.front.requests('index').length)
+    await area.pause()
+    assert.deepEqual([await running, area.state], ['ABORTED', 'paused'])
+    counting.open()
+    assert.equal((await area.download()).state, 'complete')
+  })
+
+  it('can be removed during a download, which ends with ABORTED for all callers', async () => {
+    const area = await offline.areas.add(HALF)
+    const held = hold()
+    const calls = [area.download(), area.refresh()].map(outcome)
+    await held.reached()
+    const folder = shelf.path(`field-${area.id}`)
+    assert.ok(existsSync(folder))
+    const removals = [area.remove(), area.remove()]
+    assert.equal(area.state, 'removing')
+    assert.equal(await outcome(area.download()), 'AREA_NOT_FOUND')
+    await Promise.all(removals)
+    assert.deepEqual(await Promise.all(calls), ['ABORTED', 'ABORTED'])
+    held.open()
+    assert.deepEqual([offline.areas.list(), existsSync(folder), area.state], [[], false, 'removing'])
+    for (const verb of ['download', 'refresh', 'estimate', 'pause', 'live', 'rename']) {
+      assert.equal(await outcome(area[verb]('x')), 'AREA_NOT_FOUND', verb)
+    }
+    assert.equal(await area.remove(), undefined)
+    await offline.areas.add(HALF) // the name is free again
+  })
+
+  it('end every call with ABORTED when the store is closed', async () => {
+    const area = await offline.areas.add(HALF)
+    const held = hold()
+    const counting = gate()
+    shelf.front.rule(({ kind }) => kind === 'layer' && offline.areas.list().length && area.state === 'downloading'
+      ? counting.opened : undefined)
+    const calls = [area.download(), area.refresh()].map(outcome)
+    await until(() => area.state === 'downloading')
+    await until(() => shelf.front.requests('layer').length > 1)
+    calls.push(outcome(offline.areas.add({ ...OTHER })), outcome(offline.areas.estimate(OTHER)))
+    await offline.close()
+    assert.deepEqual(await Promise.all(calls), Array(4).fill('ABORTED'))
+    counting.open()
+    held.open()
+    assert.equal(await outcome(area.download()), 'ABORTED')
+    assert.equal(await outcome(offline.areas.add(OTHER)), 'ABORTED')
+    assert.deepEqual([offline.databases('osm'), await offline.close()], [[], undefined])
+    const again = await shelf.open()
+    assert.equal((await again.areas.get('Half').download()).tiles, 60)
+  })
+
+  it('copy tiles from an overlapping area, and keep them when that area is removed', async () => {
+    const [half, other] = [await offline.areas.add(HALF), await offline.areas.add(OTHER)]
+    await half.download()
+    shelf.front.forget()
+    await other.download()
+    assert.deepEqual(shelf.asked().length, 4 * SIDE, 'what is in both comes from the first')
+    await half.remove()
+    assert.deepEqual(offline.databases('osm').map(({ area }) => area.name), ['Other'])
+    const { rows } = await other.db.allDocs({ startkey: 'osm:6', endkey: 'osm:7' })
+    assert.equal(rows.length, 60)
+    const { url } = shelf.front
+    const image = await other.db.getAttachment('osm:6:4:0', 'tile')
+    assert.ok(image.equals(Buffer.from(await (await request(`${url}/osm:6:4:0/tile`)).arrayBuffer())))
+    assert.deepEqual((({ changed, state }) => [changed.docs, state])(await other.refresh()), [0, 'complete'])
+  })
+
+  it('report the fault of a failed refresh, and stay complete', async () => {
+    const area = await offline.areas.add(HALF)
+    await area.download()
+    const heard = []
+    offline.on('online', ({ online }) => heard.push(online))
+    shelf.front.rule(() => ({ status: 503, body: '{}' }))
+    const error = await area.refresh().then(() => undefined, reason => reason)
+    assert.equal(error.code, 'COUCHDB_ERROR')
+    const { state, tiles, error: code, reason } = area.status()
+    assert.deepEqual([state, tiles, code, reason], ['complete', 60, 'COUCHDB_ERROR', error.message])
+    shelf.front.reset()
+    assert.equal((await area.refresh()).error, undefined)
+  })
+}, { timeout: 20000 })
+
+onEachStore('layers that forbid offline use', backend => {
+  const shelf = useShelf(backend)
+  const wish = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
+  const define =
+    fields => shelf.store.defineLayer('osm', stored => ({ ...stored, offline: null, upstream: null, ...fields }))
+  const refusal = promise => promise.then(() => undefined, error => {
+    assert.ok(error instanceof TilecouchError && error.code === 'OFFLINE_FORBIDDEN', error.stack)
+    return error.message
+  })
+  let offline
+  beforeEach(async () => {
+    await define({})
+    offline = await shelf.open()
+  })
+
+  it('are refused by their field offline, with their name', async () => {
+    await define({ offline: false })
+    assert.equal(await refusal(offline.areas.add(wish)), 'the layer "osm" does not allow offline use')
+    assert.equal(await refusal(offline.areas.estimate(wish)), 'the layer "osm" does not allow offline use')
+    assert.deepEqual(offline.areas.list(), [])
+  })
+
+  it('are refused when the terms of their upstream forbid it, with the name of the upstream', async () => {
+    await define({ upstream: OSM })
+    assert.equal(await refusal(offline.areas.add(wish)),
+      'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')
+    await define({ upstream: { ...OSM, seed: true } })
+    assert.equal((await offline.areas.add(wish)).state, 'new')
+  })
+
+  it('are downloaded with the option permission, also after a restart', async () => {
+    await define({ offline: false, upstream: OSM })
+    await offline.areas.add({ ...wish, permission: true })
+    await offline.close()
+    offline = await shelf.open()
+    assert.equal((await offline.areas.get('Area').download()).tiles, 16)
+    assert.equal((await offline.areas.get('Area').refresh()).state, 'complete')
+  })
+
+  it('are neither refreshed nor downloaded when they forbid it later, but keep their tiles', async () => {
+    const area = await offline.areas.add(wish)
+    await area.download()
+    await define({ offline: false })
+    await refusal(area.refresh())
+    const { state, tiles, error, reason } = area.status()
+    assert.deepEqual([state, tiles, error, reason],
+      ['complete', 16, 'OFFLINE_FORBIDDEN', 'the layer "osm" does not allow offline use'])
+    await define({})
+    const other = await offline.areas.add({ ...wish, name: 'Other' })
+    await define({ upstream: OSM })
+    await refusal(other.download())
+    assert.equal(other.state, 'new')
+    await define({})
+    assert.equal((await other.download()).error, undefined)
+  })
+}, { timeout: 20000 })
