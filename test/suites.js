@@ -41,8 +41,8 @@ export const deepGroups = {
   // commands in processes of their own, large editions, whole histories
   long: [
     'activity/commands', 'backup/cli', 'copy/beside', 'diff/cli', 'diff/diff', 'diff/manifests', 'deploy/nginx-cache',
-    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
-    'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/http',
+    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/changing',
+    'export/pmtiles-resume', 'export/layers', 'gateway/http',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers',
     'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',

@@ -7,6 +7,7 @@ import { PMTiles } from 'pmtiles'
 import { flipY } from '../../core/index.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
+import { useStore } from './store.js'
 import { png } from './tiles.js'
 
 /** Editions of the layer `osm`, and moments before, between and after them. */
@@ -57,17 +58,7 @@ export function shownAt (until = '9999') {
 export const expected = until => new Map([...shownAt(until)].map(([name, { bytes }]) => [name, bytes]))
 
 /** A store of its own with the layer `osm`, for a whole suite. */
-export function useLayer (backend) {
-  const context = { store: /** @type {Store} */ (/** @type {any} */ (undefined)), url: '' }
-  before(async function () {
-    this.timeout(60000)
-    context.url = await backend.database()
-    context.store = await Store.create(context.url)
-    await fillLayer(context.store)
-  })
-  after(() => context.store?.destroy())
-  return context
-}
+export const useLayer = backend => useStore(backend, { once: true, fill: store => fillLayer(store) })
 
 /** A store of its own for one test. @param {(store: Store) => Promise<any>} use */
 export async function withStore (backend, use) {

@@ -1,0 +1,127 @@
+// A store that is written to while it is exported, and an edition that was removed and loaded again, corrected: images
+// of the same size for the same time are other images.
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { noiseTile } from '../../bench/tiles.js'
+import { exportLayer } from '../../loader/export/index.js'
+import { removeEdition } from '../../loader/maintain/remove/index.js'
+import { onEachStore } from '../support/backends.js'
+import { assertSame, contentsOf } from '../support/exports.js'
+import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { png, square } from '../support/tiles.js'
+
+const SIDE = 30
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+const first = (x, y) => x * SIDE + y
+const second = (x, y) => (x + y) % 6 === 0 ? null : (x + y) % 2 ? 5000 + x : first(x, y)
+
+const names = Array.from({ length: SIDE * SIDE }, (_, n) => `6/${Math.floor(n / SIDE)}/${n % SIDE}`)
+const shown = seed => new Map(names.flatMap(name => {
+  const [, x, y] = name.split('/').map(Number)
+  return seed(x, y) === null ? [] : [[name, png(seed(x, y))]]
+}))
+
+onEachStore('a store that is written to while it is exported', backend => {
+  const folder = useFolder()
+  const at = name => path.join(folder.dir, name)
+  const own = useStore(backend, {
+    published: true,
+    async fill (store) {
+      await store.defineLayer('osm', { format: 'png' })
+      await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: first }))
+    }
+  })
+
+  /** Exports; the next edition begins with the first tile of it. */
+  async function exported (target, options = {}) {
+    let edition
+    const onProgress = () => {
+      edition ??= own.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 })
+    }
+    const summary = await exportLayer(own.store, 'osm', at(target), { ...options, onProgress })
+    await edition
+    return { ...summary, found: await contentsOf(at(target), { asked: names }) }
+  }
+
+  for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
+    it(`exports a past time unchanged: ${target}`, async () => {
+      const { missing, found } = await exported(target, { time: '2021' })
+      assert.equal(missing, 0)
+      assertSame(found, shown(first))
+    })
+
+    it(`exports each tile as it was before or after the write: ${target}`, async () => {
+      const { tiles, missing, found } = await exported(target)
+      assert.equal(found.size, tiles)
+      assert.equal(tiles + missing, SIDE * SIDE, 'what is gone meanwhile is counted as missing')
+      const [before, after] = [shown(first), shown(second)]
+      for (const name of names) {
+        const bytes = found.get(name)
+        if (!bytes) assert.ok(!after.has(name), `${name} is gone`)
+        else assert.ok([before, after].some(all => all.get(name)?.equals(bytes)), name)
+      }
+    })
+  }
+
+  it('loses no tile in a folder, and updates the folder in the next export', async () => {
+    await exportLayer(own.store, 'osm', at('out'))
+    const { found } = await exported('out')
+    for (const [name] of shown(second)) assert.ok(found.has(name), name)
+    await exportLayer(own.store, 'osm', at('out'))
+    assertSame(await contentsOf(at('out')), shown(second))
+  })
+}, { timeout: 60000 })
+
+onEachStore('exports of an edition that is corrected', backend => {
+  const ACROSS = 20
+  const tiles = seed => Array.from({ length: ACROSS ** 2 }, (_, n) => (
+    { layer: 'osm', z: 5, x: n % ACROSS, y: Math.floor(n / ACROSS), time: T2, bytes: noiseTile(seed + n, 1000) }))
+  const folder = useFolder()
+  const load = async (store, seed) => {
+    assert.deepEqual((await store.write(tiles(seed))).failures, [])
+    await store.putEdition('osm', T2, { title: 'first' })
+  }
+  const own = useStore(backend, {
+    published: true,
+    once: true,
+    async fill (store) {
+      await store.defineLayer('osm', { format: 'png' })
+      await load(store, 0)
+    }
+  })
+  const correct = async seed => {
+    await removeEdition(own.store, 'osm', T2)
+    await load(own.store, seed)
+  }
+  /** Tiles that were written, kept and removed. */
+  const counts = ({ written, kept, removed }) => [written, kept, removed]
+
+  it('a folder gets the new images, with later file times', async () => {
+    const out = path.join(folder.dir, 'out')
+    const file = path.join(out, '5/1/1.png')
+    await exportLayer(own.store, 'osm', out)
+    for (const seed of [1000, 2000]) {
+      const { mtimeMs: before } = statSync(file)
+      await correct(seed)
+      assert.deepEqual(counts(await exportLayer(own.store, 'osm', out)), [ACROSS ** 2, 0, 0])
+      assert.ok(readFileSync(file).equals(noiseTile(seed + ACROSS + 1, 1000)))
+      assert.ok(statSync(file).mtimeMs > before)
+    }
+    assert.deepEqual(counts(await exportLayer(own.store, 'osm', out)), [0, ACROSS ** 2, 0])
+  })
+
+  for (const [name, seed] of Object.entries({ 'out.mbtiles': 3000, 'out.pmtiles': 4000 })) {
+    it(`${name} gets only new images after its first export was stopped`, async () => {
+      const out = path.join(folder.dir, name)
+      const stop = new AbortController()
+      const onProgress = ({ written }) => { if (written >= ACROSS) stop.abort() }
+      await assert.rejects(exportLayer(own.store, 'osm', out, { signal: stop.signal, onProgress, concurrency: 1 }),
+        { code: 'ABORTED' })
+      await correct(seed)
+      const { written, kept } = await exportLayer(own.store, 'osm', out)
+      assert.deepEqual([written, kept], [ACROSS ** 2, 0])
+    })
+  }
+})
