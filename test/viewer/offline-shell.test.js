@@ -2,8 +2,9 @@
 // What the browser keeps of the viewer: all of its files or none, of one version, and nothing of what a store holds.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
+import { stamp } from '../../loader/couchapp/bundle.js'
+import { isOfViewer } from '../../loader/couchapp/compose.js'
 import { drawnTiles } from './browser.js'
-import { deploy } from './deploy.js'
 import { AWAY, onViewer } from '../support/viewer.js'
 
 /** Files in the browser's caches: address of a cache -> names. */
@@ -39,6 +40,39 @@ const versionsOf = page => page.evaluate(
 
 const all = number => ({ 'viewer.js': number, 'leaflet.js': number, 'viewer.css': number })
 
+const MARKED = { 'viewer.js': 'js', 'leaflet.js': 'js', 'offline.js': 'js', 'viewer.css': 'css' }
+
+const mark = (name, number) => MARKED[name] === 'css'
+  ? `\n:root { --version: ${number} }`
+  : `\n;(globalThis.versions ??= {})["${name}"] = ${number};`
+
+/**
+ * Deploys another version of the viewer: every file of it that runs says which one it is of.
+ * @param {any} store
+ * @param {number} number told by `versions` of the page, and by `--version` of its style
+ */
+async function deploy (store, number) {
+  const { _attachments, ...design } = await store.couch.request({ path: '_design/tiles?attachments=true' })
+  const files = Object.fromEntries(Object.entries(_attachments)
+    .map(([name, { content_type: type, data }]) => [name, { type, bytes: Buffer.from(data, 'base64') }]))
+  for (const name of Object.keys(MARKED)) {
+    files[name].bytes = Buffer.concat([files[name].bytes, Buffer.from(mark(name, number))])
+  }
+  // as it was before it was stamped
+  files['index.html'].bytes = Buffer.from(
+    files['index.html'].bytes.toString().replace(/\?v=[0-9a-f]+/g, '').replace(/integrity="[^"]+"/g, 'integrity=""')
+  )
+  files['sw.js'].bytes = Buffer.from(files['sw.js'].bytes.toString().replace(/^const SHELL=.*\n/, ''))
+  stamp(files, isOfViewer)
+  const attached = Object.entries(files)
+    .map(([name, { type, bytes }]) => [name, { content_type: type, data: bytes.toString('base64') }])
+  await store.couch.request(
+    { method: 'PUT', path: '_design/tiles', body: JSON.stringify(
+      { ...design, _attachments: Object.fromEntries(attached) }
+    ) }
+  )
+}
+
 onViewer('its own files', {}, stage => {
   const reload = async page => {
     await page.reload()
@@ -63,8 +97,7 @@ onViewer('its own files', {}, stage => {
   })
 
   it('open the page without a network or a server, and the page says which is missing', async () => {
-    const page = await stage.visit()
-    await drawnTiles(page)
+    const page = await stage.open()
     await keptVersion(page)
     await stage.front.stop()
     await page.context().setOffline(true)
@@ -100,8 +133,7 @@ onViewer('its own files', {}, stage => {
   })
 
   it('are all of the new version after one reload, also without a network', async () => {
-    const page = await stage.visit()
-    await drawnTiles(page)
+    const page = await stage.open()
     const first = await keptVersion(page)
     let before = first
     for (const number of [2, 3]) {
@@ -125,8 +157,7 @@ onViewer('its own files', {}, stage => {
 
   it('are never of two versions on one page', async () => {
     await deploy(stage.store, 4)
-    const page = await stage.visit()
-    await drawnTiles(page)
+    const page = await stage.open()
     await keptVersion(page)
     await deploy(stage.store, 5)
     const other = await page.context().newPage()
@@ -141,8 +172,7 @@ onViewer('its own files', {}, stage => {
   it('are not cached when one of them is of another version, as during a deployment', async () => {
     stage.front.rule(({ path }) => path.includes('/icon-512.png?v=')
       ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'image/png' } } : undefined)
-    const page = await stage.visit()
-    await drawnTiles(page)
+    const page = await stage.open()
     await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/icon-512.png?v=')),
       { what: 'a look at it' })
     await until(() => page.evaluate(async () => !(await caches.keys()).length &&
@@ -153,8 +183,7 @@ onViewer('its own files', {}, stage => {
   })
 
   it('are cached later when only offline maps or images need them', async () => {
-    const page = await stage.visit()
-    await drawnTiles(page)
+    const page = await stage.open()
     await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'),
       { what: 'the service worker' })
     assert.deepEqual(Object.values(await kept(page)), [FILES.filter(name => !['offline.js', 'take.js'].includes(name))])
