@@ -1,30 +1,21 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
 import { findEmbedded, up } from '../../server/index.js'
 import { serverCommands } from '../../server/commands.js'
+import { useFolder } from '../support/folder.js'
 
 const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, surveys: 0 }
 
 describe('tilecouch up', () => {
-  let folder
   const running = []
-
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-up-'))
-  })
-
-  afterEach(async () => {
-    for (const { close } of running.splice(0)) await close()
-    await rm(folder, { recursive: true, force: true })
-  })
+  afterEach(async () => { for (const { close } of running.splice(0)) await close() }) // before the folder is removed
+  const folder = useFolder()
 
   const start = async options => {
-    const started = await up({ data: folder, env: {}, demoSize, ...options })
+    const started = await up({ data: folder.dir, env: {}, demoSize, ...options })
     running.push(started)
     return started
   }
@@ -80,7 +71,7 @@ describe('tilecouch up', () => {
     const second = await start({ port: 0, demo: false })
     assert.deepEqual([second.started, second.url], [false, first.url])
     await second.close()
-    assert.ok(await findEmbedded(folder), 'whoever found it does not stop it')
+    assert.ok(await findEmbedded(folder.dir), 'whoever found it does not stop it')
   })
 
   it('takes the next port when the usual one is taken, and fails when a given port is taken', async () => {
@@ -95,7 +86,7 @@ describe('tilecouch up', () => {
     }
     const ports = []
     for (const name of ['a', 'b']) {
-      const { url, taken } = await start({ data: path.join(folder, name), demo: false })
+      const { url, taken } = await start({ data: path.join(folder.dir, name), demo: false })
       const own = +new URL(url).port
       ports.push(own)
       assert.deepEqual([taken?.port, Boolean(taken?.by)], own === 5984 ? [undefined, false] : [5984, true],
@@ -110,7 +101,7 @@ describe('tilecouch up', () => {
     const stopped =
       start({ port: 0, signal: stop.signal, onProgress: ({ title }) => { if (title === '00:00 UTC') stop.abort() } })
     await assert.rejects(stopped, { code: 'ABORTED' })
-    assert.equal(await findEmbedded(folder), null)
+    assert.equal(await findEmbedded(folder.dir), null)
     const { demo } = await start({ port: 0 })
     assert.equal(demo?.editions, 2)
   })
@@ -133,13 +124,13 @@ describe('tilecouch up', () => {
           stdout, stderr
         } }
       )
-      assert.equal(await run(['up', '--data', folder, '--port', '0', '--no-demo']), 0)
-      assert.equal(await run(['up', '--data', folder, '--port', 'x']), 1)
+      assert.equal(await run(['up', '--data', folder.dir, '--port', '0', '--no-demo']), 0)
+      assert.equal(await run(['up', '--data', folder.dir, '--port', 'x']), 1)
     } finally {
       if (couch) process.env.COUCHDB_URL = couch
     }
     assert.match(text, /Viewer {4}http:\/\/127\.0\.0\.1:\d+\/tiles\/_design\/tiles\/_rewrite\/\n/)
     assert.match(text, /tilecouch load FOLDER --layer NAME/)
-    assert.equal(await findEmbedded(folder), null)
+    assert.equal(await findEmbedded(folder.dir), null)
   })
 })

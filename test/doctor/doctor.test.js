@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { now } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { onEachStore, request, startThrowAwayEmbedded } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { T2, finding, look, useFilled } from '../support/doctor.js'
 
@@ -289,14 +288,12 @@ describe('the doctor at a server in trouble', () => {
 
   it('reports the health of a gateway', async () => {
     const pages = { '/health': [200, '{"status":"ok","version":"1"}'] }
-    const gateway = createServer((req, res) => {
+    const gateway = await startServer((req, res) => {
       const [status, text] = pages[String(req.url)] ?? [404, '']
       res.writeHead(status).end(text)
-    }).listen(0, '127.0.0.1')
-    await once(gateway, 'listening')
-    const address = `http://127.0.0.1:${gateway.address().port}`
+    })
     const seen = async () => {
-      const report = await look(url, { gateway: address })
+      const report = await look(url, { gateway: gateway.url })
       return report.findings.filter(({ area }) => area === 'gateway')
         .map(({ check, state: how, found }) => `${check} ${how} ${found}`)
     }
@@ -307,7 +304,7 @@ describe('the doctor at a server in trouble', () => {
       pages['/health'] = [404, 'no such page']
       assert.match((await seen()).join(), /health unknown .* is not a gateway's/)
     } finally {
-      await new Promise(resolve => gateway.close(resolve))
+      await gateway.close()
     }
     assert.match((await seen()).join(), /health bad .* does not answer/)
     await assert.rejects(look(url, { gateway: 'nonsense' }), { code: 'BAD_OPTION' })
