@@ -18,43 +18,32 @@ describe('tilecouch check of files', () => {
   const made = async (wrong = {}) =>
     folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
 
-  it('prints the counts of a sound folder, and exits 0', async () => {
-    const { code, out, err } = await run(await made())
-    assert.equal(code, 0)
-    assert.match(out,
-      /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/)
-    assert.equal(err, '')
-  })
-
-  it('prints the findings with counts, an example and advice, faults first, and ends with 1', async () => {
-    const { code, out } = await run(
-      await made(
-        {
-          'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2),
-          'tiles/2/0/0.png': await tile(1, 100)
-        }
-      )
-    )
-    assert.equal(code, 1)
-    assert.match(out,
+  const ODD = { 'tiles/2/0/0.png': () => tile(1, 100) }
+  const BROKEN = { 'tiles/2/2/0.png': () => undecodable(1) }
+  // files that are wrong, options, the exit code, and what is printed
+  /** @type {[string, object, string[], number, ...RegExp[]][]} */
+  const results = [
+    ['prints the counts of a sound folder, and exits 0', {}, [], 0,
+      /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/],
+    ['prints the findings with counts, an example and advice, faults first, and ends with 1',
+      { ...BROKEN, 'tiles/2/2/1.png': () => undecodable(2), ...ODD }, [], 1,
       pattern(
         /\n {2}2 faults, 1 warning, 3 decoded\n\n/,
         / {9}what +count {2}for example\n/,
         /fault +undecodable-tile +2 {2}2\/2\/0\.png: .*\n/,
         /warning +odd-size +1 {2}2\/0\/0\.png: 100 x 100 pixels/
-      ))
-    assert.match(out, /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --report FILE\n$/)
-  })
-
-  it('exits 0 when there are only warnings', async () => {
-    assert.equal((await run(await made({ 'tiles/2/0/0.png': await tile(1, 100) }))).code, 0)
-  })
-
-  it('does not decode with --no-decode', async () => {
-    const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1) }), '--no-decode')
-    assert.equal(code, 0)
-    assert.match(out, /0 faults, 0 warnings, none decoded/)
-  })
+      ), /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --report FILE\n$/],
+    ['exits 0 when there are only warnings', ODD, [], 0],
+    ['does not decode with --no-decode', BROKEN, ['--no-decode'], 0, /0 faults, 0 warnings, none decoded/]
+  ]
+  for (const [title, wrong, options, exit, ...printed] of results) {
+    it(title, async () => {
+      const files = await Promise.all(Object.entries(wrong).map(async ([name, make]) => [name, await make()]))
+      const { code, out, err } = await run(await made(Object.fromEntries(files)), ...options)
+      assert.deepEqual([code, err], [exit, ''])
+      for (const text of printed) assert.match(out, text)
+    })
+  }
 
   it('prints one object with --json, and writes all findings with --report', async () => {
     const wrong = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
