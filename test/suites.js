@@ -30,7 +30,7 @@ export const deepGroups = {
     'client/openlayers-grids', 'client/openlayers-layers', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/find', 'viewer/fits', 'viewer/offline-panel',
-    'viewer/offline-panel-trouble', 'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
+    'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [
