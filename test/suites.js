@@ -14,7 +14,7 @@ export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
     'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/layers',
-    'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
+    'admin/overview', 'admin/pages', 'admin/work', 'client/couch-layer',
     'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live',
     'client/leaflet-contract', 'client/maplibre-contract', 'client/maplibre-controls', 'client/maplibre-vectors',
     'client/openlayers-contract', 'client/openlayers-controls',
@@ -27,7 +27,7 @@ export const deepGroups = {
   // what takes longest: too long to repeat for every change
   longest: [
     'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-layers', 'client/mirror-browser',
-    'client/openlayers-grids', 'client/openlayers-layers', 'docs/executed', 'mirror/links',
+    'client/openlayers-layers', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/find', 'viewer/fits', 'viewer/offline-panel',
     'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'

@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { stepAt } from '../support/client/gallery.js'
-import { call, expected, onStage } from '../support/client/suite.js'
+import { call, expected, onStage, pictureOf, waitForEvent } from '../support/client/suite.js'
 
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 const newest = { steps: 5, large: 2, bounded: 1, pacific: 2 }
 
-onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, stage => {
+onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'], writes: true }, stage => {
   /** Waits until every tile in view is drawn as it should be. */
   async function drawn (page, layer = 'steps', step = newest[layer]) {
     await page.waitForFunction(() => {
-      const { see, layer: shown } = /** @type {any} */ (window)
+      const { see, layer: shown } = window
       const texts = Object.values(see.picture())
       return texts.length && !shown.isLoading() && texts.every(text => /^\d+$/.test(text))
     })
-    const picture = await page.evaluate(() => /** @type {any} */ (window).see.picture())
+    const picture = await pictureOf(page)
     assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
     return Object.keys(picture).sort()
   }
@@ -39,7 +39,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
   it('prefers its options to the fields of its document', async () => {
     const page = await show('bounded', { bounds: [[-80, -180], [80, 180]], maxZoom: 3, attribution: 'mine' })
     assert.ok((await drawn(page, 'bounded')).length >= 8)
-    assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMaxZoom()), 3)
+    assert.equal(await page.evaluate(() => window.map.getMaxZoom()), 3)
     assert.match(String(await page.locator('.leaflet-control-attribution').textContent()), /mine/)
   })
 
@@ -58,9 +58,9 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     await drawn(page)
     await until(() => stage.front.requests('changes').length > 1)
     await stage.front.stop()
-    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
-    await page.evaluate(() => { /** @type {any} */ (window).map.panBy([600, 0], { animate: false }) })
-    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'tileerror'))
+    await waitForEvent(page, 'storeerror')
+    await page.evaluate(() => { window.map.panBy([600, 0], { animate: false }) })
+    await waitForEvent(page, 'tileerror')
     await stage.front.restart()
     await drawn(page)
     const types = (await call(page, 'events.slice')).map(({ type }) => type).filter(type => /^store/.test(type))
@@ -72,7 +72,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     const tiles = await drawn(page)
     stage.front.forget()
     await page.evaluate(() => {
-      const { see, layer } = /** @type {any} */ (window)
+      const { see, layer } = window
       see.watch()
       layer.refresh()
     })
@@ -88,11 +88,11 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
     const page = await show('steps', { live: true })
     await until(() => stage.front.requests('changes').length > 1)
     await page.evaluate(() => {
-      /** @type {any} */ (window).map.remove()
+      window.map.remove()
       window.dispatchEvent(new Event('online'))
     })
     await until(() => stage.front.requests().every(({ done }) => done))
-    await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
+    await page.waitForFunction(() => window.see.timers() === 0)
   })
 
   it('shows only text and https links of an attribution, no other markup or script', async () => {
@@ -110,7 +110,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, s
       ['<a href="https://example.org/?a=1&amp;b=2" rel="noopener" target="_blank">Someone</a>'])
     assert.equal(await control.locator('img, script, style, iframe, b, svg:not(.leaflet-attribution-flag)').count(), 0)
     assert.match(String(await control.textContent()), /else x<img src=x onerror="window\.hurt=1"> y/)
-    assert.equal(await page.evaluate(() => /** @type {any} */ (window).hurt), undefined)
+    assert.equal(await page.evaluate(() => window.hurt), undefined)
     await stage.store.defineLayer('steps', { attribution: null })
   })
 

@@ -7,16 +7,15 @@ import { gridFiles } from '../support/client/client-page.js'
 import { T, layers as gallery, stepAt } from '../support/client/gallery.js'
 import { install } from '../support/client/in-page.js'
 import { draw } from '../support/client/maps.js'
-import { UNHURRIED, call, expected, onStage } from '../support/client/suite.js'
+import { UNHURRIED, call, eventsOf, expected, onStage, pictureOf, waitForEvent } from '../support/client/suite.js'
 
 const leaflet = { files: gridFiles, install, draw }
 const swiss = gridOf(gallery.swiss.fields)
 const resolutions = swiss.matrices.map(({ cellSize }) => cellSize)
 
 /** A system as pages make it themselves, with Proj4Leaflet. */
-const proj = (options = {}) => (
-  { code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options }
-)
+const proj = (options = {}) =>
+  ({ code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options })
 const moves = [
   ['swiss', 'LV95', [46.8, 8.2], 17], ['swiss', 'LV95', [46.9, 7.4], 16], ['swiss', proj(), [46.8, 8.2], 17],
   // a map whose zooms begin later, and whose bounds are smaller
@@ -27,20 +26,20 @@ const moves = [
 ]
 
 onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
-  layers: ['swiss', 'degrees', 'europe', 'arctic', 'steps'], everywhere: true, library: leaflet
+  layers: ['swiss', 'degrees', 'europe', 'arctic', 'steps'], everywhere: true, library: leaflet, writes: true
 }, stage => {
   const shows = (picture, layer, step) => {
     assert.ok(Object.keys(picture).length >= 4, JSON.stringify(picture))
     assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
   }
-  const fault = async page => (await call(page, 'events.slice')).find(({ type }) => type === 'storeerror')?.code
+  const fault = async page => (await eventsOf(page, 'storeerror'))[0]?.code
 
   for (const [layer, crs, center, zoom] of moves) {
     it(`has every tile in its place (${layer} at zoom ${zoom} of ${crs.code ? `${crs.code} by Proj4Leaflet` : crs})`,
       async () => {
       const page = await stage.show(layer, { time: T(1), map: { crs, center, zoom } })
       shows(await stage.rest(page), layer, 1)
-      const places = Object.entries(await page.evaluate(() => /** @type {any} */ (window).see.places()))
+      const places = Object.entries(await page.evaluate(() => window.see.places()))
       const grid = gridOf(gallery[layer].fields)
       for (const [key, [lon, lat]] of places) {
         const [z, x, y] = key.split('/').map(Number)
@@ -58,9 +57,9 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   it('changes all tiles of a step in one frame', async () => {
     const page = await stage.show('swiss',
       { time: T(1), together: UNHURRIED, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
-    await page.evaluate(() => /** @type {any} */ (window).see.watch())
+    await page.evaluate(() => window.see.watch())
     await stage.at(page, T(2))
-    const frames = await page.evaluate(() => /** @type {any} */ (window).frames())
+    const frames = await page.evaluate(() => window.frames())
     assert.equal(frames.length, 2)
     shows(frames[1], 'swiss', 2)
   })
@@ -75,8 +74,8 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
       const [, x, y] = key.split('/').map(Number)
       assert.ok(x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1, key)
     }
-    await page.evaluate(() => { /** @type {any} */ (window).map.setView([30, 30], 16, { animate: false }) })
-    await page.waitForFunction(() => !Object.keys(/** @type {any} */ (window).see.picture()).length)
+    await page.evaluate(() => { window.map.setView([30, 30], 16, { animate: false }) })
+    await page.waitForFunction(() => !Object.keys(window.see.picture()).length)
     assert.deepEqual(await call(page, 'layer.changes'), [])
   })
 
@@ -110,9 +109,9 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   it('is drawn by a couch layer too, with its newest tiles', async () => {
     const page =
       await stage.show('swiss', { kind: 'couch', wait: false, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
-    await page.waitForFunction(() => { const view = /** @type {any} */ (window); return Object.keys(view.see.picture())
+    await page.waitForFunction(() => { const view = window; return Object.keys(view.see.picture())
       .length >= 4 && !view.layer.isLoading() && !Object.values(view.see.picture()).some(text => /[~?]/.test(text)) })
-    const picture = await page.evaluate(() => /** @type {any} */ (window).see.picture())
+    const picture = await pictureOf(page)
     delete picture['17/9/6']
     shows(picture, 'swiss', 3)
     stage.allow(/404/)
@@ -120,18 +119,15 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
 
   for (const kind of ['history', 'couch']) {
     it(`is not drawn on a map with another system or origin, and reports MAP_GRID (${kind})`, async () => {
-      for (
-        const [layer, map] of /** @type {[string, any][]} */ (
-          [['swiss', { center: [46.8, 8.2], zoom: 17 }], ['steps', { crs: 'LV95', center: [46.8, 8.2], zoom: 3 }],
-            ['swiss', { crs: proj({ origin: [2500000, 1350000] }), center: [46.8, 8.2], zoom: 17 }]]
-        )
-      ) {
+      for (const [layer, map] of [
+        ['swiss', { zoom: 17 }], ['steps', { crs: 'LV95', zoom: 3 }],
+        ['swiss', { crs: proj({ origin: [2500000, 1350000] }), zoom: 17 }]
+      ]) {
         stage.front.forget()
-        const page = await stage.show(layer, { kind, wait: false, map })
-        await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
+        const page = await stage.show(layer, { kind, wait: false, map: { center: [46.8, 8.2], ...map } })
+        await waitForEvent(page, 'storeerror')
         assert.equal(await fault(page), 'MAP_GRID')
-        assert.deepEqual([await page.evaluate(() => Object.keys(/** @type {any} */ (window).see.picture())),
-          stage.front.tiles()], [[], []])
+        assert.deepEqual([await page.evaluate(() => Object.keys(window.see.picture())), stage.front.tiles()], [[], []])
       }
     })
   }
@@ -159,34 +155,30 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   it('is drawn on another map only if that map has its coordinate system', async () => {
     const page = await stage.show('degrees', { time: T(1), map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
     const to = crs => page.evaluate(name => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.events.length = 0
       view.map.remove()
       view.map = L.map('map', { center: [20, 10], zoom: 3, crs: L.CRS[name] })
       view.layer.addTo(view.map)
     }, crs)
     await to('EPSG3857')
-    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
-    assert.deepEqual(await page.evaluate(() => Object.keys(/** @type {any} */ (window).see.picture())), [])
+    await waitForEvent(page, 'storeerror')
+    assert.deepEqual(await page.evaluate(() => Object.keys(window.see.picture())), [])
     await to('EPSG4326')
-    await page.waitForFunction(() => Object.keys(/** @type {any} */ (window).see.picture()).length >= 4)
+    await page.waitForFunction(() => Object.keys(window.see.picture()).length >= 4)
     shows(await stage.rest(page), 'degrees', 1)
   })
 
   it('is drawn at two times by the compare control in side mode', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     await page.evaluate(([one, other]) => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.right = L.tileLayer.couch.history(view.db, { layer: 'swiss', time: other, preload: 0 }).addTo(view.map)
       L.control.compare(view.layer.setTime(one), view.right, { mode: 'side' }).addTo(view.map)
     }, [T(1), T(2)])
-    await page.waitForFunction(() => {
-      const view = /** @type {any} */ (window); return view.see.isAtRest(view.layer) && view.see.isAtRest(view.right)
-    })
-    for (const [name, step] of /** @type {[string, number][]} */ ([['layer', 1], ['right', 2]])) {
-      shows(await page.evaluate(
-        which => { const view = /** @type {any} */ (window); return view.see.picture(view[which]) }, name
-      ), 'swiss', step)
+    await page.waitForFunction(() => window.see.isAtRest() && window.see.isAtRest(window.right))
+    for (const [name, step] of [['layer', 1], ['right', 2]]) {
+      shows(await page.evaluate(which => window.see.picture(window[which]), name), 'swiss', step)
     }
   })
 })
@@ -197,7 +189,7 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
   it('is estimated exactly, downloaded completely and drawn without a network', async () => {
     const page = await stage.page()
     const had = await page.evaluate(async box => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.offline = L.couch.offline({ remote: view.db })
       const area = await view.offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box, history: true })
       const { tiles, bytes } = await area.estimate()
@@ -207,7 +199,7 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
         state, zooms: area.spec.zooms, grid: area.spec.grid
       }
     }, bbox)
-    const area = parseArea({ bbox: /** @type {any} */ (bbox), grid: swiss })
+    const area = parseArea({ bbox: bbox, grid: swiss })
     const missing = area.has(17, 9, 6) ? 1 : 0
     const expectedTiles = area.count({ min: 16, max: 17 }) - missing
     assert.deepEqual({ ...had, status: had.status[0], estimate: had.estimate[0] },
@@ -218,24 +210,22 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
     await draw(page, 'swiss',
       { offline: true, read: 'only', time: T(2), map: { crs: 'LV95', center: [46.8, 7.8], zoom: 17 } })
     const inside = picture => Object.fromEntries(Object.entries(picture)
-      .filter(([key]) => area.has(.../** @type {[number, number, number]} */ (key.split('/').map(Number)))))
+      .filter(([key]) => area.has(...key.split('/').map(Number))))
     for (const step of [2, 1, 3]) {
       const picture = inside(await stage.at(page, T(step)))
       assert.ok(Object.keys(picture).length >= 4)
       assert.deepEqual(picture, expected(picture, (...tile) => stepAt('swiss', step, ...tile)))
     }
     const marks = await page.evaluate(async () => {
-      const view = /** @type {any} */ (window)
+      const view = window
       const coverage = L.tileLayer.couch.coverage(view.offline, { layer: 'swiss' })
       const told = new Promise(resolve => { coverage.once('coverage', () => resolve(undefined)) })
       coverage.addTo(view.map)
       await told
-      return Object.fromEntries(
-        [...view.document.querySelectorAll('.tilecouch-coverage-whole')].map(({ dataset: { tile } }) => [tile, true])
-      )
+      return [...view.document.querySelectorAll('.tilecouch-coverage-whole')].map(({ dataset: { tile } }) => tile)
     })
-    const shown = Object.keys(inside(await page.evaluate(() => /** @type {any} */ (window).see.picture())))
-    assert.deepEqual(Object.keys(marks).filter(key => shown.includes(key)).sort(),
+    const shown = Object.keys(inside(await pictureOf(page)))
+    assert.deepEqual([...new Set(marks)].filter(key => shown.includes(key)).sort(),
       shown.filter(key => key !== '17/9/6').sort())
     await stage.front.restart()
     stage.allow(/net::ERR/)
@@ -244,7 +234,7 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
   it('is listed in a page without proj4js, where its download fails with NO_PROJ4', async () => {
     const page = await stage.page()
     await page.evaluate(async box => {
-      const view = /** @type {any} */ (window)
+      const view = window
       const offline = L.couch.offline({ remote: view.db })
       await offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box })
       await offline.close()

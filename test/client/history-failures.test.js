@@ -3,20 +3,16 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { gate, seconds } from '../support/client/front.js'
-import { T, layers, picture as imageOf, stepAt } from '../support/client/gallery.js'
+import { T, layers, picture as imageOf } from '../support/client/gallery.js'
 import { draw } from '../support/client/maps.js'
-import { call, expected, onStage } from '../support/client/suite.js'
+import { call, eventsOf, onStage, pictureOf, shows, waitForEvent } from '../support/client/suite.js'
 
-const shows =
-  (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
-const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
-const events = async (page, type) => (await call(page, 'events.slice')).filter(event => event.type === type)
-const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) => /** @type {any} */ (window)
-  .events.filter(event => event.type === name).length >= least, /** @type {any} */ ([type, count]))
 const WRONG = Buffer.from(await imageOf(9, 3, 1, 1))
+const CACHED = { 'Cache-Control': 'max-age=600' }
+const IMAGE = { 'Content-Type': 'image/png', ...CACHED }
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
-onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] }, stage => {
+onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], writes: true }, stage => {
   /** Spoils one tile from a step on. @param {(entry: import('../support/client/front.js').Entry) => any} answer */
   const spoil = (answer, tile = '3/3/3') =>
     stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
@@ -24,24 +20,20 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
   const troubles = {
     'is answered with 500': { answer: () => ({ status: 500, body: '{"error":"boom"}' }), code: 'COUCHDB_ERROR' },
     'is answered with 404': {
-      answer: () => (
-        { status: 404, body: '{"error":"not_found","reason":"missing"}', headers: { 'Cache-Control': 'max-age=600' } }
-      ), code: 'TILE_NOT_FOUND'
+      answer: () => ({ status: 404, body: '{"error":"not_found","reason":"missing"}', headers: CACHED }),
+      code: 'TILE_NOT_FOUND'
     },
     'is cut off in the middle': { answer: () => ({ cut: 40 }), code: 'BAD_ANSWER' },
     'is half an image': {
-      answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: {
-        'Content-Type': 'image/png', 'Cache-Control': 'max-age=600'
-      } }), code: 'BAD_ANSWER'
+      answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: IMAGE }),
+      code: 'BAD_ANSWER'
     },
     'is not an image': {
       answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }),
       code: 'BAD_ANSWER'
     },
     'is another image': {
-      answer: () => (
-        { status: 200, body: WRONG, headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }
-      ), code: 'BAD_ANSWER'
+      answer: () => ({ status: 200, body: WRONG, headers: IMAGE }), code: 'BAD_ANSWER'
     }
   }
   for (const [what, { answer, code }] of Object.entries(troubles)) {
@@ -51,14 +43,14 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
       const whole = spoil(answer)
       await call(page, 'layer.setTime', T(5))
       await waitForEvent(page, 'timeload', 2)
-      const seen = await picture(page)
+      const seen = await pictureOf(page)
       assert.equal(seen['3/3/3'], '1!')
-      shows({ ...seen, '3/3/3': '5' }, 5)
-      assert.deepEqual(await events(page, 'tileerror'), [{ type: 'tileerror', code, tile: '3/3/3' }])
+      shows({ ...seen, '3/3/3': '5' }, 'steps', 5)
+      assert.deepEqual(await eventsOf(page, 'tileerror'), [{ type: 'tileerror', code, tile: '3/3/3' }])
       assert.equal(await call(page, 'layer.isShown'), true, 'nobody has to wait for it')
       whole()
-      await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
-      assert.deepEqual([...await events(page, 'storeback'), ...await events(page, 'storeerror')], [])
+      await page.waitForFunction(() => window.see.picture()['3/3/3'] === '5')
+      assert.deepEqual([...await eventsOf(page, 'storeback'), ...await eventsOf(page, 'storeerror')], [])
     })
   }
 
@@ -68,38 +60,15 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     const whole = spoil(troubles['is another image'].answer)
     await page.evaluate(async url => { await fetch(url) }, new CouchSource(stage.front.url).tileUrl(version))
     whole()
-    for (const [visit, asked] of /** @type {const} */ ([['first', 1], ['second', 0]])) {
+    for (const [visit, asked] of [['first', 1], ['second', 0]]) {
       stage.front.forget()
       await page.reload()
       await page.evaluate(db => { Object.assign(window, { db }) }, stage.front.url)
       await draw(page, 'steps', { time: T(1) })
-      shows(await stage.rest(page), 1)
-      assert.deepEqual(await events(page, 'tileerror'), [])
+      shows(await stage.rest(page), 'steps', 1)
+      assert.deepEqual(await eventsOf(page, 'tileerror'), [])
       assert.equal(stage.front.tiles().filter(tile => tile === '3/3/3').length, asked, `${visit} visit`)
     }
-  })
-
-  it('reports a tile whose first image fails, and shows it after a call of retry', async () => {
-    stage.allow(...PROVOKED)
-    const whole = spoil(() => ({ status: 503 }))
-    const page = await stage.show('steps', { attempts: 2, wait: false })
-    await waitForEvent(page, 'tileerror')
-    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown())
-    assert.equal(stage.front.requests('tile').filter(({ tile }) => tile === '3/3/3').length, 2)
-    assert.equal((await picture(page))['3/3/3'].slice(0, 2), '-!')
-    whole()
-    await call(page, 'layer.retry')
-    shows(await stage.rest(page), 5)
-  })
-
-  it('requests an image again after temporary failures, without an error event', async () => {
-    stage.allow(...PROVOKED)
-    const page = await stage.show('steps', { time: T(1) })
-    let times = 0
-    spoil(() => times++ < 2 ? { status: 503 } : undefined)
-    shows(await stage.at(page, T(5)), 5)
-    assert.deepEqual(await events(page, 'tileerror'), [])
-    assert.equal(times, 3)
   })
 
   it('gives up a failed tile when the clock moves, and loads it when the clock returns', async () => {
@@ -108,18 +77,18 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     const whole = spoil(() => ({ status: 500 }))
     await call(page, 'layer.setTime', T(5))
     await waitForEvent(page, 'tileerror')
-    shows(await stage.at(page, T(1)), 1)
+    shows(await stage.at(page, T(1)), 'steps', 1)
     whole()
-    shows(await stage.at(page, T(5)), 5)
+    shows(await stage.at(page, T(5)), 'steps', 5)
   })
 
   it('reports once that the store is away and once that it is back, then draws all tiles', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(1), live: true })
-    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown())
+    await page.waitForFunction(() => window.layer.isShown())
     await stage.front.stop()
     await page.evaluate(time => {
-      const { layer, map } = /** @type {any} */ (window)
+      const { layer, map } = window
       layer.setTime(time)
       map.panBy([600, 0], { animate: false })
     }, T(5))
@@ -127,9 +96,9 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     await waitForEvent(page, 'tileerror')
     await stage.front.restart()
     await waitForEvent(page, 'storeback')
-    shows(await stage.rest(page), 5)
-    assert.deepEqual((await events(page, 'storeerror')).map(({ code }) => code), ['UNREACHABLE'])
-    assert.equal((await events(page, 'storeback')).length, 1)
+    shows(await stage.rest(page), 'steps', 5)
+    assert.deepEqual((await eventsOf(page, 'storeerror')).map(({ code }) => code), ['UNREACHABLE'])
+    assert.equal((await eventsOf(page, 'storeback')).length, 1)
   })
 
   it('draws its tiles when a store starts that was down at first', async () => {
@@ -137,7 +106,7 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     const page = await stage.page()
     await stage.front.stop()
     await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.map = L.map('map', { center: [0, 0], zoom: 3 })
       view.layer = L.tileLayer.couch.history(view.db, { layer: 'steps', preload: 0 })
       view.see.listen('storeerror storeback')
@@ -145,7 +114,7 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     })
     await waitForEvent(page, 'storeerror')
     await stage.front.restart()
-    shows(await stage.rest(page), 5)
+    shows(await stage.rest(page), 'steps', 5)
     await waitForEvent(page, 'storeback')
     assert.equal((await call(page, 'events.slice')).length, 2)
   })
@@ -154,24 +123,24 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(5) })
     const whole = stage.front.rule(({ kind }) => kind === 'index' ? { status: 500 } : undefined)
-    await page.evaluate(() => { /** @type {any} */ (window).map.panBy([900, 0], { animate: false }) })
+    await page.evaluate(() => { window.map.panBy([900, 0], { animate: false }) })
     await waitForEvent(page, 'storeerror')
-    await page.evaluate(() => { /** @type {any} */ (window).map.panBy([-900, 0], { animate: false }) })
+    await page.evaluate(() => { window.map.panBy([-900, 0], { animate: false }) })
     await waitForEvent(page, 'storeback')
     whole()
-    shows(await stage.rest(page), 5)
+    shows(await stage.rest(page), 'steps', 5)
   })
 
   it('reports a missing layer, and shows it as soon as it is created', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('later', { live: true, wait: false })
     await waitForEvent(page, 'storeerror')
-    assert.deepEqual((await events(page, 'storeerror')).map(({ code }) => code), ['LAYER_NOT_FOUND'])
+    assert.deepEqual((await eventsOf(page, 'storeerror')).map(({ code }) => code), ['LAYER_NOT_FOUND'])
     await stage.store.defineLayer('later', layers.steps.fields)
     await stage.write('later', { 5: layers.steps.steps[5] })
     await waitForEvent(page, 'storeback')
-    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).includes('5'))
-    shows(await stage.rest(page), 5)
+    await page.waitForFunction(() => Object.values(window.see.picture()).includes('5'))
+    shows(await stage.rest(page), 'steps', 5)
     await until(async () => (await call(page, 'layer.extent'))?.last === T(5))
   })
 
@@ -182,26 +151,26 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     const doc = await stage.store.couch.get('layer:holes')
     await stage.store.couch.request({ method: 'DELETE', path: 'layer:holes', qs: { rev: doc._rev } })
     await waitForEvent(page, 'storeerror')
-    assert.deepEqual((await events(page, 'storeerror')).map(({ code }) => code), ['LAYER_NOT_FOUND'])
-    assert.equal((await picture(page))['3/4/4'], '1')
+    assert.deepEqual((await eventsOf(page, 'storeerror')).map(({ code }) => code), ['LAYER_NOT_FOUND'])
+    assert.equal((await pictureOf(page))['3/4/4'], '1')
     await stage.store.defineLayer('holes', { ...layers.holes.fields, name: 'Again' })
     await waitForEvent(page, 'storeback')
-    await page.waitForFunction(() => /** @type {any} */ (window).layer.title === 'Again')
+    await page.waitForFunction(() => window.layer.title === 'Again')
     await stage.rest(page)
   })
 
   it('reports a missing database, index, permission or answer with its code', async () => {
     stage.allow(...PROVOKED)
-    for (const [kind, answer, code] of /** @type {const} */ ([
+    for (const [kind, answer, code] of [
       ['layer', { status: 404, body: '{"error":"not_found","reason":"no_db_file"}' }, 'DATABASE_NOT_FOUND'],
       ['layer', { status: 401, body: '{"error":"unauthorized"}' }, 'UNAUTHORIZED'],
       ['layer', { status: 200, body: '<h1>' }, 'BAD_ANSWER'],
       ['index', { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' }, 'INDEX_MISSING']
-    ])) {
+    ]) {
       const whole = stage.front.rule(entry => entry.kind === kind ? answer : undefined)
       const page = await stage.show('steps', { wait: false })
       await waitForEvent(page, 'storeerror')
-      assert.equal((await events(page, 'storeerror'))[0].code, code)
+      assert.equal((await eventsOf(page, 'storeerror'))[0].code, code)
       whole()
       await page.context().close()
     }
@@ -212,8 +181,8 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'] },
     let count = 0
     stage.front.rule(({ kind }) => kind === 'index' && count++ === 0 ? never.opened : undefined)
     const page = await stage.show('steps', { timeout: 300, wait: false })
-    shows(await stage.rest(page), 5)
-    assert.equal((await events(page, 'storeerror'))[0].code, 'UNREACHABLE')
+    shows(await stage.rest(page), 'steps', 5)
+    assert.equal((await eventsOf(page, 'storeerror'))[0].code, 'UNREACHABLE')
     await waitForEvent(page, 'storeback')
     never.open()
     await seconds(0)

@@ -1,57 +1,48 @@
-/* global window, L, document -- of the page, in functions that run there */
+/* global window -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from '../support/client/front.js'
 import { LENGTH, T, stepAt } from '../support/client/gallery.js'
-import { call, expected, onStage } from '../support/client/suite.js'
+import { call, onStage, shows } from '../support/client/suite.js'
 
-const shows =
-  (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
-const moveTo =
-  (page, place) => page.evaluate(to => { /** @type {any} */ (window).map.setView(to, 3, { animate: false }) }, place)
-/** Makes every question for the index wait. */
-const holdIndex = ({ front }) => {
+const moveTo = (page, place) => page.evaluate(to => { window.map.setView(to, 3, { animate: false }) }, place)
+/** Makes every request of a kind wait until the gate is opened. */
+const hold = ({ front }, kind) => {
   const held = gate()
-  front.rule(({ kind }) => kind === 'index' ? held.opened : undefined)
+  front.rule(entry => entry.kind === kind ? held.opened : undefined)
   return held
 }
-const holdTiles = ({ front }) => {
-  const held = gate()
-  front.rule(({ kind }) => kind === 'tile' ? held.opened : undefined)
-  return held
-}
+
 /** Removes the map or the layer; whatever arrives after that leads to no request, timer or event. */
-async function endsQuietly ({ front }, page, hold, removed) {
+async function endsQuietly ({ front }, page, held, removed) {
   await page.evaluate(name => {
-    const view = /** @type {any} */ (window)
+    const view = window
     view[name].remove()
     Object.assign(view, { asked: 0, fetch: () => { view.asked++ } })
     view.events.length = 0
   }, removed)
-  hold.open()
+  held.open()
   await until(() => front.requests().every(({ done }) => done), { what: 'the end of all requests' })
-  await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0 &&
-    /** @type {any} */ (window).see.urls().open === 0)
-  assert.equal(await page.evaluate(() => /** @type {any} */ (window).asked), 0)
+  await page.waitForFunction(() => window.see.timers() === 0 && window.see.urls().open === 0)
+  assert.equal(await page.evaluate(() => window.asked), 0)
   assert.deepEqual(await call(page, 'events.slice'), [])
 }
 
 onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
   it('preloads the steps before and after, each image once, and shows them without a request', async () => {
     const page = await stage.show('steps', { time: T(2), preload: 1 })
-    const [first] = [await stage.rest(page)]
-    const wanted = Object.keys(first).flatMap(key => {
-      const tile = /** @type {[number, number, number]} */ (key.split('/').map(Number))
+    const wanted = Object.keys(await stage.rest(page)).flatMap(key => {
+      const tile = key.split('/').map(Number)
       return [...new Set([1, 2, 3].map(step => stepAt('steps', step, ...tile)))].map(() => key)
     }).sort()
     await until(() => stage.front.tiles().length === wanted.length, { what: 'the steps before and after' })
     assert.deepEqual(stage.front.tiles(), wanted)
     await until(() => stage.front.requests('tile').every(({ done }) => done))
     stage.front.forget()
-    const hold = holdTiles(stage)
-    shows(await stage.at(page, T(3)), 3)
-    shows(await stage.at(page, T(1)), 1)
-    hold.open()
+    const held = hold(stage, 'tile')
+    shows(await stage.at(page, T(3)), 'steps', 3)
+    shows(await stage.at(page, T(1)), 'steps', 1)
+    held.open()
   })
 
   it('preloads at most as many bytes as its option preloadSize allows', async () => {
@@ -65,21 +56,20 @@ onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
 
   it('stops preloading when the clock moves', async () => {
     const page = await stage.show('steps', { time: T(1), preload: 4, requests: 1, wait: false })
-    const tiles = await until(() => page.evaluate(
-      () => /** @type {any} */ (window).layer.isShown() && Object.keys(/** @type {any} */ (window).see.picture()).length
-    ))
+    const tiles = await until(() =>
+      page.evaluate(() => window.layer.isShown() && Object.keys(window.see.picture()).length))
     const already = stage.front.requests('tile').length
-    const hold = holdTiles(stage)
+    const held = hold(stage, 'tile')
     // what began before may end still; this one stays
     await until(() => stage.front.requests('tile').length > already, { what: 'an image in advance' })
     const before = stage.front.requests('tile').length
     assert.ok(before > tiles)
     await page.evaluate(options => {
-      const { layer } = /** @type {any} */ (window)
+      const { layer } = window
       layer.options.preload = 0 // nothing new, to see the old end
       layer.setTime(options)
     }, T(1).replace('00Z', '01Z'))
-    hold.open()
+    held.open()
     await until(() => stage.front.requests('tile').every(({ done }) => done))
     await stage.rest(page)
     assert.equal(stage.front.requests('tile').length, before)
@@ -87,30 +77,30 @@ onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
 
   it('aborts the requests of tiles that leave the view', async () => {
     const page = await stage.show('steps', { wait: false, requests: 4, map: { center: [0, -100] } })
-    const hold = holdTiles(stage)
+    const held = hold(stage, 'tile')
     await until(() => stage.front.requests('tile').length === 4, { what: 'requests' })
     await moveTo(page, [0, 100])
     await until(() => stage.front.requests('tile').filter(({ aborted }) => aborted).length === 4,
       { what: 'requests given up' })
-    hold.open()
-    shows(await stage.rest(page), 5)
+    held.open()
+    shows(await stage.rest(page), 'steps', 5)
     const west = stage.front.requests('tile').filter(({ tile }) => +tile.split('/')[1] < 4)
     assert.equal(west.length, 4, 'those that waited never began')
   })
 
   it('has no list of changes until the index has arrived', async () => {
-    const hold = holdIndex(stage)
+    const held = hold(stage, 'index')
     const page = await stage.show('steps', { wait: false })
     await until(() => stage.front.requests('index').length === 1)
     assert.equal(await call(page, 'layer.changes'), null)
     assert.equal(await call(page, 'layer.isShown'), false)
-    hold.open()
+    held.open()
     await stage.rest(page)
     assert.equal((await call(page, 'layer.changes')).length, 5)
   })
 
   it('requests the index of each new place while answers are slow, and aborts that of old places', async () => {
-    const hold = holdIndex(stage)
+    const held = hold(stage, 'index')
     const page = await stage.show('steps', { wait: false, map: { center: [0, -100] } })
     await until(() => stage.front.requests('index').length === 1)
     for (const place of [[0, -20], [0, 100]]) {
@@ -119,8 +109,8 @@ onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
       await until(() => stage.front.requests('index').length > asked, { what: 'a question for the new place' })
     }
     await until(() => stage.front.requests('index')[0].aborted, { what: 'the end of the first question' })
-    hold.open()
-    shows(await stage.rest(page), 5)
+    held.open()
+    shows(await stage.rest(page), 'steps', 5)
     const asked = stage.front.requests('index')
     assert.deepEqual(asked.map(({ aborted }) => aborted), [true, false, false])
     const columns = asked.filter(({ aborted }) => !aborted)
@@ -134,13 +124,12 @@ onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
     const page = await stage.show('deep', { time: T(3), wait: false, map: { zoom: 1 } })
     for (const [zoom, x] of [[2, 300], [3, 200], [2, -400], [3, 300], [2, 0], [3, 0]]) {
       await page.evaluate(([level, by]) => {
-        const { map } = /** @type {any} */ (window)
+        const { map } = window
         map.setZoom(level)
         map.panBy([by, 50])
       }, [zoom, x])
     }
-    await page.waitForFunction(() => !/** @type {any} */ (window).map._animatingZoom &&
-      !/** @type {any} */ (window).map._panAnim?._inProgress)
+    await page.waitForFunction(() => !window.map._animatingZoom && !window.map._panAnim?._inProgress)
     const picture = await stage.rest(page)
     assert.ok(Object.values(picture).every(text => /^\d/.test(text)), JSON.stringify(picture))
   })
@@ -160,11 +149,11 @@ onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
 
   it('shows a view that has more versions than its option versions allows', async () => {
     const page = await stage.show('steps', { time: T(1), versions: 5 })
-    shows(await stage.rest(page), 1)
-    shows(await stage.at(page, T(5)), 5)
+    shows(await stage.rest(page), 'steps', 1)
+    shows(await stage.at(page, T(5)), 'steps', 5)
     assert.equal(stage.front.requests('index').length, 1)
     await moveTo(page, [0, 120])
-    shows(await stage.rest(page), 5)
+    shows(await stage.rest(page), 'steps', 5)
   })
 
   it('is shown again after its removal from the map without an index request', async () => {
@@ -173,49 +162,32 @@ onStage('a loading history layer', { layers: ['steps', 'deep'] }, stage => {
     assert.equal(await call(page, 'layer.changes'), null)
     await call(page, 'layer.setTime', T(3))
     stage.front.forget()
-    await page.evaluate(() => { /** @type {any} */ (window).layer.addTo(/** @type {any} */ (window).map) })
-    shows(await stage.rest(page), 3)
+    await page.evaluate(() => { window.layer.addTo(window.map) })
+    shows(await stage.rest(page), 'steps', 3)
     assert.deepEqual(stage.front.requests('index'), [])
   })
 
-  it('shows the same time on two maps when two layers share a clock', async () => {
-    const page = await stage.show('steps', { time: T(2) })
-    await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
-      const box =
-        Object.assign(document.createElement('div'), { style: 'position: absolute; inset: 50% 0 0 0; z-index: 9999' })
-      document.body.append(box)
-      view.other = L.tileLayer.couch.history(view.db, { layer: 'steps', clock: view.layer.clock })
-        .addTo(L.map(box, { center: [0, 90], zoom: 3 }))
-      view.layer.setTime('2024-01-04')
-    })
-    shows(await stage.rest(page), 4)
-    await page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest(/** @type {any} */ (window).other))
-    shows(await page.evaluate(() => /** @type {any} */ (window).see.picture(/** @type {any} */ (window).other)), 4)
-  })
-
-  for (const [what, kind] of /** @type {const} */ (
-    [['its document', 'layer'], ['the index', 'index'], ['images', 'tile'], ['the extent', 'extent']]
-  )) {
+  for (const [kind, what] of Object.entries({
+    layer: 'its document', index: 'the index', tile: 'images', extent: 'the extent'
+  })) {
     it(`has no request, timer or event after its map is removed during the load of ${what}`, async () => {
-      const hold = gate()
-      stage.front.rule(entry => entry.kind === kind ? hold.opened : undefined)
+      const held = hold(stage, kind)
       const page = await stage.show('steps', { wait: false, live: true, preload: 2 })
       await until(() => stage.front.requests(kind).length > 0)
       await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
-      await endsQuietly(stage, page, hold, 'map')
+      await endsQuietly(stage, page, held, 'map')
     })
   }
 
   it('has no request, timer or event after its removal in the middle of a step', async () => {
     const page = await stage.show('steps', { time: T(1) })
-    const hold = holdTiles(stage)
+    const held = hold(stage, 'tile')
     await page.evaluate(time => {
-      const { layer } = /** @type {any} */ (window)
+      const { layer } = window
       layer.options.preload = 3
       layer.setTime(time)
     }, T(3))
     await until(() => stage.front.requests('tile').some(({ done }) => !done))
-    await endsQuietly(stage, page, hold, 'layer')
+    await endsQuietly(stage, page, held, 'layer')
   })
 })

@@ -1,35 +1,13 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { T, stepAt } from '../support/client/gallery.js'
-import { call, expected, onStage } from '../support/client/suite.js'
+import { T } from '../support/client/gallery.js'
+import { call, expected, onStage, shows } from '../support/client/suite.js'
 
 const keysOf = picture => Object.keys(picture).sort()
 
 onStage('the picture of a history layer', {
   layers: ['steps', 'holes', 'late', 'deep', 'large', 'bounded', 'pacific', 'vector']
 }, stage => {
-  const shows =
-    (picture, layer, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
-
-  it('is empty without error or request where no tile existed at the time', async () => {
-    const page = await stage.show('holes', { time: T(1) })
-    shows(await stage.rest(page), 'holes', 1)
-    for (const step of [2, 3]) {
-      stage.front.forget()
-      const picture = await stage.at(page, T(step))
-      shows(picture, 'holes', step)
-      assert.equal(picture['3/3/4'], '-')
-      assert.deepEqual(stage.front.requests('tile').map(({ tile }) => tile).sort(),
-        step === 2 ? [] : ['3/3/3', '3/4/3'])
-    }
-    const types = (await call(page, 'events.slice')).map(({ type }) => type)
-    assert.ok(!types.includes('tileerror') && !types.includes('storeerror'), String(types))
-    assert.deepEqual(await page.evaluate(([from, to]) => /** @type {any} */ (window).layer.changedTiles(from, to).map(({
-      z, x, y, before, after, bytes
-    }) => [z, x, y, before?.time, Boolean(after?.gone), bytes]), [T(1), T(2)]),
-      [[3, 3, 3, T(1), true, 0]])
-  })
-
   it('is empty before the first time of the layer, and complete from then on', async () => {
     const page = await stage.show('late', { time: T(2) })
     shows(await stage.rest(page), 'late', 2)
@@ -65,19 +43,19 @@ onStage('the picture of a history layer', {
     const picture = await stage.rest(page)
     assert.ok(keysOf(picture).every(key => key.startsWith('3/')))
     shows(picture, 'holes', 3)
-    assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMaxZoom()), 5)
-    assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMinZoom()), 3)
+    assert.equal(await page.evaluate(() => window.map.getMaxZoom()), 5)
+    assert.equal(await page.evaluate(() => window.map.getMinZoom()), 3)
   })
 
   it('is empty at zooms that the layer does not have, and returns at the others', async () => {
     const page = await stage.show('holes', { map: { minZoom: 1, maxZoom: 9 } })
     for (const zoom of [1, 8]) {
-      await page.evaluate(level => { /** @type {any} */ (window).map.setZoom(level, { animate: false }) }, zoom)
-      await page.waitForFunction(() => !Object.keys(/** @type {any} */ (window).see.picture()).length)
+      await page.evaluate(level => { window.map.setZoom(level, { animate: false }) }, zoom)
+      await page.waitForFunction(() => !Object.keys(window.see.picture()).length)
       assert.deepEqual(await call(page, 'layer.changes'), [])
       assert.equal(await call(page, 'layer.isShown'), true)
     }
-    await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(3) })
+    await page.evaluate(() => { window.map.setZoom(3) })
     shows(await stage.rest(page), 'holes', 3)
   })
 
@@ -86,8 +64,7 @@ onStage('the picture of a history layer', {
     const picture = await stage.rest(page)
     shows(picture, 'large', 1)
     const box = await page.evaluate(() => {
-      const { x, y, width, height } = /** @type {any} */ (document.querySelector('.tilecouch-tile'))
-        .getBoundingClientRect()
+      const { x, y, width, height } = document.querySelector('.tilecouch-tile').getBoundingClientRect()
       return [x, y, width, height]
     })
     assert.deepEqual(box.slice(2), [512, 512])
@@ -106,7 +83,7 @@ onStage('the picture of a history layer', {
     const page = await stage.show('pacific', { map: { center: [0, 180] } })
     assert.deepEqual(keysOf(await stage.rest(page)), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
     assert.deepEqual((await call(page, 'layer.changes')).map(({ tiles }) => tiles), [4, 2])
-    await page.evaluate(() => { /** @type {any} */ (window).map.setView([0, -180], 3, { animate: false }) })
+    await page.evaluate(() => { window.map.setView([0, -180], 3, { animate: false }) })
     assert.deepEqual(keysOf(await stage.rest(page)), ['3/0/3', '3/0/4', '3/7/3#-1', '3/7/4#-1'])
     assert.equal(stage.front.tiles().length, 4, 'each image once, wherever it is shown')
   })
@@ -130,10 +107,9 @@ onStage('the picture of a history layer', {
     for (
       const [lat, lng, zoom] of [[40, -60, 2], [30, -40, 3], [30, 60, 3], [-30, 60, 2], [40, -60, 1], [30, -40, 3]]
     ) {
-      await page.evaluate(([place, level]) => { /** @type {any} */ (window).map.setView(place, level) },
-        /** @type {any} */ ([[lat, lng], zoom]))
-      await page.waitForFunction(level => !/** @type {any} */ (window).map._animatingZoom && /** @type {any} */ (window)
-        .map.getZoom() === level && !/** @type {any} */ (window).map._panAnim?._inProgress, zoom)
+      await page.evaluate(([place, level]) => { window.map.setView(place, level) }, [[lat, lng], zoom])
+      await page.waitForFunction(level => !window.map._animatingZoom && window
+        .map.getZoom() === level && !window.map._panAnim?._inProgress, zoom)
       const picture = await stage.rest(page)
       assert.ok(keysOf(picture).length && Object.values(picture).every(text => /^\d/.test(text)),
         JSON.stringify(picture))
@@ -153,7 +129,7 @@ onStage('the picture of a history layer', {
   it('shows the same time in all layers of a clock', async () => {
     const page = await stage.page()
     await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.clock = L.couch.clock({ time: '2024-01-02' })
       view.map = L.map('map', { center: [0, 0], zoom: 3 })
       view.all = [
@@ -161,12 +137,9 @@ onStage('the picture of a history layer', {
       ].map(layer => L.tileLayer.couch.history(view.db, { layer, clock: view.clock, preload: 0 }).addTo(view.map))
     })
     for (const step of [2, 4, 1, 5]) {
-      await page.evaluate(time => { /** @type {any} */ (window).all[1].setTime(time) }, T(step))
-      await page.waitForFunction(() => /** @type {any} */ (window)
-        .all.every(layer => /** @type {any} */ (window).see.isAtRest(layer)))
-      const pictures = await page.evaluate(
-        () => /** @type {any} */ (window).all.map(layer => /** @type {any} */ (window).see.picture(layer))
-      )
+      await page.evaluate(time => { window.all[1].setTime(time) }, T(step))
+      await page.waitForFunction(() => window.all.every(layer => window.see.isAtRest(layer)))
+      const pictures = await page.evaluate(() => window.all.map(layer => window.see.picture(layer)))
       for (const [at, layer] of ['steps', 'holes', 'late'].entries()) shows(pictures[at], layer, step)
     }
   })

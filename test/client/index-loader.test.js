@@ -5,12 +5,10 @@ import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 
 const column = (x, y0, y1) => ({ z: 5, x, y0, y1 })
-const version = (x, y, step = 1) => (
-  {
-    layer: 'a', z: 5, x, y, time: `2024-01-0${step}T00:00:00Z`, rev: '1-a',
-    bytes: 1, gone: false, current: false, expires: null
-  }
-)
+const version = (x, y, step = 1) => ({
+  layer: 'a', z: 5, x, y, time: `2024-01-0${step}T00:00:00Z`, rev: '1-a',
+  bytes: 1, gone: false, current: false, expires: null
+})
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
 const away = () => new TilecouchError('UNREACHABLE', { url: 'http://x', why: 'away' })
 
@@ -28,7 +26,7 @@ function stand () {
     })
   }
   const index = new VersionIndex()
-  const loader = new IndexLoader(/** @type {any} */ (source), 'a', index,
+  const loader = new IndexLoader(source, 'a', index,
     { onKnown: () => said.push('known'), onError: error => said.push(error.code), onBack: () => said.push('back') })
   return { asked, said, index, loader }
 }

@@ -3,7 +3,7 @@ import { mapContract } from '../support/client/map-contract.js'
 
 /** A move of the map, with its animation. */
 const move = (page, change) => page.evaluate(([name, ...values]) => new Promise(resolve => {
-  const { map } = /** @type {any} */ (window)
+  const { map } = window
   map.once('moveend', resolve)[name](...values)
 }), change)
 
@@ -15,8 +15,8 @@ mapContract({
   moveTo: (page, [lng, lat]) => move(page, ['panTo', [lat, lng]]),
   async zoomTo (page, z) {
     await move(page, ['setZoom', z])
-    await page.waitForFunction(zoom => /** @type {any} */ (window).layer._tileZoom === zoom, z)
+    await page.waitForFunction(zoom => window.layer._tileZoom === zoom, z)
   },
-  remove: page => page.evaluate(() => { /** @type {any} */ (window).layer.remove() }),
-  add: page => page.evaluate(() => { /** @type {any} */ (window).layer.addTo(/** @type {any} */ (window).map) })
+  remove: page => page.evaluate(() => { window.layer.remove() }),
+  add: page => page.evaluate(() => { window.layer.addTo(window.map) })
 })

@@ -29,9 +29,8 @@ describe('tilecouch on a page with Leaflet', function () {
     const modules = readdirSync(folder)
       .map(name => [name, ['text/javascript', readFileSync(path.join(folder, name), 'utf8')]])
     rmSync(folder, { recursive: true })
-    const bundles = await bundle(
-      { 'tilecouch.js': clientBundles['tilecouch.js'], 'tilecouch.esm.js': clientBundles['tilecouch.esm.js'] }
-    )
+    const names = ['tilecouch.js', 'tilecouch.esm.js']
+    const bundles = await bundle(Object.fromEntries(names.map(name => [name, clientBundles[name]])))
     const page = (...body) => ['text/html',
       ['<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><div id="map"></div>', ...body].join('\n')]
     const script = leaflet => page(`<script src="${leaflet}"></script>`, '<script src="tilecouch.js"></script>')
@@ -39,9 +38,7 @@ describe('tilecouch on a page with Leaflet', function () {
       `<script type="importmap">{ "imports": { "leaflet": ${JSON.stringify(leaflet)} } }</script>`)
     server = await servePages({
       ...Object.fromEntries(modules),
-      ...Object.fromEntries(
-        Object.entries(bundles).map(([name, { bytes }]) => [name, ['text/javascript', bytes.toString()]])
-      ),
+      ...Object.fromEntries(names.map(name => [name, ['text/javascript', bundles[name].bytes.toString()]])),
       'leaflet-1.js': ofPackage('leaflet', 'leaflet.js'),
       'leaflet-2-script.js': ofPackage('leaflet2', 'leaflet-global.js'),
       'leaflet-2.js': ofPackage('leaflet2', 'leaflet.js'),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from '../support/client/front.js'
 import { T, picture, tilesOf } from '../support/client/gallery.js'
-import { call, onStage } from '../support/client/suite.js'
+import { call, onStage, pictureOf } from '../support/client/suite.js'
 
 const WAIT = 15000 // milliseconds after which a question about changes is answered without any
 const GATHER_TIME = 250 // milliseconds that a layer waits for more changes before it asks again
@@ -18,21 +18,26 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await stage.write(layer, { 1: ALL })
     const page = await stage.show(layer, { live: true, isPatient: true, ...options, wait: false })
     await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
-    await (options.kind === 'couch' ? drawn(page, ALL, '1')
-      : page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest()))
+    await (options.kind === 'couch' ? drawn(page, ALL, '1') : page.waitForFunction(() => window.see.isAtRest()))
     await until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done))
     stage.front.forget()
     return { page, layer }
   }
 
-  const seen = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
   /** Waits until tiles show a step, and the others what they did. */
   async function drawn (page, tiles, step, others = step) {
     const changed = new Set(tiles.map(tile => tile.join('/')))
     await page.waitForFunction(([names, text, rest]) => {
-      const now = Object.entries(/** @type {any} */ (window).see.picture())
+      const now = Object.entries(window.see.picture())
       return now.length > 0 && now.every(([key, value]) => value === (names.includes(key) ? text : rest))
-    }, /** @type {any} */ ([[...changed], step, others]))
+    }, [[...changed], step, others])
+  }
+
+  /** Deletes a document, and gives what it was. */
+  async function remove (id) {
+    const doc = await stage.store.couch.get(id)
+    await stage.store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: doc._rev } })
+    return doc
   }
 
   const outside = [3, 0, 0]
@@ -80,27 +85,22 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await drawn(page, [[3, 3, 3]], '3', '1')
     await stage.at(page, T(1))
     await drawn(page, [], '', '1')
-    for (const [at, id] of /** @type {[number, string][]} */ ([[1, `3:3:3@${T(1)}`], [1, '3:4:4'], [3, '3:3:3']])) {
+    for (const [at, id] of [[1, `3:3:3@${T(1)}`], [1, '3:4:4'], [3, '3:3:3']]) {
       const [z, x, y] = id.split(/[:@]/).map(Number)
-      const path = encodeURIComponent(`${layer}:${id}`)
-      const doc = await stage.store.couch.get(`${layer}:${id}`)
-      await stage.store.couch.request({ method: 'DELETE', path, qs: { rev: doc._rev } })
-      await stage.store.couch.put(
-        { ...doc, _rev: undefined, _attachments: {
-          tile: { content_type: 'image/png', data: Buffer.from(await picture(7, z, x, y)).toString('base64') }
-        } }
-      )
+      const doc = await remove(`${layer}:${id}`)
+      const data = Buffer.from(await picture(7, z, x, y)).toString('base64')
+      const _attachments = { tile: { content_type: 'image/png', data } }
+      await stage.store.couch.put({ ...doc, _rev: undefined, _attachments })
       await stage.at(page, T(at))
-      await page.waitForFunction(tile => /** @type {any} */ (window).see.picture()[tile] === '7', `${z}/${x}/${y}`)
+      await page.waitForFunction(tile => window.see.picture()[tile] === '7', `${z}/${x}/${y}`)
     }
   })
 
   it('tiles that are gone and tiles whose document is deleted leave the map', async () => {
     const { page, layer } = await follow()
-    await stage.write(layer, { 2: [/** @type {any} */ ([3, 3, 3, true])] })
+    await stage.write(layer, { 2: [[3, 3, 3, true]] })
     await drawn(page, [[3, 3, 3]], '-', '1')
-    const doc = await stage.store.couch.get(`${layer}:3:4:4`)
-    await stage.store.couch.request({ method: 'DELETE', path: `${layer}%3A3%3A4%3A4`, qs: { rev: doc._rev } })
+    await remove(`${layer}:3:4:4`)
     await drawn(page, [[3, 3, 3], [3, 4, 4]], '-', '1')
     assert.deepEqual(stage.front.tiles(), [])
   })
@@ -111,14 +111,13 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await drawn(page, [[3, 3, 3], [3, 4, 4]], '2', '1')
     assert.deepEqual(stage.front.tiles(), ['3/3/3', '3/4/4'])
     await stage.write(layer, { 3: [[3, 3, 3]] })
-    await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '3')
+    await page.waitForFunction(() => window.see.picture()['3/3/3'] === '3')
   })
 
   it('a couch layer empties tiles that are deleted, and fills those that come back', async () => {
     stage.allow(/404/, /Failed to load/)
     const { page, layer } = await follow({ kind: 'couch' })
-    const doc = await stage.store.couch.get(`${layer}:3:4:4`)
-    await stage.store.couch.request({ method: 'DELETE', path: `${layer}%3A3%3A4%3A4`, qs: { rev: doc._rev } })
+    await remove(`${layer}:3:4:4`)
     await drawn(page, [[3, 4, 4]], '-', '1')
     await stage.write(layer, { 3: [[3, 4, 4]] })
     await drawn(page, [[3, 4, 4]], '3', '1')
@@ -141,7 +140,7 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await until(() => stage.front.requests('tile').every(({ done }) => done))
     await page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
     await page.evaluate(() => new Promise(resolve => { setTimeout(resolve, 100) }))
-    assert.equal((await seen(page))['3/3/3'], '3')
+    assert.equal((await pictureOf(page))['3/3/3'], '3')
   })
 
   it('both kinds of layers apply new fields of the layer document', async () => {
@@ -149,11 +148,11 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
       const { page, layer } = await follow({ kind })
       await stage.store.defineLayer(layer,
         { name: 'Second', attribution: '<b>Somebody</b> <a href="https://example.org/">else</a>' })
-      await page.waitForFunction(() => /** @type {any} */ (window).layer.title === 'Second')
+      await page.waitForFunction(() => window.layer.title === 'Second')
       assert.match(await page.locator('.leaflet-control-attribution').innerHTML(),
         /Somebody <a href="https:\/\/example\.org\/"[^>]*>else<\/a>/)
       await stage.store.defineLayer(layer, { attribution: null, bounds: [0, 0, 44, 40] })
-      await page.waitForFunction(() => Object.keys(/** @type {any} */ (window).see.picture()).join() === '3/4/3')
+      await page.waitForFunction(() => Object.keys(window.see.picture()).join() === '3/4/3')
       assert.doesNotMatch(await page.locator('.leaflet-control-attribution').innerHTML(), /Somebody/)
       await page.context().close()
     }
@@ -167,7 +166,7 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     const unanswered = Math.floor((performance.now() - began) / WAIT)
     assert.ok(questions <= 2 + unanswered, `${questions} questions`)
     assert.deepEqual(stage.front.requests().filter(({ kind }) => kind !== 'changes'), [])
-    assert.ok(await seen(page))
+    assert.ok(await pictureOf(page))
   })
 
   it('a history layer sends only a few index requests during a bulk load', async () => {
@@ -210,23 +209,9 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
       if (kind === 'changes') await seconds(0.1)
       if (kind !== 'index' || !first) return
       first = false
-      const body = JSON.stringify(
-        {
-          results: Array.from({ length: 4 },
-            (_,
-              at) => (
-                {
-                  rows: [
-                    3, 4
-                  ].map(
-                    y => ({ id: `${layer}:3:${at + 2}:${y}`, key: [layer, 3, at + 2, y, T(1)], value: {
-                      rev: '1-a', bytes: 98, gone: false, expires: null
-                    } })
-                  )
-                }
-              ))
-        }
-      )
+      const value = { rev: '1-a', bytes: 98, gone: false, expires: null }
+      const rowOf = (x, y) => ({ id: `${layer}:3:${x}:${y}`, key: [layer, 3, x, y, T(1)], value })
+      const body = JSON.stringify({ results: [2, 3, 4, 5].map(x => ({ rows: [rowOf(x, 3), rowOf(x, 4)] })) })
       await old.opened
       return { status: 200, body }
     })

@@ -32,10 +32,10 @@ const libraries = {
 describe('the internals of the map libraries', function () {
   this.timeout(30000)
 
-  for (const [library, refused, supported] of /** @type {[string, string[], string[]][]} */ ([
+  for (const [library, refused, supported] of [
     ['MapLibre GL JS', ['7.0.0', '5.23.0', '4.7.1'], ['6.17.0', '5.24.0']],
     ['OpenLayers', ['11.0.0', '10.10.0', '9.2.4'], ['10.11.0', '10.20.1']]
-  ])) {
+  ]) {
     it(`are not used in unsupported versions of ${library}: the adapter throws an error`, async () => {
       for (const version of refused) {
         await assert.rejects(beside[library](version), ({ code, message }) => {
@@ -68,3 +68,31 @@ describe('the internals of the map libraries', function () {
 
 /** Members of ours that have the name of an internal elsewhere in the library. */
 const OWN = new Set(['_entries', '_move', '_parse', '_timer', '_zoom'])
+
+describe('a source of MapLibre', () => {
+  it('loads a tile at the second request when the first one failed', async () => {
+    const { owners, register, sourceOf } = await loadBesideMapLibre('client/maplibre/sources.js', undefined, `
+      globalThis.attempts = (globalThis.attempts ?? 0) + 1
+      if (globalThis.attempts === 1) throw new Error('the request failed')
+      tile.texture = { update () {} }`)
+    const image = { width: 1, close () {} }
+    const history = {
+      isOnMap: true,
+      add (entry) {
+        entry.view.show(image)
+        entry.ready()
+      }
+    }
+    owners.set('owner', { history, _connect () {} })
+    register()
+    const { type } = sourceOf('owner', false)
+    const source = new globalThis.sourceTypes[type]('id')
+    source._options = { owner: 'owner' }
+    source.maxzoom = 3
+    source.onAdd({ painter: { getTileTexture: () => undefined } })
+    const tile = { tileID: { canonical: { z: 1, x: 0, y: 0 } } }
+    await assert.rejects(source.loadTile(tile), /the request failed/)
+    await source.loadTile(tile)
+    assert.equal(tile.state, 'loaded')
+  })
+})

@@ -4,7 +4,7 @@ import { maplibre } from '../support/client/maplibre-page.js'
 
 /** @param {Record<string, any>} to */
 const move = (page, to) => page.evaluate(camera => new Promise(resolve => {
-  const { map } = /** @type {any} */ (window)
+  const { map } = window
   map.once('moveend', () => resolve(undefined)).easeTo({ ...camera, duration: 200 })
 }), to)
 
@@ -16,10 +16,10 @@ mapContract({
   mapCenter: place => place,
   moveTo: (page, center) => move(page, { center }),
   zoomTo: (page, z) => move(page, { zoom: z - 1 }),
-  remove: page => page.evaluate(() => { /** @type {any} */ (window).layer.remove() }),
+  remove: page => page.evaluate(() => { window.layer.remove() }),
   async add (page) {
-    await page.evaluate(() => { /** @type {any} */ (window).layer.addTo(/** @type {any} */ (window).map) })
+    await page.evaluate(() => { window.layer.addTo(window.map) })
     // the layer's document is read first: until then the map has nothing to load, and is at rest
-    await page.waitForFunction(() => /** @type {any} */ (window).map.getSource('steps'))
+    await page.waitForFunction(() => window.map.getSource('steps'))
   }
 })

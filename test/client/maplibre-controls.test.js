@@ -10,7 +10,7 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
   it('the timeline lies along the lower edge below other controls, and removes its elements', async () => {
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.map.addControl(new view.maplibregl.NavigationControl(), 'bottom-right')
       view.control = view.tilecouch.timeline(view.layer)
       view.map.addControl(view.control)
@@ -23,16 +23,16 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
     await page.keyboard.press('End')
     assert.equal(await call(page, 'layer.getTime'), T(5))
     await page.keyboard.press('PageDown')
-    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getCenter().toArray()),
+    assert.deepEqual(await page.evaluate(() => window.map.getCenter().toArray()),
       [0, 0], 'its keys do not move the map')
-    await page.evaluate(() => { const { map, control } = /** @type {any} */ (window); map.removeControl(control) })
+    await page.evaluate(() => { const { map, control } = window; map.removeControl(control) })
     assert.equal(await page.locator('.tilecouch-timeline, .tilecouch-dock').count(), 0)
   })
 
   it('the timeline plays in another element of the page, and fires rangechange', async () => {
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
+      const view = window
       const container = document.body.appendChild(document.createElement('div'))
       container.id = 'elsewhere'
       view.control = view.tilecouch.timeline(view.layer, { container, speed: 50 })
@@ -43,7 +43,7 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
       view.control.player.play()
     })
     assert.equal(await page.locator('#elsewhere .tilecouch-timeline').count(), 1)
-    await page.waitForFunction(time => /** @type {any} */ (window).layer.getTime() >= time, T(4))
+    await page.waitForFunction(time => window.layer.getTime() >= time, T(4))
     assert.equal((await call(page, 'said.slice')).length, 1)
   })
 
@@ -51,22 +51,22 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
   async function compare (options = {}) {
     const page = await stage.show('steps', { time: T(5) })
     await page.evaluate(([time, given]) => {
-      const view = /** @type {any} */ (window)
+      const view = window
       view.left = new view.tilecouch.HistoryLayer(view.db, { layer: 'steps', time, preload: 0 })
       view.control = view.tilecouch.compare(view.left, view.layer, { leftLabel: 'before', rightLabel: 'now', ...given })
       view.map.addControl(view.control)
       view.upper = {} // what its last frame shows
       view.control.getUpperMap().on('render', ({ target }) => { view.upper = view.see.picture(target) })
-    }, /** @type {any} */ ([T(1), options]))
+    }, [T(1), options])
     await page.waitForFunction(() => { const { left, layer, control } =
-      /** @type {any} */ (window); return left.isShown() && layer.isShown() && control.getUpperMap().loaded() })
+      window; return left.isShown() && layer.isShown() && control.getUpperMap().loaded() })
     return page
   }
 
   it('the comparison shows one time left of its handle and the other right of it', async () => {
     const page = await compare()
     await page.waitForFunction(() => {
-      const texts = Object.values(/** @type {any} */ (window).upper)
+      const texts = Object.values(window.upper)
       return texts.length > 0 && texts.every(text => text === '1')
     })
     assert.ok(Object.values(await call(page, 'see.picture')).every(text => text === '5'))
@@ -76,7 +76,7 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
     await page.keyboard.press('PageUp')
     assert.equal(await clip(), 'inset(0px 40% 0px 0px)')
     assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['before', 'now'])
-    await page.evaluate(() => { const { map, control } = /** @type {any} */ (window); map.removeControl(control) })
+    await page.evaluate(() => { const { map, control } = window; map.removeControl(control) })
     assert.equal(await page.locator('.tilecouch-compare, .tilecouch-compare-upper').count(), 0)
     assert.equal(await call(page, 'left.history.isOnMap'), false)
     assert.equal(await call(page, 'layer.history.isOnMap'), true)
@@ -86,7 +86,7 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
     const page = await compare({ mode: 'fade', split: 0.25 })
     assert.equal(await page.locator('.tilecouch-compare-upper').evaluate(element => element.style.opacity), '0.25')
     const apart = await page.evaluate(() => new Promise(resolve => {
-      const { map, control } = /** @type {any} */ (window)
+      const { map, control } = window
       const upper = control.getUpperMap()
       let [most, frames] = [0, 0]
       upper.on('render', () => {

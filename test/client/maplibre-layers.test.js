@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from '../support/client/front.js'
-import { T, stepAt } from '../support/client/gallery.js'
-import { maplibre } from '../support/client/maplibre-page.js'
-import { UNHURRIED, call, expected, frames, onStage } from '../support/client/suite.js'
-
-const shows = (picture, layer, step) => assert.deepEqual(picture,
-  expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
+import { T } from '../support/client/gallery.js'
+import { download, maplibre } from '../support/client/maplibre-page.js'
+import { UNHURRIED, call, eventsOf, frames, onStage, shows, waitForEvent } from '../support/client/suite.js'
 
 onStage('the picture of a history layer in MapLibre', { layers: ['holes', 'large'], library: maplibre }, stage => {
   it('consists of tiles of 512 pixels when the layer has them', async () => {
@@ -21,7 +18,7 @@ onStage('the picture of a history layer in MapLibre', { layers: ['holes', 'large
   it('is enlarged from the last zoom of the layer at deeper zooms', async () => {
     const page = await stage.show('holes', { time: T(1), map: { zoom: 4, center: [20, 10] } })
     assert.deepEqual([...new Set(Object.values(await stage.rest(page)))], ['-'])
-    await page.evaluate(() => /** @type {any} */ (window).map.jumpTo({ center: [-100, 40] }))
+    await page.evaluate(() => window.map.jumpTo({ center: [-100, 40] }))
     const picture = await stage.rest(page)
     assert.ok(Object.values(picture).every(text => text.startsWith('1<3')), JSON.stringify(picture))
   })
@@ -30,10 +27,10 @@ onStage('the picture of a history layer in MapLibre', { layers: ['holes', 'large
 onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: maplibre }, stage => {
   it('is not drawn, and reports MAP_GRID', async () => {
     const page = await stage.show('swiss', { wait: false, map: { zoom: 7, center: [8.2, 46.8] } })
-    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
-    assert.equal((await call(page, 'events.slice')).find(({ type }) => type === 'storeerror').code, 'MAP_GRID')
+    await waitForEvent(page, 'storeerror')
+    assert.equal((await eventsOf(page, 'storeerror'))[0].code, 'MAP_GRID')
     assert.deepEqual([
-      stage.front.tiles(), await page.evaluate(() => Object.keys(/** @type {any} */ (window).map.getStyle().sources))
+      stage.front.tiles(), await page.evaluate(() => Object.keys(window.map.getStyle().sources))
     ], [[], []])
   })
 })
@@ -41,14 +38,13 @@ onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: map
 onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   it('sends no request while it is hidden, and shows the time of its clock when it is visible again', async () => {
     const page = await stage.show('steps', { time: T(1) })
-    const see = value => page.evaluate(
-      visibility => /** @type {any} */ (window).map.setLayoutProperty('steps', 'visibility', visibility), value
-    )
+    const see = value =>
+      page.evaluate(visibility => window.map.setLayoutProperty('steps', 'visibility', visibility), value)
     await see('none')
-    await page.waitForFunction(() => /** @type {any} */ (window).map.loaded())
+    await page.waitForFunction(() => window.map.loaded())
     stage.front.forget()
     await call(page, 'layer.setTime', T(5))
-    await page.waitForFunction(() => /** @type {any} */ (window).map.loaded())
+    await page.waitForFunction(() => window.map.loaded())
     assert.deepEqual(stage.front.requests(), [])
     await see('visible')
     shows(await stage.rest(page), 'steps', 5)
@@ -58,7 +54,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     const page = await stage.show('steps', { time: T(1) })
     stage.front.forget()
     await page.evaluate(time => {
-      const { layer, map } = /** @type {any} */ (window)
+      const { layer, map } = window
       map.jumpTo({ center: [60, 0] })
       layer.setTime(time)
       layer.remove()
@@ -70,54 +66,42 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
   it('appears with the first style of the map, survives a new style, and ends with the map', async () => {
     const page = await stage.show('steps', { time: T(2), map: { style: undefined } })
     shows(await stage.rest(page), 'steps', 2)
-    await page.evaluate(() => /** @type {any} */ (window)
-      .map.setStyle({
+    await page.evaluate(() => window.map.setStyle({
         version: 8, sources: {}, layers: [{ id: 'ground', type: 'background', paint: { 'background-color': '#fff' } }]
       }, { diff: false }))
     shows(await stage.rest(page), 'steps', 2)
-    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getStyle().layers.map(({ id }) => id)),
-      ['ground', 'steps'])
+    assert.deepEqual(await page.evaluate(() => window.map.getStyle().layers.map(({ id }) => id)), ['ground', 'steps'])
     shows(await stage.at(page, T(3)), 'steps', 3)
-    await page.evaluate(() => /** @type {any} */ (window).map.remove())
+    await page.evaluate(() => window.map.remove())
     assert.equal(await call(page, 'layer.history.isOnMap'), false)
   })
 
   it('returns to a map below the layer of its option before, at the time of its clock', async () => {
     const page = await stage.show('steps', { time: T(1) })
     const ids = () => page.evaluate(() => [
-      /** @type {any} */ (window).map.getStyle()
+      window.map.getStyle()
     ].map(({ layers, sources }) => [layers.map(({ id }) => id), Object.keys(sources)])[0])
     await page.evaluate(() => {
-      const { map } = /** @type {any} */ (window)
+      const { map } = window
       map.addLayer({ id: 'above', type: 'background', paint: { 'background-opacity': 0 } })
     })
     await call(page, 'layer.remove')
     assert.deepEqual(await ids(), [['above'], []])
     await call(page, 'layer.setTime', T(5))
     await page.evaluate(() => {
-      const { map, layer } = /** @type {any} */ (window)
+      const { map, layer } = window
       layer.options.before = 'above'
       layer.addTo(map)
     })
     // the layer's document is read first: until then the map has nothing to load, and is at rest
-    await page.waitForFunction(() => /** @type {any} */ (window).map.getSource('steps'))
+    await page.waitForFunction(() => window.map.getSource('steps'))
     shows(await stage.rest(page), 'steps', 5)
     assert.deepEqual(await ids(), [['steps', 'above'], ['steps']])
   })
 
   it('steps through an offline area without a request', async () => {
     const page = await stage.page()
-    await page.addScriptTag({ url: new URL('pouchdb.js', stage.front.page).href, type: 'module' })
-    await page.evaluate(async address => {
-      const view = /** @type {any} */ (window)
-      const { OfflineStore } = await import(address)
-      view.offline = new OfflineStore({ remote: view.db, PouchDB: view.PouchDB })
-      await view.offline.ready
-      const area = await view.offline.areas.add(
-        { name: 'All', layer: 'steps', bbox: [-180, -84, 180, 84], zooms: '3', history: true }
-      )
-      await area.download()
-    }, new URL('offline.js', stage.front.page).href)
+    await download(page, 'steps')
     stage.front.forget()
     await maplibre.draw(page, 'steps', { time: T(1), offline: true })
     for (const step of [1, 2, 3, 4, 5]) shows(await stage.at(page, T(step)), 'steps', step)
@@ -131,19 +115,18 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     const never = gate()
     stage.front.rule(({ path }) => { if (/other/.test(path)) return never.opened })
     await page.evaluate(async () => {
-      const { map, db } = /** @type {any} */ (window)
+      const { map, db } = window
       map.addSource('other', { type: 'raster', tileSize: 64, tiles: [`${db}/other/{z}/{x}/{y}`] })
       map.addLayer({ id: 'other', type: 'raster', source: 'other' }, 'steps')
     })
     await until(() => stage.front.requests().filter(({ path }) => /other/.test(path)).length >= 6)
     const seen = await frames(page, async () => {
       await call(page, 'layer.setTime', T(5))
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-        .every(text => text === '5'))
+      await page.waitForFunction(() => Object.values(window.see.picture()).every(text => text === '5'))
     })
     assert.equal(seen.length, 2)
     await page.evaluate(() => {
-      const { map } = /** @type {any} */ (window)
+      const { map } = window
       map.removeLayer('other')
       map.removeSource('other')
     })

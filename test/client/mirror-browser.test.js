@@ -71,7 +71,7 @@ for (const [name, start] of Object.entries(sources)) {
     let link
     let served
     let context
-    const errors = /** @type {string[]} */ ([])
+    const errors = []
 
     before(async function () {
       source = await start(this)

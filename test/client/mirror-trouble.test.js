@@ -1,7 +1,6 @@
 // What comes in between when a store is taken into a PouchDB: lines that break, databases that are full, closed or
 // gone.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { until } from '../../bench/wait.js'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { Mirror, mirror } from '../../client/mirror/index.js'
@@ -9,6 +8,7 @@ import { PouchPeer } from '../../client/mirror/pouch-peer.js'
 import { Store } from '../../loader/index.js'
 import { startLink } from '../mirror/link.js'
 import { backends, json, request } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
 import { PouchDB, everything, takeImages, usePouches } from '../support/client/pouches.js'
 
@@ -200,7 +200,7 @@ describe('a CouchDB over fetch', () => {
   let couch
 
   before(async () => {
-    server = createServer((req, res) => {
+    server = await startServer((req, res) => {
       asked.push(req)
       const answer = answers.shift() ?? [200, '{"ok":true}']
       if (answer === 'cut') return res.destroy()
@@ -211,16 +211,12 @@ describe('a CouchDB over fetch', () => {
       if (answer[2] === 'cut') setImmediate(() => res.destroy())
       else res.end()
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
   })
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  after(() => server.close())
   beforeEach(() => {
     answers = []
     asked = []
-    couch = new HttpCouch(`http://me:%C3%A4%20pass@127.0.0.1:${server.address().port}/some/tiles/`,
+    couch = new HttpCouch(`http://me:%C3%A4%20pass@127.0.0.1:${server.port}/some/tiles/`,
       { firstDelay: 1, longestDelay: 2 })
   })
 

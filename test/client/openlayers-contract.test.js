@@ -20,16 +20,16 @@ for (const webgl of [false, true]) {
     mapCenter: metres,
       moveTo: move,
     zoomTo: (page, zoom) => page.evaluate(z => new Promise(resolve => {
-      const { map, expectFrame } = /** @type {any} */ (window)
+      const { map, expectFrame } = window
       expectFrame()
       map.getView().animate({ zoom: z, duration: 150 }, resolve)
     }), zoom),
     remove: page => page.evaluate(() => {
-      const { map, olLayer } = /** @type {any} */ (window)
+      const { map, olLayer } = window
       map.removeLayer(olLayer)
     }),
     add: page => page.evaluate(() => {
-      const { map, olLayer, expectFrame } = /** @type {any} */ (window)
+      const { map, olLayer, expectFrame } = window
       expectFrame()
       map.addLayer(olLayer)
     })

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundle, clientBundles } from '../../loader/couchapp/bundle.js'
+import { drag } from '../support/client/controls.js'
 import { T } from '../support/client/gallery.js'
 import { READING, openlayers } from '../support/client/openlayers-page.js'
 import { call, onStage } from '../support/client/suite.js'
@@ -12,7 +13,7 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
   beforeEach(() => stage.allow(READING))
 
   const addTimeline = page => page.evaluate(() => {
-    const view = /** @type {any} */ (window)
+    const view = window
     view.control = view.tilecouch.timeline(view.olLayer, {})
     view.map.addControl(view.control)
   })
@@ -23,21 +24,17 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
     const slider = page.getByRole('slider', { name: 'Time' })
     await slider.focus()
     await page.keyboard.press('End')
-    await page.waitForFunction(time => /** @type {any} */ (window).layer.getTime() === time, T(5))
+    await page.waitForFunction(time => window.layer.getTime() === time, T(5))
     assert.deepEqual(new Set(Object.values(await stage.rest(page))), new Set(['5']))
-    const { left, right, bottom } =
-      await page.evaluate(() => /** @type {any} */ (window).control.element.getBoundingClientRect().toJSON())
+    const { left, right, bottom } = await page.evaluate(() => window.control.element.getBoundingClientRect().toJSON())
     assert.ok(left >= 0 && left < 20 && right > 680 && bottom > 480, JSON.stringify({ left, right, bottom }))
-    const center = () => page.evaluate(() => /** @type {any} */ (window).map.getView().getCenter())
+    const center = () => page.evaluate(() => window.map.getView().getCenter())
     const before = await center()
-    await page.mouse.move(300, bottom - 20)
-    await page.mouse.down()
-    await page.mouse.move(200, bottom - 20, { steps: 3 })
-    await page.mouse.up()
+    await drag(page, [300, bottom - 20], [200, bottom - 20])
     assert.deepEqual(await center(), before, 'the map does not move with it')
-    await page.evaluate(() => { /** @type {any} */ (window).map.removeControl(/** @type {any} */ (window).control) })
+    await page.evaluate(() => { window.map.removeControl(window.control) })
     assert.equal(await page.locator('.tilecouch-timeline').count(), 0)
-    await page.evaluate(() => { /** @type {any} */ (window).map.addControl(/** @type {any} */ (window).control) })
+    await page.evaluate(() => { window.map.addControl(window.control) })
     assert.equal(await page.locator('.tilecouch-dock .tilecouch-timeline').count(), 1)
   })
 
@@ -45,18 +42,18 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
     it(`compare two times at a handle or by fading (${webgl ? 'WebGL' : 'canvas'})`, async () => {
       const page = await stage.show('steps', { webgl, time: T(1) })
       await page.evaluate(([isWebGL, time]) => {
-        const view = /** @type {any} */ (window)
+        const view = window
         view.right = view.tilecouch.historyLayer(view.map, view.db,
           { layer: 'steps', webgl: isWebGL, interpolate: false, preload: 0, time })
         view.compare = view.tilecouch.compare(view.olLayer, view.right, { leftLabel: 'one', rightLabel: 'five' })
         view.map.addControl(view.compare)
-      }, /** @type {const} */ ([webgl, T(5)]))
+      }, [webgl, T(5)])
       const steps = () => page.evaluate(() => {
-        const seen = /** @type {any} */ (window).see.picture()
+        const seen = window.see.picture()
         return ['3/2/3', '3/3/3', '3/4/3', '3/5/3'].map(key => seen[key]).join(' ')
       })
       const shows = text => page.waitForFunction(wanted => {
-        const seen = /** @type {any} */ (window).see.picture()
+        const seen = window.see.picture()
         return ['3/2/3', '3/3/3', '3/4/3', '3/5/3'].map(key => seen[key]).join(' ') === wanted
       }, text).catch(async () => assert.equal(await steps(), text))
       await shows('1 1 5 5')
@@ -65,14 +62,14 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
       await page.getByRole('slider', { name: 'Compare: left and right' }).focus()
       await page.keyboard.press('End')
       await shows('1 1 1 1')
-      await page.evaluate(() => { /** @type {any} */ (window).compare.setMode('fade').setSplit(0) })
+      await page.evaluate(() => { window.compare.setMode('fade').setSplit(0) })
       await shows('5 5 5 5')
       assert.equal(await page.evaluate(() => {
-        try { /** @type {any} */ (window).compare.setMode('side') } catch (error) { return error.code }
+        try { window.compare.setMode('side') } catch (error) { return error.code }
       }), 'BAD_OPTION')
-      await page.evaluate(() => { /** @type {any} */ (window).map.removeControl(/** @type {any} */ (window).compare) })
+      await page.evaluate(() => { window.map.removeControl(window.compare) })
       await shows('5 5 5 5')
-      assert.equal(await page.evaluate(() => /** @type {any} */ (window).right.getOpacity()), 1)
+      assert.equal(await page.evaluate(() => window.right.getOpacity()), 1)
     })
   }
 
@@ -82,21 +79,20 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
     const name = 'tilecouch-openlayers.js'
     await page.evaluate(script => {
       const element = document.head.appendChild(document.createElement('script'))
-      delete /** @type {any} */ (window).ol
+      delete window.ol
       element.textContent = script
     }, await readFile(ol, 'utf8'))
     const { [name]: { bytes } } = await bundle({ [name]: clientBundles[name] })
     await page.addScriptTag({ content: bytes.toString() })
     await page.evaluate(time => {
-      const view = /** @type {any} */ (window)
+      const view = window
       const { ol: library } = view
       const map = new library.Map({ target: 'map', view: new library.View({ center: [0, 0], zoom: 3 }) })
       view.olLayer = library.couch.historyLayer(map, view.db, { layer: 'steps', time, webgl: true })
       view.layer = view.olLayer.getSource()
       map.addControl(library.couch.timeline(view.olLayer))
     }, T(3))
-    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown() &&
-      /** @type {any} */ (window).layer.changes()?.length === 5)
+    await page.waitForFunction(() => window.layer.isShown() && window.layer.changes()?.length === 5)
     assert.equal(await page.locator('.tilecouch-timeline').count(), 1)
     assert.ok(stage.front.tiles().length >= 8)
   })

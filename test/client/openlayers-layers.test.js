@@ -1,23 +1,27 @@
 /* global document, window -- of the page, in functions that run there */
-// History in OpenLayers, besides what map-contract.js promises of every library.
+// History in OpenLayers, besides what map-contract.js promises of every library; also in other grids than Web Mercator.
 import assert from 'node:assert/strict'
-import { seconds } from '../support/client/front.js'
-import { T, stepAt } from '../support/client/gallery.js'
+import { gridOf } from '../../core/index.js'
+import { T, layers as gallery } from '../support/client/gallery.js'
 import { countImages } from '../support/client/map-contract.js'
 import { READING, move, openlayers } from '../support/client/openlayers-page.js'
-import { call, expected, frames, onStage } from '../support/client/suite.js'
+import { call, eventsOf, frames, onStage, shows, waitForEvent } from '../support/client/suite.js'
 
-const STEPS = [1, 2, 3, 4, 5]
-const shows =
-  (seen, layer, step) => assert.deepEqual(seen, expected(seen, (...tile) => stepAt(layer, step, ...tile)))
+/** Layers in other grids: the grid of a map, a place and a zoom. */
+const grids = {
+  swiss: ['LV95', [8.2, 46.8], 17],
+  degrees: ['WorldCRS84Quad', [10, 20], 3],
+  europe: ['EuropeanETRS89_LAEAQuad', [10, 50], 3],
+  arctic: ['UPSArcticWGS84Quad', [20, 88], 3]
+}
 
 for (const webgl of [false, true]) {
-  const renderer = webgl ? 'WebGL' : 'canvas'
-
-  onStage(`a tile in OpenLayers (${renderer})`, { layers: ['steps', 'large'], library: openlayers }, stage => {
+  onStage(`a layer in OpenLayers (${webgl ? 'WebGL' : 'canvas'})`, {
+    layers: ['steps', 'large', ...Object.keys(grids)], library: openlayers
+  }, stage => {
     beforeEach(() => stage.allow(READING))
 
-    it('is in its place when it has 512 pixels', async () => {
+    it('has its tiles in their places when they have 512 pixels', async () => {
       const page = await stage.show('large', { webgl, time: T(1) })
       shows(await stage.rest(page), 'large', 1)
       shows(await stage.at(page, T(2)), 'large', 2)
@@ -28,28 +32,24 @@ for (const webgl of [false, true]) {
       const page = await stage.show('steps', { webgl, time: T(5) })
       stage.front.forget()
       await move(page, [0, 0], 1)
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-        .every(text => text === '-'))
+      await page.waitForFunction(() => Object.values(window.see.picture()).every(text => text === '-'))
       await move(page, [10, 10], 5)
       assert.deepEqual(new Set(Object.values(await stage.rest(page))), new Set(['5']))
       assert.deepEqual(stage.front.tiles(), [])
     })
 
-    it('is not requested while its layer is hidden, and shows the time of the clock afterwards', async () => {
+    it('requests no tile while it is hidden, and shows the time of the clock afterwards', async () => {
       const page = await stage.show('steps', { webgl, time: T(1) })
-      await page.evaluate(() => { /** @type {any} */ (window).olLayer.setVisible(false) })
+      await page.evaluate(() => { window.olLayer.setVisible(false) })
       stage.front.forget()
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-        .every(text => text === '-'))
+      await page.waitForFunction(() => Object.values(window.see.picture()).every(text => text === '-'))
       await call(page, 'layer.setTime', T(3))
       assert.deepEqual(stage.front.requests(), [])
-      await page.evaluate(
-        () => { /** @type {any} */ (window).expectFrame(); /** @type {any} */ (window).olLayer.setVisible(true) }
-      )
+      await page.evaluate(() => { window.expectFrame(); window.olLayer.setVisible(true) })
       shows(await stage.rest(page), 'steps', 3)
     })
 
-    it('is returned by tileAt with its versions and the version that is shown', async () => {
+    it('returns the tile at a place with its versions and the version that is shown', async () => {
       const page = await stage.show('steps', { webgl, time: T(3) })
       const { z, x, y, versions, shown } = await call(page, 'layer.tileAt', [100000, -100000])
       assert.deepEqual([z, x, y, versions.map(({ time }) => time), shown.time], [3, 4, 4, [T(1), T(2), T(5)], T(2)])
@@ -58,16 +58,56 @@ for (const webgl of [false, true]) {
     it('is drawn on a map in another projection, also after a step', async () => {
       const page =
         await stage.show('steps', { webgl, time: T(1), wait: false, map: { projection: 'EPSG:4326', zoom: 2 } })
-      const steps =
-        async () => new Set((await page.evaluate(() => /** @type {any} */ (window).colours())).map(red => red >> 3))
-      await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown() &&
-        /** @type {any} */ (window).colours().length > 300)
+      const steps = async () => new Set((await page.evaluate(() => window.colours())).map(red => red >> 3))
+      await page.waitForFunction(() => window.layer.isShown() && window.colours().length > 300)
       assert.deepEqual(await steps(), new Set([1]))
       stage.front.forget()
       await call(page, 'layer.setTime', T(5))
-      await page.waitForFunction(() => /** @type {any} */ (window).colours().every(red => red >> 3 === 5))
+      await page.waitForFunction(() => window.colours().every(red => red >> 3 === 5))
       const asked = stage.front.tiles()
       assert.equal(new Set(asked).size, asked.length)
+    })
+
+    it('holds one image for each tile in view after many steps', async () => {
+      const page = await stage.page()
+      await page.evaluate(countImages)
+      await openlayers.draw(page, 'steps', { webgl, time: T(1) })
+      const tiles = Object.keys(await stage.rest(page)).length
+      const read = () => page.evaluate(() => ({ ...window.counts, urls: undefined }))
+      const { textures } = await read()
+      for (const step of [2, 3, 4, 5, 4, 3, 2, 1]) await stage.at(page, T(step))
+      assert.deepEqual(await read(), { bitmaps: tiles, textures, urls: undefined })
+      await page.evaluate(() => { window.map.removeLayer(window.olLayer) })
+      assert.equal((await read()).bitmaps, 0)
+    })
+
+    for (const [layer, [projection, place, z]] of Object.entries(grids)) {
+      const grid = gridOf(gallery[layer].fields)
+
+      it(`in another grid has every tile in its place, and changes a step in one frame (${layer})`, async () => {
+        const page = await stage.show(layer,
+          { webgl, time: T(1), wait: false, map: { projection, place, resolution: grid.matrix(z).cellSize } })
+        const first = await stage.rest(page)
+        assert.ok(Object.keys(first).length >= 4, JSON.stringify(first))
+        shows(first, layer, 1)
+        stage.front.forget()
+        const seen = await frames(page, () => stage.at(page, T(2)))
+        assert.equal(seen.length, 2)
+        assert.ok(Object.keys(seen[1]).length >= 4, JSON.stringify(seen[1]))
+        shows(seen[1], layer, 2)
+        const asked = stage.front.tiles().map(key => key.split('/').map(Number))
+        assert.ok(asked.length && asked.every(([, x, y]) => (x + y) % 2 === 0))
+        const tile = await page.evaluate(() => window.layer.tileAt(window.map.getView().getCenter()))
+        assert.deepEqual([tile.z, tile.x, tile.y], Object.values(grid.tileAt(...place, z)))
+      })
+    }
+
+    it('in another grid is drawn on a map in Web Mercator, also after a step', async () => {
+      const page = await stage.show('swiss', { webgl, time: T(1), map: { place: [8.2, 46.8], zoom: 9 } })
+      await page.waitForFunction(() => window.colours().length > 20)
+      assert.deepEqual(await page.evaluate(() => [...new Set(window.colours().map(red => red >> 3))]), [1])
+      await stage.at(page, T(2))
+      await page.waitForFunction(() => window.colours().some(red => red >> 3 === 2))
     })
   })
 }
@@ -77,7 +117,7 @@ onStage('two layers with one HistorySource', { layers: ['steps'], library: openl
     stage.allow(READING, /willReadFrequently/)
     const page = await stage.show('steps', { time: T(1) })
     await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
+      const view = window
       const { Map, View, TileLayer } = view.ol
       const small = document.body.appendChild(Object.assign(document.createElement('div'),
         { style: 'position:absolute;left:0;top:0;width:260px;height:260px' }))
@@ -89,62 +129,42 @@ onStage('two layers with one HistorySource', { layers: ['steps'], library: openl
       view.secondStep = () => second.getViewport()
         .querySelector('canvas')?.getContext('2d', { willReadFrequently: true }).getImageData(20, 20, 1, 1).data[0] >> 3
     })
-    await page.waitForFunction(() => /** @type {any} */ (window).secondStep() === 1)
+    await page.waitForFunction(() => window.secondStep() === 1)
     stage.front.forget()
     await stage.at(page, T(5))
-    await page.waitForFunction(() => /** @type {any} */ (window).secondStep() === 5)
+    await page.waitForFunction(() => window.secondStep() === 5)
     const asked = stage.front.tiles()
     assert.equal(new Set(asked).size, asked.length)
   })
 })
 
-onStage('the tile source of OpenLayers itself', { layers: ['steps'], library: openlayers }, stage => {
-  for (const webgl of [false, true]) {
-    it(`requests every tile at every step, and mixes times (${webgl ? 'WebGL' : 'canvas'})`, async () => {
-      stage.allow(READING)
-      const url = step => `${stage.front.url}/_design/tiles/_rewrite/steps@${T(step)}/{z}/{x}/{y}.png`
-      const page = await stage.show('steps', { webgl, own: url(1), minZoom: 3, maxZoom: 3 })
-      const asked = () => stage.front.requests().filter(({ path }) => path.endsWith('.png')).length
-      stage.front.rule(({ path }) => path.endsWith('.png')
-        ? seconds(0.06 * (+(/(\d+)\/\d+\.png/.exec(path)?.[1] ?? 0))) : undefined)
-      const figures = { requests: 0, mixed: 0 }
-      for (const step of STEPS.slice(1)) {
-        stage.front.forget()
-        const seen = await frames(page, async () => {
-          await page.evaluate(address => {
-            const view = /** @type {any} */ (window)
-            view.expectFrame()
-            view.layer.setUrl(address)
-          }, url(step))
-          await stage.rest(page)
-        })
-        shows(seen.at(-1), 'steps', step)
-        figures.requests += asked()
-        figures.mixed += seen.length - 2
-      }
-      assert.equal(figures.requests, 4 * Object.keys(await stage.rest(page)).length)
-      assert.ok(figures.mixed >= 1)
-    })
-  }
-})
+onStage('a layer in another grid, on a page of OpenLayers', { layers: ['swiss'], library: openlayers }, stage => {
+  beforeEach(() => stage.allow(READING))
+  const show = register => stage.page().then(async page => {
+    await page.evaluate(what => {
+      const view = window
+      const definition = '+proj=somerc +lat_0=46.9524055555556 +lon_0=7.43958333333333 +k_0=1 +x_0=2600000 ' +
+        '+y_0=1200000 +ellps=bessel +towgs84=674.374,15.056,405.346,0,0,0,0 +units=m +no_defs'
+      const { proj4 } = view
+      delete view.proj4
+      if (!what) return
+      proj4.defs('EPSG:2056', definition)
+      view.register(proj4)
+    }, register)
+    await openlayers.draw(page, 'swiss', { time: T(1), map: { place: [8.2, 46.8], zoom: 9 } })
+    return page
+  })
 
-onStage('the memory of OpenLayers', { layers: ['steps'], library: openlayers }, stage => {
-  for (const webgl of [false, true]) {
-    it(`holds one image for each tile in view after many steps (${webgl ? 'WebGL' : 'canvas'})`, async () => {
-      stage.allow(READING)
-      const page = await stage.page()
-      await page.evaluate(countImages)
-      await openlayers.draw(page, 'steps', { webgl, time: T(1) })
-      const tiles = Object.keys(await stage.rest(page)).length
-      const read = async () => {
-        const { bitmaps, textures } = await page.evaluate(() => /** @type {any} */ (window).counts)
-        return { bitmaps, textures }
-      }
-      const { textures } = await read()
-      for (const step of [2, 3, 4, 5, 4, 3, 2, 1]) await stage.at(page, T(step))
-      assert.deepEqual(await read(), { bitmaps: tiles, textures })
-      await page.evaluate(() => { /** @type {any} */ (window).map.removeLayer(/** @type {any} */ (window).olLayer) })
-      assert.equal((await read()).bitmaps, 0)
-    })
-  }
+  it('is not drawn without proj4js, and reports NO_PROJ4', async () => {
+    const page = await show(false)
+    await waitForEvent(page, 'storeerror')
+    assert.equal((await eventsOf(page, 'storeerror'))[0].code, 'NO_PROJ4')
+    assert.deepEqual(stage.front.tiles(), [])
+  })
+
+  it('is drawn with a projection that the page registered with OpenLayers', async () => {
+    const page = await show(true)
+    await page.waitForFunction(() => window.colours().length > 20)
+    assert.ok(stage.front.tiles().length)
+  })
 })

@@ -4,26 +4,23 @@ import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { layers } from '../support/client/gallery.js'
-import { onStage } from '../support/client/suite.js'
+import { Stage, onStage, waitForEvent } from '../support/client/suite.js'
 
 onStage('a store that is killed and started again', { layers: [] }, stage => {
-  it('is followed again by history layers and couch layers', async () => {
+  it('is followed again by history layers and couch layers', async function () {
     stage.allow(/Failed to load resource/, /net::ERR/)
     const server = await startEmbeddedProcess()
-    const own = new (/** @type {any} */ (stage.constructor))()
+    const own = new Stage()
     try {
+      await own.open(this)
       await own.build(`${server.url}/tiles`, ['steps'])
       const pages =
         [await own.show('steps', { live: true }), await own.show('steps', { live: true, kind: 'couch', wait: false })]
       const show = text => Promise.all(pages.map(page => page.waitForFunction(wanted => {
-        const texts = Object.values(/** @type {any} */ (window).see.picture())
+        const texts = Object.values(window.see.picture())
         return texts.length && texts.every(shown => shown === wanted)
       }, text)))
-      const said = type => Promise.all(
-        pages.map(page => page.waitForFunction(
-          name => /** @type {any} */ (window).events.some(event => event.type === name), type
-        ))
-      )
+      const said = type => Promise.all(pages.map(page => waitForEvent(page, type)))
       await show('5')
       await until(() => own.front.requests('changes').filter(({ path }) => /longpoll/.test(path)).length === 2,
         { what: 'both feeds' })

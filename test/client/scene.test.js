@@ -203,9 +203,7 @@ describe('a scene', () => {
     }
   })
 
-  for (const [when, before] of /** @type {const} */ (
-    [['has not shown yet', TOGETHER - 1], ['has shown in part', TOGETHER]]
-  )) {
+  for (const [when, before] of [['has not shown yet', TOGETHER - 1], ['has shown in part', TOGETHER]]) {
     it(`gives a step its full waiting time after a step that it ${when}`, async () => {
       const scene = await shownStand()
       await scene.step(2)

@@ -3,29 +3,31 @@ import { ImageCache } from '../../client/engine/image-cache.js'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 
-const version = (x, more = {}) => (
-  {
-    layer: 'a', z: 5, x, y: 0, time: '2024-01-01T00:00:00Z', rev: '1-a',
-    bytes: 10, gone: false, current: false, expires: null, ...more
-  }
-)
+const version = (x, more = {}) => ({
+  layer: 'a', z: 5, x, y: 0, time: '2024-01-01T00:00:00Z', rev: '1-a',
+  bytes: 10, gone: false, current: false, expires: null, ...more
+})
 const passing = () => new TilecouchError('COUCHDB_ERROR', { url: 'http://x', status: 503, reason: 'busy' })
 const lasting = () => new TilecouchError('TILE_NOT_FOUND', { id: 'a' })
 
-/** A source that answers when it is told to. */
-function source () {
+/** A cache, `store`, and its source, `from`, which answers when it is told to. */
+function stand (options = {}) {
   const asked = []
-  return {
-    asked,
-    open: () => asked.filter(({ done }) => !done),
-    tile: (of, signal, { fresh }) => new Promise((resolve, reject) => {
-      const request = { x: of.x, fresh, done: false, aborted: false, answer: size =>
-        end(() => resolve(new Blob(['x'.repeat(size ?? 10)]))), fail: error => end(() => reject(error)) }
-      const end = how => { request.done = true; how() }
-      signal.addEventListener('abort', () => { request.aborted = true; end(() => reject(signal.reason)) })
-      asked.push(request)
+  const tile = ({ x }, signal, { fresh }) => new Promise((resolve, reject) => {
+    const end = how => value => {
+      request.done = true
+      how(value)
+    }
+    const answer = (size = 10) => end(resolve)(new Blob(['x'.repeat(size)]))
+    const request = { x, fresh, done: false, aborted: false, answer, fail: end(reject) }
+    signal.addEventListener('abort', () => {
+      request.aborted = true
+      request.fail(signal.reason)
     })
-  }
+    asked.push(request)
+  })
+  const from = { asked, open: () => asked.filter(({ done }) => !done), tile }
+  return { from, store: new ImageCache(from, options) }
 }
 
 const isAborted = error => error.name === 'AbortError'
@@ -33,8 +35,7 @@ const turn = () => new Promise(resolve => { setImmediate(resolve) })
 
 describe('the image cache', () => {
   it('fetches a limited number of images at a time, urgent ones first, in the order of the calls', async () => {
-    const from = source()
-    const store = new ImageCache(from, { requests: 2 })
+    const { from, store } = stand({ requests: 2 })
     for (const x of [0, 1, 2, 3]) store.load(version(x), { urgent: false })
     for (const x of [4, 5]) store.load(version(x))
     const order = []
@@ -48,8 +49,7 @@ describe('the image cache', () => {
   })
 
   it('requests the image of a version once for all its users', async () => {
-    const from = source()
-    const store = new ImageCache(from)
+    const { from, store } = stand()
     const both = Promise.all([store.load(version(1)), store.load(version(1), { urgent: false })])
     from.asked[0].answer()
     const [a, b] = await both
@@ -64,8 +64,7 @@ describe('the image cache', () => {
   })
 
   it('moves a waiting image to the front when it becomes urgent', async () => {
-    const from = source()
-    const store = new ImageCache(from, { requests: 1 })
+    const { from, store } = stand({ requests: 1 })
     for (const x of [0, 1, 2]) store.load(version(x), { urgent: false })
     store.load(version(2))
     from.asked[0].answer()
@@ -74,8 +73,7 @@ describe('the image cache', () => {
   })
 
   it('drops a waiting request that all users released, and finishes one that has begun', async () => {
-    const from = source()
-    const store = new ImageCache(from, { requests: 1 })
+    const { from, store } = stand({ requests: 1 })
     const [one, other] = [{}, {}]
     const begun = store.load(version(0), { user: one })
     const waiting = store.load(version(1), { user: one })
@@ -91,8 +89,7 @@ describe('the image cache', () => {
   })
 
   it('aborts a request that is released with abort, unless it has another user', async () => {
-    const from = source()
-    const store = new ImageCache(from)
+    const { from, store } = stand()
     const [one, other] = [{}, {}]
     const gone = store.load(version(0), { user: one })
     store.load(version(1), { user: one })
@@ -105,8 +102,7 @@ describe('the image cache', () => {
   })
 
   it('repeats a request only after a temporary failure, past the cache, up to its attempts', async () => {
-    const from = source()
-    const store = new ImageCache(from, { attempts: 2, requests: 1 })
+    const { from, store } = stand({ attempts: 2, requests: 1 })
     const result = store.load(version(0))
     const next = store.load(version(1))
     from.asked[0].fail(passing())
@@ -125,8 +121,7 @@ describe('the image cache', () => {
   })
 
   it('does not repeat a failed request whose image was released', async () => {
-    const from = source()
-    const store = new ImageCache(from)
+    const { from, store } = stand()
     const user = {}
     const result = store.load(version(0), { user })
     from.asked[0].fail(passing())
@@ -138,8 +133,7 @@ describe('the image cache', () => {
   })
 
   it('keeps images up to cacheSize bytes, and drops the least recently used', async () => {
-    const from = source()
-    const store = new ImageCache(from, { cacheSize: 30 })
+    const { from, store } = stand({ cacheSize: 30 })
     const load = async x => {
       const result = store.load(version(x))
       from.open()[0]?.answer(10)
@@ -156,8 +150,7 @@ describe('the image cache', () => {
   })
 
   it('fetches a damaged image again, past the cache', async () => {
-    const from = source()
-    const store = new ImageCache(from)
+    const { from, store } = stand()
     const first = store.load(version(0))
     from.asked[0].answer()
     await first
@@ -173,13 +166,13 @@ describe('the image cache', () => {
   it('reads an image from the device as soon as it is there, unless it is damaged', async () => {
     const asked = []
     const device = new Map()
-    const store = new ImageCache(/** @type {any} */ ({
+    const store = new ImageCache({
       fromDevice: async ({ x }) => device.get(x),
       fromNetwork: async ({ x }) => {
         asked.push(x)
         throw new TilecouchError('TILE_NOT_FOUND', { id: `${x}` })
       }
-    }))
+    })
     await assert.rejects(store.load(version(0)))
     device.set(0, new Blob(['image']))
     assert.equal(await store.load(version(0)), device.get(0))
@@ -189,8 +182,7 @@ describe('the image cache', () => {
   })
 
   it('aborts all requests when it is closed, and can be used again', async () => {
-    const from = source()
-    const store = new ImageCache(from, { requests: 1 })
+    const { from, store } = stand({ requests: 1 })
     const all = [0, 1].map(x => store.load(version(x)))
     store.close()
     for (const result of all) await assert.rejects(result, isAborted)

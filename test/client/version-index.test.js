@@ -4,12 +4,10 @@ import { versionKey } from '../../client/engine/image-cache.js'
 import { BLOCK, VersionIndex, isImage } from '../../client/engine/version-index.js'
 
 const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
-const version = (x, y, step, more = {}) => (
-  {
-    layer: 'a', z: 5, x, y, time: T(step), rev: `1-${x}.${y}.${step}`,
-    bytes: 10, gone: false, current: false, expires: null, ...more
-  }
-)
+const version = (x, y, step, more = {}) => ({
+  layer: 'a', z: 5, x, y, time: T(step), rev: `1-${x}.${y}.${step}`,
+  bytes: 10, gone: false, current: false, expires: null, ...more
+})
 const column = (x, y0, y1, z = 5) => ({ z, x, y0, y1 })
 
 /** Fills what a view lacks from a list of all there is, as the loader does. */
@@ -93,7 +91,7 @@ describe('the version index', () => {
     const index = new VersionIndex()
     const load = more => {
       index.add(column(3, 4, 7), [version(3, 5, 1, more)])
-      return versionKey(/** @type {any} */ (index.at(5, 3, 5, T(1))))
+      return versionKey(index.at(5, 3, 5, T(1)))
     }
     const head = load({ rev: '1-head', current: true, digest: 'md5-a' })
     assert.equal(load({ rev: '1-past', digest: 'md5-a' }), head, 'it went to the past')
@@ -176,7 +174,7 @@ describe('the version index', () => {
         assert.deepEqual(index.missing(view), [])
         assert.ok(index.covers(view))
       }
-      const view = /** @type {any} */ (walk.at(-1))
+      const view = walk.at(-1)
       const inView = all.filter(({ x, y }) => view.some(part => part.x === x && part.y0 <= y && y <= part.y1))
       const at = (x, y, when) => all.filter(other => other.x === x &&
         other.y === y && (when === null || other.time <= when)).sort((a, b) => a.time < b.time ? -1 : 1).at(-1)

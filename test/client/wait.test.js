@@ -44,11 +44,9 @@ describe('waiting', () => {
     const said = []
     let times = 0
     const task = async () => { if (times++ < 1) throw failure('A'); return 7 }
-    assert.equal(
-      await retry(task, {
-        signal: new AbortController().signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done')
-      }), 7
-    )
+    const { signal } = new AbortController()
+    const options = { signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done') }
+    assert.equal(await retry(task, options), 7)
     assert.deepEqual(said, ['A', 'done'])
   })
 
@@ -112,7 +110,7 @@ describe('following a feed', () => {
         return answer
       }
     }
-    await followLayer(/** @type {any} */ (source), 'a', {
+    await followLayer(source, 'a', {
       signal: stop.signal, past: true, onStart: () => said.push('start'),
       onChanges: ({ tiles }) => said.push(`${tiles.length} tiles`),
       onError: error => said.push(error.message), onBack: () => said.push('back')

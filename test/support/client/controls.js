@@ -92,6 +92,14 @@ export const at = page => page.evaluate(() => clock.getTime())
 /** Two frames later everything is drawn. */
 export const settled =
   page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+/** Drags with the mouse from a point to another, in several moves. @param {number[]} from @param {number[]} to */
+export async function drag (page, from, to) {
+  await page.mouse.move(...from)
+  await page.mouse.down()
+  await page.mouse.move(...to, { steps: 4 })
+  await page.mouse.up()
+}
+
 /** Where a time is on the page. */
 export const spot = (page, time) => page.evaluate(each => {
   const { axis } = control.state

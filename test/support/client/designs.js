@@ -23,8 +23,13 @@ async function designs () {
 
 /** @param {import('../../../loader/index.js').Store} store */
 export async function furnish (store) {
+  await publish(store, { docs: await (composed ??= designs()) })
+  await warmIndexes(store)
+}
+
+/** Brings the indexes of a furnished store up to date. @param {import('../../../loader/index.js').Store} store */
+export async function warmIndexes (store) {
   const docs = await (composed ??= designs())
-  await publish(store, { docs })
   for (const { _id, views } of docs) if (views && /versions/.test(_id)) {
     await warm(store.couch, _id, Object.keys(views)[0])
   }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { until } from '../../../bench/wait.js'
 import { gate, seconds } from './front.js'
 import { T, stepAt, tilesOf } from './gallery.js'
-import { UNHURRIED, call, expected, frames, onStage } from './suite.js'
+import { UNHURRIED, call, eventsOf, expected, frames, onStage, pictureOf } from './suite.js'
 
 /**
  * A map library, or one of its renderers.
@@ -37,7 +37,7 @@ const stepsIn = picture => [
   ...new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => plain(text).split(/[<@ ]/)[0]))
 ].filter(step => step !== '-')
 
-const tileOf = key => /** @type {[number, number, number]} */ (key.split('#')[0].split('/').map(Number))
+const tileOf = key => key.split('#')[0].split('/').map(Number)
 
 const shows = (picture, layer, step) => assert.deepEqual(plainPicture(picture),
   expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
@@ -45,9 +45,6 @@ const shows = (picture, layer, step) => assert.deepEqual(plainPicture(picture),
 /** Those of some tiles that are not the same at two steps of a layer. */
 const differing = (tiles, from, to, layer = 'steps') => tiles.filter(key =>
   stepAt(layer, from, ...tileOf(key)) !== stepAt(layer, to, ...tileOf(key)))
-
-const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
-const events = async (page, type) => (await call(page, 'events.slice')).filter(event => event.type === type)
 
 /** @param {Target} target */
 export function mapContract (target) {
@@ -58,7 +55,7 @@ export function mapContract (target) {
     onStage(`${name}: ${title}`, { layers, library, everywhere }, stage => {
       beforeEach(() => stage.allow(...own))
       const show = (layer, { z = 3, center = [0, 0], map = {}, ...more } = {}) => stage.show(layer, {
-        ...options, ...more, map: { zoom: mapZoom(z), center: mapCenter(/** @type {any} */ (center)), ...map }
+        ...options, ...more, map: { zoom: mapZoom(z), center: mapCenter(center), ...map }
       })
       body(stage, show)
     })
@@ -69,7 +66,7 @@ export function mapContract (target) {
       const seen = await stage.rest(page)
       shows(seen, 'steps', 5)
       assert.ok(Object.keys(seen).length >= 6)
-      for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) {
+      for (const kind of ['index', 'layer', 'extent']) {
         assert.equal(stage.front.requests(kind).length, 1, kind)
       }
       const asked = stage.front.tiles()
@@ -117,10 +114,10 @@ export function mapContract (target) {
       const late = gate()
       stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
       await call(page, 'layer.setTime', T(3))
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).includes('2'))
+      await page.waitForFunction(() => Object.values(window.see.picture()).includes('2'))
       // the quick step may take any time: what is tested is that it is waited for again
       await page.evaluate(together => {
-        const { layer } = /** @type {any} */ (window)
+        const { layer } = window
         const { options: layerOptions } = layer.history ?? layer
         layerOptions.together = together
       }, UNHURRIED)
@@ -203,14 +200,22 @@ export function mapContract (target) {
   })
 
   suite('places', ['holes', 'deep', 'bounded', 'pacific'], (stage, show) => {
-    it('without a tile at a time are empty, and change like others', async () => {
+    it('without a tile at a time are empty, and change like others, without errors or needless requests', async () => {
       const page = await show('holes', { time: T(1) })
       shows(await stage.rest(page), 'holes', 1)
-      for (const step of [2, 3, 2, 1]) {
+      for (const [step, asked] of [[2, []], [3, ['3/3/3', '3/4/3']], [2, []], [1, []]]) {
+        stage.front.forget()
         const seen = await frames(page, () => stage.at(page, T(step)))
         assert.equal(seen.length, 2)
         shows(seen[1], 'holes', step)
+        assert.equal(plain(seen[1]['3/3/4']), '-')
+        assert.deepEqual(stage.front.tiles(), asked, `step ${step}`)
       }
+      const types = (await eventsOf(page)).map(({ type }) => type)
+      assert.ok(!types.includes('tileerror') && !types.includes('storeerror'), String(types))
+      const [changed] = await call(page, 'layer.changedTiles', T(1), T(2))
+      assert.deepEqual([changed.z, changed.x, changed.y, changed.before.time, changed.after.gone, changed.bytes],
+        [3, 3, 3, T(1), true, 0])
     })
 
     it('without a tile show their part of the nearest ancestor of the same time', async () => {
@@ -245,14 +250,13 @@ export function mapContract (target) {
       const whole =
         stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
       const page = await show('steps', { attempts: 1, wait: false })
-      await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'tileerror') &&
-        /** @type {any} */ (window).layer.isShown())
-      assert.equal((await picture(page))['3/3/3'].slice(0, 1), '-')
-      assert.deepEqual((await events(page, 'tileerror'))[0],
+      await page.waitForFunction(() => window.events.some(({ type }) => type === 'tileerror') && window.layer.isShown())
+      assert.equal((await pictureOf(page))['3/3/3'].slice(0, 1), '-')
+      assert.deepEqual((await eventsOf(page, 'tileerror'))[0],
         { type: 'tileerror', code: 'COUCHDB_ERROR', tile: '3/3/3' })
       whole()
       await call(page, 'layer.retry')
-      await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
+      await page.waitForFunction(() => window.see.picture()['3/3/3'] === '5')
     })
 
     it('keeps the older image of a tile whose newer one fails', async () => {
@@ -261,12 +265,11 @@ export function mapContract (target) {
       const whole =
         stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
       await call(page, 'layer.setTime', T(5))
-      await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-        .filter(text => text !== '5').length === 1)
-      assert.equal((await picture(page))['3/3/3'].replace('!', ''), '1')
+      await page.waitForFunction(() => Object.values(window.see.picture()).filter(text => text !== '5').length === 1)
+      assert.equal((await pictureOf(page))['3/3/3'].replace('!', ''), '1')
       whole()
       await call(page, 'layer.retry')
-      await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
+      await page.waitForFunction(() => window.see.picture()['3/3/3'] === '5')
     })
 
     it('requests nothing while it is off the map, and returns at the time of its clock', async () => {
@@ -287,7 +290,7 @@ export function mapContract (target) {
       await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
       await stage.write(layer, { 2: [[3, 3, 3], [3, 4, 4]] })
       await page.waitForFunction(() => {
-        const { '3/3/3': one, '3/4/4': other, '3/3/4': third } = /** @type {any} */ (window).see.picture()
+        const { '3/3/3': one, '3/4/4': other, '3/3/4': third } = window.see.picture()
         return one === '2' && other === '2' && third === '1'
       })
     })
@@ -296,7 +299,7 @@ export function mapContract (target) {
       const page = await stage.page()
       await page.evaluate(countImages)
       await stage.draw(page, 'steps', { ...options, time: T(1), map: { zoom: mapZoom(3), center: mapCenter([0, 0]) } })
-      const read = () => page.evaluate(() => ({ .../** @type {any} */ (window).counts }))
+      const read = () => page.evaluate(() => ({ ...window.counts }))
       for (const step of [...STEPS, ...BACK]) await stage.at(page, T(step))
       const few = await read()
       for (const step of [...STEPS, ...BACK, ...BACK]) shows(await stage.at(page, T(step)), 'steps', step)
@@ -314,8 +317,7 @@ export async function stepsWithLateTile (stage, page) {
   stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
   const seen = await frames(page, async () => {
     await call(page, 'layer.setTime', T(5))
-    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture())
-      .filter(text => text !== '5').length === 1)
+    await page.waitForFunction(() => Object.values(window.see.picture()).filter(text => text !== '5').length === 1)
     late.open()
     await stage.rest(page)
   })
@@ -343,7 +345,7 @@ export async function stormOfSteps (stage, page) {
   })
   const seen = await frames(page, async () => {
     await page.evaluate(times => {
-      const { layer } = /** @type {any} */ (window)
+      const { layer } = window
       for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
       layer.setTime(times[3])
     }, STEPS.map(T))
@@ -359,7 +361,7 @@ export async function stormOfSteps (stage, page) {
 
 /** Runs in the page: counts what is open of images, textures and object URLs. */
 export function countImages () {
-  const view = /** @type {any} */ (window)
+  const view = window
   const counts = view.counts = { bitmaps: 0, textures: 0, urls: 0 }
   const count = (owner, method, kind, change) => {
     const original = owner[method]

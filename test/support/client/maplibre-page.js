@@ -70,5 +70,20 @@ async function draw (page, layer, { map = {}, kind, offline, ...options } = {}) 
   }, /** @type {any} */ ([layer, map, options, offline]))
 }
 
+/** Takes a layer with its history onto the device: `offline` of the window. */
+export async function download (page, layer) {
+  await page.addScriptTag({ url: new URL('pouchdb.js', page.url()).href, type: 'module' })
+  await page.evaluate(async ([address, name]) => {
+    const view = /** @type {any} */ (window)
+    const { OfflineStore } = await import(address)
+    view.offline = new OfflineStore({ remote: view.db, PouchDB: view.PouchDB })
+    await view.offline.ready
+    const area = await view.offline.areas.add(
+      { name: 'All', layer: name, bbox: [-180, -84, 180, 84], zooms: '3', history: true }
+    )
+    await area.download()
+  }, [new URL('offline.js', page.url()).href, layer])
+}
+
 /** For onStage of suite.js. */
 export const maplibre = { files: maplibreFiles, install: installMapLibre, draw }

@@ -4,7 +4,6 @@ import Map from 'ol/Map.js'
 import TileLayer from 'ol/layer/Tile.js'
 import View from 'ol/View.js'
 import WebGLTileLayer from 'ol/layer/WebGLTile.js'
-import XYZ from 'ol/source/XYZ.js'
 import { fromLonLat } from 'ol/proj.js'
 import { register } from 'ol/proj/proj4.js'
 import proj4 from 'proj4'
@@ -47,17 +46,10 @@ function picture (map, grid, { viewState: { center, resolution }, size: [width, 
   return Object.fromEntries(Object.keys(seen).sort().map(key => [key, [...seen[key]].sort().join('+')]))
 }
 
-/** In the place of a history layer: an XYZ source, as OpenLayers has it. */
-function ownLayer (url, { webgl, ...options }) {
-  return new (webgl ? WebGLTileLayer : TileLayer)(
-    { source: new XYZ({ url, crossOrigin: 'anonymous', interpolate: false, transition: 0, ...options }) }
-  )
-}
-
 /** What is drawn by now is not complete any more: a later frame will be. */
 const expectFrame = () => { page.least = (page.last ?? -1) + 1 }
 
-function draw (name, { own, map: view, ...options }) {
+function draw (name, { map: view, ...options }) {
   const { projection: named, place, ...more } = view ?? {}
   const projection = named && (named.includes(':') ? named : tilecouch.projection(named)) // a code, or a grid
   const map = page.map = new Map(
@@ -68,9 +60,8 @@ function draw (name, { own, map: view, ...options }) {
     }
   )
   page.events = []
-  const olLayer = page.olLayer = own
-    ? ownLayer(own, options)
-    : tilecouch.historyLayer(null, page.db, { layer: name, interpolate: false, preload: 0, ...options })
+  const olLayer = page.olLayer = tilecouch.historyLayer(null, page.db,
+    { layer: name, interpolate: false, preload: 0, ...options })
   const layer = page.layer = olLayer.getSource()
   for (const type of EVENTS) {
     layer.on(type, ({ time, error, changes, tile, first, last }) => page.events.push({
@@ -114,7 +105,7 @@ Object.assign(page, {
     picture: () => page.drawn,
     /** Nothing is left to load, and what is there is drawn. */
     isAtRest: (layer = page.layer) => page.complete === page.last &&
-      page.complete >= (page.least ?? 0) && (!layer.history || (layer.isShown() && layer.changes() !== null)),
+      page.complete >= (page.least ?? 0) && layer.isShown() && layer.changes() !== null,
     /** Remembers what every frame shows, until `frames` of the window is called. */
     watch () {
       const frames = [JSON.stringify(page.drawn)]

@@ -38,8 +38,7 @@ export function openlayersFiles () {
  * Makes `map`, `olLayer` and `layer`, its source, of the window. Nothing is fetched in advance, unless told otherwise.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
- * @param {Record<string, any>} [options] of the layer; and `map`: of its view, `own`: the address of an XYZ source
- *   instead
+ * @param {Record<string, any>} [options] of the layer; and `map`: of its view
  */
 const draw = (page, layer, { kind, ...options } = {}) => page.evaluate(
   ([name, given]) => { /** @type {any} */ (window).draw(name, given) }, /** @type {const} */ ([layer, options])

@@ -4,12 +4,13 @@
 import assert from 'node:assert/strict'
 import { Store } from '../../../loader/index.js'
 import { backends } from '../backends.js'
-import { openBrowser, openPage } from '../../viewer/browser.js'
-import { furnish } from './designs.js'
+import { openBrowser } from '../../viewer/browser.js'
+import { furnish, warmIndexes } from './designs.js'
 import { startFront } from './front.js'
-import { hang, history } from './gallery.js'
+import { hang, history, stepAt } from './gallery.js'
 import { install } from './in-page.js'
 import { at, draw, rest } from './maps.js'
+import { Pages } from './pages.js'
 
 /**
  * A map library: what its page consists of, what runs in it first, and what puts a layer on a map of it.
@@ -19,7 +20,11 @@ import { at, draw, rest } from './maps.js'
  */
 const leaflet = { install, draw }
 
-let browser
+/**
+ * The store of each server that the suites of this process read. Each layer is written once.
+ * @type {Map<import('../backends.js').Backend, {url: string, store: Store, names: Set<string>}>}
+ */
+const gallery = new Map()
 
 // 3 x 2 tiles in the middle of zoom 3, and parts of others around them
 const VIEW = { viewport: { width: 700, height: 500 } }
@@ -27,36 +32,58 @@ const VIEW = { viewport: { width: 700, height: 500 } }
 /** `together` of layers whose steps are never too late, however busy the machine; the page cuts long waits short. */
 export const UNHURRIED = 100000
 
+/** The store of a server with some layers of the gallery. @param {string[]} names */
+async function storeWith (backend, names) {
+  let shared = gallery.get(backend)
+  if (!shared) {
+    const url = await backend.database()
+    shared = { url, store: await newStore(url), names: new Set() }
+    gallery.set(backend, shared)
+  }
+  const missing = names.filter(name => !shared.names.has(name))
+  for (const name of missing) shared.names.add(name)
+  await hang(shared.store, missing)
+  await warmIndexes(shared.store)
+  return shared
+}
+
+/** @param {string[]} [names] of layers of the gallery */
+async function newStore (url, names = []) {
+  const store = await Store.create(url)
+  await hang(store, names)
+  await furnish(store)
+  return store
+}
+
 /**
  * A suite on every store (or on the embedded one alone, where the store makes no difference).
  * @param {string} title
- * @param {{layers: string[], everywhere?: boolean, library?: Library}} options
+ * @param {{layers: string[], everywhere?: boolean, library?: Library, writes?: boolean}} options writes: it changes
+ *   layers of the gallery, so it has a store of its own
  * @param {(stage: Stage) => void} body
  */
-export function onStage (title, { layers, everywhere = false, library = leaflet }, body) {
+export function onStage (title, { layers, everywhere = false, library = leaflet, writes = false }, body) {
   for (const backend of everywhere ? backends : backends.slice(0, 1)) {
     describe(`${title}${everywhere ? ` on ${backend.name}` : ''}`, function () {
       this.timeout(30000)
       const stage = new Stage(library)
 
       before(async function () {
-        browser = await openBrowser(this, { webgl: library !== leaflet })
-        await stage.build(await backend.database(), layers)
+        await stage.open(this)
+        if (writes) await stage.build(await backend.database(), layers)
+        else await stage.stand(await storeWith(backend, layers))
       })
       afterEach(() => stage.clear())
-      after(async () => {
-        await stage.front?.close()
-        await browser?.close()
-      })
+      after(() => stage.front?.close())
       body(stage)
     })
   }
 }
 
 export class Stage {
-  /** @type {Awaited<ReturnType<typeof openPage>>[]} */
-  #views = []
   #allowed = []
+  /** @type {Pages} */
+  #pages
   #library
 
   /** @param {Library} [library] */
@@ -64,18 +91,26 @@ export class Stage {
     this.#library = library
   }
 
+  /** @param {Mocha.Context} context of a suite */
+  async open (context) {
+    const { browser } = await openBrowser(context, { webgl: this.#library !== leaflet })
+    this.#pages = new Pages(browser)
+  }
+
+  /** Makes a store with layers. @param {string} url @param {string[]} layers */
   async build (url, layers) {
-    this.store = await Store.create(url)
-    await hang(this.store, layers)
-    await furnish(this.store)
+    await this.stand({ url, store: await newStore(url, layers) })
+  }
+
+  /** @param {{url: string, store: Store}} where */
+  async stand ({ url, store }) {
+    this.store = store
     this.front = await startFront(url, { files: this.#library.files })
   }
 
   /** Fails the test when anything was on the console but what it said would be. */
   async clear () {
-    const errors = this.#views.flatMap(view => view.errors)
-      .filter(text => !this.#allowed.some(pattern => pattern.test(text)))
-    await Promise.all(this.#views.splice(0).map(view => view.close()))
+    const errors = (await this.#pages.leave()).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     this.#allowed = []
     this.front.reset()
     assert.deepEqual(errors, [], 'nothing on the console')
@@ -96,12 +131,10 @@ export class Stage {
    * @param {boolean} [isPatient] waits longer than two seconds are not cut short
    */
   async page (options = {}, isPatient = false) {
-    const view = await openPage(browser, { ...VIEW, ...options })
-    this.#views.push(view)
-    await view.page.addInitScript(this.#library.install, isPatient)
-    await view.page.goto(this.front.page)
-    await view.page.evaluate(db => { Object.assign(window, { db }) }, this.front.url)
-    return view.page
+    const page = await this.#pages.open({ ...VIEW, ...options }, this.#library.install, isPatient)
+    await page.goto(this.front.page)
+    await page.evaluate(db => { Object.assign(window, { db }) }, this.front.url)
+    return page
   }
 
   /**
@@ -138,14 +171,29 @@ export class Stage {
 export const expected = (picture, rule) =>
   Object.fromEntries(Object.keys(picture).map(key => [key, rule(...key.split('#')[0].split('/').map(Number))]))
 
+/** Checks that every tile of a picture is as it should be at a step of its layer. */
+export const shows = (picture, layer, step) => assert.deepEqual(picture,
+  expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
+
+/** What is to be seen now, finished or not. */
+export const pictureOf = page => page.evaluate(() => window.see.picture())
+
+/** The events of a layer so far, of one type or all. */
+export const eventsOf = async (page, type) =>
+  (await call(page, 'events.slice')).filter(event => type === undefined || event.type === type)
+
+/** Waits until so many events of a type have been fired. */
+export const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) =>
+  window.events.filter(event => event.type === name).length >= least, [type, count])
+
 /** Calls a method of the layer (or of something else that hangs on the window). */
 export const call = (page, path, ...args) => page.evaluate(([name, values]) => {
   const names = name.split('.')
   const method = names.pop()
-  const owner = names.reduce((object, key) => object[key], /** @type {any} */ (window))
+  const owner = names.reduce((object, key) => object[key], window)
   const result = typeof owner[method] === 'function' ? owner[method](...values) : owner[method]
   return result === owner || result?._leaflet_id ? null : result
-}, /** @type {any} */ ([path, args]))
+}, [path, args])
 
 /**
  * Does something while every frame is watched; the pictures that were seen, each once in a row.
@@ -153,7 +201,7 @@ export const call = (page, path, ...args) => page.evaluate(([name, values]) => {
  * @param {boolean} [all] also tiles of a zoom that is being left
  */
 export async function frames (page, task, all = false) {
-  await page.evaluate(whole => { /** @type {any} */ (window).see.watch(undefined, whole) }, all)
+  await page.evaluate(whole => { window.see.watch(undefined, whole) }, all)
   await task()
   return call(page, 'frames')
 }
