@@ -2,13 +2,13 @@
 // is killed again and again, over everything that can be damaged (TILECOUCH_LONG).
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { tile } from '../support/sample-tiles.js'
-import { publishFunctions } from '../support/published.js'
 import { damage, imagesOf, plant } from './damage.js'
 
 onEachStore('a repair', backend => {
@@ -27,7 +27,7 @@ onEachStore('a repair', backend => {
       .map(docs => Promise.all(docs))
     planted = (await Promise.all(planted)).flat()
     await plant(store, planted)
-    await publishFunctions(store)
+    await publish(store)
   })
   afterEach(() => store.destroy())
 

@@ -44,7 +44,7 @@ onEachStore('a move beside another program', backend => {
     const { rows } = await store.couch.request({ path: '_all_docs', qs: { include_docs: true, attachments: true } })
     template = JSON.stringify(rows.filter(({ id }) => isOf(id, TEMPLATE)).map(({ doc: { _rev, ...doc } }) => doc))
   }
-  useStore(backend, { once: true, published: 'functions', fill })
+  useStore(backend, { once: true, published: true, fill })
 
   const edition = (year, tiles, { into = store, layer = from, ...options } = {}) =>
     load(into, memorySource(tiles), { layer, time: T(year), ...options })

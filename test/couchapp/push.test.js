@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { compose } from '../../loader/couchapp/compose.js'
+import couchdbPush from 'couchdb-push'
+import { compose, composeFolder } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Couch } from '../../loader/store/couch.js'
-import { request, useDatabase } from '../support/couch-database.js'
+import { request, useDatabase, useFolder } from '../support/couch-database.js'
 
 const view = body => `(function (doc) { ${body} })`
 const design = (map, more = {}) => (
@@ -164,3 +165,40 @@ describe('pushing design documents', function () {
     assert.match((await request(`${database.url}/_design/app`)).views.all.map, /_id/)
   })
 })
+
+describe('the classic couchapp folders', function () {
+  const folder = useFolder()
+  const database = useDatabase()
+
+  it('are pushed unchanged by couchdb-push, and become the same design documents', async () => {
+    const folders = await composeFolder(folder.dir)
+    const docs = await compose()
+    for (const source of folders) {
+      await new Promise(
+        (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }
+      )
+    }
+    for (const { _id, couchapp, _attachments = {}, ...wanted } of docs) {
+      const { _rev, _attachments: pushed = {}, ...stored } = await request(`${database.url}/${_id}?attachments=true`)
+      assert.deepEqual(stored, { _id, ...wanted })
+      assert.deepEqual(bytesOf(pushed), bytesOf(_attachments))
+    }
+  })
+
+  it('pushed by couchdb-push answer requests, and differ only in signatures and attachments', async () => {
+    for (const source of await composeFolder(folder.dir)) {
+      await new Promise(
+        (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }
+      )
+    }
+    const { error } = await request(`${database.url}/_design/tiles/_rewrite/osm/1/5/0.png`)
+    assert.equal(error, 'BAD_TILE')
+    const pushed = await push(new Couch(database.url), await compose(), { dryRun: true })
+    assert.deepEqual(pushed.map(
+      ({ fields }) => fields.filter(field => field !== 'couchapp' && field !== '_attachments')
+    ).flat(), [], 'only signatures and content types differ')
+  })
+})
+
+const bytesOf =
+  attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data }]) => [name, data]).sort())

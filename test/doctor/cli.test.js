@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe as linesOf } from '../../loader/cli/doctor.js'
 import { doctorMetricTable, metricsOf } from '../../loader/check/doctor/metrics.js'
@@ -69,6 +69,22 @@ describe('tilecouch doctor', () => {
       assert.equal((await runCommand(['doctor', '--db', `${server.url.replace(/\/$/, '')}/nothing`])).code, 1)
     } finally {
       await server.close()
+    }
+  })
+
+  it('creates no embedded store when there is none', async () => {
+    const dir = path.join(folder.dir, 'none')
+    const before = process.env.COUCHDB_URL
+    const home = process.cwd()
+    delete process.env.COUCHDB_URL
+    process.chdir(folder.dir) // no .couchapprc here
+    try {
+      const { code, err } = await runCommand(['doctor', '--data', dir])
+      assert.deepEqual([code, err.includes('[DATABASE_NOT_FOUND]')], [1, true])
+      assert.ok(!existsSync(dir))
+    } finally {
+      process.chdir(home)
+      if (before !== undefined) process.env.COUCHDB_URL = before
     }
   })
 

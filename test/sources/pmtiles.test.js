@@ -11,12 +11,14 @@ import { recognisesUrl } from '../../loader/load/sources/pmtiles.js'
 import { png, square } from '../support/tiles.js'
 import { tilesOf } from '../support/answering-server.js'
 import { childrenOf, filesOf } from '../support/processes.js'
-import { openAs, refuses, useArchive, using, contents, inOrder } from '../support/archives.js'
+import { openAs, refuses, useArchive, using, contents, inOrder, useRangeServer } from '../support/archives.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
 import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
+import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
+import { loadFrom } from '../support/load-from.js'
 import { startCommand } from '../support/command.js'
 
 const plain = bytes => bytes
@@ -239,10 +241,21 @@ const pmtiles = edition => writeArchive(
 
 onEachStore('loading archives', backend => {
   const folder = useFolder()
+  const server = useRangeServer()
   let db
   beforeEach(async () => { db = await backend.database() })
 
   const tilecouch = (...args) => startCommand(args, { cwd: folder.dir, env: { TMPDIR: folder.dir } }).ended
+
+  it('on a web server makes an edition, and fills the description of the layer', async () => {
+    server.file = pmtiles(first)
+    const { edition } = await loadFrom(await Store.create(db),
+      server.url.replace('http://', 'http://ada:s3cret@'), { layer: 'osm', time: T })
+    assert.equal(edition.source, 'city.pmtiles')
+    await checkLoaded(db, first)
+    const layer = await (await Store.open(db)).layer('osm')
+    assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
+  })
 
   it('with faults reports them, leaves no temporary file, and stores nothing of a damaged archive', async function () {
     this.timeout(120000)
