@@ -235,6 +235,11 @@ describe('design functions of the embedded store', function () {
     await patient.stop()
   })
 
+  it('see neither the process nor the timers of Node', async () => {
+    const path = await design({ shows: { s: '(function () { return [typeof process, typeof setTimeout].join() })' } })
+    assert.equal((await client('GET', `${path}/_show/s`)).text, 'undefined,undefined')
+  })
+
   it('of two design documents share no globals', async () => {
     const keep = '(function (doc) { globalThis.kept = JSON.stringify(doc); Object.prototype.kept = kept; return "ok" })'
     const show = '(function () { return String(globalThis.kept) + String({}.kept) })'

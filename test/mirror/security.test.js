@@ -64,11 +64,7 @@ onEachStore('names and passwords of a mirror', backend => {
     target = await users.database()
     store = await origin(url, { side: 2 })
   })
-  afterEach(async () => {
-    for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) {
-      delete process.env[name]
-    }
-  })
+  afterEach(forgetPasswords)
   after(() => users?.close())
 
   it('are not needed to mirror what everybody may read', async () => {
@@ -88,7 +84,8 @@ onEachStore('names and passwords of a mirror', backend => {
     const reader = new URL(users.as(url, 'reader'))
     Object.assign(process.env, { TILECOUCH_FROM_USER: reader.username, TILECOUCH_FROM_PASSWORD: reader.password })
     assert.equal((await mirror(as(url), as(target))).ready.access, 'closed')
-    for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD']) delete process.env[name]
+    forgetPasswords()
+    Object.assign(process.env, { COUCHDB_USER: username, COUCHDB_PASSWORD: password })
     assert.equal((await mirror(reader.href, as(target))).changes, 0)
     assert.equal(await anonymously(target), 401)
   })
@@ -142,22 +139,23 @@ onEachStore('names and passwords of a mirror', backend => {
 
 describe('the password of a mirror', () => {
   const fake = useServer()
+  afterEach(forgetPasswords)
 
   it('is sent to its own side only', async () => {
     Object.assign(process.env,
       { COUCHDB_USER: 'home', COUCHDB_PASSWORD: 'h0me', TILECOUCH_FROM_USER: 'a%b', TILECOUCH_FROM_PASSWORD: 'p:@/%' })
-    try {
-      fake.answers = [[404, { error: 'not_found', reason: 'Database does not exist.' }]]
-      const there = fake.url.replace('admin:s3cret@', '')
-      await assert.rejects(mirror(`${there}_from`, `${there}_to`), { code: 'SOURCE_NOT_FOUND' })
-      const sent = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path))
-        .map(({ authorization = '' }) => atob(authorization.replace('Basic ', ''))))
-      assert.deepEqual([...sent('/tiles_from')], ['a%b:p:@/%'])
-      assert.deepEqual([...sent('/tiles_to')], ['home:h0me'])
-    } finally {
-      for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) {
-        delete process.env[name]
-      }
-    }
+    fake.answers = [[404, { error: 'not_found', reason: 'Database does not exist.' }]]
+    const there = fake.url.replace('admin:s3cret@', '')
+    await assert.rejects(mirror(`${there}_from`, `${there}_to`), { code: 'SOURCE_NOT_FOUND' })
+    const sent = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path))
+      .map(({ authorization = '' }) => atob(authorization.replace('Basic ', ''))))
+    assert.deepEqual([...sent('/tiles_from')], ['a%b:p:@/%'])
+    assert.deepEqual([...sent('/tiles_to')], ['home:h0me'])
   })
 })
+
+function forgetPasswords () {
+  for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) {
+    delete process.env[name]
+  }
+}
