@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { T } from '../support/client/gallery.js'
 import { findBarriers } from '../support/axe.js'
 import { begin, take } from './areas.js'
-import { drawnTiles, screens } from './browser.js'
+import { drawnTiles, resize, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
 const BETWEEN = `#steps@${T(2)}..${T(4)}/3/0/0`
@@ -16,105 +16,64 @@ const press = async (page, key) => {
 }
 const open = (page, what) => page.locator(what).click()
 const unfold = async page => { if (!await page.locator('#content').isVisible()) await open(page, '#toggle') }
+const inDialog = name => async page => {
+  await open(page, '#take')
+  await page.getByRole('button', { name }).click()
+}
 
 /**
- * How each state comes about, what is seen then, and whether there are tiles.
- * @type {Record<string, [string, (page: any) => unknown, string, boolean?]>}
+ * How each state comes about, and what is seen then.
+ * @type {Record<string, {at?: string, act?: (page: any) => unknown, seen: string, isUnfolded?: boolean,
+ *   hasTiles?: boolean, isPlaced?: boolean}>} isUnfolded: the panel; isPlaced: by the size that the page has when it
+ *   comes about
  */
 const states = {
-  'the open panel': ['#steps/3/0/0', unfold, '.editions'],
-  'a comparison under a handle': [BETWEEN, () => {}, '.tilecouch-compare-handle'],
-  'a faded comparison': [`${BETWEEN}&mode=fade`, () => {}, '.tilecouch-compare-fade'],
-  'a comparison on two maps': [`${BETWEEN}&mode=side`, () => {}, '.tilecouch-compare-other .tilecouch-tile'],
-  'a range of the timeline': [`#steps/3/0/0/${T(2)}..${T(4)}`, () => {}, '.card.range .answer'],
-  'the versions of a tile': [
-    '#steps/3/0/0',
-    async page => {
+  'the open panel': { isUnfolded: true, seen: '.editions' },
+  'a comparison under a handle': { at: BETWEEN, seen: '.tilecouch-compare-handle' },
+  'a faded comparison': { at: `${BETWEEN}&mode=fade`, seen: '.tilecouch-compare-fade' },
+  'a comparison on two maps': { at: `${BETWEEN}&mode=side`, seen: '.tilecouch-compare-other .tilecouch-tile' },
+  'a range of the timeline': { at: `#steps/3/0/0/${T(2)}..${T(4)}`, seen: '.card.range .answer' },
+  'the versions of a tile': {
+    async act (page) {
       await press(page, 'Enter')
       await open(page, '.card.tile summary')
     },
-    '.versions img'
-  ],
-  'the editions that changed the view': [
-    '#steps/3/0/0',
-    async page => {
-      await unfold(page)
-      await page.getByLabel('Only what changed here').check()
-    },
-    '.editions .share'
-  ],
-  'the marks of frequent changes': [
-    '#steps/3/0/0',
-    async page => {
-      await unfold(page)
-      await page.getByLabel('Show where it changed often').check()
-    },
-    '.heat-legend'
-  ],
-  'a stack of layers': ['#steps/3/0/0&layers=late:50,*', unfold, '.stack li'],
-  'the dialog for an image': ['#steps/3/0/0', page => open(page, '#take'), '.card.take canvas'],
-  'the dialog for a time-lapse': [
-    '#steps/3/0/0',
-    async page => {
-      await open(page, '#take')
-      await page.getByRole('button', { name: 'Time-lapse' }).click()
-    },
-    '.card.take select'
-  ],
-  'the dialog for a link': [
-    '#steps/3/0/0',
-    async page => {
-      await open(page, '#take')
-      await page.getByRole('button', { name: 'Link' }).click()
-    },
-    '.card.take .qr svg'
-  ],
-  'the results of a search': [
-    '#steps/3/0/0',
-    async page => {
+    seen: '.versions img'
+  },
+  'the editions that changed the view': {
+    isUnfolded: true, act: page => page.getByLabel('Only what changed here').check(), seen: '.editions .share'
+  },
+  'the marks of frequent changes': {
+    isUnfolded: true, act: page => page.getByLabel('Show where it changed often').check(), seen: '.heat-legend'
+  },
+  'a stack of layers': { at: '#steps/3/0/0&layers=late:50,*', isUnfolded: true, seen: '.stack li' },
+  'the dialog for an image': { act: page => open(page, '#take'), seen: '.card.take canvas' },
+  'the dialog for a time-lapse': { act: inDialog('Time-lapse'), seen: '.card.take select' },
+  'the dialog for a link': { act: inDialog('Link'), seen: '.card.take .qr svg' },
+  'the results of a search': {
+    async act (page) {
       await press(page, 'f')
       await page.keyboard.type('47.5, 8.3')
     },
-    '#find li'
-  ],
-  'the list of keys': ['#steps/3/0/0', page => press(page, '?'), 'dl.keys'],
-  'the card of offline maps': ['#steps/3/0/0', page => open(page, '#offline'), '.card.offline .primary'],
-  'the map as it is embedded in other pages': ['?embed#steps/3/0/0', () => {}, '.embed-link'],
-  'the facts of a layer': [
-    '#steps/3/0/0',
-    async page => {
-      await unfold(page)
-      await open(page, '.facts summary')
-    },
-    '.address code'
-  ],
-  'the folded panel': [
-    '#steps/3/0/0',
-    async page => {
-      await unfold(page)
-      await open(page, '#toggle')
-    },
-    '#panel.folded'
-  ],
-  'the dialog with a finished image': [
-    '#steps/3/0/0',
-    async page => {
-      await open(page, '#take')
-      await page.getByRole('button', { name: 'Make the image' }).click()
-    },
-    '.card.take a.save'
-  ],
-  'the form of a new offline area': [
-    '#steps/3/0/0',
-    async page => {
+    seen: '#find li'
+  },
+  'the list of keys': { act: page => press(page, '?'), seen: 'dl.keys' },
+  'the card of offline maps': { act: page => open(page, '#offline'), seen: '.card.offline .primary' },
+  'the map as it is embedded in other pages': { at: '?embed#steps/3/0/0', seen: '.embed-link' },
+  'the facts of a layer': { isUnfolded: true, act: page => open(page, '.facts summary'), seen: '.address code' },
+  'the folded panel': { act: page => open(page, '#toggle'), seen: '#panel.folded' },
+  'the dialog with a finished image': { act: inDialog('Make the image'), seen: '.card.take a.save' },
+  'the form of a new offline area': {
+    async act (page) {
       await open(page, '#offline')
       await begin(page)
     },
-    '.area-form .estimate strong'
-  ],
-  'a downloaded offline area': ['#steps/3/0/0', page => take(page, 'Steps'), '.area .more'],
-  'a time without tiles': [`#steps@${BEFORE_ALL}/3/0/0`, () => {}, '.toast', false],
-  'a layer in another grid': ['#swiss', () => {}, '.elsewhere', false]
+    seen: '.area-form .estimate strong',
+    isPlaced: true
+  },
+  'a downloaded offline area': { act: page => take(page, 'Steps'), seen: '.area .more' },
+  'a time without tiles': { at: `#steps@${BEFORE_ALL}/3/0/0`, seen: '.toast', hasTiles: false },
+  'a layer in another grid': { at: '#swiss', seen: '.elsewhere', hasTiles: false }
 }
 
 /** What a store answers that has no layers, or that answers nothing good, and what is seen then. */
@@ -123,15 +82,27 @@ const answers = {
   'a store that answers 503': [{ status: 503, body: '{"reason":"not now"}' }, 'not now']
 }
 
+const SCREENS = [screens.desk, screens.phone]
+
+/** Fails when axe finds a barrier on the page, at one of several sizes. */
+async function check (page, seen, { isUnfolded = false, sizes = SCREENS } = {}) {
+  for (const screen of sizes) {
+    await resize(page, screen)
+    if (isUnfolded) await unfold(page)
+    await seen.first().waitFor()
+    assert.deepEqual(await findBarriers(page), [], `${screen.viewport.width} pixels wide`)
+  }
+}
+
 onViewer('accessibility', { layers: ['steps', 'late', 'swiss'], demo: false }, stage => {
-  for (const [name, [hash, act, seen, hasTiles = true]] of Object.entries(states)) {
+  for (const [name, { at = '#steps/3/0/0', act, seen, isUnfolded, hasTiles = true, isPlaced }] of
+    Object.entries(states)) {
     it(`axe finds no barriers: ${name}`, async () => {
-      for (const screen of [screens.desk, screens.phone]) {
-        const page = await stage.visit(hash, screen)
+      for (const sizes of isPlaced ? SCREENS.map(screen => [screen]) : [SCREENS]) {
+        const page = await stage.visit(at, sizes[0])
         if (hasTiles) await drawnTiles(page)
-        await act(page)
-        await page.locator(seen).first().waitFor()
-        assert.deepEqual(await findBarriers(page), [], `${name}, ${screen.viewport.width} pixels wide`)
+        await act?.(page)
+        await check(page, page.locator(seen), { isUnfolded, sizes })
       }
     })
   }
@@ -139,12 +110,9 @@ onViewer('accessibility', { layers: ['steps', 'late', 'swiss'], demo: false }, s
   for (const [name, [answer, text]] of Object.entries(answers)) {
     it(`axe finds no barriers: ${name}`, async () => {
       stage.allow(/503/)
-      for (const screen of [screens.desk, screens.phone]) {
-        stage.front.rule(({ path }) => path.includes('_all_docs') ? answer : undefined)
-        const page = await stage.visit('', screen)
-        await page.locator('.notice').getByText(text).waitFor()
-        assert.deepEqual(await findBarriers(page), [], `${name}, ${screen.viewport.width} pixels wide`)
-      }
+      stage.front.rule(({ path }) => path.includes('_all_docs') ? answer : undefined)
+      const page = await stage.visit()
+      await check(page, page.locator('.notice').getByText(text))
     })
   }
 })
