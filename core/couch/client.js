@@ -217,7 +217,7 @@ export class CouchClient extends Requester {
    */
   async bulk (docs, { newEdits, ...options } = {}) {
     const body = await this.#bulkBody(docs, { newEdits })
-    const answer = await this.request({ ...options, method: 'POST', path: '_bulk_docs', body })
+    const answer = await this.request({ ...options, method: 'POST', path: '_bulk_docs', body, isFrequent: true })
     return this.#list(answer, 'results')
   }
 

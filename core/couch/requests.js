@@ -34,7 +34,8 @@ export const clientDefaults = {
  * @property {boolean} [isDivisible] the caller can ask for less: an answer that breaks off in the middle is not
  *   repeated
  * @property {(bytes: number) => void} [onBytes] called with the length of a complete answer
- * @property {boolean} [isFrequent] every tile that is read needs one: Node sends it by undici, which is faster
+ * @property {boolean} [isFrequent] there are many of them, or they are large: Node sends it by undici, which is faster
+ *   and does not copy the body
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} HttpRequest a request as it is sent

@@ -137,6 +137,7 @@ export async function load (store, source, {
       },
       stored: begun,
       run,
+      isFirst: !editions.length,
       statements: layers,
       ready: () => manifest.ready(),
       ...(comparison.trusted && { isKnown: tile => comparison.isKnown(tile) }),

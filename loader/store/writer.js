@@ -12,6 +12,7 @@ import { Tuner, tunerDefaults } from './tuner.js'
 
 export const writeDefaults = {
   readAhead: 32, // tiles read and checked at once
+  firstConcurrency: 4, // batches in flight, to start with, where the layer has no tiles: more only take more memory
   wait: 2000, // milliseconds that a tile of a slow source waits for others; a load that is killed loses these
   maxFailures: 1000 // failures kept for the summary; all are counted, and given to onFailure
 }
@@ -56,6 +57,7 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
  * @param {(summary: WriteSummary, tuner: Tuner) => void} [options.onProgress] after every batch
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
  * @param {Tuner} [options.tuner]
+ * @param {boolean} [options.isFirst] the layer has no tiles yet
  * @param {string} [options.run] of these versions
  * @param {boolean} [options.mustSettle] every tile is settled, whatever its head is
  * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
@@ -67,8 +69,9 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
-  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }),
-  run = newRun(), mustSettle = false, statements, onStored, onWritten, isKnown, ready
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, isFirst = false,
+  tuner = newTuner({ batch, concurrency, isFirst }), run = newRun(), mustSettle = false, statements, onStored,
+  onWritten, isKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
   const summary = {
@@ -196,6 +199,9 @@ export async function writeVersions (couch, versions, {
   if (ended) throw Object.assign(ended, { summary })
   return summary
 }
+
+const newTuner = ({ batch, concurrency, isFirst }) =>
+  new Tuner({ batch, concurrency, ...(isFirst && { startConcurrency: writeDefaults.firstConcurrency }) })
 
 /** What is read when it ends is written, and no more is read. */
 async function * untilAborted (versions, signal) {
