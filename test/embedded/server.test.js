@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -107,6 +107,13 @@ describe('the embedded server', function () {
     assert.equal(await findEmbedded(dir), null)
     const server = await startEmbedded({ dir, admins: 'everybody' }) // the lock died with its owner
     await server.close()
+  })
+
+  it('is not found when another server has its port', async () => {
+    const other = await startInTmp()
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: other.url, pid: process.pid, uuid: 'another' }))
+    assert.equal(await findEmbedded(dir), null)
+    await other.stop()
   })
 
   it('reports a port that is in use, and releases the folder', async () => {

@@ -126,6 +126,13 @@ onEachStore('an export', backend => {
     assert.deepEqual(summary.bounds.map(Math.round), [-180, 67, -135, 79])
   })
 
+  it('leaves no files beside the requested targets', async () => {
+    for (const target of TARGETS) await run(target)
+    assert.deepEqual(readdirSync(folder.dir).sort(), [...TARGETS].sort())
+    assert.deepEqual(readdirSync(at('out')).sort(), ['.tilecouch.json', '1', '2', '3', '5', 'metadata.json'])
+    assert.ok(!existsSync(at('out.part-lock')))
+  })
+
   it('creates no target when there is nothing to export', async () => {
     const nothing = [
       { zooms: { min: 4, max: 4 } }, { zooms: { min: 20, max: 30 } }, { time: '2020' },

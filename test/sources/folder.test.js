@@ -176,3 +176,16 @@ describe('a folder of tiles', () => {
     assert.deepEqual(await tilesOf(await open({ '30/0/0.png': 'x', 'a.zip': 'PK\x03\x04' })), ['30/0/0'])
   })
 })
+
+describe('a source', () => {
+  const folder = useFolder()
+
+  it('is refused when it does not exist, is of an unknown kind, or gets a bad scheme', async () => {
+    folder.write({ 'a.txt': 'x' })
+    const at = name => path.join(folder.dir, name)
+    await assert.rejects(openSource(at('none')), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(openSource(at('a.txt')), { code: 'SOURCE_UNKNOWN' })
+    await assert.rejects(openSource(at('a.txt/b')), { code: 'SOURCE_UNREADABLE' })
+    await assert.rejects(openSource(folder.dir, { scheme: 'zyx' }), { code: 'BAD_OPTION' })
+  })
+})
