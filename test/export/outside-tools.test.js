@@ -85,7 +85,7 @@ onEachStore('the official Python tools', backend => {
       const zooms = [...expected(time).keys()].map(name => parseInt(name))
       assert.deepEqual([header.min_zoom, header.max_zoom, header.tile_type, header.clustered],
         [Math.min(...zooms), Math.max(...zooms), 'PNG', true])
-      assert.deepEqual([metadata.name, metadata.format], ['Streets', 'png'])
+      assert.deepEqual([metadata.name, metadata.format], [time ? 'Streets, 2022' : 'Streets', 'png'])
     })
   }
 
