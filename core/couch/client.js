@@ -25,6 +25,7 @@ import { Requester } from './requests.js'
  * documents without an answer are asked for again
  *
  * @typedef {{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}} Written
+ * @typedef {{documents: number, counts: (id: string) => boolean, end: () => void}} WriteCount
  * @typedef {{id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}} Change
  */
 
@@ -35,6 +36,8 @@ export class CouchClient extends Requester {
   #bulkBody
   #decode
   #inflate
+  /** See countWrites. @type {Set<WriteCount>} */
+  #writeCounts = new Set()
 
   /**
    * @param {ConstructorParameters<typeof Requester>[0] & {
@@ -76,8 +79,23 @@ export class CouchClient extends Requester {
    * @param {AbortSignal} [signal]
    * @param {Options} [options]
    */
-  put (doc, signal, options) {
-    return this.request({ ...options, method: 'PUT', path: encodeId(doc._id), body: doc, signal })
+  async put (doc, signal, options) {
+    const counts = [...this.#writeCounts]
+    const answer = await this.request({ ...options, method: 'PUT', path: encodeId(doc._id), body: doc, signal })
+    addWritten(counts, [doc._id])
+    return answer
+  }
+
+  /**
+   * Counts the documents that this client writes from now on, each time it does. Requests that are under way already
+   * are left out, and so are local documents, which the feed of changes does not have.
+   * @param {(id: string) => boolean} counts
+   * @returns {WriteCount}
+   */
+  countWrites (counts) {
+    const count = { documents: 0, counts, end: () => { this.#writeCounts.delete(count) } }
+    this.#writeCounts.add(count)
+    return count
   }
 
   /**
@@ -216,9 +234,12 @@ export class CouchClient extends Requester {
    * @returns {Promise<Written[]>} one for each
    */
   async bulk (docs, { newEdits, ...options } = {}) {
+    const counts = [...this.#writeCounts]
     const body = await this.#bulkBody(docs, { newEdits })
-    const answer = await this.request({ ...options, method: 'POST', path: '_bulk_docs', body, isFrequent: true })
-    return this.#list(answer, 'results')
+    const request = { method: 'POST', path: '_bulk_docs', body, isFrequent: true }
+    const results = this.#list(await this.request({ ...options, ...request }), 'results')
+    if (newEdits !== false) addWritten(counts, results.filter(({ rev, error }) => rev && !error).map(({ id }) => id))
+    return results
   }
 
   /**
@@ -362,6 +383,13 @@ export class CouchClient extends Requester {
   get #delays () {
     const { firstDelay, longestDelay } = this.options
     return { firstDelay, longestDelay }
+  }
+}
+
+/** @param {WriteCount[]} counts @param {string[]} ids */
+function addWritten (counts, ids) {
+  for (const count of counts) {
+    count.documents += ids.filter(id => !id.startsWith('_local/') && count.counts(id)).length
   }
 }
 

@@ -46,12 +46,14 @@ export class Comparison {
     const { couch } = store
     const place = await feedPositionOf(couch, signal)
     const isNew = !statements.manifests.length || from
+    // other loads of this process may write tiles of this layer by the same client: those are not counted
+    const otherWrites = couch.countWrites(id => !id.startsWith(`${layer}:`))
     const trusted = isNew ? undefined : await trustedNow(couch, layer, editions, place, signal)
-    return new Comparison(store, { layer, time, statements, signal, place, trusted, from })
+    return new Comparison(store, { layer, time, statements, signal, place, otherWrites, trusted, from })
   }
 
   /** @param {import('../store/index.js').Store} store @param {any} parts */
-  constructor (store, { layer, time, statements, signal, place, trusted, from }) {
+  constructor (store, { layer, time, statements, signal, place, otherWrites, trusted, from }) {
     this.store = store
     this.couch = store.couch
     this.from = from
@@ -60,6 +62,8 @@ export class Comparison {
     this.statements = statements
     this.signal = signal
     this.place = place
+    /** Documents beside the tiles: blocks, the progress of this load, design documents. */
+    this.otherWrites = otherWrites
     this.records = from ? new Map() : statements.records
     /** @type {import('./baseline.js').Trusted | undefined} */
     this.trusted = trusted
@@ -118,7 +122,7 @@ export class Comparison {
    * After the manifest was written: settles what others have touched meanwhile.
    * @param {object} parts
    * @param {string} parts.run of the manifest
-   * @param {number} parts.documents that this load has written
+   * @param {number} parts.documents of tiles that this load has written
    * @param {(z: number, x: number, y: number) => boolean} parts.isSelected
    * @param {(only: (z: number, x: number, y: number) => boolean, tiles: string[]) => Promise<any>} parts.again writes
    *   some tiles of the source once more
@@ -128,8 +132,9 @@ export class Comparison {
    */
   async end ({ run, documents, isSelected, again, withdraw }) {
     const { couch, statements, signal, place, from } = this
+    const ownWrites = documents + this.otherWrites.documents // what is under way now may be behind the position
     const now = await feedPositionOf(couch, signal)
-    const isAllOwn = !from && writesBetween(place, now) === documents
+    const isAllOwn = !from && writesBetween(place, now) === ownWrites
     const { changed, isExact } = isAllOwn
       ? { changed: new Set(), isExact: true }
       : await this.#changedSince(from ?? place, now)
@@ -145,6 +150,11 @@ export class Comparison {
     if (taken.length) await statements.refresh()
     const isTaken = ({ id, otherRun }) => !statements.isRemoved(id, this.time, otherRun)
     return { baseline, taken: taken.filter(isTaken) }
+  }
+
+  /** Stops to count. */
+  close () {
+    this.otherWrites.end()
   }
 
   async #baseline (run, now) {

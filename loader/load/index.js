@@ -160,7 +160,7 @@ export async function load (store, source, {
     const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
     const { baseline, taken } = await comparison.end({
       run: published.run,
-      documents: summary.documents + manifest.writes,
+      documents: summary.documents,
       isSelected,
       withdraw: tiles => withdraw(statements, { time: when, run: published.run, tiles }),
       again: async (only, tiles) => {
@@ -200,6 +200,7 @@ export async function load (store, source, {
     if (!layerBefore) await dropEmptyLayer(store, layer, run).catch(() => {})
     throw error
   } finally {
+    comparison?.close()
     await reader.close()
   }
 }

@@ -23,8 +23,6 @@ export class ManifestWriter {
   #waiting = 0
   #error
   tiles = 0
-  /** Documents that it wrote. */
-  writes = 0
 
   /**
    * @param {import('../store/couch.js').Couch} couch
@@ -76,7 +74,7 @@ export class ManifestWriter {
     const documentOf = ({ place, bytes }, index) => blockDocument(ids[index], this.layer, place, bytes)
     const missing = blocks.map(documentOf).filter((_, index) => !storedBlocks[index].doc)
     // a conflict: somebody else has written the same block
-    for (const rev of (await this.couch.writeAll(missing, this.signal)).values()) if (rev) this.writes++
+    await this.couch.writeAll(missing, this.signal)
   }
 
   /**
@@ -114,7 +112,6 @@ export class ManifestWriter {
 
   async #put (doc) {
     await this.couch.update(doc._id, stored => stored ? undefined : doc)
-    this.writes++
   }
 }
 

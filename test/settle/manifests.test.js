@@ -152,11 +152,13 @@ const squareOf = seed => Object.fromEntries(Array.from({ length: SIDE ** 2 }, (_
 
 const workDocuments = length => Array.from({ length }, (_, index) => ({ _id: `work:${index}`, type: 'work' }))
 
-/** Counts the tiles that are asked for, and gives every database the same time of its creation. */
+/** Counts the tiles and feeds that are asked for, and gives every database the same time of its creation. */
 class Counting extends Couch {
   asked = 0
+  feeds = 0
 
   async request (request) {
+    if (request.path === '_changes') this.feeds++
     if (request.path === '_bulk_get') this.asked += request.body.docs.filter(({ id }) => /^\w+:5:/.test(id)).length
     const answer = await super.request(request)
     return request.path === '' ? { ...answer, instance_start_time: '1700000000' } : answer
@@ -186,6 +188,48 @@ onEachStore('the baseline of an edition', backend => {
     store.couch.asked = 0
     assert.equal((await edition(store, 'first', 2023, D)).unchanged, SIDE ** 2)
     assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
+  })
+
+  /** A source that ends after something else has happened. */
+  const sourceAfter = (seed, happening) => {
+    const source = memorySource(squareOf(seed))
+    return {
+      ...source,
+      async * tiles () {
+        yield * source.tiles()
+        await happening()
+      }
+    }
+  }
+
+  it('needs no feed of changes where the same client wrote other documents meanwhile', async function () {
+    this.timeout(60000)
+    const store = open(url)
+    const source = sourceAfter(D, async () => {
+      await store.couch.update('work:20260101T000000000-efgh', () => ({ type: 'work', done: 1 }))
+      await store.couch.put({ _id: '_local/something', done: 1 })
+      await store.write([{ layer: 'another', ...TILE, time: T(2021), bytes: png(E) }])
+    })
+    await load(store, source, { layer: 'alone', time: T(2022) })
+    assert.equal(store.couch.feeds, 0)
+    store.couch.asked = 0
+    assert.equal((await edition(store, 'alone', 2023, D)).unchanged, SIDE ** 2)
+    assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
+  })
+
+  it('is the head of a tile that the same client wrote during the last load', async function () {
+    this.timeout(60000)
+    const store = open(url)
+    let isFirst = true
+    const source = sourceAfter(D, async () => {
+      if (!isFirst) return
+      isFirst = false
+      await store.write([{ layer: 'same', ...TILE, time: T(2023), bytes: png(E) }])
+    })
+    await load(store, source, { layer: 'same', time: T(2022) })
+    assert.ok(store.couch.feeds > 0)
+    await edition(store, 'same', 2024, D)
+    assert.deepEqual((await store.head('same', 5, 3, 4)).bytes, png(D))
   })
 
   it('is the head of a tile that another program wrote during the last load', async function () {
