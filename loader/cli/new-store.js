@@ -2,7 +2,7 @@
 import { editionId, layerId } from '../../core/index.js'
 import { isOpen, isUntouched } from '../store/access.js'
 import { asking, counted, recordActivity } from '../store/activity.js'
-import { isPublished, publish, startIndex, warmIndexes } from '../couchapp/publish.js'
+import { isPublished, publish, warmIndexes } from '../couchapp/publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './store.js'
 import { runTask } from './task.js'
@@ -75,9 +75,8 @@ export async function publishNew ({ output, signal }, store, folder) {
 }
 
 /**
- * Fills a store: creates it if needed, and publishes it afterwards, since a validation function halves the speed of a
- * load. The index of a new store is deployed with the first tiles, and built while the others are written. A load ends
- * when the map can be asked, so its report comes after the index.
+ * Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go. A load
+ * ends when the map can be asked, so its report comes after the index.
  * @param {Context} context
  * @param {any} options of the command
  * @param {Omit<import('./task.js').Task, 'run'> & {run: (filling: Filling) => Promise<any>}} task
@@ -98,18 +97,10 @@ export const fillStore = (context, options, task) => withDatabase(context, optio
   }
   const run = async (onProgress, work) => {
     const started = performance.now()
-    let index = /** @type {Promise<void> | undefined} */ (undefined)
-    const onTally = tally => {
-      // what goes wrong here goes wrong again when the store is published
-      if (store.isNew && tally.tiles > tally.failed) index ??= startIndex(store).catch(() => {})
-      onProgress(tally)
-    }
-    const result = await task.run({ store, url, onProgress: onTally, work }).catch(async error => {
-      await index
+    const result = await task.run({ store, url, onProgress, work }).catch(async error => {
       if (error.summary) await record(error.summary) // what was written stays
       throw error
     })
-    await index
     const writingSeconds = secondsSince(started)
     work.show({ about: { step: 'indexing' } })
     const isEmpty = result.failed > 0 && result.failed >= result.tiles

@@ -56,16 +56,14 @@ const contentTypes = {
 /**
  * The design documents of a couchapp, those with views first: the others read their indexes.
  * @param {string} [folder] holds _design/, views/ and attachments/
- * @param {{hasAttachments?: boolean}} [options] hasAttachments: false leaves them out
  * @returns {Promise<DesignDocument[]>}
  */
-export async function compose (folder = root, { hasAttachments = true } = {}) {
+export async function compose (folder = root) {
   const designs = await readTree(path.join(folder, '_design'), folder, { wanted: true })
   const views = await readTree(path.join(folder, 'views'), folder)
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
   const isOwn = path.resolve(folder) === path.resolve(root)
-  const readAll = isOwn ? ownAttachments : () => readAttachments(path.join(folder, 'attachments'))
-  const attachments = hasAttachments ? await readAll() : {}
+  const attachments = await (isOwn ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
   const docs = []
   for (const name of names) {
     const where = `_design/${name}`
@@ -99,9 +97,6 @@ const composeOwn = shared(() => compose().then(frozen))
 
 /** The design documents of this package, composed once and frozen. */
 export const ownDesigns = async () => [...await composeOwn()]
-
-/** Those of them that have views, without reading the attachments of the others. */
-export const ownIndexes = async () => (await compose(root, { hasAttachments: false })).filter(({ views }) => views)
 
 /** @template T @param {T} value @returns {T} */
 function frozen (value) {

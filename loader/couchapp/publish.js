@@ -4,7 +4,7 @@
 // JavaScript, which halves the speed of a load. Until then only admins get in.
 import { STORE_ID, now } from '../../core/index.js'
 import { isUntouched } from '../store/access.js'
-import { ownDesigns, ownIndexes } from './compose.js'
+import { ownDesigns } from './compose.js'
 import { push } from './push.js'
 import { warm } from '../store/indexes.js'
 import { PUBLIC_SECURITY } from '../store/index.js'
@@ -20,29 +20,13 @@ const VALIDATION = '_design/tiles'
 export async function publish (store, { docs, ...options } = {}) {
   docs ??= await ownDesigns()
   const pushed = await push(store.couch, docs, options)
-  return { pushed, opened: !options.dryRun && await openOnce(store, options) }
+  return { pushed, opened: !options.dryRun && await openOnce(store) }
 }
 
-/**
- * Deploys the index of a new store before the store is published: CouchDB builds it while tiles are still written. The
- * validation function follows when the store is published.
- * @param {import('../store/index.js').Store} store
- */
-export async function startIndex ({ couch }) {
-  const design = (await ownIndexes()).find(({ _id }) => _id === INDEX)
-  await couch.update(INDEX, stored => stored ? undefined : design)
-}
-
-/**
- * Opens a store that was never published. Its index may have been deployed before, and be built still.
- * @param {import('../store/index.js').Store} store
- * @param {Pick<NonNullable<Parameters<typeof push>[2]>, 'signal' | 'onProgress'>} options
- */
-async function openOnce (store, { signal, onProgress }) {
+/** Opens a store that was never published. */
+async function openOnce (store) {
   const marker = await store.couch.get(STORE_ID)
   if (!marker || marker.published) return false
-  const showIndex = onProgress && (progress => onProgress({ id: INDEX, step: 'index', ...progress }))
-  await warmIndexes(store, { signal, onProgress: showIndex })
   const opened = await makePublic(store)
   await store.couch.update(STORE_ID, doc => ({ ...doc, published: now() }))
   return opened
