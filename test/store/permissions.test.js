@@ -1,10 +1,13 @@
 // Who may do what, over HTTP: the security object and validate_doc_update together.
 import assert from 'node:assert/strict'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
+import { Couch } from '../../loader/store/couch.js'
 import { Store, PRIVATE_SECURITY } from '../../loader/store/index.js'
-import { as, json, post, request } from '../support/backends.js'
+import { as, json, onEachStore, post, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
 const T1 = '2021-01-01T00:00:00Z'
@@ -159,5 +162,32 @@ withPeople('permissions', start => {
     assert.ok(await read('layer:osm'))
     assert.deepEqual(await read('tilecouch'), before)
     await source.destroy()
+  })
+})
+
+onEachStore('a store whose publication was stopped', backend => {
+  const INDEX = '_design/versions'
+  const tiles = square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y })
+  const stopped = useStore(backend, { public: false, fill: store => store.write(tiles) })
+
+  /** Remembers what it is asked. */
+  class Remembering extends Couch {
+    asked = /** @type {string[]} */ ([])
+
+    async request (options) {
+      this.asked.push(`${options.method ?? 'GET'} ${options.path ?? ''}`)
+      return super.request(options)
+    }
+  }
+
+  it('is opened after its index is built, which is not deployed again', async function () {
+    this.timeout(60000)
+    await stopped.store.couch.put((await ownDesigns()).find(({ _id }) => _id === INDEX))
+    const couch = new Remembering(stopped.url)
+    assert.equal((await publish(new Store(couch))).opened, true)
+    const [view, opening] = [`GET ${INDEX}/_view/`, 'PUT _security'].map(part =>
+      couch.asked.findIndex(line => line.startsWith(part)))
+    assert.ok(view >= 0 && view < opening, couch.asked.join('\n'))
+    assert.ok(!couch.asked.includes(`PUT ${INDEX}`))
   })
 })
