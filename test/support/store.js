@@ -22,6 +22,6 @@ export function useStore (backend, { published = false, once = false, fill, ...o
     if (published) await (published === 'functions' ? publishFunctions : publish)(own.store)
     await fill?.(own.store, own.url)
   })
-  end(() => own.store.destroy())
+  end(() => own.store?.destroy()) // a suite that is skipped has none
   return own
 }
