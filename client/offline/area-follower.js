@@ -63,10 +63,7 @@ export class AreaFollower {
     const answers = pollChanges((since, waits) => this.#changes(layers, since, { signal, waits }), {
       signal,
       onError: error => this.#report(error),
-      onBack: () => {
-        this.#reported = undefined
-        this.#store.reportOnline(true)
-      }
+      onBack: () => { this.#reported = undefined }
     })
     for await (const { isFirst, results } of answers) {
       // what came before, each finds out by itself
@@ -79,13 +76,14 @@ export class AreaFollower {
   async #changes (layers, since, { signal, waits }) {
     const { poll, silence, page } = this.limits
     const query = { since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) }
-    const answer = await this.#store.couch.changes(query, {
+    const ask = () => this.#store.couch.changes(query, {
       // By id: what is deleted has no fields left. Some ids of other layers match as well: mayHold() leaves them out.
       selector: { _id: { $regex: `^((${LAYER_KINDS.join('|')}):)?(${layers.join('|')})([:@]|$)` } },
       retries: 0,
       timeout: poll + silence,
       signal
     })
+    const answer = await this.#store.watch(ask, signal, isPassing)
     return { results: answer.results, since: answer.last_seq }
   }
 
@@ -117,7 +115,6 @@ export class AreaFollower {
 
   /** Once for each kind. */
   #report (error) {
-    if (isPassing(error)) this.#store.reportOnline(false)
     if (error.code === this.#reported) return
     this.#reported = error.code
     if (!isPassing(error)) this.#store.fire('failure', { area: undefined, error })

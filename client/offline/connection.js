@@ -28,10 +28,12 @@ export class Connection {
    * Does what asks the store, and reports how that went. A failure counts only if the store has answered nothing else
    * since it began.
    * @template T
-   * @param {() => Promise<T>} task @param {AbortSignal} [signal] of the task: nothing is reported after it
+   * @param {() => Promise<T>} task
+   * @param {AbortSignal} [signal] of the task: nothing is reported after it
+   * @param {(error: any) => boolean} [isAway] whether an error says that the store does not answer
    * @returns {Promise<T>}
    */
-  async watch (task, signal) {
+  async watch (task, signal, isAway = isUnreachable) {
     const answersBefore = this.#answers
     try {
       const answer = await task()
@@ -39,7 +41,7 @@ export class Connection {
       return answer
     } catch (error) {
       const isNews = answersBefore === this.#answers && !signal?.aborted
-      if (error.code === 'UNREACHABLE' && isNews) this.report(false)
+      if (isNews && isAway(error)) this.report(false)
       throw error
     }
   }
@@ -86,3 +88,5 @@ export class Connection {
     }
   }
 }
+
+const isUnreachable = error => error.code === 'UNREACHABLE'

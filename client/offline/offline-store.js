@@ -262,10 +262,11 @@ export class OfflineStore extends Emitter {
    * Somebody asks the store for something: how that goes says whether it answers.
    * @template T
    * @param {() => Promise<T>} task @param {AbortSignal} [signal]
+   * @param {(error: any) => boolean} [isAway] whether an error says that the store does not answer
    * @returns {Promise<T>}
    */
-  watch (task, signal) {
-    return this.#connection.watch(task, signal)
+  watch (task, signal, isAway) {
+    return this.#connection.watch(task, signal, isAway)
   }
 
   /** Tells the other tabs. @param {{kind: string, [field: string]: any}} message */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
+import { gate } from '../support/client/front.js'
 import { SIDE, T, box, useShelf } from '../support/offline/shelf.js'
 import { isBulk } from '../support/offline/suite.js'
 
@@ -70,8 +71,9 @@ onEachStore('live areas', backend => {
       await area.download()
       const said = []
       offline.on('online', ({ online }) => said.push(online))
+      const { updated } = area.status()
       await area.live(true)
-      await until(() => polls().length === 1)
+      await until(() => polls().length === 1 && area.status().updated !== updated) // it has asked what it missed
       await shelf.front.stop()
       await until(() => said.at(-1) === false)
       await load()
@@ -80,6 +82,26 @@ onEachStore('live areas', backend => {
       await until(() => said.at(-1) === true)
       assert.deepEqual(said.filter(online => !online), [false])
       await until(() => area.state === 'complete')
+    })
+
+    it('stay online when their poll breaks and the store has answered since it began', async () => {
+      const area = await offline.areas.add(west)
+      await area.download()
+      const said = []
+      offline.on('online', ({ online }) => said.push(online))
+      const { opened, open } = gate()
+      let broken = 0
+      shelf.front.rule(async ({ path }) => {
+        if (!/longpoll/.test(path) || broken++) return undefined
+        await opened
+        return { cut: 1 }
+      })
+      await area.live(true)
+      await until(() => broken === 1)
+      await area.estimate()
+      open()
+      await until(() => broken > 1)
+      assert.deepEqual(said.filter(online => !online), [])
     })
 
     it('download nothing by themselves before their first download', async () => {
