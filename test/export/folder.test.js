@@ -4,13 +4,13 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import {
   EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer, withStore
 } from '../support/exports.js'
+import { publishFunctions } from '../support/published.js'
 
 onEachStore('an export into a folder', backend => {
   const folder = useFolder()
@@ -159,7 +159,7 @@ onEachStore('an export into a folder', backend => {
     await store.defineLayer('osm', {})
     await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) },
       { layer: 'osm', z: 1, x: 0, y: 1, time: EDITIONS[0], bytes: png(2) }])
-    await publish(store, {})
+    await publishFunctions(store)
     await exportLayer(store, 'osm', out())
     await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[1], bytes: jpeg }])
     const { removed } = await exportLayer(store, 'osm', out())
@@ -174,7 +174,7 @@ onEachStore('an export into a folder', backend => {
     }
     await store.write([{ layer: 'osm', z: 2, x: 0, y: 0, time: '1870-01-01T00:00:00Z', gone: true },
       { layer: 'osm', z: 2, x: 2, y: 0, time: '1970-01-01T00:00:00Z', gone: true }])
-    await publish(store, {})
+    await publishFunctions(store)
     await exportLayer(store, 'osm', out(), { time: '1850' })
     assert.deepEqual(tilesIn(), ['2/0/0.png'])
     await exportLayer(store, 'osm', out(), { time: '1960' })

@@ -6,7 +6,6 @@ import { parseArea } from '../../core/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { exportHistory, targetAt } from '../../loader/export/history.js'
 import { load } from '../../loader/load/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
@@ -15,6 +14,7 @@ import {
   EDITIONS, MOMENTS, assertSame, contentsOf, expected, query, shownAt, useLayer, withStore
 } from '../support/exports.js'
 import { checkArchive } from './pmtiles-archive.js'
+import { publishFunctions } from '../support/published.js'
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
@@ -63,7 +63,7 @@ onEachStore('an export', backend => {
         for (const [index, { target: name }] of summary.exports.entries()) {
           await loadInto(copy, name, { time: EDITIONS[index], complete: true })
         }
-        await publish(copy, {})
+        await publishFunctions(copy)
         for (const time of EDITIONS) {
           const found = new Map()
           for await (const tile of copy.fetch(copy.list('osm', { time }))) {
@@ -171,7 +171,7 @@ onEachStore('an export', backend => {
     await store.defineLayer('bare', {})
     await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
-    await publish(store, {})
+    await publishFunctions(store)
     await assert.rejects(exportHistory(store, 'bare', at('h.mbtiles')),
       { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
     await exportLayer(store, 'bare', at('one.mbtiles'))
@@ -182,7 +182,7 @@ onEachStore('an export', backend => {
     await store.write(
       Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) }))
     )
-    await publish(store, {})
+    await publishFunctions(store)
     const listed = []
     for await (const tile of store.list('osm')) listed.push(tile)
     for (const id of ['osm:10:1:98', 'osm:10:1:99']) {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
 import { Store } from '../../loader/index.js'
-import { publish, warmIndexes } from '../../loader/couchapp/publish.js'
+import { warmIndexes } from '../../loader/couchapp/publish.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { caughtUp, documentsOf, replicationOf } from './part.js'
+import { publishFunctions } from '../support/published.js'
 
 const ANY = { least: 0, share: 0.9 }
 const [OLD, NEW] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -32,7 +33,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     await store.write(square({ layer: 'osm', z: 6, time: OLD, side, seed: (x, y) => x + y }))
     await store.write(square({ layer: 'osm', z: 6, time: NEW, side, seed: (x, y) => x % 3 ? x + y + 1 : null }))
     await store.write(square({ layer: 'day', z: 6, time: OLD, side: 2, seed: (x, y) => x + y }))
-    await publish(store)
+    await publishFunctions(store)
     await warmIndexes(store)
   }
 

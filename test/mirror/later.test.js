@@ -2,7 +2,7 @@
 // at the target. Tiles that were deleted and loaded again, for the same time, arrive with their new images: versions of
 // one time are told apart by their bytes.
 import assert from 'node:assert/strict'
-import { Store, mirror, publish, removeEdition, removeTiles } from '../../loader/index.js'
+import { Store, mirror, removeEdition, removeTiles } from '../../loader/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
@@ -11,6 +11,7 @@ import { T1, T2, fill, limits, replication, whileFollowing } from '../support/ba
 import { differences, theirs } from './compare.js'
 import { startLink } from './link.js'
 import { documentsOf } from './part.js'
+import { publishFunctions } from '../support/published.js'
 
 const small = { page: 20, pages: 2, batch: 5, smallBytes: 1, concurrency: 2, checkpoint: 0 }
 
@@ -176,7 +177,7 @@ onEachStore('a correction that a mirror did not see being made', backend => {
     await store.defineLayer('osm', { format: 'png' })
     await load(store, T1, 0)
     await load(store, T2, 100)
-    await publish(store)
+    await publishFunctions(store)
     await mirror(from, to)
   })
 

@@ -16,7 +16,7 @@ import { load } from '../../loader/load/index.js'
 import { upgrade } from '../../loader/check/upgrade.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { prune, pruneAll } from '../../loader/maintain/prune/index.js'
-import { publish, warmIndexes } from '../../loader/couchapp/publish.js'
+import { warmIndexes } from '../../loader/couchapp/publish.js'
 import { removeLayer } from '../../loader/maintain/remove/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { Store } from '../../loader/store/index.js'
@@ -27,6 +27,7 @@ import { onEachStore, request } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { memorySource } from '../support/memory-source.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
 const HOSTILE = [...hostileDocuments(5, { kinds: ['layer'] }),
@@ -39,7 +40,7 @@ async function fill (url) {
   await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/100/1': 3 }), { layer: 'good', time: T1, complete: true })
   await load(store, memorySource({ '3/1/1': 4, '3/2/2': 2 }), { layer: 'good', time: T2 })
   await store.defineLayer('good', { name: 'Good', attribution: '© people', retention: { last: 100 } })
-  await publish(store)
+  await publishFunctions(store)
   return store
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addSeconds, compareIds, now, parseArea, tileId } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { json, onEachStore } from '../support/backends.js'
 import { pixelsOf, tilePixels } from '../support/drawing.js'
 import { checkInvariants } from '../support/invariants.js'
 import { TILE, adds, counts, pyramid, useSeeding } from '../support/seeding.js'
+import { publishFunctions } from '../support/published.js'
 
 const HOUR = 3600
 
@@ -76,7 +76,7 @@ onEachStore('seeding', backend => {
     assert.deepEqual(plans[0],
       { tiles: 21, bytes: null, zooms: [{ z: 0, tiles: 1, bytes: null },
         { z: 1, tiles: 4, bytes: null }, { z: 2, tiles: 16, bytes: null }] })
-    await publish(map.store)
+    await publishFunctions(map.store)
     await map.seed({ zooms: { min: 0, max: 1 }, onPlan })
     await map.seed({ zooms: { min: 0, max: 3 }, dryRun: true, onPlan })
     const { zooms } = await map.store.stats('map')

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { seed } from '../../loader/load/seed/index.js'
 import { Store } from '../../loader/store/index.js'
 import { as, onEachStore } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 import { LOOPBACK } from '../support/upstream-server.js'
 import { adds, counts, pyramid, QUICK, useSeeding } from '../support/seeding.js'
+import { publishFunctions } from '../support/published.js'
 
 const listOf = ids => ({
   count: new Map([[3, ids.length]]),
@@ -195,7 +195,7 @@ onEachStore('seeding in trouble', backend => {
   if (backend.supports.users) {
     it('stops at the first batch without the right to write', async () => {
       await map.define()
-      await publish(map.store)
+      await publishFunctions(map.store)
       const nobody = await Store.open(as(map.url))
       await assert.rejects(seed(nobody, 'map', {
         area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, networks: LOOPBACK, fetching: QUICK

@@ -11,7 +11,6 @@ import { diff } from '../../loader/export/diff/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { load } from '../../loader/load/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -23,6 +22,7 @@ import { startFaulty, wrongOnce } from '../support/faulty-store.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 4
@@ -37,7 +37,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     url = await backend.database()
     store = await Store.create(url)
     await store.defineLayer('osm', { format: 'png' })
-    await publish(store)
+    await publishFunctions(store)
     for (
       const [year, seed] of /** @type {const} */ (
         [[2020, (x, y) => x * SIDE + y], [2021, (x, y) => x < 2 ? 100 + x * SIDE + y : undefined],
@@ -106,7 +106,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
   it('leave nothing out of a copy, from either side', async () => {
     begin()
     const target = await Store.create(await another())
-    await publish(target)
+    await publishFunctions(target)
     await copyLayer(target, 'osm', 'two', { source: through, limits: { tiles: 5, batch: 3 } })
     wasSpoilt()
     assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))

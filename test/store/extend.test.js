@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3, T4] =
   ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -114,7 +114,7 @@ onEachStore('extending heads', backend => {
 
   it('is allowed by a published store for its writers only', async () => {
     await own.store.write([tile(T1, 1)])
-    await publish(own.store)
+    await publishFunctions(own.store)
     assert.equal((await own.store.extend([{ id: ID, expires: T4, origin }])).extended.size, 1)
     assert.deepEqual((await head()).bytes, png(1))
     if (!backend.supports.users) return

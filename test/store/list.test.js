@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/ranges.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z', '2023-01-01T00:00:00Z']
 const TIMES = [T1, T2, T3]
@@ -280,7 +280,7 @@ onEachStore('listing', backend => {
     const strange = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 },
       { z: '4' }, { z: 99 }, { z: 4.5 }, { y: -1 }, { x: -1 }, { layer: 'osm2' }, { time: T2 }, { current: false }]
     await open.couch.bulk(strange.map((fields, at) => ({ ...tile, ...fields, _id: `0strange${at}` })))
-    await publish(open)
+    await publishFunctions(open)
     const expected = ['osm:4:3:0', 'osm:4:3:1', 'osm:4:3:2']
     assert.deepEqual(idsOf(await collect(open.list('osm'))), expected)
     assert.deepEqual(idsOf(await collect(open.list('osm', { time: '2021' }))), expected)

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { asOf, compareIds } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { png } from './tiles.js'
+import { publishFunctions } from './published.js'
 
 export const TIMES = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
@@ -22,7 +22,7 @@ export const histories = fc.uniqueArray(fc.record({
 /** @param {import('./backends.js').backends[0]} backend */
 export async function openStore (backend) {
   const store = await Store.create(await backend.database())
-  await publish(store)
+  await publishFunctions(store)
   return store
 }
 

@@ -5,10 +5,10 @@ import path from 'node:path'
 import Database from 'libsql'
 import { PMTiles } from 'pmtiles'
 import { flipY } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { useStore } from './store.js'
 import { png } from './tiles.js'
+import { publishFunctions } from './published.js'
 
 /** Editions of the layer `osm`, and moments before, between and after them. */
 export const EDITIONS = ['2021-05-01T00:00:00Z', '2022-06-01T12:30:00Z', '2023-07-01T00:00:00Z']
@@ -77,7 +77,7 @@ export async function writeTiles (store, tiles, time) {
     const [z, x, y] = name.split('/').map(Number)
     return { layer: 'osm', z, x, y, time, bytes }
   }))
-  await publish(store)
+  await publishFunctions(store)
 }
 
 export async function fillLayer (store, layer = 'osm') {
@@ -90,7 +90,7 @@ export async function fillLayer (store, layer = 'osm') {
     await store.write(versions)
     await store.putEdition(layer, time, { finished: time })
   }
-  await publish(store, {})
+  await publishFunctions(store)
 }
 
 /** Every file below a folder, as paths with slashes. @returns {string[]} */

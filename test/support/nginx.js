@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { end } from '../../bench/wait.js'
-import { Store, publish } from '../../loader/index.js'
+import { Store } from '../../loader/index.js'
 import { serve } from './command.js'
 import { closeConnections } from './gateway/wire.js'
 import { png } from './tiles.js'
 import { skip } from './tools.js'
 import { findNginx, startNginx } from '../deploy/nginx.js'
+import { publishFunctions } from './published.js'
 
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
@@ -64,7 +65,7 @@ export function useStage (backend) {
     await store.write([0, 1, 2, 3].map(x => at(T1, 10 + x, x)))
     await store.write([0, 1, 2, 3].map(x => at(T2, 20 + x, x)))
     await store.write([0, 1].map(x => ({ layer: 'roads', z: 4, x, y: 5, time: T1, bytes: mvt })))
-    await publish(store)
+    await publishFunctions(store)
     shared = serve(['--db', stage.url, '--json'])
     await shared.ready()
   })

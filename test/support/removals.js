@@ -1,10 +1,10 @@
 // What tests of removal share: a layer with a past of every kind, a model of it, a couch that dies or lets others in
 // between.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from './invariants.js'
 import { png } from './tiles.js'
+import { publishFunctions } from './published.js'
 
 /** Writes between two at which something happens: each of them in a long run. */
 export const STEP = process.env.TILECOUCH_LONG ? 1 : 3
@@ -41,7 +41,7 @@ export async function storeOf (url, history = HISTORY) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { format: 'png' })
   await fill(store, history)
-  await publish(store)
+  await publishFunctions(store)
   return store
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { TilecouchError } from '../../core/index.js'
-import { Store, publish } from '../../loader/index.js'
+import { Store } from '../../loader/index.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { startFront } from '../support/client/front.js'
@@ -10,6 +10,7 @@ import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn, useTrees } from '../support/trees.js'
 import { Watcher } from './watcher.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3, T4] =
   ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -162,7 +163,7 @@ onEachStore('trees that follow a store', backend => {
     assert.ok(isThere(map.file('5/1/1.png')))
     await until(() => new Date().toISOString().slice(0, 19) + 'Z' > created, { what: 'another second' })
     map.store = await Store.create(map.url)
-    await publish(map.store)
+    await publishFunctions(map.store)
     await until(() => map.states.at(-1).error === 'LAYER_NOT_FOUND', { what: 'the layer to be missed' })
     assert.ok(isThere(map.file('5/1/1.png')))
     await map.store.defineLayer('osm', { format: 'png' })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { Store, publish } from '../../loader/index.js'
+import { Store } from '../../loader/index.js'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { random } from '../../bench/tiles.js'
 import { end, until } from '../../bench/wait.js'
@@ -13,6 +13,7 @@ import { square } from '../support/tiles.js'
 import { checkTrees, edition } from '../support/trees.js'
 import { Watcher } from './watcher.js'
 import { startCommand } from '../support/command.js'
+import { publishFunctions } from '../support/published.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
@@ -39,7 +40,7 @@ for (const [kind, start] of Object.entries(kinds)) {
         const url = `${server.url}/kill_${victim}`
         const store = await Store.create(url)
         await store.defineLayer('osm', { format: 'png' })
-        await publish(store)
+        await publishFunctions(store)
         const to = path.join(folder.dir, 'tiles')
         const editions = Array.from({ length: ROUNDS + 1 }, (_, at) => square({
           layer: 'osm', time: time(at), side: SIDE, seed: (x, y) => !at

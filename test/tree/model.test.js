@@ -4,11 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import fc from 'fast-check'
-import { Store, publish } from '../../loader/index.js'
+import { Store } from '../../loader/index.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { checkTidy, checkTrees, edition, tile, treesIn } from '../support/trees.js'
+import { publishFunctions } from '../support/published.js'
 
 const RUNS = +(process.env.TILECOUCH_FUZZ_RUNS ?? 4)
 const SEED = +(process.env.TILECOUCH_SEED ?? 5)
@@ -85,7 +86,7 @@ onEachStore('trees after random loads', backend => {
         const url = await backend.database()
         const store = await Store.create(url)
         await store.defineLayer('osm', { format: 'png' })
-        await publish(store)
+        await publishFunctions(store)
         await edition(store, [tile(0, 0, times[3], 1)])
         const stop = new AbortController()
         let following

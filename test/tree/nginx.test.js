@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Store, publish } from '../../loader/index.js'
+import { Store } from '../../loader/index.js'
 import { exportTree, nginxConfig } from '../../loader/export/tree/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
@@ -16,6 +16,7 @@ import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { edition, tile } from '../support/trees.js'
+import { publishFunctions } from '../support/published.js'
 
 const sharp = createRequire(import.meta.url)('sharp')
 const [T1, T2] = ['2022-03-01T00:00:00Z', '2023-06-30T12:34:56Z']
@@ -70,7 +71,7 @@ onEachStore('nginx on trees', backend => {
     await store.defineLayer('osm', { format: 'png' })
     await store.defineLayer('weather', { format: 'png', ttl: 20 })
     await store.defineLayer('roads', { format: 'pbf' })
-    await publish(store)
+    await publishFunctions(store)
     await edition(store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
     await edition(store,
       [

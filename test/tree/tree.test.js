@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArea } from '../../core/index.js'
-import { Store, publish, removeEdition } from '../../loader/index.js'
+import { Store, removeEdition } from '../../loader/index.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
@@ -12,6 +12,7 @@ import {
   checkTidy, checkTrees, edition, filesIn, isThere, linkOf, tile, treeOf, treesIn, useTrees
 } from '../support/trees.js'
 import { noiseTile } from '../../bench/tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z']
 
@@ -168,7 +169,7 @@ onEachStore('exporting trees', backend => {
     await until(() => new Date().toISOString().slice(0, 19) + 'Z' > created, { what: 'another second' })
     map.store = await Store.create(map.url)
     await map.store.defineLayer('osm', { format: 'png' })
-    await publish(map.store)
+    await publishFunctions(map.store)
     await edition(map.store,
       square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => y === 3 ? undefined : x ? x * 10 + y : 500 + y }))
     const { written, kept } = await map.run()

@@ -5,11 +5,11 @@ import { parseArea } from '../../core/index.js'
 import { load } from '../../loader/load/index.js'
 import { manifestDefaults } from '../../loader/load/manifest.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
 const WRITTEN = ['not-in-index', 'index-too-long', 'wrong-sums', 'short-edition']
@@ -114,7 +114,7 @@ onEachStore('the check of a store against its editions', backend => {
     }
     await other.destroy()
     assert.deepEqual(await look(), ['not-settled osm:3:1:1'])
-    await publish(store)
+    await publishFunctions(store)
     const { repair } = await check(store, { layers: ['osm'], fix: true, decode: false })
     assert.equal(repair?.repaired['not-settled'], 1)
     assert.deepEqual(await look(), [])
@@ -132,7 +132,7 @@ onEachStore('the check of a store against its editions', backend => {
   })
 
   it('finds nothing after a removal, but finds a missing head even after a prune', async () => {
-    await publish(store)
+    await publishFunctions(store)
     await load(store, memorySource({ '3/1/1': 3 }), { layer: 'osm', time: T2 })
     await removeEdition(store, 'osm', T2)
     assert.deepEqual(await look(), [])
@@ -143,7 +143,7 @@ onEachStore('the check of a store against its editions', backend => {
 
   it('finds a missing block in a whole mirror, and nothing in a mirror of a part', async function () {
     this.timeout(60000)
-    await publish(store)
+    await publishFunctions(store)
     const whole = await backend.database()
     await mirror(url, whole)
     const lookAt = async target => check({ store: await Store.open(target), layer: 'osm' }, { decode: false })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { compareIds, parseArea, tileId, versionId } from '../../core/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { walkDefaults } from '../../loader/check/walk.js'
@@ -8,6 +7,7 @@ import { Timelines } from '../../loader/check/tile.js'
 import { seeded } from '../support/answering-server.js'
 import { onEachStore } from '../support/backends.js'
 import { flipped, findings, tile } from '../support/sample-tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
@@ -151,7 +151,7 @@ onEachStore('the walk of a check over a layer', backend => {
 
   it('compares the time index and its sums with the documents', async () => {
     await column(1, [T1, T2], 20)
-    await publish(store)
+    await publishFunctions(store)
     assert.deepEqual((await check()).said, [])
     const ddoc = await store.couch.get('_design/versions')
     const map = ddoc.views.by_tile.map
@@ -247,7 +247,7 @@ onEachStore('the walk of a check over a layer', backend => {
       return [...seen]
     }
     assert.deepEqual(await totals(), [undefined])
-    await publish(store)
+    await publishFunctions(store)
     assert.deepEqual(await totals(), [24])
     assert.deepEqual(await totals({ zooms: { min: 5, max: 6 } }), [4])
   })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { load } from '../../loader/load/index.js'
 import { loadDemo } from '../../server/demo/index.js'
 import { onEachStore } from '../support/backends.js'
 import { document, findings, image, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 const LAYER = { minzoom: 3, maxzoom: 8, bounds: [-180, -85, 180, 85], format: 'png' }
@@ -33,7 +33,7 @@ onEachStore('verify of a layer', backend => {
       await store.write(versions.filter(({ y }) => time === T1 || y % 2))
     }
     await store.write([{ layer: 'osm', z: 8, x: 3, y: 4, time: T2, gone: true }])
-    await publish(store)
+    await publishFunctions(store)
     const { summary, said } = await check()
     assert.deepEqual(said, [])
     const { kind, tiles, checked, faults, warnings } = summary
@@ -48,7 +48,7 @@ onEachStore('verify of a layer', backend => {
     const demo = await Store.create(await backend.database())
     try {
       await loadDemo(demo, { zooms: { min: 0, max: 3 }, hours: 3, surveys: 0 })
-      await publish(demo)
+      await publishFunctions(demo)
       for (const layer of ['land', 'daylight']) {
         const { summary, said } = await findings({ store: demo, layer })
         assert.deepEqual([said, summary.tiles, summary.checked.index], [[], 85, true], layer)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
 import { findings, image, tile, vectorTile } from '../support/sample-tiles.js'
+import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2022-07-01T00:00:00Z']
 
@@ -38,7 +38,7 @@ onEachStore('verify of exported files', backend => {
     await square('mixed', T1, async seed => seed % 2 ? tile(seed) : image('jpeg', seed + 1, 256))
     await store.defineLayer('water', { format: 'pbf', vector_layers: [{ id: 'water', fields: {} }] })
     await store.defineLayer('osm', { format: 'png' })
-    await publish(store)
+    await publishFunctions(store)
   })
   after(() => store.destroy())
 

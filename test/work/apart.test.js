@@ -4,7 +4,7 @@ import path from 'node:path'
 import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
 import { isAdministrative, parseArea } from '../../core/index.js'
-import { backup, check, mirror, publish, restore, Store } from '../../loader/index.js'
+import { backup, check, mirror, restore, Store } from '../../loader/index.js'
 import { changesOf } from '../../loader/maintain/repeat.js'
 import { Couch } from '../../loader/store/couch.js'
 import { json, onEachStore, put } from '../support/backends.js'
@@ -12,6 +12,7 @@ import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { square } from '../support/tiles.js'
 import { openGateway } from '../support/gateway/stand.js'
+import { publishFunctions } from '../support/published.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const RUN = '20240301T101500123-4f9k'
@@ -31,7 +32,7 @@ onEachStore('documents about the running of a store', backend => {
       await store.defineLayer('osm')
       await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
       for (const doc of [WORK, ...OTHERS]) await store.couch.put(doc)
-      await publish(store)
+      await publishFunctions(store)
     }
   })
   const idsOf = async url => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
@@ -75,7 +76,7 @@ onEachStore('documents about the running of a store', backend => {
     const store = await Store.create(url)
     await store.defineLayer('osm')
     await store.write(square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y }))
-    await publish(store)
+    await publishFunctions(store)
     // an index that counts double
     await store.couch.update('_design/versions',
       design => (

@@ -1,12 +1,13 @@
 // A store and its mirror, operations on them that may be killed in the middle, and the model beside them.
 import assert from 'node:assert/strict'
 import { TilecouchError, fromSeconds, toSeconds } from '../../core/index.js'
-import { Store, expire, mirror, prune, publish, removeEdition, removeTiles, resolve } from '../../loader/index.js'
+import { Store, expire, mirror, prune, removeEdition, removeTiles, resolve } from '../../loader/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { differences } from '../mirror/compare.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
 import { Model } from './model.js'
+import { publishFunctions } from '../support/published.js'
 
 export const LAYER = 'osm'
 const START = toSeconds('2024-01-01T00:00:00Z')
@@ -49,7 +50,7 @@ export class World {
 
   async open () {
     this.store = await Store.create(this.urls[0], { public: false })
-    await publish(this.store)
+    await publishFunctions(this.store)
     await this.store.defineLayer(LAYER, { format: 'png' })
     await this.mirror()
     this.other = await Store.open(this.urls[1])

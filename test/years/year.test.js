@@ -4,10 +4,11 @@
 // TILECOUCH_YEAR=365 plays a whole year of hourly editions of a thousand tiles, which takes most of an hour.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
-import { Store, compact, expire, mirror, pruneAll, publish } from '../../loader/index.js'
+import { Store, compact, expire, mirror, pruneAll } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { Model } from './model.js'
 import { contentOf, hour, versionsOf } from './world.js'
+import { publishFunctions } from '../support/published.js'
 
 const DAYS = +(process.env.TILECOUCH_YEAR ?? 4)
 const LONG = DAYS > 30
@@ -38,7 +39,7 @@ class Year {
 
   async open () {
     this.store = await Store.create(this.urls[0], { public: false })
-    await publish(this.store)
+    await publishFunctions(this.store)
     for (const [layer, retention] of Object.entries(RETENTION)) {
       await this.store.defineLayer(layer, { format: 'png', retention })
     }
