@@ -87,8 +87,8 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * Counts the documents that this client writes from now on, each time it does. Requests that are under way already
-   * are left out, and so are local documents, which the feed of changes does not have.
+   * Counts the documents that this client writes from now on. A document that is written twice counts twice. Requests
+   * that are under way already are left out, and so are local documents, which are not in the feed of changes.
    * @param {(id: string) => boolean} counts
    * @returns {WriteCount}
    */

@@ -20,19 +20,13 @@ const VALIDATION = '_design/tiles'
 export async function publish (store, { docs, ...options } = {}) {
   docs ??= await ownDesigns()
   const pushed = await push(store.couch, docs, options)
-  return { pushed, opened: !options.dryRun && await openOnce(store, options) }
+  return { pushed, opened: !options.dryRun && await openOnce(store) }
 }
 
-/**
- * Opens a store that was never published. Its index may still be unfinished, if an earlier call was stopped.
- * @param {import('../store/index.js').Store} store
- * @param {Pick<NonNullable<Parameters<typeof push>[2]>, 'signal' | 'onProgress'>} options
- */
-async function openOnce (store, { signal, onProgress }) {
+/** Opens a store that was never published. */
+async function openOnce (store) {
   const marker = await store.couch.get(STORE_ID)
   if (!marker || marker.published) return false
-  const showIndex = onProgress && (progress => onProgress({ id: INDEX, step: 'index', ...progress }))
-  await warmIndexes(store, { signal, onProgress: showIndex })
   const opened = await makePublic(store)
   await store.couch.update(STORE_ID, doc => ({ ...doc, published: now() }))
   return opened

@@ -44,7 +44,9 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
     pushed.push({ id: doc._id, action, fields: fields ?? [] })
     if (dryRun) continue
     if (action === 'unchanged') {
-      if (doc.views) await removeStaging(couch, doc) // left by a push that was killed after the swap
+      if (!doc.views) continue
+      await removeStaging(couch, doc) // left by a push that was killed after the swap
+      await warmViews(couch, doc._id, doc, signal, onProgress) // it may have been killed before its index was built
       continue
     }
     // a changed index is built while the old one still serves; a new one has no readers yet

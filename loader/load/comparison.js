@@ -152,7 +152,7 @@ export class Comparison {
     return { baseline, taken: taken.filter(isTaken) }
   }
 
-  /** Stops to count. */
+  /** Stops counting. */
   close () {
     this.otherWrites.end()
   }

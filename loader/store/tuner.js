@@ -12,6 +12,7 @@ export const tunerDefaults = {
   minBatch: 20, // documents
   maxBatch: 4000, // documents
   startConcurrency: 8, // batches in flight to start with: a second edition gains from more than a first load needs
+  firstConcurrency: 4, // the same where the layer has no tiles: more would only take more memory
   maxConcurrency: 12, // batches in flight
   margin: 0.025, // a setting must be this much faster to win: windows are noisy
   windowBatches: 6, // batches a window holds at least
@@ -27,15 +28,17 @@ export class Tuner {
   #settleFirst = true
 
   /**
-   * @param {Partial<typeof tunerDefaults> & {batch?: number, concurrency?: number, clock?: () => number}} [options]
-   * batch and concurrency fix what they name
+   * @param {Partial<typeof tunerDefaults> &
+   *   {batch?: number, concurrency?: number, isFirst?: boolean, clock?: () => number}} [options] batch and concurrency
+   *   fix what they name; isFirst: the layer has no tiles
    */
-  constructor ({ batch, concurrency, clock = () => performance.now(), ...options } = {}) {
+  constructor ({ batch, concurrency, isFirst = false, clock = () => performance.now(), ...options } = {}) {
     this.options = { ...tunerDefaults, ...options }
     this.fixed = { batch, concurrency }
     this.clock = clock
     this.batch = batch ?? this.options.startBatch
-    this.concurrency = concurrency ?? this.options.startConcurrency
+    const { firstConcurrency, startConcurrency } = this.options
+    this.concurrency = concurrency ?? (isFirst ? firstConcurrency : startConcurrency)
     this.#best = { batch: this.batch, concurrency: this.concurrency, rate: 0 }
   }
 

@@ -12,7 +12,6 @@ import { Tuner, tunerDefaults } from './tuner.js'
 
 export const writeDefaults = {
   readAhead: 32, // tiles read and checked at once
-  firstConcurrency: 4, // batches in flight, to start with, where the layer has no tiles: more only take more memory
   wait: 2000, // milliseconds that a tile of a slow source waits for others; a load that is killed loses these
   maxFailures: 1000 // failures kept for the summary; all are counted, and given to onFailure
 }
@@ -69,8 +68,8 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
-  batch, concurrency, stored = now(), signal, onProgress, onFailure, isFirst = false,
-  tuner = newTuner({ batch, concurrency, isFirst }), run = newRun(), mustSettle = false, statements, onStored,
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, isFirst,
+  tuner = new Tuner({ batch, concurrency, isFirst }), run = newRun(), mustSettle = false, statements, onStored,
   onWritten, isKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
@@ -199,9 +198,6 @@ export async function writeVersions (couch, versions, {
   if (ended) throw Object.assign(ended, { summary })
   return summary
 }
-
-const newTuner = ({ batch, concurrency, isFirst }) =>
-  new Tuner({ batch, concurrency, ...(isFirst && { startConcurrency: writeDefaults.firstConcurrency }) })
 
 /** What is read when it ends is written, and no more is read. */
 async function * untilAborted (versions, signal) {
