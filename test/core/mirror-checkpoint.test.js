@@ -135,7 +135,7 @@ describe('core/mirror: checkpoints', () => {
   })
 
   it('a target that is restored during a fill loses nothing', async () => {
-    const [source, target] = [filled(120), new FakePeer()]
+    const [source, target] = [filled(200), new FakePeer()]
     const noted = () => target.checkpoint?.source_last_seq ?? 0
     let old
     target.hook = call => {
@@ -147,7 +147,7 @@ describe('core/mirror: checkpoints', () => {
     // slow enough for some notes on the way
     source.hook = async call => { if (call === 'changes') await new Promise(resolve => { setTimeout(resolve, 100) }) }
     const { changes } = await copy(source, target, { limits: { pages: 1, concurrency: 1 } })
-    assert.ok(changes > 120)
+    assert.ok(changes > 200)
     assert.deepEqual(target.ids(), source.ids())
   })
 

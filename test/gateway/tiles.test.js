@@ -5,32 +5,33 @@ import { mock } from 'node:test'
 import { Area } from '../../core/area.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
-import { Store } from '../../loader/store/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { heard, openService } from '../support/gateway/stand.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
 onEachStore('tiles of a gateway', backend => {
-  let url, store, service
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await store.defineLayer('osm', {})
-    await store.write(square({ layer: 'osm', time: T1, side: 8, seed: (x, y) => x * 8 + y }))
-    await store.write(square({ layer: 'osm', time: T2, side: 8, seed: (x, y) => x < 2 ? 100 + x * 8 + y : undefined }))
-    await store.write(square({ layer: 'osm', time: T3, side: 8, seed: x => x === 0 ? null : undefined }))
-    await store.write([{ layer: 'bare', z: 1, x: 0, y: 0, time: T1, bytes: png(1) }])
+  const own = useStore(backend, {
+    once: true,
+    fill: async store => {
+      await store.defineLayer('osm', {})
+      await store.write(square({ layer: 'osm', time: T1, side: 8, seed: (x, y) => x * 8 + y }))
+      await store.write(
+        square({ layer: 'osm', time: T2, side: 8, seed: (x, y) => x < 2 ? 100 + x * 8 + y : undefined })
+      )
+      await store.write(square({ layer: 'osm', time: T3, side: 8, seed: x => x === 0 ? null : undefined }))
+      await store.write([{ layer: 'bare', z: 1, x: 0, y: 0, time: T1, bytes: png(1) }])
+    }
   })
+  let service
   beforeEach(async () => {
-    service = await openService(url)
+    service = await openService(own.url)
     service.front.forget()
   })
   afterEach(() => service.close())
-  after(() => store.destroy())
 
   const get = (x, y, time, options) => service.tiles.get('osm', 5, x, y, time, options)
   const shown = async (x, y, time) => {
@@ -43,7 +44,7 @@ onEachStore('tiles of a gateway', backend => {
     const { entry, outcome } = await get(1, 1)
     assert.equal(outcome, 'miss')
     assert.ok(entry.bytes.equals(png(109)))
-    const doc = await store.couch.get('osm:5:1:1')
+    const doc = await own.store.couch.get('osm:5:1:1')
     const { digest } = doc._attachments.tile
     assert.deepEqual({
       id: entry.id, rev: entry.rev, time: entry.time, stored: entry.stored,
@@ -95,14 +96,14 @@ onEachStore('tiles of a gateway', backend => {
     for (let i = 0; i < 3; i++) await assert.rejects(get(20, 20), { code: 'TILE_NOT_FOUND' })
     for (let i = 0; i < 3; i++) await assert.rejects(get(20, 20, '2022'), { code: 'TILE_NOT_FOUND' })
     assert.deepEqual([service.bulkReads().length, service.timelineReads().length], [1, 1])
-    await store.write([{ layer: 'osm', z: 5, x: 20, y: 20, time: T1, bytes: png(7) }])
+    await own.store.write([{ layer: 'osm', z: 5, x: 20, y: 20, time: T1, bytes: png(7) }])
     await until(async () => (await get(20, 20).catch(() => null))?.entry.bytes.equals(png(7)), { timeout: 1000 })
     assert.equal((await get(20, 20, '2022')).entry.time, T1)
   })
 
   it('are not pushed out of memory by requests for missing tiles', async () => {
     await service.close()
-    service = await openService(url, { memory: 100000 })
+    service = await openService(own.url, { memory: 100000 })
     await get(3, 3)
     const { bytes } = service.memory
     const asked = Array.from({ length: 2000 }, (_, index) =>
@@ -123,10 +124,10 @@ onEachStore('tiles of a gateway', backend => {
     await Promise.all([get(5, 5), get(5, 6), get(5, 5, '2022'), get(5, 6, '2022')])
     service.front.forget()
     const started = performance.now()
-    await store.write([{ layer: 'osm', z: 5, x: 5, y: 5, time: T3, bytes: png(555) }])
+    await own.store.write([{ layer: 'osm', z: 5, x: 5, y: 5, time: T3, bytes: png(555) }])
     await until(async () => (await get(5, 5)).entry.bytes.equals(png(555)), { every: 1 })
     assert.ok(performance.now() - started < 1000 * TIME_FACTOR)
-    await heard(service, store)
+    await heard(service, own.store)
     assert.equal((await get(5, 5)).entry.time, T3)
     assert.equal((await get(5, 5, '2022')).entry.time, T1)
     assert.deepEqual((await Promise.all([get(5, 6), get(5, 6, '2022')])).map(({ outcome }) => outcome), ['hit', 'hit'])
@@ -138,21 +139,21 @@ onEachStore('tiles of a gateway', backend => {
     assert.ok((await get(1, 6, '2021-12')).entry.bytes.equals(png(14)))
     await Promise.all([get(6, 6), get(6, 6, '2020').catch(() => {})])
     const backfill = (x, time, seed) => ({ layer: 'osm', z: 5, x, y: 6, time, bytes: png(seed) })
-    await store.write([backfill(1, '2021-09-01T00:00:00Z', 2021), backfill(6, '2020-01-01T00:00:00Z', 2020)])
-    await heard(service, store)
+    await own.store.write([backfill(1, '2021-09-01T00:00:00Z', 2021), backfill(6, '2020-01-01T00:00:00Z', 2020)])
+    await heard(service, own.store)
     assert.ok((await get(1, 6, '2021-12')).entry.bytes.equals(png(2021)))
     assert.ok((await get(6, 6, '2020')).entry.bytes.equals(png(2020)))
     for (const id of ['osm:5:6:6', 'osm:5:6:6@2020-01-01T00:00:00Z']) {
-      const { _rev: rev } = await store.couch.get(id)
-      await store.couch.request({ method: 'DELETE', path: id, qs: { rev } })
+      const { _rev: rev } = await own.store.couch.get(id)
+      await own.store.couch.request({ method: 'DELETE', path: id, qs: { rev } })
     }
-    await heard(service, store)
+    await heard(service, own.store)
     await assert.rejects(get(6, 6), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(get(6, 6, '2020'), { code: 'TILE_NOT_FOUND' })
   })
 
   it('of a mirrored part are checked against its area once, and again when the area changes', async () => {
-    const part = (west, east) => store.couch.update('limits:osm', doc => ({
+    const part = (west, east) => own.store.couch.update('limits:osm', doc => ({
       ...doc,
       type: 'limits',
       layer: 'osm',
@@ -185,8 +186,8 @@ onEachStore('tiles of a gateway', backend => {
       assert.deepEqual(service.bulkReads(), [], 'from memory')
     } finally {
       has.mock.restore()
-      const { _rev: rev } = await store.couch.get('limits:osm')
-      await store.couch.request({ method: 'DELETE', path: 'limits:osm', qs: { rev } })
+      const { _rev: rev } = await own.store.couch.get('limits:osm')
+      await own.store.couch.request({ method: 'DELETE', path: 'limits:osm', qs: { rev } })
     }
   })
 })
@@ -195,29 +196,26 @@ const SIDE = 32
 const seedOf = (x, y) => x * SIDE + y
 
 onEachStore('reading ahead', backend => {
-  let url, store, service
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await store.defineLayer('osm', {})
-    await store.defineLayer('sparse', {})
-    const isAsked = (x, y) => x < 16 || y < 10 || y === 31
-    await store.write(
-      square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => isAsked(x, y) ? seedOf(x, y) : undefined })
-    )
-    await store.write(
-      square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => x < 8 ? 2000 + seedOf(x, y) : undefined })
-    )
-    await store.write([{ layer: 'osm', z: 5, x: 2, y: 2, time: '2021-09-01T00:00:00Z', bytes: png(9000) }])
-    await store.write(square({ layer: 'bare', time: T1, side: 8, seed: seedOf }))
-    await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/versions'))
+  const own = useStore(backend, {
+    once: true,
+    fill: async store => {
+      await store.defineLayer('osm', {})
+      await store.defineLayer('sparse', {})
+      await store.write(square({ layer: 'osm', time: T1, side: SIDE, seed: seedOf }))
+      await store.write(
+        square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => x < 16 ? 2000 + seedOf(x, y) : undefined })
+      )
+      await store.write([{ layer: 'osm', z: 5, x: 2, y: 2, time: '2021-09-01T00:00:00Z', bytes: png(9000) }])
+      await store.write(square({ layer: 'bare', time: T1, side: 8, seed: seedOf }))
+      await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/versions'))
+    }
   })
+  let service
   afterEach(() => service?.close())
-  after(() => store.destroy())
 
   async function open (limits = {}, options = {}) {
-    service = await openService(url, { limits: { sides: [8], blockBytes: 2e6, aheadPart: 1, ...limits }, ...options })
+    const ahead = { sides: [8], blockBytes: 2e6, aheadPart: 1, ...limits }
+    service = await openService(own.url, { limits: ahead, ...options })
     service.front.forget()
   }
   const get = (x, y, time, layer = 'osm') => service.tiles.get(layer, 5, x, y, time)
@@ -315,8 +313,8 @@ onEachStore('reading ahead', backend => {
     assert.deepEqual([service.bulkReads().length, service.timelineReads().length], [4, 0])
     assert.ok(isHit(5, 2, '2021-07'))
     // a version in between: of this tile the timeline counts again
-    await store.write([{ layer: 'osm', z: 5, x: 5, y: 2, time: '2021-06-15T00:00:00Z', bytes: png(7002) }])
-    await heard(service, store)
+    await own.store.write([{ layer: 'osm', z: 5, x: 5, y: 2, time: '2021-06-15T00:00:00Z', bytes: png(7002) }])
+    await heard(service, own.store)
     assert.ok((await get(5, 2, '2021-07')).entry.bytes.equals(png(7002)))
     assert.ok((await get(5, 3, '2021-07')).entry.bytes.equals(png(seedOf(5, 3))))
   })
