@@ -1,6 +1,6 @@
 // Which suite a test file belongs to. `npm test` runs every file that is not named here; `npm run test:deep` runs them
 // all.
-// A file comes here when it takes more than some seconds, kills processes, or is random. Names are relative to test/,
+// A file comes here when it takes more than five seconds, kills processes, or is random. Names are relative to test/,
 // without `.test.js`.
 
 /** Tests in these folders may drive a browser. */
@@ -38,15 +38,18 @@ export const deepGroups = {
     'gateway/chaos', 'kills/commands', 'mirror/kill', 'remove/kill', 'resolve/running', 'store/kill',
     'tree/kill'
   ],
-  // commands in processes of their own, large editions, whole histories
+  // commands in processes of their own, large editions, whole histories, every tile of a zoom
   long: [
-    'activity/commands', 'backup/cli', 'copy/beside', 'diff/cli', 'diff/diff', 'diff/manifests', 'deploy/nginx-cache',
-    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/changing',
-    'export/pmtiles-resume', 'export/layers', 'gateway/http',
-    'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers',
-    'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
-    'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',
-    'loader/grids'
+    'activity/commands', 'backup/cli', 'backup/writing', 'client/compare', 'copy/beside', 'copy/copy', 'core/area',
+    'demo/up', 'deploy/nginx-cache', 'deploy/nginx-files', 'diff/cli', 'diff/diff', 'diff/manifests', 'edge/edge',
+    'embedded/design-functions', 'embedded/limits', 'embedded/owner', 'export/changing', 'export/folder',
+    'export/layers', 'export/pmtiles-resume', 'gateway/http', 'gateway/layers-page', 'gateway/serve',
+    'gateway/tiles-upstream', 'gateway/workers', 'loader/grids', 'loader/mistakes', 'loader/same', 'mirror/cli',
+    'mirror/initial-fill', 'mirror/later', 'mirror/private-layers', 'mirror/security', 'offline/styles',
+    'security/hostile-layers', 'security/secrets', 'seed/cli', 'seed/seed', 'seed/trouble', 'settle/beside',
+    'settle/limits', 'sources/command', 'sources/dated-load', 'sources/hostile-sqlite', 'store/bulk-answers',
+    'store/stopping', 'style/store', 'tree/follow', 'tree/nginx', 'tree/tree', 'types/types', 'upstream/hostile',
+    'upstream/metatile', 'verify/manifests', 'verify/mbtiles', 'verify/store', 'work/apart', 'work/commands'
   ],
   // random lives, models and damage
   random: [
