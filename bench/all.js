@@ -6,7 +6,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** What only we measure. */
-export const ours = ['load', 'memory', 'history', 'growth', 'serve', 'cold', 'export', 'mirror', 'offline']
+export const ours =
+  ['load', 'command', 'memory', 'history', 'growth', 'serve', 'cold', 'export', 'mirror', 'cluster', 'offline']
 /** Ours, and the five write-ups; the longest last. */
 export const all = [...ours, 'tilecache', 'tilestache', 'diskcache', 'keyspace', 'bulk']
 

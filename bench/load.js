@@ -17,6 +17,14 @@ import { noiseTile } from './tiles.js'
 const SIZE = 10_000 // bytes of a tile
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
 const SERVABLE = 'first load of MBTiles, until the map can be asked'
+/** What is measured of a second edition. */
+export const SECOND = {
+  nothing: 'nothing changed',
+  thirty: '30 % changed, documents written',
+  must: 'raw _bulk_docs 200x4 of those documents',
+  readToo: 'raw, and their heads read before'
+}
+export const CHANGED = 3 // of ten tiles
 const FULL = { tiles: 20_000, rounds: 3, fixed: [[100, 4], [200, 2], [200, 4], [400, 2], [400, 4]] }
 // fixed: batch and concurrency; a short run has the three that were the best of the full one
 const QUICK = { tiles: 4000, rounds: 2, fixed: [[200, 4], [400, 2], [400, 4]] }
@@ -25,7 +33,7 @@ export const run = options => stoppable(options.log, means => measure({ ...optio
 
 async function measure ({ server, quick, log, signal, closing }) {
   const { tiles, rounds, fixed: settings } = quick ? QUICK : FULL
-  const isChanged = index => index % 10 < 3
+  const isChanged = index => index % 10 < CHANGED
   const seedOf = index => isChanged(index) ? index + tiles : index
   const places = placesOf(tiles)
   const versions = edition(places, T1, index => index)
@@ -94,10 +102,7 @@ async function measure ({ server, quick, log, signal, closing }) {
   ], rounds, log)
 
   log('\nThe second edition')
-  const [nothing, thirty, must, readToo] = [
-    'nothing changed', '30 % changed, documents written', 'raw _bulk_docs 200x4 of those documents',
-    'raw, and their heads read before'
-  ]
+  const { nothing, thirty, must, readToo } = SECOND
   const heads = () => withHeads(loaded, advancing)
   const batches = Array.from({ length: Math.ceil(advancing.length / 200) },
     (_, at) => advancing.slice(200 * at, 200 * (at + 1)).map(({ id }) => id))

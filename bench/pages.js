@@ -15,13 +15,14 @@ export const pages = {
   tilestache: ['tilestache'],
   keyspace: ['keyspace'],
   diskcache: ['diskcache'],
-  load: ['load', 'memory'],
+  load: ['load', 'command', 'memory'],
   history: ['history'],
   growth: ['growth'],
   serve: ['serve'],
   cold: ['cold'],
   export: ['export'],
   mirror: ['mirror'],
+  cluster: ['cluster'],
   offline: ['offline']
 }
 

@@ -81,14 +81,19 @@ export function groupedBars ({ title, unit, rows, log = false }) {
   })
 }
 
-/** Lines with points, and a band from the lowest to the highest. */
-export function lines ({ title, x, y, rows }) {
+/**
+ * Lines with points, and a band from the lowest to the highest.
+ * @param {{title: string, x: any, y: any, rows: any[], fits?: any[]}} options fits: rows of curves that were fitted to
+ *   the points, which are drawn, dashed, instead of lines between the points
+ */
+export function lines ({ title, x, y, rows, fits }) {
   const values = rows.map(row => ({ ...row, low: row.low ?? row.y, high: row.high ?? row.y }))
   const names = [...new Set(rows.map(({ series }) => series))]
   const range = coloursOf(names)
   const color = { field: 'series', type: 'nominal', scale: { domain: names, range }, legend: null }
   const across = { field: 'x', ...scaled(rows.map(row => row.x), { ...x, zero: false, tight: true }) }
-  const up = scaled(values.flatMap(({ low, high }) => [low, high]), { log: y.log })
+  const heights = [...values.flatMap(({ low, high }) => [low, high]), ...(fits ?? []).map(row => row.y)]
+  const up = scaled(heights, { log: y.log })
   return frame({
     title, left: 70, height: 300, above: y.title,
     legend: names.length > 1 ? names.map((name, at) => ({ name, colour: range[at], shape: shapes[at % shapes.length] }))
@@ -99,7 +104,11 @@ export function lines ({ title, x, y, rows }) {
         { mark: { type: 'area', opacity: 0.16 }, encoding: {
           x: across, y: { field: 'low', ...up }, y2: { field: 'high' }, color
         } },
-        { mark: { type: 'line', strokeWidth: 2 }, encoding: { x: across, y: { field: 'y', ...up }, color } },
+        {
+          ...(fits && { data: { values: fits } }),
+          mark: { type: 'line', strokeWidth: 2, ...(fits && { strokeDash: [6, 4] }) },
+          encoding: { x: across, y: { field: 'y', ...up }, color }
+        },
         {
           mark: { type: 'point', filled: true, opacity: 1, size: 55 },
           encoding: {

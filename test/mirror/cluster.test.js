@@ -4,47 +4,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { load, publish, Store } from '../../loader/index.js'
-import { findCouchDb, newCluster, startCouchDb } from '../../bench/couchdb.js'
+import { startCluster } from '../../bench/cluster/nodes.js'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
 import { json, request } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
 import { differences } from './compare.js'
 import { edition, follow, hasty, replication } from '../support/bad-lines.js'
-
-const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
-const SYSTEM = ['_users', '_replicator']
-
-/** @param {{q?: number, n?: number}} [options] shards and copies of a database */
-async function startCluster ({ q = 2, n = 3 } = {}) {
-  const cluster = await newCluster()
-  const settings = `[cluster]\nq = ${q}\nn = ${n}\n`
-  const nodes = /** @type {Awaited<ReturnType<typeof startCouchDb>>[]} */ ([])
-  const close = async () => { await Promise.all(nodes.map(node => node.close())) }
-  try {
-    for (const host of HOSTS) nodes.push(await startCouchDb(undefined, { host, cluster, settings }))
-    const [{ url }] = nodes
-    for (const host of HOSTS.slice(1)) await put(`${url}/_node/_local/_nodes/couchdb@${host}`, {})
-    await until(() => isWhole(nodes), { timeout: 30000, what: 'the nodes to know each other' })
-    for (const name of SYSTEM) await put(`${url}/${name}`)
-    return { nodes, isWhole: () => isWhole(nodes), close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-async function put (url, body) {
-  const answer = await request(url,
-    { method: 'PUT', ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) })
-  if (!answer.ok) throw new Error(`PUT ${new URL(url).pathname} answered ${answer.status}: ${await answer.text()}`)
-}
-
-/** Whether each node sees all others. */
-async function isWhole (nodes) {
-  const seen = await Promise.all(nodes.map(({ url }) => json(`${url}/_membership`).catch(() => ({ all_nodes: [] }))))
-  return seen.every(({ all_nodes: all, cluster_nodes: known }) => all.length === nodes.length &&
-    known.length === nodes.length)
-}
 
 /** What each node holds by itself, through its own port: documents of the copies of all shards there. */
 async function copies (nodes, db) {

@@ -1,0 +1,37 @@
+// A cluster of three CouchDB nodes on this machine, each on its own loopback address.
+import { startCouchDb, newCluster } from '../couchdb.js'
+import { until } from '../wait.js'
+import { Couch } from '../../loader/store/couch.js'
+
+const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
+const SYSTEM_DATABASES = ['_users', '_replicator']
+
+/** @param {{q?: number, n?: number}} [options] shards and copies of a database */
+export async function startCluster ({ q = 2, n = 3 } = {}) {
+  const cluster = await newCluster()
+  const settings = `[cluster]\nq = ${q}\nn = ${n}\n`
+  const nodes = /** @type {Awaited<ReturnType<typeof startCouchDb>>[]} */ ([])
+  const close = async () => { await Promise.all(nodes.map(node => node.close())) }
+  try {
+    for (const host of HOSTS) nodes.push(await startCouchDb(undefined, { host, cluster, settings }))
+    const first = new Couch(`${nodes[0].url}/any`)
+    for (const host of HOSTS.slice(1)) {
+      await first.request({ method: 'PUT', path: `_node/_local/_nodes/couchdb@${host}`, server: true, body: {} })
+    }
+    const isWhole = () => allAreSeen(nodes)
+    await until(isWhole, { timeout: 30000, what: 'the nodes to know each other' })
+    for (const name of SYSTEM_DATABASES) await first.request({ method: 'PUT', path: name, server: true })
+    return { nodes, isWhole, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Whether each node sees all others. */
+async function allAreSeen (nodes) {
+  const answers = await Promise.all(nodes.map(({ url }) => new Couch(`${url}/any`, { retries: 0 })
+    .request({ path: '_membership', server: true }).catch(() => ({ all_nodes: [] }))))
+  return answers.every(({ all_nodes: all, cluster_nodes: members }) =>
+    all.length === nodes.length && members.length === nodes.length)
+}
