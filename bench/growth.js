@@ -49,34 +49,28 @@ export const MEASURES = {
   'backup, nothing new': { of: 'idle', unit: 's' }
 }
 
-/**
- * A run that is stopped keeps what it has measured: the largest size takes more than an hour.
- * @param {{server: string, quick: boolean, most?: number, log: (text: string) => void}} options
- */
-export async function run ({ server, quick, most = quick ? 10_000 : 1_000_000, log }) {
+/** @param {{server: string, quick: boolean, most?: number, log: (text: string) => void}} options */
+export const run = ({ server, quick, most = quick ? 10_000 : 1_000_000, log }) =>
+  stoppable(log, async ({ signal, closing }) => {
   const sizes = [1000, 10_000, 100_000, 1_000_000, 10_000_000].filter(size => size <= most && (quick || size > 1000))
   const rounds = quick ? 20 : 100
-  /** @type {{versions: number, results: Record<string, number>}[]} */
+  const store = await newStore(`${server}/bench_growth`, closing, {})
+  closing.push(dropping(new Couch(`${server}/bench_growth_part`)))
+  const folder = await temporaryFolder('growth', closing)
   const stages = []
-  await stoppable(log, async ({ signal, closing }) => {
-    const store = await newStore(`${server}/bench_growth`, closing, {})
-    closing.push(dropping(new Couch(`${server}/bench_growth_part`)))
-    const folder = await temporaryFolder('growth', closing)
-    for (const [index, versions] of sizes.entries()) {
-      log(`\n${thousands(versions)} versions`)
-      const results = /** @type {Record<string, number>} */ ({})
-      stages.push({ versions, results })
-      await measure(store, results, { server, versions, before: sizes[index - 1] ?? 0, rounds, folder, signal, log })
-    }
-  })
+  for (const [at, versions] of sizes.entries()) {
+    log(`\n${thousands(versions)} versions`)
+    const found = await measure(store, { server, versions, before: sizes[at - 1] ?? 0, rounds, folder, signal, log })
+    stages.push({ versions, results: found })
+  }
   return { rounds, stages, budgets: budgetsOf(stages) }
-}
+})
 
-/** @param {Record<string, number>} results of this size */
-async function measure (store, results, { server, versions, before, rounds, folder, signal, log }) {
+async function measure (store, { server, versions, before, rounds, folder, signal, log }) {
   const [tiles, held] = [versions, before].map(count => Math.round(count * PAST / (PAST + 1)))
+  const found = /** @type {Record<string, number>} */ ({})
   const note = (name, value) => {
-    results[name] = value
+    found[name] = value
     log(`  ${name.padEnd(40)} ${value.toPrecision(4).padStart(10)} ${MEASURES[name].unit}`)
   }
   const timed = async (name, task, times = 1) => {
@@ -141,6 +135,7 @@ async function measure (store, results, { server, versions, before, rounds, fold
   const [whole, increment] = ['whole', 'more'].map(name => path.join(folder, name))
   await timed('whole backup', () => backup(store, whole, { force: true, signal }))
   await timed('backup, nothing new', () => backup(store, increment, { base: whole, force: true, signal }))
+  return found
 }
 
 export function * made ({ held, tiles, time, every }) {
@@ -161,7 +156,7 @@ export function budgetsOf (stages) {
   const times = last.versions / first.versions
   const log = Math.log(last.versions) / Math.log(first.versions)
   const many = thousands(last.versions)
-  return Object.entries(MEASURES).filter(([name]) => name in last.results).map(([name, { of }]) => {
+  return Object.entries(MEASURES).map(([name, { of }]) => {
     const value = last.results[name]
     if (of === 'idle') {
       return {

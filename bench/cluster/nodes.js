@@ -1,4 +1,5 @@
-// A cluster of three CouchDB nodes on this machine, each on its own loopback address.
+// A cluster of three CouchDB nodes on this machine, each on its own loopback address. It keeps three copies of every
+// document, unless a database is created with another number.
 import { startCouchDb, newCluster } from '../couchdb.js'
 import { until } from '../wait.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -6,10 +7,9 @@ import { Couch } from '../../loader/store/couch.js'
 const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
 const SYSTEM_DATABASES = ['_users', '_replicator']
 
-/** @param {{q?: number, n?: number}} [options] shards and copies of a database */
-export async function startCluster ({ q = 2, n = 3 } = {}) {
+export async function startCluster () {
   const cluster = await newCluster()
-  const settings = `[cluster]\nq = ${q}\nn = ${n}\n`
+  const settings = '[cluster]\nq = 2\nn = 3\n'
   const nodes = /** @type {Awaited<ReturnType<typeof startCouchDb>>[]} */ ([])
   const close = async () => { await Promise.all(nodes.map(node => node.close())) }
   try {

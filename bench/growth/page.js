@@ -11,11 +11,7 @@ const LARGER = {
   MB: [[1, 'MB'], [1e3, 'GB'], [1e6, 'TB']]
 }
 
-/** Nothing where a run ended before it was measured. */
-function figure (value) {
-  if (value === undefined) return ''
-  return value >= 100 ? thousands(Math.round(value)) : value.toPrecision(2)
-}
+const figure = value => value >= 100 ? thousands(Math.round(value)) : value.toPrecision(2)
 
 /** @param {any} result bench/results/growth.json @param {import('../plots/words.js').Table} table */
 export const tables = (result, table) => ({
@@ -30,13 +26,11 @@ export const tables = (result, table) => ({
   ),
   growthForecast: table(
     ['', ...COMPUTED.map(versions => `${thousands(versions)} versions`)],
-    Object.entries(MEASURES).filter(([name, { of }]) => ['pass', 'size'].includes(of) && name in lastOf(result).results)
+    Object.entries(MEASURES).filter(([, { of }]) => ['pass', 'size'].includes(of))
       .map(([name, { unit }]) =>
         [name, ...COMPUTED.map(versions => rounded(computed(result.stages, name, versions), unit))])
   )
 })
-
-const lastOf = ({ stages }) => stages[stages.length - 1]
 
 /** A measure goes on to grow as between the two largest sizes. */
 function computed (stages, name, versions) {
@@ -58,8 +52,7 @@ function rounded (value, unit) {
  * @param {string} name of a measure
  */
 function fitOf (stages, name) {
-  const points = stages.filter(({ results }) => name in results)
-    .map(({ versions, results }) => [Math.log(versions), Math.log(results[name])])
+  const points = stages.map(({ versions, results }) => [Math.log(versions), Math.log(results[name])])
   const [middleX, middleY] = [0, 1].map(axis => mean(points.map(point => point[axis])))
   const spread = points.reduce((sum, [x]) => sum + (x - middleX) ** 2, 0)
   const slope = points.reduce((sum, [x, y]) => sum + (x - middleX) * (y - middleY), 0)
@@ -69,8 +62,8 @@ function fitOf (stages, name) {
 
 function curves ({ stages }, title, unit, kind) {
   const names = Object.keys(MEASURES).filter(name => MEASURES[name].of === kind)
-  const rowsOf = valueOf => names.flatMap(series => stages.filter(({ results }) => series in results)
-    .map(({ versions, results }) => ({ series, x: versions, y: valueOf(series, versions, results) })))
+  const rowsOf = valueOf => names.flatMap(series =>
+    stages.map(({ versions, results }) => ({ series, x: versions, y: valueOf(series, versions, results) })))
   return lines({
     title,
     x: { title: 'versions in the store; points are measured, lines are fitted', log: true },
