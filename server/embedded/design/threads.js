@@ -2,6 +2,7 @@
 // one that takes long, so that an endless function of one database does not stop the writes of all others.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import PQueue from 'p-queue'
 import { HttpError } from '../../http/errors.js'
 
 const TIMEOUT = 5000 // ms a call may take, CouchDB's os_process_timeout
@@ -10,15 +11,14 @@ const GRACE = 1000
 const WAIT = 250 // ms a call waits for a busy thread before another is started
 const MOST = 3 // threads
 
-/**
- * @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`; `id` is its own
- */
+/** @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`; `id` is its own */
 
 const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
 const failed = () => new HttpError(500, 'os_process_error', 'the design function took too long, or too much memory')
 
 class Thread {
   #gone = new AbortController()
+  isBusy = false
   /** Design documents that it has loaded. @type {Set<number>} */
   known = new Set()
 
@@ -62,13 +62,9 @@ class Thread {
 
 export class DesignThreads {
   /** @type {Set<Thread>} */
-  #idle = new Set()
-  /** @type {Set<Thread>} */
-  #busy = new Set()
-  /** @type {{job: Job, since: number, resolve: (text: Promise<string>) => void, reject: (error: Error) => void}[]} */
-  #waiting = []
-  #timer = /** @type {NodeJS.Timeout | undefined} */ (undefined)
-  #closed = false
+  #threads = new Set()
+  #calls = new PQueue({ concurrency: 1 })
+  #isClosed = false
 
   /** @param {number} [timeout] ms a call may take */
   constructor (timeout = TIMEOUT) {
@@ -77,53 +73,34 @@ export class DesignThreads {
 
   /** @param {Job} job @returns {Promise<string>} what it answers, as JSON */
   run (job) {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) throw stopping()
-      this.#waiting.push({ job, since: performance.now(), resolve, reject })
-      this.#assign()
+    const addThread = () => { this.#calls.concurrency = Math.min(MOST, this.#calls.concurrency + 1) }
+    const waiting = setTimeout(addThread, WAIT).unref()
+    return this.#calls.add(() => {
+      clearTimeout(waiting)
+      return this.#runOnThread(job)
     })
   }
 
-  #assign () {
-    while (this.#waiting.length) {
-      const [{ job, since, resolve }] = this.#waiting
-      const idle = [...this.#idle]
-      const thread = idle.find(({ known }) => known.has(job.id)) ?? idle[0]
-      const mayStart = this.#busy.size === 0 || (this.#busy.size < MOST && performance.now() - since >= WAIT)
-      if (!thread && !mayStart) return this.#assignLater()
-      this.#waiting.shift()
-      resolve(this.#runOn(thread ?? new Thread(this.timeout), job))
-    }
-  }
-
-  #assignLater () {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#assign()
-    }, WAIT).unref()
-  }
-
-  async #runOn (thread, job) {
-    this.#idle.delete(thread)
-    this.#busy.add(thread)
+  async #runOnThread (job) {
+    if (this.#isClosed) throw stopping()
+    const idle = [...this.#threads].filter(({ isBusy }) => !isBusy)
+    const thread = idle.find(({ known }) => known.has(job.id)) ?? idle[0] ?? new Thread(this.timeout)
+    this.#threads.add(thread)
+    thread.isBusy = true
     try {
-      const text = await thread.run(job)
-      this.#idle.add(thread)
-      return text
+      return await thread.run(job)
     } catch (error) {
+      this.#threads.delete(thread)
       await thread.end()
       throw error
     } finally {
-      this.#busy.delete(thread)
-      this.#assign()
+      thread.isBusy = false
     }
   }
 
   /** Ends the threads, and the calls under way with an error. */
   async close () {
-    this.#closed = true
-    clearTimeout(this.#timer)
-    for (const { reject } of this.#waiting.splice(0)) reject(stopping())
-    await Promise.all([...this.#idle, ...this.#busy].map(thread => thread.end()))
+    this.#isClosed = true
+    await Promise.all([...this.#threads].map(thread => thread.end()))
   }
 }
