@@ -26,33 +26,21 @@
   define('send', chunk => { chunks.push(String(chunk)) })
   define('getRow', () => rows.length ? rows.pop() : null)
 
-  function reset () {
-    chunks = []
-    start = null
-    rows = []
-  }
-
-  const wrap = value => typeof value === 'string' ? { body: value } : value
-
   function render (value) {
-    let response = wrap(value === undefined || value === null ? {} : value)
+    const response = typeof value === 'string' ? { body: value } : value ?? {}
     if (typeof response !== 'object') throw ['error', 'render_error', 'undefined response from show function']
-    if (chunks.length || start) {
-      const headers = { ...(start && start.headers), ...response.headers }
-      response = { ...start, ...response, headers, body: chunks.join('') + (response.body || '') }
-    }
     return response
   }
 
   const calls = {
-    parse: ({ sources }) => sources.map(source => {
+    parse: ({ source }) => {
       try {
         Function(`return (${source.replace(/;\s*$/, '')}\n)`)
         return null
       } catch (error) {
         return String(error)
       }
-    }),
+    },
     map: ({ sources }, docs) => {
       const functions = sources.map(compile)
       return docs.map(doc => functions.map(map => {
@@ -78,12 +66,10 @@
         }
       })
     },
-    show: ({ source, doc, req }) => {
-      reset()
-      return render(compile(source).call(ddoc, doc, req))
-    },
+    show: ({ source, doc, req }) => render(compile(source).call(ddoc, doc, req)),
     list: ({ source, head, rows: all, req }) => {
-      reset()
+      chunks = []
+      start = null
       rows = all.reverse()
       const tail = compile(source).call(ddoc, head, req)
       if (tail !== undefined && tail !== null) chunks.push(String(tail))

@@ -144,31 +144,22 @@ export async function checkDesign (ddoc, threads) {
     throw invalid('`rewrites` field must have array or string type')
   }
   if ((ddoc.language ?? 'javascript') !== 'javascript') return
-  const functions = Object.entries(ddoc.views ?? {}).flatMap(([name, view]) => functionsOf(name, view))
-  if (functions.length) await parse(functions, new DesignRuntime(ddoc, threads))
+  const runtime = new DesignRuntime(ddoc, threads)
+  for (const [name, view] of Object.entries(ddoc.views ?? {})) {
+    if (name !== 'lib') await checkView(name, view, runtime)
+  }
 }
 
-/** The functions of a view, once its fields are right. */
-function functionsOf (name, view) {
-  if (name === 'lib') return []
+/** Its map function is parsed, and not run. */
+async function checkView (name, view, runtime) {
   requireType('object', `views.${name}`, view)
   requireType('string', `views.${name}.map`, view.map)
   requireType('string', `views.${name}.reduce`, view.reduce)
   if (view.reduce && !isBuiltIn(view.reduce)) {
     throw invalid(`\`${view.reduce}\` is not a supported reduce function: use _count or _stats.`)
   }
-  return view.map ? [{ name, source: view.map }] : []
-}
-
-/**
- * Parses functions without running them.
- * @param {{name: string, source: string}[]} functions @param {DesignRuntime} runtime
- */
-async function parse (functions, runtime) {
-  const faults = await runtime.call('parse', { sources: functions.map(({ source }) => source) })
-  functions.forEach(({ name, source }, i) => {
-    if (!faults[i]) return
-    const where = `Compilation of the map function in the '${name}' view failed`
-    throw new HttpError(400, 'compilation_error', `${where}: ${faults[i]} (${source})`)
-  })
+  const fault = view.map && await runtime.call('parse', { source: view.map })
+  if (!fault) return
+  const where = `Compilation of the map function in the '${name}' view failed`
+  throw new HttpError(400, 'compilation_error', `${where}: ${fault} (${view.map})`)
 }
