@@ -6,8 +6,7 @@ import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
 import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
 import { changes } from './routes/changes.js'
 import { createDatabase, databaseRoot, databaseRoutes, deleteDatabase, serverRoutes } from './routes/server.js'
-import { listRoute, showRoute } from './routes/design.js'
-import { rewrite } from './routes/rewrite.js'
+import { listRoute, rewrite, showRoute } from './routes/design.js'
 
 const inDatabase = {
   ...databaseRoutes,

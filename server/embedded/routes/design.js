@@ -1,24 +1,22 @@
-// _show and _list. The answer of a design function is sent at once, with its length: Content-Length and
+// _show, _list and _rewrite. The answer of a design function is sent at once, with its length: Content-Length and
 // chunked encoding together would be two answers to clients that keep connections.
-import { functionOf } from '../design/runtime.js'
+import { functionOf, renderError } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
 import { SAFE_HEADERS } from '../../http/answers.js'
-import { HttpError, notFound } from '../../http/errors.js'
-import { mapValues } from '../../../core/values.js'
-import { parseJson } from '../exchange.js'
+import { badRequest, HttpError, notFound } from '../../http/errors.js'
+import { isObject } from '../../../core/values.js'
 import { viewOptions } from '../views/query.js'
 import { viewRows } from './rows.js'
 
 const HTML = 'text/html; charset=utf-8'
-const allowed = new Set(['code', 'headers', 'body'])
+const FIELDS = ['code', 'headers', 'body']
+const MOST_REWRITES = 100 // of one request, as in CouchDB
 
 /** Sends what a show, list or rewrite function returned. */
-export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
-  for (const [name, value] of Object.entries(answer)) {
-    if (!allowed.has(name)) {
-      const field = `{<<${JSON.stringify(name)}>>,${JSON.stringify(value)}}`
-      throw new HttpError(500, 'external_response_error', `Invalid data from external server: ${field}`)
-    }
+function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
+  const unknown = Object.keys(answer).find(name => !FIELDS.includes(name))
+  if (unknown !== undefined) {
+    throw new HttpError(500, 'external_response_error', `Invalid data from external server: ${unknown}`)
   }
   const { code = 200, headers = {}, body = '' } = answer
   if (!Number.isInteger(code) || code < 200 || code > 599) {
@@ -73,6 +71,54 @@ export async function listRoute (ex, ddocName) {
   sendDesignAnswer(ex, answer, 'application/json')
 }
 
+// Rewriting: a function gives a new target below the design document, which is answered instead. Paths stay encoded, so
+// that ids are decoded once and not twice.
+
+const rewriteError = (status, reason) => new HttpError(status, 'rewrite_error', reason)
+
+/** @returns {Promise<import('../exchange.js').Exchange | void>} the new exchange; none: it is answered */
+export async function rewrite (ex, ddocName) {
+  if (ex.rewrites >= MOST_REWRITES) throw badRequest('Exceeded rewrite recursion limit')
+  const runtime = await ex.db.designs.get(ddocName)
+  const { rewrites: source } = runtime.ddoc
+  if (typeof source !== 'string') throw rewriteError(404, 'Invalid path.')
+  const toError = error => renderError(error, 'rewrite_error')
+  const { value = null } = await runtime.call('rewrite', { source, req: requestFor(ex) }, toError)
+  if (value === null) throw rewriteError(404, 'Invalid path.')
+  if (!isObject(value)) throw rewriteError(500, 'bad rewrite')
+  const { code, body, path, query = null, headers = {} } = value
+  if (code !== undefined) return sendDesignAnswer(ex, { code, headers, body: body ?? '' })
+  if (typeof path !== 'string' || !isObject(query ?? {}) || !isObject(headers)) throw rewriteError(500, 'bad rewrite')
+  const search = query === null ? ex.search : queryText(query)
+  const [, plainPath, ownSearch] = /^([^?]*)(.*)$/s.exec(path) ?? []
+  const ddocPath = `/${encodeURIComponent(ex.db.name)}/_design/${encodeURIComponent(ddocName)}`
+  const target = normalizePath(`${ddocPath}/${plainPath}`) + ownSearch
+  const changed = Object.entries(headers).map(([name, header]) => [name.toLowerCase(), String(header)])
+  return ex.rewritten({
+    target: target + (search && `?${search}`),
+    headers: { ...ex.headers, ...Object.fromEntries(changed) }
+  })
+}
+
+/** /db/_design/d/../../x -> /db/x, on encoded paths. */
+function normalizePath (path) {
+  const parts = []
+  for (const part of path.split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '.' && part !== '') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}
+
+function queryText (query) {
+  return Object.entries(query).map(([name, value]) => {
+    if (typeof value !== 'string') {
+      throw rewriteError(500, `object key/value must be strings ${JSON.stringify(name)}=${JSON.stringify(value)}`)
+    }
+    return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+  }).join('&')
+}
+
 // The request as CouchDB shows it to design functions
 
 const titled = name => name.replace(/(^|-)[a-z]/g, letter => letter.toUpperCase())
@@ -81,12 +127,7 @@ const withoutSecrets = headers => Object.fromEntries(Object.entries(headers)
   .filter(([name, value]) => value !== undefined && name !== 'authorization' && name !== 'cookie')
   .map(([name, value]) => [titled(name), String(value)]))
 
-/** The parameters that CouchDB decodes as JSON for a design function. */
-const jsonKeys = new Set(['startkey', 'endkey', 'start_key', 'end_key', 'key', 'descending'])
-
-const queryOf = query => mapValues(query, (text, name) => jsonKeys.has(name) ? parseJson(text) : text)
-
 /** What design functions see of a request. @param {import('../exchange.js').Exchange} ex */
-export const requestFor = ({ method, target, segments, query, headers }) => (
-  { method, path: segments, raw_path: target, query: queryOf(query), headers: withoutSecrets(headers) }
+const requestFor = ({ method, target, segments, query, headers }) => (
+  { method, path: segments, raw_path: target, query, headers: withoutSecrets(headers) }
 )
