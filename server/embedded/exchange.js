@@ -89,16 +89,6 @@ export class Exchange {
     if (!methods.includes(this.method)) throw notAllowed(methods)
   }
 
-  /**
-   * Calls the handler of the method.
-   * @param {Record<string, Function>} handlers by method
-   * @param {...any} more arguments
-   */
-  dispatch (handlers, ...more) {
-    if (!Object.hasOwn(handlers, this.method)) throw notAllowed(Object.keys(handlers))
-    return handlers[this.method](this, ...more)
-  }
-
   /** A true/false parameter. */
   flag (name, otherwise = false) {
     const value = this.query[name]
@@ -128,8 +118,8 @@ export class Exchange {
     return isUnchanged
   }
 
-  startStream (headers = {}) {
-    this.res.writeHead(200, { ...JSON_HEADERS, ...headers })
+  startStream () {
+    this.res.writeHead(200, JSON_HEADERS)
   }
 
   /** Writes a piece, waiting while the client is slow. Throws when it has left. */

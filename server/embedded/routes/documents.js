@@ -1,28 +1,17 @@
 // Documents: one by its id (read, write, delete), its attachments, and many in one request.
 import { setImmediate } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
+import { encodeId } from '../../../core/couch/client.js'
 import { chunks } from '../../../core/lists.js'
 import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
-import { sharePromise } from '../../../core/promises.js'
-import {
-  attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
-} from '../documents.js'
-import { SAFE_HEADERS, SMALL, acceptsCoding } from '../../http/answers.js'
-import { badRequest, HttpError, notFound } from '../../http/errors.js'
-import { parseJson } from '../exchange.js'
 import { isObject } from '../../../core/values.js'
+import { SAFE_HEADERS, acceptsCoding } from '../../http/answers.js'
+import { badRequest, HttpError, notFound } from '../../http/errors.js'
+import { attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner } from '../documents.js'
+import { parseJson } from '../exchange.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
-
-function documentPath (db, id) {
-  const hasSlash = /^_(design|local)\//.test(id)
-  const path = hasSlash ? id.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(id)
-  return `/${encodeURIComponent(db.name)}/${path}`
-}
 
 /** Writes a document as the user of the request. */
 const save = (ex, doc, options = {}) => writeDocument(ex.db, doc, { userCtx: ex.userCtx, ...options })
@@ -72,7 +61,8 @@ async function read (ex, id) {
 }
 
 function answerWritten (ex, { id, rev }, status = 201) {
-  ex.sendJson(status, { ok: true, id, rev }, { ETag: `"${rev}"`, Location: ex.origin() + documentPath(ex.db, id) })
+  const path = `/${encodeURIComponent(ex.db.name)}/${encodeId(id)}`
+  ex.sendJson(status, { ok: true, id, rev }, { ETag: `"${rev}"`, Location: ex.origin() + path })
 }
 
 async function bodyDocument (ex) {
@@ -108,59 +98,38 @@ async function remove (ex, id) {
 
 const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write }
 
-export const documentRoute = (ex, id) => ex.dispatch(methods, id)
+export function documentRoute (ex, id) {
+  ex.only(...Object.keys(methods))
+  return methods[ex.method](ex, id)
+}
 
-// Attachments: with the md5 of their bytes as ETag
-
-const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's default, attachments/compressible_types
-const VECTOR = formats.mvt.type
-const MOST_PACKED = 32 // texts that are kept packed: the viewer and the client library have fewer
-
-/** @type {LRUCache<string, Promise<Buffer>>} digest -> packed bytes */
-const packed = new LRUCache({ max: MOST_PACKED })
-
-async function readAttachment (ex, id, name) {
-  const doc = await getDocument(ex.db, id, ex.query.rev === undefined ? {} : { rev: requireRev(ex.query.rev) })
+/** An attachment, with the md5 of its bytes as ETag. */
+export async function attachmentRoute (ex, id, name) {
+  ex.only('GET', 'HEAD')
+  const { rev, as } = ex.query
+  const doc = await getDocument(ex.db, id, rev === undefined ? {} : { rev: requireRev(rev) })
   const stub = Object.hasOwn(doc._attachments ?? {}, name) ? doc._attachments[name] : undefined
   if (!stub) throw notFound('Document is missing attachment')
   const etag = `"${stub.digest.slice('md5-'.length)}"`
   if (ex.unchanged(etag)) return
-  const isVector = stub.content_type === VECTOR && (ex.query.rev === undefined || ex.query.as === 'tile')
-  const type = stub.content_type || 'application/octet-stream'
+  const bytes = await attachmentBytes(ex.db, id, name, stub)
   const headers = {
-    'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate',
+    'Content-Type': stub.content_type || 'application/octet-stream',
+    ETag: etag,
+    'Accept-Ranges': 'none',
+    'Cache-Control': 'must-revalidate',
     ...(!id.startsWith('_design/') && SAFE_HEADERS) // only admins can attach pages there, such as the viewer
   }
-  if (isVector) return sendVector(ex, await attachmentBytes(ex.db, id, name, stub), headers)
-  if (ex.method !== 'HEAD') return sendBytes(ex, await attachmentBytes(ex.db, id, name, stub), stub.digest, headers)
-  ex.res.writeHead(200, { ...headers, 'Content-Length': stub.length })
-  ex.res.end()
+  // a request that names a revision compares bytes, unless its address comes from _design/tiles/lists/at.js
+  const isMapTile = stub.content_type === formats.mvt.type && (rev === undefined || as === 'tile')
+  ex.send(200, bytes, { ...headers, ...(isMapTile && codingOf(ex, bytes)) })
 }
 
-/**
- * Sends a vector tile with the header that lets a map unpack it. A request that names a revision compares bytes: it
- * gets the stored bytes without that header, unless the address comes from _design/tiles/lists/at.js.
- */
-function sendVector (ex, bytes, headers) {
-  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b && takesGzip(ex)
-  ex.res.appendHeader('Vary', 'Accept-Encoding')
-  ex.send(200, bytes, { ...headers, ...(isPacked && { 'Content-Encoding': 'gzip' }) })
+/** The headers that let a map unpack a vector tile. */
+function codingOf ({ headers }, bytes) {
+  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b && acceptsCoding(headers['accept-encoding'], 'gzip')
+  return { Vary: 'Accept-Encoding', ...(isPacked && { 'Content-Encoding': 'gzip' }) }
 }
-
-const takesGzip = ({ headers }) => acceptsCoding(headers['accept-encoding'], 'gzip')
-
-/** Texts are packed where the client unpacks them, as CouchDB does. */
-async function sendBytes (ex, bytes, digest, headers) {
-  const isText = TEXT.test(headers['Content-Type']) && bytes.length > SMALL
-  if (!isText || !takesGzip(ex)) return ex.send(200, bytes, headers)
-  const body = await sharePromise(packed, digest, () => promisify(gzip)(bytes))
-  ex.res.appendHeader('Vary', 'Accept-Encoding')
-  ex.send(200, body, { ...headers, 'Content-Encoding': 'gzip' })
-}
-
-const attachmentMethods = { GET: readAttachment, HEAD: readAttachment }
-
-export const attachmentRoute = (ex, id, name) => ex.dispatch(attachmentMethods, id, name)
 
 // Many documents: _bulk_docs, _bulk_get, _revs_diff
 

@@ -40,6 +40,11 @@ function describeSession (ex) {
 
 const sessionMethods = { GET: describeSession, HEAD: describeSession, POST: signIn, DELETE: signOut }
 
+function sessionRoute (ex, { sessions }) {
+  ex.only(...Object.keys(sessionMethods))
+  return sessionMethods[ex.method](ex, sessions)
+}
+
 export const serverRoutes = {
   '' (ex, { uuid, prove }) {
     ex.only('GET', 'HEAD')
@@ -58,7 +63,7 @@ export const serverRoutes = {
     requireServerAdmin(ex.userCtx)
     ex.sendJson(200, databases.names())
   },
-  _session: (ex, { sessions }) => ex.dispatch(sessionMethods, sessions),
+  _session: sessionRoute,
   async _active_tasks (ex, { databases }) {
     ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
