@@ -35,7 +35,6 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @param {string} [options.db] environment, URL or name of a CouchDB; else COUCHDB_URL, else the embedded store
  * @param {string} [options.data] where the embedded store keeps its data
  * @param {number} [options.port] 5984 or the next free one unless given
- * @param {string} [options.host]
  * @param {boolean} [options.demo] load the demo into an empty store
  * @param {Parameters<typeof loadDemo>[1]} [options.demoSize] a smaller demo, for tests
  * @param {AbortSignal} [options.signal]
@@ -44,12 +43,12 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @returns {Promise<Running>}
  */
 export async function up ({
-  db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
+  db, data = './data', port, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
 } = {}) {
   // the environment "default" is for deploying, not for a demo
   const environmentUrl = () => env.COUCHDB_URL ? checkNamed(env.COUCHDB_URL) : null
   const databaseUrl = db ? await resolveDatabase(db, { env }) : environmentUrl()
-  const server = databaseUrl ? null : await openEmbedded(data, { port, host })
+  const server = databaseUrl ? null : await openEmbedded(data, { port })
   const close = async () => server?.close()
   try {
     const store = await Store.create(databaseUrl ?? databaseAt(String(server?.url)), { public: false })
@@ -105,15 +104,15 @@ export async function up ({
 /**
  * The server of a folder: the one that runs, or a new one. Its address contains the name and password of the admin.
  * @param {string} dir
- * @param {{port?: number, host?: string}} [options] port: exactly this one
+ * @param {{port?: number}} [options] port: exactly this one
  * @returns {Promise<{url: string, started: boolean, taken?: Taken, close: () => Promise<void>}>}
  */
-export async function openEmbedded (dir, { port, host } = {}) {
+export async function openEmbedded (dir, { port } = {}) {
   const running = await findEmbedded(dir)
   if (running) return { url: running, started: false, close: async () => {} }
   for (let candidate = port ?? PORT; ; candidate++) {
     try {
-      const { adminUrl: url, close } = await startEmbedded({ dir, port: candidate, host })
+      const { adminUrl: url, close } = await startEmbedded({ dir, port: candidate })
       const taken = candidate === (port ?? PORT) ? undefined : { port: PORT, by: await occupantOf(PORT) }
       return { url, started: true, taken, close }
     } catch (error) {

@@ -86,13 +86,9 @@ export function isOwnPage ({ origin, host, 'sec-fetch-site': site }) {
 /** Names of this machine in every DNS. */
 const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 
-/** Whether a server listens on this machine only. */
-export const isLoopback = host => /^(127\.|localhost$|::1$)/i.test(host)
-
 /**
- * Whether a Host header is an address or a name of this machine. A store on loopback can often be read without a name,
- * and a page can connect under a name of its own that leads here (DNS rebinding): to the browser that is the page's own
- * server.
+ * Whether a Host header is an address or a name of this machine. The store can often be read without a name, and a page
+ * can connect under a name of its own that leads here (DNS rebinding): to the browser that is the page's own server.
  * @param {string} [header] missing: no browser
  */
 export const isLocalName = header => header === undefined || LOCAL.test(header)

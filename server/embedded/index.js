@@ -2,12 +2,12 @@
 // Its answers are those of CouchDB 3; test/embedded runs one suite against both.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { shared } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/store/embedded.js'
-import { urlOf } from '../http/addresses.js'
 import { forbidden, sendHttpError } from '../http/errors.js'
 import { Listener } from '../http/listener.js'
-import { allowReaders, createAccounts, isLocalName, isLoopback } from './access.js'
+import { allowReaders, createAccounts, isLocalName } from './access.js'
 import { Databases } from './databases.js'
 import { DesignThreads } from './design/threads.js'
 import { toHttpError } from './errors.js'
@@ -25,22 +25,18 @@ export { findEmbedded } from '../../loader/store/embedded.js'
  * @param {object} options
  * @param {string} options.dir where the data is kept; created, for this user alone
  * @param {number} [options.port] 0: any free one
- * @param {string} [options.host]
  * @param {Record<string, string> | 'everybody'} [options.admins] passwords by name; unless given, one admin whose
  *   password stands in the folder; 'everybody': all who can connect, for tests
  * @param {Record<string, {password: string, roles?: string[]}>} [options.users] who are not admins
  * @param {number} [options.designTimeout] ms a call of design functions may take
- * @param {(line: string) => void} [options.log] called with failures of the server itself
  * @returns {Promise<{url: string, adminUrl: string, port: number, dir: string, close: () => Promise<void>}>} adminUrl:
  *   with the name and password of the folder's own admin
  */
-export async function startEmbedded (
-  { dir, port = 0, host = '127.0.0.1', admins, users, designTimeout, log = () => {} }
-) {
+export async function startEmbedded ({ dir, port = 0, admins, users, designTimeout }) {
   const lock = await lockFolder(dir)
   try {
     const threads = new DesignThreads(designTimeout)
-    const databases = new Databases(join(dir, 'databases'), { threads })
+    const databases = new Databases(join(dir, 'databases'), threads)
     await databases.load()
     const password = admins === undefined ? await passwordOf(dir) : undefined
     const secret = randomBytes(24).toString('base64url')
@@ -50,18 +46,14 @@ export async function startEmbedded (
       accounts,
       sessions: new Sessions(accounts),
       uuid: newId(),
-      prove: challenge => proofOf(secret, challenge),
-      isForThisMachine: isLoopback(host),
-      log
+      prove: challenge => proofOf(secret, challenge)
     }
     const listener = new Listener((req, res) => serve(req, res, server), LIMITS)
-    const actual = await listener.listen(port, host)
-    const url = urlOf(host, actual)
-    const localUrl = urlOf(EVERYWHERE[host] ?? host, actual)
-    await lock.announce({ url: localUrl, uuid: server.uuid, secret, hasAdmin: password !== undefined })
-    let closing
-    const close = () => (closing ??= stop(listener, databases, threads, lock))
-    return { url, adminUrl: asAdmin(url, password), port: actual, dir, close }
+    const actualPort = await listener.listen(port, HOST)
+    const url = `http://${HOST}:${actualPort}`
+    await lock.announce({ url, uuid: server.uuid, secret, hasAdmin: password !== undefined })
+    const close = shared(() => stop(listener, databases, threads, lock))
+    return { url, adminUrl: asAdmin(url, password), port: actualPort, dir, close }
   } catch (error) {
     await lock.release()
     throw isDiskFull(error) ? new TilecouchError('DISK_FULL', { where: dir }, { cause: error }) : error
@@ -77,14 +69,14 @@ async function stop (listener, databases, threads, lock) {
   await lock.release()
 }
 
+const HOST = '127.0.0.1'
+
 const LIMITS = {
   keepAliveTimeout: 30000, // milliseconds an idle connection is kept
   requestTimeout: 300000, // milliseconds until all of a request is there: a batch of tiles on a busy machine
   idle: 0, // no limit: a feed without heartbeats may wait
   maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
 }
-// hosts that mean all addresses, and the address by which this machine reaches them
-const EVERYWHERE = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /** One request. It never rejects: every error becomes the answer. */
 async function serve (req, res, server) {
@@ -92,16 +84,12 @@ async function serve (req, res, server) {
   res.once('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
   res.on('error', () => {}) // the client left; close follows
   try {
-    if (server.isForThisMachine && !isLocalName(req.headers.host)) {
-      throw forbidden('This store is for this machine only: use localhost or 127.0.0.1.')
-    }
+    if (!isLocalName(req.headers.host)) throw forbidden('This store is for this machine only: use localhost.')
     if (allowReaders(req, res)) return
     const { method, url: target, headers } = req
     await route(new Exchange({ method, target, headers, req, res, signal: gone.signal }), server)
   } catch (error) {
     if (gone.signal.aborted) return
-    const failure = toHttpError(error)
-    if (failure.status === 500 && error?.status === undefined) server.log(`embedded store: ${error?.stack ?? error}`)
-    sendHttpError(req, res, failure)
+    sendHttpError(req, res, toHttpError(error))
   }
 }

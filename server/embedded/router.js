@@ -1,7 +1,7 @@
 // From a path to the route that answers it, after the checks of user, database and membership.
 import { asksForPage, signInPage } from '../closed/page.js'
 import { isMember, requireMember } from './access.js'
-import { notAllowed, notFound } from '../http/errors.js'
+import { notFound } from '../http/errors.js'
 import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
 import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
 import { changes } from './routes/changes.js'
@@ -43,7 +43,7 @@ async function feed (ex) {
   await changes(ex)
 }
 
-/** @returns {Promise<import('./exchange.js').Exchange | null | void>} a rewritten exchange, to be routed again */
+/** @returns {Promise<import('./exchange.js').Exchange | void>} a rewritten exchange, to be routed again */
 async function answer (ex, server, rest) {
   if (isPage(rest) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
   requireMember(ex.userCtx, ex.db.security)
@@ -53,9 +53,7 @@ async function answer (ex, server, rest) {
   if (name === '_design') return inDesignDocument(ex, rest)
   if (name === '_local') return documentRoute(ex, localId(rest))
   if (/^_(design|local)\/./.test(name)) return withId(ex, name, rest.slice(1)) // the slash of the id was encoded
-  if (name.startsWith('_') && !['PUT', 'DELETE'].includes(ex.method)) {
-    throw ['GET', 'HEAD', 'POST'].includes(ex.method) ? notFound() : notAllowed(['GET', 'HEAD'])
-  }
+  if (name.startsWith('_') && ['GET', 'HEAD', 'POST'].includes(ex.method)) throw notFound()
   return withId(ex, name, rest.slice(1))
 }
 

@@ -13,7 +13,6 @@ export const newId = () => randomUUID().replaceAll('-', '')
 const MOST_LOGIN = 10000 // bytes of a name and password
 
 async function signIn (ex, sessions) {
-  requireOwnPage(ex)
   const { name, password = '' } = await ex.jsonObject(MOST_LOGIN)
   if (name === undefined) throw badRequest('request body must contain a username')
   if (typeof name !== 'string' || typeof password !== 'string') throw badRequest('name and password must be strings')
@@ -21,28 +20,18 @@ async function signIn (ex, sessions) {
   ex.sendJson(200, { ok: true, name, roles }, { 'Set-Cookie': sessions.cookieOf(name) })
 }
 
-function signOut (ex, sessions) {
-  requireOwnPage(ex)
-  ex.sendJson(200, { ok: true }, { 'Set-Cookie': sessions.endedCookie })
-}
-
-/** Browsers send forms of pages of any origin. */
-function requireOwnPage (ex) {
-  if (!isOwnPage(ex.headers)) throw forbidden('Pages of other origins cannot sign in here.')
-}
-
-function describeSession (ex) {
+function sessionRoute (ex, { sessions }) {
+  ex.only('DELETE', 'GET', 'HEAD', 'POST')
+  const { method, userCtx } = ex
+  const isRead = method === 'GET' || method === 'HEAD'
+  // browsers send forms of pages of any origin
+  if (!isRead && !isOwnPage(ex.headers)) throw forbidden('Pages of other origins cannot sign in here.')
+  if (method === 'POST') return signIn(ex, sessions)
+  if (method === 'DELETE') return ex.sendJson(200, { ok: true }, { 'Set-Cookie': sessions.endedCookie })
   const handlers = { authentication_handlers: ['cookie', 'default'] }
   const by = ex.hasSession ? 'cookie' : 'default'
-  const info = ex.userCtx.name === null ? handlers : { ...handlers, authenticated: by }
-  ex.sendJson(200, { ok: true, userCtx: ex.userCtx, info })
-}
-
-const sessionMethods = { GET: describeSession, HEAD: describeSession, POST: signIn, DELETE: signOut }
-
-function sessionRoute (ex, { sessions }) {
-  ex.only(...Object.keys(sessionMethods))
-  return sessionMethods[ex.method](ex, sessions)
+  const info = userCtx.name === null ? handlers : { ...handlers, authenticated: by }
+  ex.sendJson(200, { ok: true, userCtx, info })
 }
 
 export const serverRoutes = {
@@ -61,7 +50,7 @@ export const serverRoutes = {
   _all_dbs (ex, { databases }) {
     ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
-    ex.sendJson(200, databases.names())
+    ex.sendJson(200, [...databases.all.keys()].sort())
   },
   _session: sessionRoute,
   async _active_tasks (ex, { databases }) {
@@ -83,10 +72,7 @@ export async function createDatabase (ex, { databases }, name) {
 
 export async function deleteDatabase (ex, { databases }, name) {
   requireServerAdmin(ex.userCtx)
-  if (ex.query.rev !== undefined) {
-    throw badRequest('You tried to DELETE a database with a ?=rev parameter. ' +
-      'Did you mean to DELETE a document instead?')
-  }
+  if (ex.query.rev !== undefined) throw badRequest('A database has no revision: did you mean to delete a document?')
   await databases.remove(name)
   ex.sendJson(200, { ok: true })
 }
@@ -109,10 +95,8 @@ export async function databaseRoot (ex) {
     purge_seq: '0',
     update_seq: seqText(seq),
     sizes: { file: bytes, external: bytes, active: bytes },
-    props: {},
     doc_del_count: 0,
     doc_count: count,
-    disk_format_version: 8,
     compact_running: ex.db.compacting !== null,
     cluster: { q: 1, n: 1, w: 1, r: 1 }
   })
