@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { fingerprint } from '../../core/fingerprint.js'
+import { Semaphore, pause } from '../../core/promises.js'
 import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { HttpError } from '../http/errors.js'
 import { diskFull, noDatabase } from './errors.js'
@@ -20,16 +21,14 @@ const PouchDB = require('pouchdb-node')
 const ROOM_TO_REOPEN = 8 * 1024 * 1024
 const DRAIN = 2000 // milliseconds that a closing store waits for its last readers
 
-const adminsOnly = () => ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
-
 export class Database extends EventEmitter {
-  /** @param {any} name @param {any} dir @param {{threads: import('./design/threads.js').DesignThreads}} options */
-  constructor (name, dir, { threads }) {
+  /** @param {string} name @param {string} dir @param {import('./design/threads.js').DesignThreads} threads */
+  constructor (name, dir, threads) {
     super()
     this.setMaxListeners(0) // one listener for every open _changes feed
     this.name = name
     this.dir = dir
-    this.security = adminsOnly()
+    this.security = /** @type {any} */ ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
     this.started = '0' // what tells the database from others: see #open
     /** @type {any} the PouchDB while it is open */
     this.pouch = null
@@ -42,9 +41,7 @@ export class Database extends EventEmitter {
     this.opening = null
     /** @type {Promise<any> | null} */
     this.compacting = null
-    this.compactedFrom = 0 // milliseconds
-    /** The last write of a local document. @type {Promise<any>} */
-    this.localTurn = Promise.resolve()
+    this.localWrites = new Semaphore(1) // PouchDB refuses the second of two at once
     this.views = new ViewIndexes(this)
     this.designs = new DesignCache(this, threads)
   }
@@ -69,8 +66,8 @@ export class Database extends EventEmitter {
   }
 
   async #open () {
-    await mkdir(this.dir, { recursive: true })
-    this.security = await this.#readSecurity()
+    await mkdir(this.views.dir, { recursive: true })
+    await this.#readSecurity()
     this.pouch = await openPouch(join(this.dir, 'docs'), () => { this.failed = true })
     // random since it was created: no other database has it, and a restart does not change it
     this.started = Number.parseInt(fingerprint(await this.pouch.id()).slice(0, 12), 16).toString()
@@ -81,33 +78,29 @@ export class Database extends EventEmitter {
 
   async #readSecurity () {
     try {
-      return JSON.parse(await readFile(join(this.dir, 'security.json'), 'utf8'))
+      this.security = JSON.parse(await readFile(join(this.dir, 'security.json'), 'utf8'))
     } catch (error) {
-      if (error.code === 'ENOENT') return adminsOnly()
-      throw error
+      if (error.code !== 'ENOENT') throw error // nobody has set it yet
     }
   }
 
   /** Removes the bodies of old revisions, in the background as CouchDB does. */
   compact () {
-    this.compactedFrom = Date.now()
     this.compacting ??= this.use(() => this.pouch.compact()).catch(() => {}).finally(() => { this.compacting = null })
   }
 
   /** What goes on in the background, as CouchDB lists it. */
   async tasks () {
-    /** @type {Record<string, any>[]} */
-    const tasks = await this.views.tasks()
-    if (this.compacting) tasks.push({ type: 'database_compaction', started_on: Math.floor(this.compactedFrom / 1000) })
+    const compactions = this.compacting ? [{ type: 'database_compaction' }] : []
     const database = `shards/00000000-ffffffff/${this.name}.${this.started}`
-    const node = 'nonode@nohost'
-    return tasks.map(task => ({ ...task, database, node, pid: '<0.0.0>', updated_on: Math.floor(Date.now() / 1000) }))
+    return [...await this.views.tasks(), ...compactions].map(task => ({ ...task, database }))
   }
 
   /** Called before every write: after a failed one the store is closed and opened again as soon as there is room. */
   async writable () {
     if (!this.failed) return
-    if (await freeSpace(this.dir) < ROOM_TO_REOPEN) throw diskFull()
+    const { bavail, bsize } = await statfs(this.dir)
+    if (bavail * bsize < ROOM_TO_REOPEN) throw diskFull()
     await this.#reopen()
   }
 
@@ -132,7 +125,7 @@ export class Database extends EventEmitter {
 
   async #drained () {
     const deadline = Date.now() + DRAIN
-    while (this.users > 0 && Date.now() < deadline) await new Promise(resolve => setTimeout(resolve, 5))
+    while (this.users > 0 && Date.now() < deadline) await pause(5)
   }
 
   async close () {
@@ -154,11 +147,6 @@ export class Database extends EventEmitter {
   }
 }
 
-const freeSpace = async dir => {
-  const { bavail, bsize } = await statfs(dir)
-  return bavail * bsize
-}
-
 async function openPouch (path, onFailure) {
   const db = guardedLevel(onFailure, { sync: true })
   const pouch = new PouchDB(path, { adapter: 'leveldb', db, revs_limit: 1000 })
@@ -169,10 +157,10 @@ async function openPouch (path, onFailure) {
 }
 
 export class Databases {
-  /** @param {{threads: import('./design/threads.js').DesignThreads}} options */
-  constructor (dir, options) {
+  /** @param {string} dir @param {import('./design/threads.js').DesignThreads} threads */
+  constructor (dir, threads) {
     this.dir = dir
-    this.options = options
+    this.threads = threads
     /** @type {Map<string, Database>} */
     this.all = new Map()
     /** @type {Map<string, Promise<void>>} */
@@ -189,13 +177,9 @@ export class Databases {
   }
 
   #add (name) {
-    const database = new Database(name, join(this.dir, encodeURIComponent(name)), this.options)
+    const database = new Database(name, join(this.dir, encodeURIComponent(name)), this.threads)
     this.all.set(name, database)
     return database
-  }
-
-  names () {
-    return [...this.all.keys()].sort()
   }
 
   get (name) {

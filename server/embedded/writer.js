@@ -139,7 +139,8 @@ export async function writeDocuments (database, docs, { userCtx, newEdits = true
 async function store (database, docs, answers, newEdits) {
   const places = docs.map((doc, i) => i).filter(i => !answers[i] && !docs[i]._id.startsWith('_local/'))
   for (const [i, doc] of docs.entries()) {
-    if (doc._id.startsWith('_local/')) answers[i] = await writeLocal(database, doc).catch(toHttpError)
+    if (!doc._id.startsWith('_local/')) continue
+    answers[i] = await database.localWrites.run(() => writeLocal(database, doc)).catch(toHttpError)
   }
   if (!places.length) return
   const results = await database.pouch.bulkDocs({ docs: places.map(i => docs[i]) }, { new_edits: newEdits })
@@ -153,17 +154,8 @@ async function store (database, docs, answers, newEdits) {
   database.changed()
 }
 
-/**
- * Local documents have no conflicts: CouchDB overwrites with any revision. They are written one after the other, since
- * PouchDB refuses the second of two.
- */
-function writeLocal (database, doc) {
-  const written = database.localTurn.then(() => overwriteLocal(database, doc))
-  database.localTurn = written.catch(() => {})
-  return written
-}
-
-async function overwriteLocal (database, doc) {
+/** Local documents have no conflicts: CouchDB overwrites with any revision. */
+async function writeLocal (database, doc) {
   const old = await findDocument(database, doc._id)
   const { _attachments, _revisions, ...plain } = doc
   const { rev } = await database.pouch.put({ ...plain, _rev: old?._rev })

@@ -4,7 +4,6 @@
 //   d <doc id>                     ->  [row keys]  what a document emitted, to replace it
 //   m                              ->  {seq, totals, docs}
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sharePromise } from '../../../core/promises.js'
@@ -37,7 +36,7 @@ class ViewIndex {
     this.meta = { seq: 0, totals: /** @type {Record<string, number>} */ ({}) }
     /** @type {Promise<void> | null} */
     this.updating = null
-    this.run = { from: 0, goal: 0, started: 0 } // the update under way, or the last one; started: milliseconds
+    this.run = { from: 0, goal: 0 } // the update under way, or the last one
   }
 
   async start () {
@@ -51,7 +50,7 @@ class ViewIndex {
   async update () {
     const { update_seq: goal } = await this.database.pouch.info()
     if (this.updating) this.run.goal = Math.max(this.run.goal, goal)
-    else this.run = { from: this.meta.seq, goal, started: Date.now() }
+    else this.run = { from: this.meta.seq, goal }
     while (this.meta.seq < goal) {
       this.updating ??= this.#step().finally(() => { this.updating = null })
       await this.updating
@@ -139,19 +138,15 @@ export class ViewIndexes {
   /** @param {import('../databases.js').Database} database */
   constructor (database) {
     this.database = database
+    this.dir = join(database.dir, 'views')
     /** @type {Map<string, Promise<ViewIndex>>} */
     this.open = new Map()
-  }
-
-  get dir () {
-    return join(this.database.dir, 'views')
   }
 
   /** @param {import('../design/runtime.js').DesignRuntime} runtime @returns {Promise<ViewIndex>} */
   get (runtime) {
     const signature = signatureOf(runtime.ddoc)
     return sharePromise(this.open, signature, () => {
-      mkdirSync(this.dir, { recursive: true })
       const onFailure = () => this.#drop(signature) // the next query opens it again
       return new ViewIndex(this.database, join(this.dir, signature), runtime, onFailure).start()
     })
@@ -163,19 +158,9 @@ export class ViewIndexes {
    * @param {number} seq of the newest document
    */
   async removeAhead (seq) {
-    for (const signature of await this.#present()) {
+    for (const signature of await readdir(this.dir)) {
       const path = join(this.dir, signature)
       if (await reachedBy(path) > seq) await rm(path, { recursive: true, force: true })
-    }
-  }
-
-  /** Their signatures; empty before the first was built. */
-  async #present () {
-    try {
-      return await readdir(this.dir)
-    } catch (error) {
-      if (error.code === 'ENOENT') return []
-      throw error
     }
   }
 
@@ -189,20 +174,19 @@ export class ViewIndexes {
   async tasks () {
     const opened = await Promise.allSettled(this.open.values())
     const built = opened.flatMap(one => one.status === 'fulfilled' && one.value.updating ? one.value : [])
-    return built.map(({ run: { from, goal, started }, meta, runtime }) => ({
+    return built.map(({ run: { from, goal }, meta, runtime }) => ({
       type: 'indexer',
       design_document: runtime.ddoc._id,
       changes_done: meta.seq - from,
       total_changes: goal - from,
-      progress: Math.floor(100 * (meta.seq - from) / (goal - from)),
-      started_on: Math.floor(started / 1000)
+      progress: Math.floor(100 * (meta.seq - from) / (goal - from))
     }))
   }
 
   /** Removes the indexes no design document has any more. */
   async cleanup () {
     const signatures = new Set([...(await this.database.designs.all()).values()].map(({ ddoc }) => signatureOf(ddoc)))
-    for (const signature of await this.#present()) {
+    for (const signature of await readdir(this.dir)) {
       if (signatures.has(signature)) continue
       await this.#drop(signature)
       await rm(join(this.dir, signature), { recursive: true, force: true })
