@@ -69,32 +69,20 @@ export function guardedLevel (onFailure, { sync = false } = {}) {
   return guarded
 }
 
-/** A guarded LevelDB with promises. */
-export class Level {
-  #read
-
-  /** @param {(error: Error) => void} [onFailure] */
-  constructor (location, onFailure = () => {}) {
-    this.db = guardedLevel(onFailure)(location)
-    this.open = promisify(this.db.open.bind(this.db))
-    this.batch = promisify(this.db.batch.bind(this.db))
-    this.#read = promisify(this.db.get.bind(this.db))
-  }
-
-  close () {
-    return new Promise(resolve => this.db.close(resolve))
-  }
-
-  /** @returns {Promise<string | undefined>} */
-  get (key) {
-    return this.#read(key, { asBuffer: false }).catch(error => {
+/** A guarded LevelDB with promises. @param {(error: Error) => void} [onFailure] */
+export function promisedLevel (location, onFailure = () => {}) {
+  const db = guardedLevel(onFailure)(location)
+  const get = promisify(db.get.bind(db))
+  return {
+    open: promisify(db.open.bind(db)),
+    batch: promisify(db.batch.bind(db)),
+    close: () => new Promise(resolve => db.close(resolve)),
+    /** @returns {Promise<string | undefined>} */
+    get: key => get(key, { asBuffer: false }).catch(error => {
       if (!/notfound/i.test(error.message)) throw error
-    })
-  }
-
-  /** Values of a range, in key order. @param {{gte?: any, lt?: any, reverse?: boolean, limit?: number}} range */
-  values (range) {
-    return valuesOf(this.db, range)
+    }),
+    /** Values of a range, in key order. @param {{gte?: any, lt?: any, reverse?: boolean}} range */
+    values: range => valuesOf(db, range)
   }
 }
 

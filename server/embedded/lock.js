@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { passwordFile, readPassword } from '../../loader/store/embedded.js'
-import { Level, isDiskFull } from './level.js'
+import { isDiskFull, promisedLevel } from './level.js'
 
 const OTHERS = 0o077 // rights of other users
 const OURS = /^(databases|lock|server\.json|password)(\.new)?$/
@@ -25,7 +25,7 @@ export async function lockFolder (dir) {
   const real = realpathSync(dir)
   if (locked.has(real)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
   locked.add(real)
-  const lock = new Level(join(dir, 'lock'))
+  const lock = promisedLevel(join(dir, 'lock'))
   try {
     await lock.open()
   } catch (error) {

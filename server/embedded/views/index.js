@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sharePromise } from '../../../core/promises.js'
-import { Level } from '../level.js'
+import { promisedLevel } from '../level.js'
 import { encodeKey } from './collate.js'
 
 const BATCH = 200 // documents a step: one call of the map functions, one write
@@ -32,7 +32,7 @@ class ViewIndex {
     this.path = path
     this.runtime = runtime
     this.names = Object.keys(runtime.ddoc.views ?? {}).filter(name => typeof runtime.ddoc.views[name]?.map === 'string')
-    this.level = new Level(path, onFailure)
+    this.level = promisedLevel(path, onFailure)
     this.meta = { seq: 0, totals: /** @type {Record<string, number>} */ ({}) }
     /** @type {Promise<void> | null} */
     this.updating = null
@@ -200,7 +200,7 @@ export class ViewIndexes {
 
 /** The newest document in an index; 0 for a damaged one, which fails when it is read. */
 async function reachedBy (path) {
-  const level = new Level(path)
+  const level = promisedLevel(path)
   try {
     await level.open()
     return JSON.parse(await level.get(META) ?? '{}').seq ?? 0
