@@ -192,32 +192,29 @@ export async function bulkGet (ex) {
   ex.res.end(']}\n')
 }
 
-const REVISIONS_AT_ONCE = 500 // documents
-
-const isRevLists = body => Object.values(body).every(revs => Array.isArray(revs) && revs.every(isRev))
+const COMPARED_AT_ONCE = 500 // documents
 
 /** A question of replicators: which of these revisions are missing here, and which leaves could be their ancestors. */
 export async function revsDiff (ex) {
   ex.only('POST')
-  const body = await ex.question()
-  if (!isRevLists(body)) throw badRequest('revisions must be lists of revision ids by document id')
-  const ids = Object.keys(body)
-  const missing = {}
-  for (const chunk of chunks(ids, REVISIONS_AT_ONCE)) {
-    const some = Object.fromEntries(chunk.map(id => [id, body[id]]))
-    Object.assign(missing, await missingRevisions(ex.db, some))
+  const entries = Object.entries(await ex.question())
+  if (!entries.every(([, revs]) => Array.isArray(revs) && revs.every(isRev))) {
+    throw badRequest('revisions must be lists of revision ids by document id')
+  }
+  const differences = []
+  for (const chunk of chunks(entries, COMPARED_AT_ONCE)) {
+    const compared = chunk.map(async ([id, revs]) => [id, differenceOf(revs, await leavesOf(ex.db, id))])
+    differences.push(...await Promise.all(compared))
     await setImmediate() // others are served in between
     ex.signal.throwIfAborted()
   }
-  ex.sendJson(200, missing)
+  ex.sendJson(200, Object.fromEntries(differences.filter(([, difference]) => difference)))
 }
 
-async function missingRevisions (database, revs) {
-  const missing = await database.pouch.revsDiff(revs)
-  for (const [id, answer] of Object.entries(missing)) {
-    const newest = Math.max(...answer.missing.map(generation))
-    const ancestors = (await leavesOf(database, id)).map(({ rev }) => rev).filter(rev => generation(rev) < newest)
-    if (ancestors.length) answer.possible_ancestors = ancestors
-  }
-  return missing
+function differenceOf (revs, leaves) {
+  const missing = revs.filter(rev => !leaves.some(leaf => leaf.revs.has(rev)))
+  if (!missing.length) return undefined
+  const newest = Math.max(...missing.map(generation))
+  const ancestors = leaves.map(({ rev }) => rev).filter(rev => generation(rev) < newest)
+  return { missing, ...(ancestors.length && { possible_ancestors: ancestors }) }
 }

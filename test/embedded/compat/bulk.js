@@ -127,6 +127,8 @@ export const bulk = target => describe('many documents at once', () => {
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
     assert.equal((await admin('GET', '/copied')).json._rev, '3-c')
+    const known = await admin('POST', '/_revs_diff', { copied: ['1-a', '2-b', '3-c'] })
+    assert.deepEqual(known.json, {}, 'its ancestors are known, although their bodies are not here')
     assert.deepEqual((await admin('GET', '/copied/tile')).bytes, png(9))
   })
 })
