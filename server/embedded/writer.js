@@ -30,8 +30,11 @@ export function checkId (id) {
 }
 
 /** A copy of a document for the store; throws the error of CouchDB. */
-export function checkDocument (doc) {
+export function checkDocument (doc, newEdits = true) {
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
+  if (!newEdits && !doc._rev && !doc._revisions) {
+    throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
+  }
   const clean = {}
   for (const [name, value] of Object.entries(doc)) {
     if (name === '__proto__' || dropped.has(name)) continue
@@ -164,7 +167,7 @@ async function writeLocal (database, doc) {
 
 /** Stores one document, or throws its error. */
 export async function writeDocument (database, doc, options) {
-  const [answer] = await writeDocuments(database, [checkDocument(doc)], options)
+  const [answer] = await writeDocuments(database, [checkDocument(doc, options.newEdits)], options)
   if (answer instanceof HttpError) throw answer
   return answer ?? { ok: true, id: doc._id, rev: doc._rev }
 }

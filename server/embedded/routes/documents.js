@@ -13,9 +13,6 @@ import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
 
-/** Writes a document as the user of the request. */
-const save = (ex, doc, options = {}) => writeDocument(ex.db, doc, { userCtx: ex.userCtx, ...options })
-
 /** The revision a request names, in the URL or as If-Match. */
 function namedRev (ex) {
   const match = ex.headers['if-match']?.replace(/^"|"$/g, '')
@@ -46,8 +43,8 @@ async function read (ex, id) {
     const asked = askedRevisions(ex.query.open_revs)
     const isMultipart = /multipart\/mixed/i.test(ex.headers.accept ?? '')
     const attsSince = ex.query.atts_since === undefined ? undefined : askedRevisions(ex.query.atts_since)
-    const more = { ...(attsSince && { attsSince }), ...(isMultipart && { attachments: true }) }
-    const revisions = await openRevisions(ex.db, id, asked, { ...options, ...more })
+    const attachments = options.attachments || isMultipart
+    const revisions = await openRevisions(ex.db, id, asked, { ...options, attachments, attsSince })
     if (!revisions.length && asked === 'all') throw notFound()
     if (isMultipart) {
       const { type, body } = toMultipart(revisions)
@@ -65,35 +62,25 @@ function answerWritten (ex, { id, rev }, status = 201) {
   ex.sendJson(status, { ok: true, id, rev }, { ETag: `"${rev}"`, Location: ex.origin() + path })
 }
 
-async function bodyDocument (ex) {
+async function write (ex, id) {
   const type = ex.headers['content-type'] ?? ''
   const doc = /^multipart\/related/i.test(type) ? parseMultipart(await ex.bytes(), type) : await ex.json()
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
-  return doc
-}
-
-async function write (ex, id) {
-  checkId(id)
-  const doc = await bodyDocument(ex)
-  if (doc._id !== undefined && typeof doc._id !== 'string') {
-    throw new HttpError(400, 'illegal_docid', 'Document id must be a string')
-  }
+  if (doc._id !== undefined) checkId(doc._id)
   const rev = namedRev(ex)
   if (rev && doc._rev && doc._rev !== rev) {
     throw badRequest('Document rev from request body and query string have different values')
   }
-  const newEdits = ex.flag('new_edits', true)
-  if (!newEdits && !doc._rev && !doc._revisions) {
-    throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
-  }
-  answerWritten(ex, await save(ex, { ...doc, _id: id, _rev: doc._rev ?? rev }, { newEdits }))
+  const options = { userCtx: ex.userCtx, newEdits: ex.flag('new_edits', true) }
+  answerWritten(ex, await writeDocument(ex.db, { ...doc, _id: id, _rev: doc._rev ?? rev }, options))
 }
 
 async function remove (ex, id) {
   checkId(id)
   const rev = namedRev(ex)
   if (!await winner(ex.db, id)) await getDocument(ex.db, id) // a local document has no leaves
-  answerWritten(ex, await save(ex, { _id: id, _rev: rev, _deleted: true }), 200)
+  const written = await writeDocument(ex.db, { _id: id, _rev: rev, _deleted: true }, { userCtx: ex.userCtx })
+  answerWritten(ex, written, 200)
 }
 
 const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write }
@@ -135,8 +122,6 @@ function codingOf ({ headers }, bytes) {
 
 const MOST_DOCUMENTS = 20000 // in one request: each is validated
 
-const errorOf = (id, rev, { error, reason }) => ({ id, ...(rev && { rev }), error, reason })
-
 export async function bulkDocs (ex) {
   ex.only('POST')
   const body = await ex.jsonObject()
@@ -147,14 +132,13 @@ export async function bulkDocs (ex) {
   }
   const newEdits = body.new_edits !== false
   const withId = doc => isObject(doc) && doc._id === undefined ? { ...doc, _id: newId() } : doc
-  const docs = body.docs.map(doc => checkDocument(withId(doc)))
-  if (!newEdits && docs.some(doc => !doc._rev && !doc._revisions)) {
-    throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
-  }
+  const docs = body.docs.map(doc => checkDocument(withId(doc), newEdits))
   const answers = await writeDocuments(ex.db, docs, { userCtx: ex.userCtx, newEdits })
   const shown = answers.map((answer, i) => {
     if (!(answer instanceof HttpError)) return newEdits ? answer : undefined
-    return errorOf(docs[i]._id, newEdits ? undefined : docs[i]._rev, answer)
+    const { error, reason } = answer
+    const { _id: id, _rev: rev } = docs[i]
+    return newEdits ? { id, error, reason } : { id, rev, error, reason }
   })
   ex.sendJson(201, shown.filter(Boolean))
 }
