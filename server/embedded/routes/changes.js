@@ -36,7 +36,8 @@ function heartbeatOf (text) {
 
 async function parse (ex) {
   const { query } = ex
-  const body = ex.method === 'POST' ? await postBody(ex) : {}
+  const hasBody = ex.method === 'POST' && (await ex.bytes(MAX_QUESTION)).length > 0
+  const body = hasBody ? await ex.question() : {}
   const { feed = 'normal' } = query
   if (!FEEDS.includes(feed)) throw badRequest(`Supported \`feed\` types: ${FEEDS.join(', ')}`)
   const { update_seq: now } = await ex.db.pouch.info()
@@ -54,13 +55,8 @@ async function parse (ex) {
   }
 }
 
-async function postBody (ex) {
-  const bytes = await ex.bytes(MAX_QUESTION)
-  return bytes.length ? ex.question() : {}
-}
-
 /** CouchDB names the winning leaf first. */
-const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => compareRevs(b.rev, a.rev))
+const winnerFirst = leaves => leaves.sort((a, b) => compareRevs(b.rev, a.rev))
 
 /**
  * Whether documents are read one by one, just before they are sent: with their images, or with all changes in one read,
@@ -71,38 +67,31 @@ const isLate = ({ includeDocs, read, descending }) => includeDocs && (read.attac
 /** One read: the changes that pass the filter, and the last sequence. */
 async function readBatch (ex, options, since, limit) {
   const { filter, includeDocs, read, style, descending } = options
-  const withDocs = filter.needsDocs || (includeDocs && !isLate(options))
+  const withDocs = filter.fits !== undefined || (includeDocs && !isLate(options))
   const most = Math.min(BATCH, limit)
   return ex.db.use(async () => {
     // before the read: what is written during it belongs to the next
     const { update_seq: now } = await ex.db.pouch.info()
-    const some = filter === everything && limit !== Infinity ? limit : undefined
+    const isUnfiltered = !filter.fits && !filter.docIds
+    const limitOfAll = isUnfiltered && limit !== Infinity ? limit : undefined
     const { results, last_seq: last } = await ex.db.pouch.changes({
       since,
       style,
       descending,
-      limit: descending ? some : most,
+      limit: descending ? limitOfAll : most,
       return_docs: true,
       include_docs: withDocs,
       conflicts: read.conflicts,
-      ...(filter.docIds && { doc_ids: filter.docIds })
+      doc_ids: filter.docIds
     })
-    const passed = await filter.pass(results)
-    const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => {
-      const change = { seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }) }
+    const passed = filter.fits ? await pickFitting(results, ({ doc }) => filter.fits(doc)) : results
+    const shown = passed.map(({ seq, id, changes: leaves, deleted, doc }) => {
+      const change = { seq: seqText(seq), id, changes: winnerFirst(leaves), ...(deleted && { deleted }) }
       return includeDocs ? { ...change, doc } : change
     })
     const complete = descending || results.length < most
     return { changes: shown, last, complete, now }
   })
-}
-
-/** Resolves when something was written, the client left, the database closed or the time is over. */
-async function waitForChange ({ db, signal }, ms) {
-  if (db.closing) return
-  const wait = timeoutSignal(ms, signal)
-  await once(db, 'changed', { signal: wait.signal }).catch(() => {})
-  wait.end()
 }
 
 const shapes = {
@@ -165,43 +154,30 @@ async function feedChanges (ex, options, shape, batch) {
   return { seq: seqText(since), pending: Math.max(0, now - since) }
 }
 
-/** @returns {Promise<boolean>} whether to read on */
-async function waitForMore (ex, { timeout, heartbeat }, since) {
-  const { writes } = ex.db
-  const { update_seq: now } = await ex.db.use(() => ex.db.pouch.info())
-  if (now > since || ex.db.writes !== writes) return true // nothing written before we listen may be lost
-  await waitForChange(ex, heartbeat ? LONGEST : timeout)
-  ex.signal.throwIfAborted()
-  return ex.db.writes !== writes && !ex.db.closing
-}
-
-// Filters: the built-in ones
-
-/** No filter. */
-const everything = { needsDocs: false, pass: all => all }
-
-function docIdsOf (ex, body) {
-  const ids = body.doc_ids ?? (ex.query.doc_ids === undefined ? undefined : parseJson(ex.query.doc_ids))
-  if (!Array.isArray(ids)) throw badRequest('`doc_ids` filter parameter is not a list of doc ids.')
-  return ids
-}
-
-const builtIn = {
-  _doc_ids: (ex, body) => ({ needsDocs: false, docIds: docIdsOf(ex, body), pass: all => all }),
-  _selector (ex, body) {
-    if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
-    const fits = compileSelector(body.selector)
-    return { needsDocs: true, pass: all => pickFitting(all, ({ doc }) => fits(doc)) }
-  }
-}
-
 /**
- * @param {import('../exchange.js').Exchange} ex
- * @returns {{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[] | Promise<any[]>}}
+ * Waits until something was written, the client left, the database closed or the time is over.
+ * @returns {Promise<boolean>} whether to read on
  */
-function changeFilter (ex, body) {
-  const { filter } = ex.query
-  if (filter === undefined || filter === '') return everything
-  if (!Object.hasOwn(builtIn, filter)) throw badRequest('`filter` must be _doc_ids or _selector')
-  return builtIn[filter](ex, body)
+async function waitForMore ({ db, signal }, { timeout, heartbeat }, since) {
+  const { writes } = db
+  const { update_seq: now } = await db.use(() => db.pouch.info())
+  if (now > since || db.writes !== writes) return true // nothing written before we listen may be lost
+  const wait = timeoutSignal(heartbeat ? LONGEST : timeout, signal)
+  if (!db.closing) await once(db, 'changed', { signal: wait.signal }).catch(() => {})
+  wait.end()
+  signal.throwIfAborted()
+  return db.writes !== writes && !db.closing
+}
+
+/** @returns {{docIds?: string[], fits?: (doc: any) => boolean}} nothing: all changes pass */
+function changeFilter ({ query }, body) {
+  if (!query.filter) return {}
+  if (query.filter === '_doc_ids') {
+    const docIds = body.doc_ids ?? (query.doc_ids && parseJson(query.doc_ids))
+    if (!Array.isArray(docIds)) throw badRequest('`doc_ids` filter parameter is not a list of doc ids.')
+    return { docIds }
+  }
+  if (query.filter !== '_selector') throw badRequest('`filter` must be _doc_ids or _selector')
+  if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
+  return { fits: compileSelector(body.selector) }
 }
