@@ -16,22 +16,21 @@ async function * idsInRange (database, options) {
   const [start, end] = key === undefined ? [asId(startkey), asId(endkey)] : [asId(key), asId(key)]
   if (descending ? start === '' : end === '') return
   let left = limit
-  let skipped = skip
   for (let after; left > 0;) {
     const { rows } = await database.pouch.allDocs({
       startkey: after ?? (start || undefined),
       endkey: end || undefined,
       descending,
       inclusive_end: end === undefined || inclusive,
-      limit: Math.min(PAGE, left + skipped + 1)
+      skip: after === undefined ? skip : 0,
+      limit: Math.min(PAGE, left + 1) // a page begins with the last row of the one before
     })
     const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
     if (!fresh.length) return
-    after = fresh.at(-1).id
-    const page = fresh.slice(skipped, skipped + left)
-    skipped -= Math.min(skipped, fresh.length)
-    left -= page.length
+    const page = fresh.slice(0, left)
     yield * page
+    after = fresh.at(-1).id
+    left -= page.length
   }
 }
 
@@ -53,13 +52,10 @@ async function * byKeys (database, options) {
 
 async function query (database, options) {
   const { doc_count: total, update_seq: seq } = await database.pouch.info()
-  return { head: headOf(options, total, seq), rows: rowsOf(database, options) }
-}
-
-function rowsOf (database, options) {
-  if (options.keys) return byKeys(database, options)
+  const head = headOf(options, total, seq)
+  if (options.keys) return { head, rows: byKeys(database, options) }
   const rows = idsInRange(database, options)
-  return options.include_docs ? withDocs(database, rows, options) : rows
+  return { head, rows: options.include_docs ? withDocs(database, rows, options) : rows }
 }
 
 export async function allDocs (ex) {
@@ -74,8 +70,7 @@ export async function allDocs (ex) {
 async function answer (ex, isMany, run) {
   const body = ex.method === 'POST' ? await ex.question() : {}
   if (!isMany) return sendRows(ex, await run(viewOptions(ex.query, body)))
-  const queries = manyOptions(ex.query, body)
-  await sendResults(ex, (async function * () { for (const options of queries) yield run(options) })())
+  await sendResults(ex, manyOptions(ex.query, body), run)
 }
 
 /** Mostly checkpoints of replications, so they are few. */
@@ -122,9 +117,6 @@ export async function infoRoute (ex, ddocName) {
       updater_running: index.updating !== null,
       updates_pending: { minimum: pending, preferred: pending, total: pending },
       sizes: { file: bytes, external: bytes, active: bytes },
-      purge_seq: 0,
-      waiting_clients: 0,
-      waiting_commit: false,
       compact_running: false,
       collator_versions: [process.versions.icu]
     }
@@ -142,13 +134,9 @@ const PIECE = 65536 // characters that are written together
  */
 const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
 
-const readOptions = ({ attachments, conflicts }) =>
-  ({ attachments: attachments === true, conflicts: conflicts === true })
+const readOptions = ({ attachments, conflicts }) => ({ attachments, conflicts })
 
-/**
- * Rows with `doc`, the document of the row.
- * @param {import('../databases.js').Database} database
- */
+/** Rows with `doc`, the document of the row. @param {import('../databases.js').Database} database */
 async function * withDocs (database, rows, options) {
   const read = readOptions(options)
   for await (const batch of batchesOf(rows, { most: batchSize(read), bytes: Infinity })) {
@@ -192,23 +180,20 @@ async function sendRows (ex, { head, rows }) {
   ex.res.end('\n')
 }
 
-/** @param {AsyncIterable<{head: any, rows: AsyncIterable<any>}>} results */
-async function sendResults (ex, results) {
-  const ready = await primed(results)
+async function sendResults (ex, queries, run) {
+  const first = queries.length ? await run(queries[0]) : undefined // its error gives an error answer
   ex.startStream()
   await ex.write('{"results":[\n')
-  let first = true
   try {
-    for await (const { head, rows } of ready) {
-      if (!first) await ex.write(',\n')
+    for (const [index, options] of queries.entries()) {
+      if (index > 0) await ex.write(',\n')
+      const { head, rows } = index > 0 ? await run(options) : first
       await writeResult(ex, head, rows)
-      first = false
     }
   } catch (error) {
     if (ex.signal.aborted) throw error
     const { error: name, reason } = toHttpError(error)
-    // the headers are sent: CouchDB does the same
-    await ex.write(`${first ? '' : ',\n'}${JSON.stringify({ error: name, reason })}`)
+    await ex.write(JSON.stringify({ error: name, reason })) // the headers are sent: CouchDB does the same
   }
   ex.res.end('\n]}\n')
 }
