@@ -51,8 +51,8 @@ async function * byKeys (database, options) {
 }
 
 async function query (database, options) {
-  const { doc_count: total, update_seq: seq } = await database.pouch.info()
-  const head = headOf(options, total, seq)
+  const { doc_count: total } = await database.pouch.info()
+  const head = headOf(options, total)
   if (options.keys) return { head, rows: byKeys(database, options) }
   const rows = idsInRange(database, options)
   return { head, rows: options.include_docs ? withDocs(database, rows, options) : rows }

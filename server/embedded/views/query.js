@@ -1,6 +1,5 @@
 // Answers a view query from its index: its parameters, ranges, order, groups and reducers.
 import { badRequest, HttpError, notFound } from '../../http/errors.js'
-import { seqText } from '../documents.js'
 import { parseJson } from '../exchange.js'
 import { isObject } from '../../../core/values.js'
 import { encodeKey } from './collate.js'
@@ -51,7 +50,7 @@ function groupKeyOf (options) {
 
 /** @yields {{key: any, value: any}} */
 async function * groups (index, name, view, ranges, options) {
-  const begin = builtIn[view.reduce]
+  const add = reducers[view.reduce]
   const groupKey = groupKeyOf(options)
   for (const range of ranges) {
     let group = null
@@ -59,13 +58,13 @@ async function * groups (index, name, view, ranges, options) {
       const key = groupKey(row.k)
       const id = JSON.stringify(key)
       if (group && group.id !== id) {
-        yield { key: group.key, value: group.state.value }
+        yield { key: group.key, value: group.value }
         group = null
       }
-      group ??= { id, key, state: begin() }
-      group.state.step(row)
+      group ??= { id, key, value: undefined }
+      group.value = add(group.value, row.v)
     }
-    if (group) yield { key: group.key, value: group.state.value }
+    if (group) yield { key: group.key, value: group.value }
   }
 }
 
@@ -85,10 +84,9 @@ export async function * slice (rows, { skip = 0, limit = Infinity }) {
 }
 
 /** What stands before the rows. The number of the first one is known only if the range starts at the start. */
-export function headOf (options, total, seq) {
-  const bounded = ['key', 'keys', 'startkey'].some(name => options[name] !== undefined)
-  const offset = bounded ? null : Math.min(options.skip ?? 0, total)
-  return { total_rows: total, offset, ...(options.update_seq && { update_seq: seqText(seq) }) }
+export function headOf (options, total) {
+  const isBounded = ['key', 'keys', 'startkey'].some(name => options[name] !== undefined)
+  return { total_rows: total, offset: isBounded ? null : Math.min(options.skip ?? 0, total) }
 }
 
 /**
@@ -105,18 +103,15 @@ export async function queryView (database, ddocName, viewName, options) {
   const index = await database.views.get(runtime)
   if (options.update === 'lazy') index.update().catch(() => {})
   else if (options.update !== 'false' && options.update !== false) await index.update()
-  if (reduces) {
-    return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options) }
-  }
-  const head = headOf(options, index.total(viewName), index.meta.seq)
-  return { head, rows: slice(mapped(index, viewName, ranges), options) }
+  if (reduces) return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options) }
+  return { head: headOf(options, index.total(viewName)), rows: slice(mapped(index, viewName, ranges), options) }
 }
 
 // Parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does
 
 const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
 const booleans = new Set([
-  'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'conflicts', 'update_seq'
+  'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'conflicts'
 ])
 const integers = new Set(['limit', 'skip', 'group_level'])
 const names = { start_key: 'startkey', end_key: 'endkey' }
@@ -162,41 +157,32 @@ export function manyOptions (query, body) {
   return body.queries.map(one => ({ ...defaults, ...viewOptions({}, one) }))
 }
 
-// CouchDB's built-in reducers, one group at a time: step takes a row, end gives the value
+// CouchDB's built-in reducers: each adds the value of a row to what those before it gave
 
 const invalid = value => new HttpError(500, 'invalid_value', `non-numeric _stats input: ${JSON.stringify(value)}`)
 
-const isStats = value => ['sum', 'count', 'min', 'max', 'sumsqr'].every(name => typeof value?.[name] === 'number')
+const NO_STATS = { sum: 0, count: 0, min: Infinity, max: -Infinity, sumsqr: 0 }
 
-function statsOf (value) {
-  if (typeof value === 'number') return { sum: value, count: 1, min: value, max: value, sumsqr: value * value }
-  if (isStats(value)) {
-    return { sum: value.sum, count: value.count, min: value.min, max: value.max, sumsqr: value.sumsqr }
+function addNumber ({ sum, count, min, max, sumsqr } = NO_STATS, value) {
+  if (typeof value !== 'number') throw invalid(value)
+  return {
+    sum: sum + value,
+    count: count + 1,
+    min: Math.min(min, value),
+    max: Math.max(max, value),
+    sumsqr: sumsqr + value * value
   }
-  throw invalid(value)
 }
 
-const merge = (a, b) => ({
-  sum: a.sum + b.sum,
-  count: a.count + b.count,
-  min: Math.min(a.min, b.min),
-  max: Math.max(a.max, b.max),
-  sumsqr: a.sumsqr + b.sumsqr
-})
-
+/** Statistics of numbers, or of each place of lists that are equally long. */
 function addStats (total, value) {
-  if (!Array.isArray(value)) {
-    if (Array.isArray(total)) throw invalid(value)
-    return total === null ? statsOf(value) : merge(total, statsOf(value))
-  }
-  if (total === null) return value.map(statsOf)
-  if (!Array.isArray(total) || total.length !== value.length) throw invalid(value)
-  return total.map((stats, i) => merge(stats, statsOf(value[i])))
+  if (total && total.length !== value?.length) throw invalid(value)
+  return Array.isArray(value) ? value.map((number, i) => addNumber(total?.[i], number)) : addNumber(total, value)
 }
 
-const builtIn = {
-  _count: () => ({ value: 0, step () { this.value++ } }),
-  _stats: () => ({ value: /** @type {any} */ (null), step (row) { this.value = addStats(this.value, row.v) } })
+const reducers = {
+  _count: (total = 0) => total + 1,
+  _stats: addStats
 }
 
-export const isBuiltIn = reduce => Object.hasOwn(builtIn, reduce)
+export const isBuiltIn = reduce => Object.hasOwn(reducers, reduce)
