@@ -74,7 +74,6 @@ class ViewIndex {
 
   /** What each document emits into each view. @returns {Promise<Map<string, any[][]>>} */
   async #map (docs) {
-    if (!this.names.length) return new Map()
     const sources = this.names.map(name => this.runtime.ddoc.views[name].map)
     const results = await this.runtime.callEach('map', { sources }, docs)
     return new Map(docs.map((doc, i) => [doc._id, results[i]]))
@@ -100,10 +99,6 @@ class ViewIndex {
     if (keys.length) operations.push({ type: 'put', key: documentKey(id), value: JSON.stringify(keys) })
     else if (old.length) operations.push({ type: 'del', key: documentKey(id) })
     return operations
-  }
-
-  total (name) {
-    return this.meta.totals[name] ?? 0
   }
 
   /**
