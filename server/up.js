@@ -13,24 +13,6 @@ const OCCUPANT_TIME = 1000 // milliseconds that the program at the usual port ha
 const REWRITE = '_design/tiles/_rewrite/'
 
 /**
- * @typedef {object} Running
- * @property {string} url of the database, without any password
- * @property {boolean} embedded
- * @property {boolean} started this call started the server, and `close` stops it
- * @property {Taken | null} taken why it has another port than the usual one
- * @property {boolean} opened this call let everybody read the store
- * @property {string} viewer
- * @property {string} admin the control room
- * @property {string} tiles XYZ template of a layer
- * @property {string} asOf template of the same layer at a time
- * @property {boolean} blocked browsers do not run the viewer from this server
- * @property {{tiles: number, bytes: number, editions: number} | null} demo null: nothing was loaded
- * @property {() => Promise<void>} close
- *
- * @typedef {{port: number, by: string}} Taken by: in words
- */
-
-/**
  * @param {object} [options]
  * @param {string} [options.db] environment, URL or name of a CouchDB; else COUCHDB_URL, else the embedded store
  * @param {string} [options.data] where the embedded store keeps its data
@@ -40,7 +22,6 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @param {AbortSignal} [options.signal]
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {(event: {step: string, [detail: string]: any}) => void} [options.onProgress]
- * @returns {Promise<Running>}
  */
 export async function up ({
   db, data = './data', port, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
@@ -83,16 +64,16 @@ export async function up ({
     const { opened } = await publishOnce()
     onProgress({ step: 'ready' })
     return {
-      url: store.url,
+      url: store.url, // of the database, without any password
       embedded: !databaseUrl,
-      started: Boolean(server?.started),
-      taken: server?.taken ?? null,
-      opened,
+      started: Boolean(server?.started), // this call started the server, and `close` stops it
+      taken: server?.taken ?? null, // why it has another port than the usual one
+      opened, // this call let everybody read the store
       viewer,
-      admin: `${viewer}admin`,
+      admin: `${viewer}admin`, // the control room
       ...await templates(store, viewer),
-      blocked: await isBlocked(viewer),
-      demo: loaded,
+      blocked: await isBlocked(viewer), // browsers do not run the viewer from this server
+      demo: loaded, // null: nothing was loaded
       close
     }
   } catch (error) {
@@ -105,7 +86,8 @@ export async function up ({
  * The server of a folder: the one that runs, or a new one. Its address contains the name and password of the admin.
  * @param {string} dir
  * @param {{port?: number}} [options] port: exactly this one
- * @returns {Promise<{url: string, started: boolean, taken?: Taken, close: () => Promise<void>}>}
+ * @returns {Promise<{url: string, started: boolean, taken?: {port: number, by: string}, close: () => Promise<void>}>}
+ *   by: in words
  */
 export async function openEmbedded (dir, { port } = {}) {
   const running = await findEmbedded(dir)
