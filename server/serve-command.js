@@ -137,7 +137,7 @@ async function untilStopped ({ ended, close }, { output, signal }) {
 }
 
 /**
- * @param {import('./serve.js').Serving & Partial<import('./serve.js').OnMirror>} serving
+ * @param {Awaited<ReturnType<typeof import('./serve.js').serve>>} serving
  * @param {Record<string, any>} options
  */
 function lines (serving, { viewer: hasViewer, data, upstream }) {

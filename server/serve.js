@@ -20,45 +20,17 @@ import { createLog, secretsOf } from './gateway/log.js'
 const CHECKING = 1000 // milliseconds between two looks whether a store that was away is public
 
 /**
- * @typedef {object} Serving
- * @property {string} url of the gateway, as clients reach it
- * @property {number} port
- * @property {string} viewer
- * @property {string} tiles XYZ template
- * @property {string} asOf the same at a time
- * @property {string} wmts capabilities
- * @property {string} health
- * @property {string | null} metrics null: it shows none
- * @property {string} db the store, without any password
- * @property {boolean} embedded
- * @property {number} workers
- * @property {Promise<void>} ended rejects when the gateway gives up by itself
- * @property {() => Promise<void>} close
- */
-
-/**
- * @typedef {object} OnMirror a gateway on a mirror
- * @property {string} from without a password
- * @property {string} store without a password
- * @property {import('../core/mirror/selection.js').Wanted} wanted
- * @property {() => import('./edge/mirror-supervisor.js').MirrorReport} mirror
- *
- * @typedef {object} Environment
- * @property {AbortSignal} [signal]
- * @property {string[]} [warnings] of the configuration, for the log
- * @property {NodeJS.ProcessEnv} [env]
- * @property {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] the mirror is
- *   reading, following or away
- * @property {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [onProgress]
- * @property {string[]} [args] what was typed: an edge says in its store what it does
- */
-
-/**
  * Serves a store. With `from`, resolves as soon as it serves what is there, even if that is nothing; the mirror goes on
  * until it is closed.
  * @param {Record<string, any>} options of resolveOptions
- * @param {Environment} [environment]
- * @returns {Promise<Serving & Partial<OnMirror>>} the others with `from`
+ * @param {object} [environment]
+ * @param {AbortSignal} [environment.signal]
+ * @param {string[]} [environment.warnings] of the configuration, for the log
+ * @param {NodeJS.ProcessEnv} [environment.env]
+ * @param {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [environment.onStateChange] the mirror
+ *   is reading, following or away
+ * @param {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [environment.onProgress]
+ * @param {string[]} [environment.args] what was typed: an edge says in its store what it does
  */
 export async function serve (options, environment = {}) {
   const { signal, warnings = [], env = process.env, onStateChange, onProgress, args } = environment
@@ -99,9 +71,13 @@ export async function serve (options, environment = {}) {
     const origin = supervisor?.isOn ? supervisor.origin : undefined
     gateway = await openGateway(gatewayPart(options), db, { log, mirror: supervisor, origin, layers: wanted?.layers })
     throwIfAborted(signal)
-    const serving = { ...gateway, embedded: !databaseUrl, close: () => close() }
-    if (!supervisor || !wanted) return serving
-    return { ...serving, from: supervisor.origin.url, store: supervisor.store.url, wanted, mirror: supervisor.report }
+    const onMirror = supervisor && {
+      from: supervisor.origin.url, // without a password
+      store: supervisor.store.url, // without a password
+      wanted,
+      mirror: supervisor.report
+    }
+    return { ...gateway, embedded: !databaseUrl, close: () => close(), ...onMirror }
   } catch (error) {
     await close(error)
     throw error
@@ -195,7 +171,7 @@ async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couc
   }
 }
 
-/** @returns {Promise<Pick<Serving, 'url' | 'port' | 'close'> & {opsUrl: string | null, ended?: Promise<void>}>} */
+/** @returns {Promise<import('./gateway/index.js').Gateway & {ended?: Promise<void>}>} ended: rejects if it gives up */
 async function start (options, { log, mirror }) {
   if (options.workers > 1) return (await import('./gateway/workers/index.js')).runWorkers(options, { log, mirror })
   const { startGateway } = await import('./gateway/index.js')
@@ -208,15 +184,15 @@ async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers)
   const base = publicUrl ?? ownUrl
   const { layer, format, time } = await example(couches, layers)
   return {
-    url: base,
+    url: base, // as clients reach it
     port,
     viewer: base,
-    tiles: `${base}${layer}/{z}/{x}/{y}.${format}`,
-    asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`,
+    tiles: `${base}${layer}/{z}/{x}/{y}.${format}`, // for XYZ clients
+    asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`, // the same at a time
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? ownUrl).href,
-    metrics: opsUrl && new URL('metrics', opsUrl).href,
-    db: couches[0].url
+    metrics: opsUrl && new URL('metrics', opsUrl).href, // null: it shows none
+    db: couches[0].url // the store, without any password
   }
 }
 
