@@ -12,9 +12,9 @@ export function isRunning (pid) {
   }
 }
 
-/** Whether an error of the file system, or of SQLite, means that the disk is full. @param {any} error */
-export const isDiskFull = ({ code, message }) =>
-  ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code) || /database or disk is full/i.test(message)
+/** Whether an error of the file system, of SQLite or of LevelDB means that the disk is full. @param {any} error */
+export const isDiskFull = ({ code, message }) => ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code) ||
+  /database or disk is full|no space left on device/i.test(message)
 
 /** Host names of URLs that mean this machine on every machine. */
 export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/

@@ -1,6 +1,6 @@
 // What PouchDB and LevelDB throw, as CouchDB 3 would answer it.
+import { isDiskFull } from '../../loader/formats/system.js'
 import { HttpError, notFound } from '../http/errors.js'
-import { isDiskFull } from './level.js'
 
 export const conflict = () => new HttpError(409, 'conflict', 'Document update conflict.')
 export const noDatabase = () => notFound('Database does not exist.')
@@ -18,7 +18,7 @@ export const statusOf = name => Object.hasOwn(statuses, name) ? statuses[name] :
 /** @returns {HttpError} */
 export function toHttpError (error) {
   if (error instanceof HttpError) return error
-  if (isDiskFull(error)) return diskFull()
+  if (isDiskFull(error ?? {})) return diskFull()
   const status = Number.isInteger(error?.status) && error.status >= 400 && error.status < 600 ? error.status : 500
   if (status === 500) return new HttpError(500, 'internal_server_error', String(error?.message ?? error))
   if (status === 409) return conflict()

@@ -3,9 +3,8 @@
 import { once } from 'node:events'
 import { parse, unescape } from 'node:querystring'
 import { matchesEtag, sendBody } from '../http/answers.js'
-import { readBody, requireJson } from '../http/body.js'
+import { parseJson as parseWithin, readBody, requireJson } from '../http/body.js'
 import { HttpError, badRequest, notAllowed, tooLarge } from '../http/errors.js'
-import { parseJson as parseWithin } from '../http/json.js'
 import { isObject, mapValues } from '../../core/values.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB

@@ -26,10 +26,6 @@ quietOldPackages()
 const require = createRequire(import.meta.url)
 const leveldown = require('leveldown')
 
-export function isDiskFull (/** @type {any} */ error) {
-  return /ENOSPC|No space left on device/i.test(`${error?.code} ${error?.message ?? error}`)
-}
-
 /**
  * A LevelDB that stops writing after a failed write. PouchDB takes it as its `db` option.
  * @param {(error: Error) => void} onFailure called once, for the first write that failed

@@ -8,8 +8,9 @@ import {
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { replaceFile } from '../../loader/formats/atomic-file.js'
+import { isDiskFull } from '../../loader/formats/system.js'
 import { passwordFile, readPassword } from '../../loader/store/embedded.js'
-import { isDiskFull, promisedLevel } from './level.js'
+import { promisedLevel } from './level.js'
 
 const OTHERS = 0o077 // rights of other users
 const OURS = /^(databases|lock|server\.json|password)(\.new)?$/

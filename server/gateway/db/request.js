@@ -3,8 +3,7 @@
 // reaches the store.
 import { TILE_ATTACHMENT, isTileId } from '../../../core/index.js'
 import { HttpError, badRequest, forbidden, notFound, notAllowed } from '../../http/errors.js'
-import { readBody, requireJson } from '../../http/body.js'
-import { parseJson } from '../../http/json.js'
+import { parseJson, readBody, requireJson } from '../../http/body.js'
 import { checkTogether, fieldsOfAddress, fieldsOfBody } from './fields.js'
 import { isObject } from '../../../core/values.js'
 
