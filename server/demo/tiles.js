@@ -2,7 +2,7 @@
 import sharp from 'sharp'
 import { parseArea } from '../../core/index.js'
 import { zoomsById } from '../../core/order.js'
-import { TILE, ZOOMS, worldPixels } from './basemap.js'
+import { TILE, worldPixels } from './basemap.js'
 import { Light, NIGHT } from './daylight.js'
 
 const WORLD = parseArea({ bbox: [-180, -90, 180, 90] })
@@ -12,7 +12,7 @@ export function * tilesOf (area, zooms) {
   for (const z of zoomsById(zooms)) yield * area.tiles(z)
 }
 
-export const pyramid = (zooms = ZOOMS) => tilesOf(WORLD, zooms)
+export const pyramid = zooms => tilesOf(WORLD, zooms)
 
 const NIGHT_INK = [36, 52, 76] // white by night: a dark blue
 
@@ -27,15 +27,12 @@ const shades = Uint8Array.from({ length: (NIGHT + 1) * 3 * 256 }, (_, at) => {
 
 /** @param {Uint8Array} levels of light, row by row */
 async function draw (z, x, y, levels) {
-  const pixels = shade(await worldPixels(z), TILE * 2 ** z, x * TILE, y * TILE, levels)
-  return sharp(pixels, { raw: { width: TILE, height: TILE, channels: 3 } }).png({ compressionLevel: 6 }).toBuffer()
-}
-
-function shade (world, size, left, top, levels) {
+  const world = await worldPixels(z)
+  const size = TILE * 2 ** z
   const pixels = new Uint8Array(TILE * TILE * 3)
   let to = 0
   for (let row = 0; row < TILE; row++) {
-    let from = ((top + row) * size + left) * 3
+    let from = ((y * TILE + row) * size + x * TILE) * 3
     for (let column = 0; column < TILE; column++) {
       const shaded = levels[row * TILE + column] * 768
       pixels[to++] = shades[shaded + world[from++]]
@@ -43,17 +40,14 @@ function shade (world, size, left, top, levels) {
       pixels[to++] = shades[shaded + 512 + world[from++]]
     }
   }
-  return pixels
+  return sharp(pixels, { raw: { width: TILE, height: TILE, channels: 3 } }).png({ compressionLevel: 6 }).toBuffer()
 }
 
 /** A tile in one light, day or night. */
 const drawEven = (z, x, y, level) => draw(z, x, y, new Uint8Array(TILE * TILE).fill(level))
 
-/**
- * @param {import('../../core/grid.js').Zooms} [zooms]
- * @returns {import('../../loader/load/sources/index.js').Source}
- */
-export function landSource (zooms = ZOOMS) {
+/** @param {import('../../core/grid.js').Zooms} zooms @returns {import('../../loader/load/sources/index.js').Source} */
+export function landSource (zooms) {
   return source('land', async function * () {
     for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // beside the writing of the first zooms
     for (const { z, x, y } of pyramid(zooms)) yield { z, x, y, read: () => drawEven(z, x, y, 0) }
@@ -64,25 +58,20 @@ export function landSource (zooms = ZOOMS) {
  * The tiles whose light at `time` differs from `before`: an hour leaves most of the world as bright or as dark as it
  * was.
  * @param {string | undefined} before nothing: every tile
- * @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/load/sources/index.js').Source}
+ * @param {import('../../core/grid.js').Zooms} zooms @returns {import('../../loader/load/sources/index.js').Source}
  */
 export function daylightSource (time, before, zooms) {
   return source('daylight', async function * () {
-    let light
-    let earlier
-    let zoom
-    for (const { z, x, y } of pyramid(zooms)) {
-      if (z !== zoom) {
-        light = new Light(time, z)
-        earlier = before && new Light(before, z)
-        zoom = z
-      }
-      const now = /** @type {Light} */ (light)
-      const level = now.uniform(x, y)
-      if (level === undefined) {
-        yield { z, x, y, read: () => draw(z, x, y, now.levels(x, y)) }
-      } else if (!earlier || earlier.uniform(x, y) !== level) {
-        yield { z, x, y, read: () => drawEven(z, x, y, level) }
+    for (const z of zoomsById(zooms)) {
+      const light = new Light(time, z)
+      const earlier = before && new Light(before, z)
+      for (const { x, y } of WORLD.tiles(z)) {
+        const level = light.uniform(x, y)
+        if (level === undefined) {
+          yield { z, x, y, read: () => draw(z, x, y, light.levels(x, y)) }
+        } else if (!earlier || earlier.uniform(x, y) !== level) {
+          yield { z, x, y, read: () => drawEven(z, x, y, level) }
+        }
       }
     }
   })

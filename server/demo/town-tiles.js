@@ -4,6 +4,7 @@ import { GeoJSONVT } from '@maplibre/geojson-vt'
 import { fromGeojsonVt } from '@maplibre/vt-pbf'
 import sharp from 'sharp'
 import { latToY, lonToX, parseArea, tileRanges } from '../../core/index.js'
+import { zoomsById } from '../../core/order.js'
 import { TILE } from './basemap.js'
 import { source, tilesOf } from './tiles.js'
 import { ISLAND_BOUNDS, groundIn, townIn } from './town.js'
@@ -40,12 +41,12 @@ function encode (layers, z, x, y) {
 /** Images. @param {number} year @returns {import('../../loader/load/sources/index.js').Source} */
 export const townImageSource = year => source('town, images', async function * () {
   const features = { ...townIn(year), ground: groundIn(year) }
-  let sheet = /** @type {any} */ (undefined)
-  for (const { z, x, y } of tilesOf(ISLAND, IMAGE_ZOOMS)) {
-    if (sheet?.z !== z) sheet = await drawSheet(features, z)
-    const { pixels, raw, x0, y0 } = sheet
-    const place = { left: (x - x0) * TILE, top: (y - y0) * TILE, width: TILE, height: TILE }
-    yield { z, x, y, read: () => sharp(pixels, { raw }).extract(place).png({ compressionLevel: 6 }).toBuffer() }
+  for (const z of zoomsById(IMAGE_ZOOMS)) {
+    const { pixels, raw, x0, y0 } = await drawSheet(features, z)
+    for (const { x, y } of ISLAND.tiles(z)) {
+      const place = { left: (x - x0) * TILE, top: (y - y0) * TILE, width: TILE, height: TILE }
+      yield { z, x, y, read: () => sharp(pixels, { raw }).extract(place).png({ compressionLevel: 6 }).toBuffer() }
+    }
   }
 }, { format: 'png' })
 
@@ -55,7 +56,7 @@ async function drawSheet (features, z) {
   const [width, height] = [(x1 - x0 + 1) * TILE, (y1 - y0 + 1) * TILE]
   const svg = townSvg(features, { z, x0, y0, width, height })
   const pixels = await sharp(Buffer.from(svg), { unlimited: true }).ensureAlpha().raw().toBuffer()
-  return { z, x0, y0, pixels, raw: { width, height, channels: 4 } }
+  return { x0, y0, pixels, raw: /** @type {const} */ ({ width, height, channels: 4 }) }
 }
 
 const GROUND = { town: '#efe8dc', wood: '#a9c99a', meadow: '#d3e3b4', grain: '#ebe2b0', fallow: '#ded9b8' }
