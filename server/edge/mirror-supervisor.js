@@ -39,7 +39,6 @@ export class MirrorSupervisor {
   #past = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that failed
   #errors = /** @type {Record<string, number>} */ ({})
   #error = /** @type {string | undefined} */ (undefined)
-  #hasReadNote = false // of an earlier run
   #settleFilled = () => {}
   /** Resolves when the store is complete for the first time. @type {Promise<void>} */
   filled = new Promise(resolve => { this.#settleFilled = resolve })
@@ -77,7 +76,6 @@ export class MirrorSupervisor {
    * @param {AbortSignal} [signal] ends the waiting
    */
   async start (signal) {
-    await this.#readNote()
     const ready = new Promise((resolve, reject) => { this.#ready = { resolve: () => resolve(undefined), reject } })
     this.#running = this.#run()
     const wait = timeoutSignal(LIMITS.startTimeout, signal)
@@ -87,10 +85,9 @@ export class MirrorSupervisor {
 
   /** What an earlier run has noted. */
   async #readNote () {
-    if (this.#hasReadNote || this.isFilled()) return
+    if (this.isFilled()) return
     try {
       const { upToDate } = await this.peer.getLocal(this.note) ?? {}
-      this.#hasReadNote = true
       if (upToDate) this.#setUpToDate(Date.parse(upToDate))
     } catch {
       // the store does not exist yet, or is away: the mirror reports that
@@ -177,10 +174,9 @@ export class MirrorSupervisor {
     if (error) this.#errors[error] = (this.#errors[error] ?? 0) + 1
     this.#state = state
     if (before === 'following') this.#writeNote()
-    const { url: from } = this.origin
-    const { url: to } = this.store
-    if (state === 'away') this.log.warn({ from, code: error, reason }, 'the mirror waits')
-    else this.log.info({ from, to }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
+    const sides = { from: this.origin.url, to: this.store.url }
+    if (state === 'away') this.log.warn({ ...sides, code: error, reason }, 'the mirror waits')
+    else this.log.info(sides, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
     this.onStateChange?.({ state, error, reason })
   }
 
@@ -217,18 +213,16 @@ export class MirrorSupervisor {
   /** @returns {MirrorReport} */
   report = () => {
     this.#look()
-    const state = this.#state
     const upToDate = this.#upToDate
-    const lag = upToDate === undefined ? null : Math.max(0, (Date.now() - upToDate) / 1000)
-    const error = this.#error
+    const lag = upToDate === undefined ? null : Math.round(Math.max(0, Date.now() - upToDate) / 100) / 10
     const { pending = null, lacking = 0 } = this.#mirror?.status() ?? {}
     return {
       from: this.origin.url,
-      state,
-      lag: lag === null ? null : Math.round(lag * 10) / 10,
+      state: this.#state,
+      lag, // seconds
       pending,
       upToDate: upToDate === undefined ? null : new Date(upToDate).toISOString(),
-      ...(error && { error }),
+      ...(this.#error && { error: this.#error }),
       refused: lacking,
       behind: this.maxLag !== null && (lag === null || lag > this.maxLag),
       counts: this.#counts(),
