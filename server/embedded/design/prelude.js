@@ -6,10 +6,6 @@
   const compiled = new Map()
   let emitted, chunks, start, rows
 
-  function define (name, value) {
-    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
-  }
-
   function compile (source) {
     if (!compiled.has(source)) {
       const value = (0, eval)(`(${source.replace(/;\s*$/, '')}\n)`)
@@ -21,10 +17,12 @@
     return compiled.get(source)
   }
 
-  define('emit', (key, value) => { emitted.push([key === undefined ? null : key, value === undefined ? null : value]) })
-  define('start', response => { start = response || {} })
-  define('send', chunk => { chunks.push(String(chunk)) })
-  define('getRow', () => rows.length ? rows.pop() : null)
+  Object.assign(globalThis, {
+    emit (key = null, value = null) { emitted.push([key, value]) },
+    start (response) { start = response || {} },
+    send (chunk) { chunks.push(String(chunk)) },
+    getRow: () => rows.length ? rows.pop() : null
+  })
 
   function render (value) {
     const response = typeof value === 'string' ? { body: value } : value ?? {}

@@ -22,60 +22,42 @@ const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
 const wasmFile = fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))
 const wasmModule = new WebAssembly.Module(readFileSync(wasmFile))
 
-/** @type {LRUCache<number, Engine>} by the id of the design document */
+/** @type {LRUCache<number, Awaited<ReturnType<typeof startEngine>>>} by the id of the design document */
 const engines = new LRUCache({ max: ENGINES })
 let deadline = 0
 
-class Engine {
-  /** @param {string} ddoc the design document as JSON */
-  static async start (ddoc) {
-    // the engine's own memory limit counts hardly anything in WebAssembly, but its memory cannot grow past this
-    const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: MEMORY / PAGE })
-    const engineVariant = /** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory }))
-    const module = await newQuickJSWASMModuleFromVariant(engineVariant)
-    return new Engine(module, wasmMemory, ddoc)
-  }
+/** @param {string} ddoc the design document as JSON */
+async function startEngine (ddoc) {
+  // the engine's own memory limit counts hardly anything in WebAssembly, but its memory cannot grow past this
+  const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: MEMORY / PAGE })
+  const engineVariant = /** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory }))
+  const module = await newQuickJSWASMModuleFromVariant(engineVariant)
+  const runtime = module.newRuntime({ maxStackSizeBytes: STACK, interruptHandler: () => performance.now() > deadline })
+  const context = runtime.newContext()
+  const call = (task, text) => context.newString(text).consume(argument =>
+    context.unwrapResult(context.callFunction(task, context.undefined, argument)))
+  const begin = context.unwrapResult(context.evalCode(prelude, 'prelude.js'))
+  const dispatch = call(begin, ddoc)
 
-  constructor (module, memory, ddoc) {
-    this.memory = memory
-    this.runtime = module.newRuntime({ maxStackSizeBytes: STACK, interruptHandler: () => performance.now() > deadline })
-    this.context = this.runtime.newContext()
-    const begin = this.context.unwrapResult(this.context.evalCode(prelude, 'prelude.js'))
-    this.dispatch = this.#call(begin, ddoc)
-  }
-
-  #call (task, text) {
-    const { context } = this
-    return context.newString(text).consume(argument =>
-      context.unwrapResult(context.callFunction(task, context.undefined, argument)))
-  }
-
-  /** @returns {string} JSON */
-  run (input) {
-    const text = this.#call(this.dispatch, input).consume(result => this.context.getString(result))
-    this.runtime.executePendingJobs().dispose() // promises end within the call that made them
+  /** @param {string} input JSON @returns {string} JSON */
+  function run (input) {
+    const text = call(dispatch, input).consume(result => context.getString(result))
+    runtime.executePendingJobs().dispose() // promises end within the call that made them
     if (performance.now() > deadline || text.length > RESULT) throw new Error('too long')
     return text
   }
 
-  get isWorn () {
-    return this.memory.buffer.byteLength > WORN
-  }
-}
-
-async function engineOf (id, ddoc) {
-  const engine = engines.get(id) ?? await Engine.start(ddoc)
-  engines.set(id, engine)
-  return engine
+  return { run, wasmMemory }
 }
 
 port.on('message', async ({ id, ddoc, input }) => {
   deadline = Infinity // the start of an engine does not count: it runs nothing of the design document
   try {
-    const engine = await engineOf(id, ddoc)
+    const engine = engines.get(id) ?? await startEngine(ddoc)
+    engines.set(id, engine)
     deadline = performance.now() + timeout
     const text = engine.run(input)
-    if (engine.isWorn) engines.delete(id)
+    if (engine.wasmMemory.buffer.byteLength > WORN) engines.delete(id)
     port.postMessage({ text })
   } catch {
     port.postMessage({}) // an engine that stopped halfway is unusable: this thread ends

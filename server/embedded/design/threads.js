@@ -19,8 +19,6 @@ const failed = () => new HttpError(500, 'os_process_error', 'the design function
 class Thread {
   #gone = new AbortController()
   isBusy = false
-  /** Design documents that it has loaded. @type {Set<number>} */
-  known = new Set()
 
   constructor (timeout) {
     this.longest = timeout + GRACE
@@ -45,7 +43,6 @@ class Thread {
 
   /** @param {Job} job @returns {Promise<string>} */
   async run (job) {
-    this.known.add(job.id)
     await this.ready // starting does not count
     const timer = setTimeout(() => this.#gone.abort(), this.longest)
     this.worker.postMessage(job)
@@ -83,8 +80,7 @@ export class DesignThreads {
 
   async #runOnThread (job) {
     if (this.#isClosed) throw stopping()
-    const idle = [...this.#threads].filter(({ isBusy }) => !isBusy)
-    const thread = idle.find(({ known }) => known.has(job.id)) ?? idle[0] ?? new Thread(this.timeout)
+    const thread = [...this.#threads].find(({ isBusy }) => !isBusy) ?? new Thread(this.timeout)
     this.#threads.add(thread)
     thread.isBusy = true
     try {
