@@ -37,10 +37,9 @@ export class Exchange {
     this.signal = signal
     this.bodyPromise = body
     if (/%(?![0-9a-f]{2})/i.test(target)) throw badRequest('invalid_url_encoding')
-    const mark = target.indexOf('?')
-    this.path = mark < 0 ? target : target.slice(0, mark)
-    this.search = mark < 0 ? '' : target.slice(mark + 1)
-    this.segments = this.path.split('/').filter(part => part !== '').map(decode)
+    const [path, ...search] = target.split('?')
+    this.search = search.join('?')
+    this.segments = path.split('/').filter(part => part !== '').map(decode)
     this.query = parseQuery(this.search)
     /** @type {any} the user, set by auth */
     this.userCtx = null
@@ -117,13 +116,13 @@ export class Exchange {
     return isUnchanged
   }
 
-  startStream () {
-    this.res.writeHead(200, JSON_HEADERS)
-  }
-
-  /** Writes a piece, waiting while the client is slow. Throws when it has left. */
+  /**
+   * Writes a piece of JSON, waiting while the client is slow. Throws when it has left. Until the first piece is written,
+   * an error becomes the answer.
+   */
   async write (text) {
     this.signal.throwIfAborted()
+    if (!this.res.headersSent) this.res.writeHead(200, JSON_HEADERS)
     if (this.method === 'HEAD' || this.res.write(text)) return
     await once(this.res, 'drain', { signal: this.signal })
   }

@@ -115,7 +115,6 @@ export async function changes (ex) {
   const { since, limit } = options
   const none = { changes: [], last: since, complete: true, now: since }
   const first = limit > 0 ? await readBatch(ex, options, since, limit) : none
-  ex.startStream()
   await ex.write(shape.open)
   const beat = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
   try {

@@ -168,7 +168,6 @@ export async function bulkGet (ex) {
   if (docs === undefined) throw badRequest("Missing JSON list of 'docs'.")
   if (!Array.isArray(docs)) throw badRequest("'docs' must be a list.")
   const options = { revs: ex.flag('revs'), attachments: ex.flag('attachments'), latest: ex.flag('latest') }
-  ex.startStream()
   await ex.write('{"results":[')
   for (let i = 0; i < docs.length; i++) {
     await ex.write(`${i ? ',' : ''}${JSON.stringify(await getOne(ex.db, docs[i], options))}`)

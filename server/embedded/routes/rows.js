@@ -160,29 +160,13 @@ async function writeResult (ex, head, rows) {
   await ex.write(`${text}\n]}`)
 }
 
-/** Takes the first row before the headers are sent: an error before it gives an error answer. */
-async function primed (rows) {
-  const iterator = rows[Symbol.asyncIterator]()
-  const first = await iterator.next()
-  return (async function * () {
-    try {
-      for (let step = first; !step.done; step = await iterator.next()) yield step.value
-    } finally {
-      await iterator.return?.()
-    }
-  })()
-}
-
 async function sendRows (ex, { head, rows }) {
-  const ready = await primed(rows)
-  ex.startStream()
-  await writeResult(ex, head, ready)
+  await writeResult(ex, head, rows)
   ex.res.end('\n')
 }
 
 async function sendResults (ex, queries, run) {
   const first = queries.length ? await run(queries[0]) : undefined // its error gives an error answer
-  ex.startStream()
   await ex.write('{"results":[\n')
   try {
     for (const [index, options] of queries.entries()) {
