@@ -21,10 +21,8 @@ export const upCommand = {
 
 async function runUp ({ output, signal }, options) {
   const { up } = await import('./up.js') // loads the demo and the embedded store
-  const progress = new UpProgress(output)
-  const onProgress = event => progress.show(event)
-  const running = await up({ ...options, port: portOf(options.port), signal, onProgress })
-    .finally(() => progress.end())
+  const running = await up({ ...options, port: portOf(options.port), signal, onProgress: stepReport(output) })
+    .finally(() => output.endBar())
   const { close, ...value } = running
   output.result(value, lines(running, options))
   if (!running.started) return
@@ -78,36 +76,27 @@ function takenLines ({ port, by }, url, data) {
   ]
 }
 
-/** A line that changes on a terminal, one line per step elsewhere. */
-class UpProgress {
-  #last
-
-  constructor (output) {
-    this.output = output
-    this.index = new IndexProgress(output)
+/** Shows each step: a line that changes on a terminal, one line per step elsewhere. */
+function stepReport (output) {
+  const index = new IndexProgress(output)
+  let last
+  return event => {
+    if (output.json) return
+    if (event.total) return index.show(event)
+    const text = stepText(event, output.isTerminal)
+    if (!text || text === last) return
+    last = text
+    if (output.isTerminal && event.step !== 'viewable') output.drawBar(text)
+    else output.note(text)
   }
+}
 
-  show (event) {
-    if (this.output.json) return
-    if (event.total) return this.index.show(event)
-    const text = this.#text(event)
-    if (!text || text === this.#last) return
-    this.#last = text
-    if (this.output.isTerminal && event.step !== 'viewable') this.output.drawBar(text)
-    else this.output.note(text)
-  }
-
-  #text ({ step, layer, title, done, editions, tiles, viewer }) {
-    if (step === 'viewable') return `The first map: ${viewer} (more maps are being loaded)`
-    if (step === 'push') return 'Deploying the design documents …'
-    if (step === 'index') return 'Building the indexes …'
-    if (step !== 'demo') return ''
-    const percent = Math.round(100 * done / editions)
-    if (this.output.isTerminal) return `Loading the demo: ${layer}, ${title} (${percent} %, ${tiles} tiles)`
-    return done === 0 || done % 6 === 1 ? `Loading the demo: ${layer}, ${title} …` : ''
-  }
-
-  end () {
-    this.output.endBar()
-  }
+function stepText ({ step, layer, title, done, editions, tiles, viewer }, isTerminal) {
+  if (step === 'viewable') return `The first map: ${viewer} (more maps are being loaded)`
+  if (step === 'push') return 'Deploying the design documents …'
+  if (step === 'index') return 'Building the indexes …'
+  if (step !== 'demo') return ''
+  const percent = Math.round(100 * done / editions)
+  if (isTerminal) return `Loading the demo: ${layer}, ${title} (${percent} %, ${tiles} tiles)`
+  return done === 0 || done % 6 === 1 ? `Loading the demo: ${layer}, ${title} …` : ''
 }
