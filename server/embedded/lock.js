@@ -12,7 +12,6 @@ import { isDiskFull } from '../../loader/formats/system.js'
 import { passwordFile, readPassword } from '../../loader/store/embedded.js'
 import { promisedLevel } from './level.js'
 
-const OTHERS = 0o077 // rights of other users
 const OURS = /^(databases|lock|server\.json|password)(\.new)?$/
 const IGNORED = /^(\..*|lost\+found)$/ // also on an empty disk
 
@@ -68,10 +67,8 @@ function makePrivate (dir) {
   }
   const names = readdirSync(dir).filter(name => !IGNORED.test(name))
   if (names.length && !names.some(name => OURS.test(name))) throw new TilecouchError('EMBEDDED_FOLDER', { dir })
-  const { mode } = statSync(dir)
-  if ((mode & OTHERS) === 0) return
   try {
-    chmodSync(dir, mode & ~OTHERS & 0o7777)
+    chmodSync(dir, statSync(dir).mode & 0o7700)
   } catch {
     // the folder belongs to another user
   }

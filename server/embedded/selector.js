@@ -79,20 +79,14 @@ const operators = {
   $regex: pattern
 }
 
-const OPPOSITE = { $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq' }
-
-/**
- * One operator on one field. A missing field matches nothing, also below $not, as in CouchDB.
- */
+/** One operator on one field. A missing field matches nothing, also below $not, as in CouchDB. */
 function onField (path, operator, argument, isNot, spent) {
   if (!Object.hasOwn(operators, operator)) throw new HttpError(400, 'invalid_operator', `Invalid operator: ${operator}`)
-  const opposite = isNot ? OPPOSITE[operator] : undefined
-  const made = operators[opposite ?? operator](argument, { isId: path.length === 1 && path[0] === '_id', spent })
-  const test = isNot && !opposite ? value => !made(value) : made
+  const test = operators[operator](argument, { isId: path.length === 1 && path[0] === '_id', spent })
   return value => {
     count(1 + path.length)
     const fieldValue = path.reduce(inner, value)
-    return fieldValue !== undefined && test(fieldValue)
+    return fieldValue !== undefined && test(fieldValue) !== isNot
   }
 }
 

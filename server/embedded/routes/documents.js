@@ -13,15 +13,11 @@ import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
 
-/** The revision a request names, in the URL or as If-Match. */
-function namedRev (ex) {
-  const match = ex.headers['if-match']?.replace(/^"|"$/g, '')
-  const { rev = match } = ex.query
-  return rev === undefined ? undefined : requireRev(rev)
-}
+/** The revision that an address names. @returns {string | undefined} */
+const namedRev = ({ query: { rev } }) => rev === undefined ? undefined : requireRev(rev)
 
 const readOptions = ex => ({
-  ...(ex.query.rev !== undefined && { rev: requireRev(ex.query.rev) }),
+  rev: namedRev(ex),
   revs: ex.flag('revs'),
   revs_info: ex.flag('revs_info'),
   conflicts: ex.flag('conflicts'),
@@ -93,8 +89,8 @@ export function documentRoute (ex, id) {
 /** An attachment, with the md5 of its bytes as ETag. */
 export async function attachmentRoute (ex, id, name) {
   ex.only('GET', 'HEAD')
-  const { rev, as } = ex.query
-  const doc = await getDocument(ex.db, id, rev === undefined ? {} : { rev: requireRev(rev) })
+  const rev = namedRev(ex)
+  const doc = await getDocument(ex.db, id, { rev })
   const stub = Object.hasOwn(doc._attachments ?? {}, name) ? doc._attachments[name] : undefined
   if (!stub) throw notFound('Document is missing attachment')
   const etag = `"${stub.digest.slice('md5-'.length)}"`
@@ -108,7 +104,7 @@ export async function attachmentRoute (ex, id, name) {
     ...(!id.startsWith('_design/') && SAFE_HEADERS) // only admins can attach pages there, such as the viewer
   }
   // a request that names a revision compares bytes, unless its address comes from _design/tiles/lists/at.js
-  const isMapTile = stub.content_type === formats.mvt.type && (rev === undefined || as === 'tile')
+  const isMapTile = stub.content_type === formats.mvt.type && (rev === undefined || ex.query.as === 'tile')
   ex.send(200, bytes, { ...headers, ...(isMapTile && codingOf(ex, bytes)) })
 }
 
