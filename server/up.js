@@ -43,9 +43,10 @@ export async function up ({
     })
 
     async function show () {
-      await publishOnce()
+      const { opened } = await publishOnce()
       onProgress({ step: 'index' })
       await warmIndexes(store, { signal, onProgress: onIndex })
+      return opened
     }
 
     async function showFirstLayer () {
@@ -60,8 +61,7 @@ export async function up ({
         onFirstLayer: databaseUrl ? undefined : showFirstLayer
       })
       : null
-    await show()
-    const { opened } = await publishOnce()
+    const opened = await show()
     onProgress({ step: 'ready' })
     return {
       url: store.url, // of the database, without any password

@@ -82,7 +82,7 @@ export function demoEditions ({ zooms = ZOOMS, hours = 24, surveys = SURVEYS } =
 export async function isDemoWanted (store) {
   const [marker, stored] = await Promise.all([store.couch.get(STORE_ID), store.layers()])
   if (marker?.demo) return false
-  const isOurs = doc => Object.hasOwn(layers, doc.layer) && doc.description === layers[doc.layer].description
+  const isOurs = ({ layer, description }) => description === layers[layer].description
   const demoLayers = stored.filter(({ layer }) => Object.hasOwn(layers, layer))
   return demoLayers.length ? demoLayers.every(isOurs) : stored.length === 0
 }

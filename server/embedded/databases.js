@@ -30,17 +30,14 @@ export class Database extends EventEmitter {
     this.dir = dir
     this.security = /** @type {any} */ ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
     this.started = '0' // what tells the database from others: see #open
-    /** @type {any} the PouchDB while it is open */
-    this.pouch = null
+    this.pouch = /** @type {any} the PouchDB while it is open */ (null)
     this.users = 0 // requests that use the store now
     this.writes = 0
     this.failed = false // a write failed: reopen before the next
     this.deleted = false
     this.closing = false
-    /** @type {Promise<any> | null} */
-    this.opening = null
-    /** @type {Promise<any> | null} */
-    this.compacting = null
+    this.opening = /** @type {Promise<any> | null} */ (null)
+    this.compacting = /** @type {Promise<any> | null} */ (null)
     this.localWrites = new Semaphore(1) // PouchDB refuses the second of two at once
     this.views = new ViewIndexes(this)
     this.designs = new DesignCache(this, threads)
@@ -116,16 +113,12 @@ export class Database extends EventEmitter {
   }
 
   async #close () {
-    await this.#drained()
+    const deadline = Date.now() + DRAIN
+    while (this.users > 0 && Date.now() < deadline) await pause(5)
     await this.views.close()
     const pouch = this.pouch
     this.pouch = null
     await pouch?.close().catch(() => {}) // it may be closed already
-  }
-
-  async #drained () {
-    const deadline = Date.now() + DRAIN
-    while (this.users > 0 && Date.now() < deadline) await pause(5)
   }
 
   async close () {
@@ -161,10 +154,8 @@ export class Databases {
   constructor (dir, threads) {
     this.dir = dir
     this.threads = threads
-    /** @type {Map<string, Database>} */
-    this.all = new Map()
-    /** @type {Map<string, Promise<void>>} */
-    this.removals = new Map()
+    this.all = /** @type {Map<string, Database>} */ (new Map())
+    this.removals = /** @type {Map<string, Promise<void>>} */ (new Map())
   }
 
   async load () {

@@ -117,8 +117,8 @@ export class Exchange {
   }
 
   /**
-   * Writes a piece of JSON, waiting while the client is slow. Throws when it has left. Until the first piece is written,
-   * an error becomes the answer.
+   * Writes a piece of JSON, waiting while the client is slow. Throws when it has left. Until the first piece is
+   * written, an error becomes the answer.
    */
   async write (text) {
     this.signal.throwIfAborted()

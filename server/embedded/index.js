@@ -52,21 +52,19 @@ export async function startEmbedded ({ dir, port = 0, admins, users, designTimeo
     const actualPort = await listener.listen(port, HOST)
     const url = `http://${HOST}:${actualPort}`
     await lock.announce({ url, uuid: server.uuid, secret, hasAdmin: password !== undefined })
-    const close = shared(() => stop(listener, databases, threads, lock))
+    const close = shared(async () => {
+      const closed = listener.close(LIMITS.requestTimeout)
+      await databases.close() // ends the feeds and lets requests under way finish
+      await threads.close()
+      listener.cut()
+      await closed
+      await lock.release()
+    })
     return { url, adminUrl: asAdmin(url, password), port: actualPort, dir, close }
   } catch (error) {
     await lock.release()
     throw isDiskFull(error) ? new TilecouchError('DISK_FULL', { where: dir }, { cause: error }) : error
   }
-}
-
-async function stop (listener, databases, threads, lock) {
-  const closed = listener.close(LIMITS.requestTimeout)
-  await databases.close() // ends the feeds and lets requests under way finish
-  await threads.close()
-  listener.cut()
-  await closed
-  await lock.release()
 }
 
 const HOST = '127.0.0.1'

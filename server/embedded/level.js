@@ -9,20 +9,15 @@ import { promisify } from 'node:util'
 
 // The packages under PouchDB are old and use parts of Node that it now warns about, which no user can change: exactly
 // these warnings, from exactly these packages, are hidden.
-const codes = new Set(['DEP0005', 'DEP0040', 'DEP0044', 'DEP0060', 'DEP0169'])
-const names = 'pouchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|leveldown|levelup|level[a-z-]*'
-const packages = new RegExp(`[\\\\/]node_modules[\\\\/](${names})[\\\\/]`)
+const codes = ['DEP0005', 'DEP0040', 'DEP0044', 'DEP0060', 'DEP0169']
+const packages = /[\\/]node_modules[\\/](pouchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|level[a-z-]*)[\\/]/
+const { emitWarning } = process
+process.emitWarning = /** @type {any} */ ((...args) => {
+  const code = typeof args[1] === 'object' ? args[1]?.code : args[2]
+  if (codes.includes(code ?? args[0]?.code) && packages.test(String(new Error().stack))) return
+  return Reflect.apply(emitWarning, process, args)
+})
 
-function quietOldPackages () {
-  const emitWarning = process.emitWarning
-  process.emitWarning = /** @type {any} */ (function (/** @type {any[]} */ ...args) {
-    const code = typeof args[1] === 'object' ? args[1]?.code : args[2]
-    if (codes.has(code ?? args[0]?.code) && packages.test(String(new Error().stack))) return
-    return Reflect.apply(emitWarning, process, args)
-  })
-}
-
-quietOldPackages()
 const require = createRequire(import.meta.url)
 const leveldown = require('leveldown')
 

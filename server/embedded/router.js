@@ -5,7 +5,9 @@ import { notFound } from '../http/errors.js'
 import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
 import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
 import { changes } from './routes/changes.js'
-import { createDatabase, databaseRoot, databaseRoutes, deleteDatabase, serverRoutes } from './routes/server.js'
+import {
+  createDatabase, databaseRoot, databaseRoutes, deleteDatabase, serverRoutes, sessionRoute
+} from './routes/server.js'
 import { listRoute, rewrite, showRoute } from './routes/design.js'
 
 const inDatabase = {
@@ -26,7 +28,11 @@ export async function route (ex, server) {
   ex.hasSession = session !== undefined
   ex.userCtx = session?.user ?? server.accounts.userOf(ex.headers)
   const [first = '', ...rest] = ex.segments
-  if (rest.length === 0 && Object.hasOwn(serverRoutes, first)) return serverRoutes[first](ex, server)
+  if (rest.length === 0 && first === '_session') return sessionRoute(ex, server)
+  if (rest.length === 0 && Object.hasOwn(serverRoutes, first)) {
+    ex.only('GET', 'HEAD')
+    return serverRoutes[first](ex, server)
+  }
   if (rest.length === 0 && ex.method === 'PUT') return createDatabase(ex, server, first)
   if (rest.length === 0 && ex.method === 'DELETE') return deleteDatabase(ex, server, first)
   ex.db = server.databases.get(first)

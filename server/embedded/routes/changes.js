@@ -118,12 +118,11 @@ export async function changes (ex) {
   await ex.write(shape.open)
   const beat = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
   try {
-    const { seq, pending } = await feedChanges(ex, options, shape, first)
+    const { seq, pending } = await feedChanges(ex, options, shape, first).catch(error => {
+      if (!ex.db.closing) throw error
+      return { seq: seqText(since), pending: 0 } // the database was deleted: the feed ends where it began
+    })
     await ex.write(shape.close(seq, pending))
-    ex.res.end()
-  } catch (error) {
-    if (!ex.db.closing) throw error
-    await ex.write(shape.close(seqText(options.since), 0)) // the database was deleted: the feed ends where it began
     ex.res.end()
   } finally {
     clearInterval(beat)

@@ -20,7 +20,7 @@ async function signIn (ex, sessions) {
   ex.sendJson(200, { ok: true, name, roles }, { 'Set-Cookie': sessions.cookieOf(name) })
 }
 
-function sessionRoute (ex, { sessions }) {
+export function sessionRoute (ex, { sessions }) {
   ex.only('DELETE', 'GET', 'HEAD', 'POST')
   const { method, userCtx } = ex
   const isRead = method === 'GET' || method === 'HEAD'
@@ -34,34 +34,25 @@ function sessionRoute (ex, { sessions }) {
   ex.sendJson(200, { ok: true, userCtx, info })
 }
 
+/** What the server itself answers to GET and HEAD. */
 export const serverRoutes = {
   '' (ex, { uuid, prove }) {
-    ex.only('GET', 'HEAD')
     // asked by a program that can read the folder, before it sends the password
     const { challenge } = ex.query
     const vendor = { name: 'tilecouch embedded (PouchDB)' }
     const welcome = { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor }
     ex.sendJson(200, { ...welcome, ...(challenge && { proof: prove(challenge) }) })
   },
-  _up (ex) {
-    ex.only('GET', 'HEAD')
-    ex.sendJson(200, { status: 'ok', seeds: {} })
-  },
+  _up: ex => ex.sendJson(200, { status: 'ok', seeds: {} }),
   _all_dbs (ex, { databases }) {
-    ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
     ex.sendJson(200, [...databases.all.keys()].sort())
   },
-  _session: sessionRoute,
   async _active_tasks (ex, { databases }) {
-    ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
     ex.sendJson(200, (await Promise.all([...databases.all.values()].map(database => database.tasks()))).flat())
   },
-  _membership (ex) {
-    ex.only('GET', 'HEAD')
-    ex.sendJson(200, { all_nodes: ['nonode@nohost'], cluster_nodes: ['nonode@nohost'] })
-  }
+  _membership: ex => ex.sendJson(200, { all_nodes: ['nonode@nohost'], cluster_nodes: ['nonode@nohost'] })
 }
 
 export async function createDatabase (ex, { databases }, name) {
