@@ -69,8 +69,10 @@ export async function allDocs (ex) {
 /** Answers a query, or those of a POST to `queries`. */
 async function answer (ex, isMany, run) {
   const body = ex.method === 'POST' ? await ex.question() : {}
-  if (!isMany) return sendRows(ex, await run(viewOptions(ex.query, body)))
-  await sendResults(ex, manyOptions(ex.query, body), run)
+  if (isMany) return sendResults(ex, manyOptions(ex.query, body), run)
+  const { head, rows } = await run(viewOptions(ex.query, body))
+  await writeResult(ex, head, rows)
+  ex.res.end('\n')
 }
 
 /** Mostly checkpoints of replications, so they are few. */
@@ -158,11 +160,6 @@ async function writeResult (ex, head, rows) {
     text = ''
   }
   await ex.write(`${text}\n]}`)
-}
-
-async function sendRows (ex, { head, rows }) {
-  await writeResult(ex, head, rows)
-  ex.res.end('\n')
 }
 
 async function sendResults (ex, queries, run) {
