@@ -13,12 +13,6 @@ export function requireRev (rev) {
   return rev
 }
 
-/** PouchDB says "missing" for several reasons, and answers a rev of an unknown document with an error of its own. */
-const missing = error => {
-  if (error?.status === 404) throw notFound(error.reason === 'deleted' ? 'deleted' : 'missing')
-  throw error
-}
-
 /**
  * The leaves of a document, best first, each with the revisions that lead to it.
  * @param {import('./databases.js').Database} database
@@ -44,14 +38,17 @@ export async function leavesOf (database, id) {
 /**
  * Reads one revision. `latest` is done here: PouchDB throws outside its callback, and so ends the process, when the
  * revision is unknown.
- * @param {import('./databases.js').Database} database @param {any} id @param {any} [options] of PouchDB's get
+ * @param {import('./databases.js').Database} database @param {any} [options] of PouchDB's get
  */
 export async function getDocument (database, id, { latest, ...options } = {}) {
   if (latest && options.rev && !id.startsWith('_local/')) {
     const newer = (await leavesOf(database, id)).find(({ revs }) => revs.has(options.rev))
     if (newer) options.rev = newer.rev
   }
-  return database.pouch.get(id, options).catch(missing)
+  return database.pouch.get(id, options).catch(error => {
+    // for a revision of an unknown document PouchDB has an error of its own
+    throw error.status === 404 ? notFound(error.reason === 'deleted' ? 'deleted' : 'missing') : error
+  })
 }
 
 /** The same, with null instead of a 404. */

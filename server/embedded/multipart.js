@@ -7,15 +7,12 @@ import { badRequest } from '../http/errors.js'
 import { MAX_BODY, parseJson } from './exchange.js'
 import { isObject } from '../../core/values.js'
 
-function boundaryOf (type) {
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []
-  if (!quoted && !plain) throw badRequest('missing boundary')
-  return quoted ?? plain
-}
-
 const nameOf = ({ 'content-disposition': disposition = '' }) => /filename="([^"]*)"/i.exec(disposition)?.[1]
 
-function split (bytes, boundary) {
+/** @param {string} type the Content-Type header */
+function split (bytes, type) {
+  const [, quoted, boundary = quoted] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []
+  if (!boundary) throw badRequest('missing boundary')
   try {
     return partsOf(bytes, boundary).map(({ headers, content }) =>
       ({ name: nameOf(headers), body: /** @type {Buffer} */ (content) }))
@@ -24,9 +21,9 @@ function split (bytes, boundary) {
   }
 }
 
-/** @param {string} type the Content-Type header */
+/** A document whose attachments follow it. */
 export function parseMultipart (bytes, type) {
-  const [first, ...files] = split(bytes, boundaryOf(type))
+  const [first, ...files] = split(bytes, type)
   if (!first) throw badRequest('malformed multipart body')
   const doc = parseJson(first.body)
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')

@@ -26,11 +26,7 @@ export class DesignRuntime {
     this.text = JSON.stringify(plain)
   }
 
-  /**
-   * Calls a design function.
-   * @param {any} kind @param {any} payload @param {(error: any) => HttpError} [toError] @param {string[]} [items] as
-   *   JSON
-   */
+  /** Calls a design function. @param {string[]} [items] as JSON */
   async call (kind, payload, toError = renderError, items = []) {
     const input = `{"kind":"${kind}","payload":${JSON.stringify(payload)},"items":[${items.join()}]}`
     if (input.length > INPUT) throw new HttpError(413, 'too_large', 'the input of a design function is too large')

@@ -23,10 +23,7 @@ function rowKey (view, key, id, n) {
 }
 
 class ViewIndex {
-  /**
-   * @param {import('../databases.js').Database} database @param {any} path
-   * @param {import('../design/runtime.js').DesignRuntime} runtime @param {() => void} onFailure of a write
-   */
+  /** @param {import('../design/runtime.js').DesignRuntime} runtime @param {() => void} onFailure of a write */
   constructor (database, path, runtime, onFailure) {
     this.database = database
     this.path = path
@@ -34,8 +31,7 @@ class ViewIndex {
     this.names = Object.keys(runtime.ddoc.views ?? {}).filter(name => typeof runtime.ddoc.views[name]?.map === 'string')
     this.level = promisedLevel(path, onFailure)
     this.meta = { seq: 0, totals: /** @type {Record<string, number>} */ ({}) }
-    /** @type {Promise<void> | null} */
-    this.updating = null
+    this.updating = /** @type {Promise<void> | null} */ (null)
     this.run = { from: 0, goal: 0 } // the update under way, or the last one
   }
 
@@ -103,7 +99,7 @@ class ViewIndex {
 
   /**
    * Rows of a view between two encoded bounds.
-   * @param {any} name @param {{from?: Buffer, to?: Buffer, reverse?: boolean}} range from inclusive, to exclusive
+   * @param {{from?: Buffer, to?: Buffer, reverse?: boolean}} range from inclusive, to exclusive
    */
   async * rows (name, { from, to, reverse }) {
     const prefix = rowPrefix(this.names.indexOf(name))
@@ -134,8 +130,7 @@ export class ViewIndexes {
   constructor (database) {
     this.database = database
     this.dir = join(database.dir, 'views')
-    /** @type {Map<string, Promise<ViewIndex>>} */
-    this.open = new Map()
+    this.open = /** @type {Map<string, Promise<ViewIndex>>} */ (new Map())
   }
 
   /** @param {import('../design/runtime.js').DesignRuntime} runtime @returns {Promise<ViewIndex>} */
