@@ -51,7 +51,7 @@ async function feed (ex) {
 
 /** @returns {Promise<import('./exchange.js').Exchange | void>} a rewritten exchange, to be routed again */
 async function answer (ex, server, rest) {
-  if (isPage(rest) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
+  if (PAGE.test(rest.join('/')) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
   requireMember(ex.userCtx, ex.db.security)
   const [name] = rest
   if (name === undefined) return databaseRoot(ex)
@@ -63,8 +63,7 @@ async function answer (ex, server, rest) {
   return withId(ex, name, rest.slice(1))
 }
 
-/** Whether a path is that of the viewer or the control room. @param {string[]} segments within the database */
-const isPage = segments => PAGE.test(segments.join('/'))
+/** The paths of the viewer and the control room, within the database. */
 const PAGE = /^_design\/[^/]+\/_rewrite(\/(index|admin)\.html|\/admin)?$/
 
 /** A page in place of the error that programs get. */

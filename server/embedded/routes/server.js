@@ -68,16 +68,13 @@ export async function deleteDatabase (ex, { databases }, name) {
   ex.sendJson(200, { ok: true })
 }
 
-/** Writes a document, as nano does where no id is given. */
-async function create (ex) {
-  const doc = await ex.jsonObject()
-  const { id, rev } = await writeDocument(ex.db, { ...doc, _id: doc._id ?? newId() }, { userCtx: ex.userCtx })
-  ex.sendJson(201, { ok: true, id, rev })
-}
-
 export async function databaseRoot (ex) {
   ex.only('DELETE', 'GET', 'HEAD', 'POST')
-  if (ex.method === 'POST') return create(ex)
+  if (ex.method === 'POST') { // a document, which may have no id
+    const doc = await ex.jsonObject()
+    const { id, rev } = await writeDocument(ex.db, { ...doc, _id: doc._id ?? newId() }, { userCtx: ex.userCtx })
+    return ex.sendJson(201, { ok: true, id, rev })
+  }
   const { doc_count: count, update_seq: seq } = await ex.db.pouch.info()
   const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say what of it is live
   ex.sendJson(200, {

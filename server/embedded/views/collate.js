@@ -4,14 +4,8 @@
 // ICU for accented letters and agrees for the high sentinels such as \ufff0. As in ICU, tabs and the ends of lines come
 // before the space, each as itself, and all other control characters count for nothing.
 
-const END = 0
-const NULL = 1
-const FALSE = 2
-const TRUE = 3
-const NUMBER = 4
-const STRING = 5
-const ARRAY = 6
-const OBJECT = 7
+// in the order of types
+const [END, NULL, FALSE, TRUE, NUMBER, STRING, ARRAY, OBJECT] = Array(8).keys()
 
 const collator = new Intl.Collator('en', { sensitivity: 'variant', ignorePunctuation: false })
 const letterless = new Intl.Collator('en', { sensitivity: 'base', ignorePunctuation: false })
