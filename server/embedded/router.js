@@ -38,7 +38,7 @@ export async function route (ex, server) {
   ex.db = server.databases.get(first)
   const next = rest[0] === '_changes'
     ? await feed(ex)
-    : await ex.db.use(() => answer(ex, server, rest))
+    : await ex.db.use(() => answer(ex, rest))
   if (next) await route(next, server)
 }
 
@@ -50,12 +50,12 @@ async function feed (ex) {
 }
 
 /** @returns {Promise<import('./exchange.js').Exchange | void>} a rewritten exchange, to be routed again */
-async function answer (ex, server, rest) {
+async function answer (ex, rest) {
   if (PAGE.test(rest.join('/')) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
   requireMember(ex.userCtx, ex.db.security)
   const [name] = rest
   if (name === undefined) return databaseRoot(ex)
-  if (Object.hasOwn(inDatabase, name)) return inDatabase[name](ex, server)
+  if (Object.hasOwn(inDatabase, name)) return inDatabase[name](ex)
   if (name === '_design') return inDesignDocument(ex, rest)
   if (name === '_local') return documentRoute(ex, localId(rest))
   if (/^_(design|local)\/./.test(name)) return withId(ex, name, rest.slice(1)) // the slash of the id was encoded
