@@ -1,33 +1,22 @@
 // View keys as bytes that sort as CouchDB sorts keys: null, false, true, numbers, strings, arrays, objects.
 // CouchDB compares strings with ICU, where "l_b" < "l-b" < "l9" < "lB": punctuation before digits before letters,
-// case last. ASCII is ranked by node's own ICU; other characters follow in code point order, which differs from
-// ICU for accented letters and agrees for the high sentinels such as \ufff0. As in ICU, tabs and the ends of lines come
-// before the space, each as itself, and all other control characters count for nothing.
+// case last. Characters beyond ASCII follow in code point order, which differs from ICU for accented letters and agrees
+// for the high sentinels such as \ufff0. As in ICU, tabs and the ends of lines come before the space, each as itself,
+// and all other control characters count for nothing.
 
 // in the order of types
 const [END, NULL, FALSE, TRUE, NUMBER, STRING, ARRAY, OBJECT] = Array(8).keys()
 
-const collator = new Intl.Collator('en', { sensitivity: 'variant', ignorePunctuation: false })
-const letterless = new Intl.Collator('en', { sensitivity: 'base', ignorePunctuation: false })
+/** Printable ASCII as ICU sorts it, without regard to case. Indexes on disks hold these places: none may change. */
+const ORDER = ' _-,;:!?.\'"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz'
 
-/**
- * Rank of each printable ASCII character without regard to case, from 2 on; 0 ends a string, 1 is for controls. Indexes
- * on disks hold the ranks, so that none may change.
- */
-const ranks = rankAscii()
-
-function rankAscii () {
-  const table = new Uint8Array(128).fill(1)
-  const characters = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).sort(collator.compare)
-  let rank = 1
-  characters.forEach((character, i) => {
-    if (i === 0 || letterless.compare(characters[i - 1], character) !== 0) rank++
-    table[character.charCodeAt(0)] = rank
-  })
-  return table
+const CONTROL = 1 // and 0 ends a string
+const ranks = new Uint8Array(128).fill(CONTROL) // by code
+for (const [place, character] of [...ORDER].entries()) {
+  ranks[character.charCodeAt(0)] = place + 2
+  ranks[character.toUpperCase().charCodeAt(0)] = place + 2
 }
 
-const CONTROL = 1
 const BEYOND_ASCII = 0xfe // above every rank; the code point follows
 const IGNORED = /[\0-\x08\x0e-\x1f\x7f]/g // eslint-disable-line no-control-regex
 

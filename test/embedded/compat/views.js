@@ -67,6 +67,16 @@ export const views = target => describe('views', () => {
     await admin('POST', '/_bulk_docs', { docs: json.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true })) })
   })
 
+  it('sort the printable characters of ASCII as CouchDB collates', async () => {
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'].flatMap(letter => [letter, letter.toUpperCase()])
+    const characters = [...' _-,;:!?.\'"()[]{}@*/\\&#%`^+<=>|~$0123456789', ...letters]
+    const written = characters.map((k, at) => ({ _id: `character${at}`, k, v: 1 })).reverse()
+    const { json } = await admin('POST', '/_bulk_docs', { docs: written })
+    const { rows } = await view('plain')
+    assert.deepEqual(rows.filter(({ id }) => id.startsWith('character')).map(({ key }) => key), characters)
+    await admin('POST', '/_bulk_docs', { docs: json.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true })) })
+  })
+
   it('answer ranges of tiles and times', async () => {
     assert.deepEqual(await ids('plain?startkey=["lab",1,2,3]&endkey=["lab",1,2,3,{}]'), ['c2', 'c'])
     assert.deepEqual(
