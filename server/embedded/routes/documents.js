@@ -19,7 +19,6 @@ const namedRev = ({ query: { rev } }) => rev === undefined ? undefined : require
 const readOptions = ex => ({
   rev: namedRev(ex),
   revs: ex.flag('revs'),
-  revs_info: ex.flag('revs_info'),
   conflicts: ex.flag('conflicts'),
   attachments: ex.flag('attachments'),
   latest: ex.flag('latest')
