@@ -41,10 +41,7 @@ const policyOf = (...more) => [
 const LINK_POLICY = policyOf()
 const SIGN_IN_POLICY = policyOf(`script-src ${digestOf(script)}`, "connect-src 'self'")
 
-/**
- * Whether a request is that of a browser that opens a page.
- * @param {{method?: string, headers: Record<string, any>}} request
- */
+/** Whether a browser asks for a page. @param {{method?: string, headers: Record<string, any>}} request */
 export const asksForPage = ({ method, headers }) =>
   method === 'GET' && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(headers.accept ?? '')
 

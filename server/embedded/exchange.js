@@ -41,11 +41,9 @@ export class Exchange {
     this.search = search.join('?')
     this.segments = path.split('/').filter(part => part !== '').map(decode)
     this.query = parseQuery(this.search)
-    /** @type {any} the user, set by auth */
-    this.userCtx = null
+    this.userCtx = /** @type {any} */ (null) // set by the router, as the others
     this.hasSession = false // the user is that of a cookie
-    /** @type {any} the database, set by the router */
-    this.db = null
+    this.db = /** @type {any} */ (null)
   }
 
   /** The same exchange for another target. */

@@ -38,10 +38,7 @@ export async function lockFolder (dir) {
   }
   const file = join(dir, 'server.json')
   return {
-    /**
-     * @param {{url: string, uuid: string, secret: string, hasAdmin: boolean}} server uuid: what GET / answers; secret:
-     *   what it can prove to know
-     */
+    /** @param {any} server url; uuid: what GET / answers; secret: what it can prove to know; hasAdmin */
     async announce (server) {
       await writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
     },

@@ -36,17 +36,13 @@ export async function route (ex, server) {
   if (rest.length === 0 && ex.method === 'PUT') return createDatabase(ex, server, first)
   if (rest.length === 0 && ex.method === 'DELETE') return deleteDatabase(ex, server, first)
   ex.db = server.databases.get(first)
-  const next = rest[0] === '_changes'
-    ? await feed(ex)
-    : await ex.db.use(() => answer(ex, rest))
+  if (rest[0] === '_changes') { // a feed lasts as long as its client, and holds the database during each read only
+    await ex.db.open()
+    requireMember(ex.userCtx, ex.db.security)
+    return changes(ex)
+  }
+  const next = await ex.db.use(() => answer(ex, rest))
   if (next) await route(next, server)
-}
-
-/** A feed lasts as long as its client, so it holds the database during each read only. */
-async function feed (ex) {
-  await ex.db.open()
-  requireMember(ex.userCtx, ex.db.security)
-  await changes(ex)
 }
 
 /** @returns {Promise<import('./exchange.js').Exchange | void>} a rewritten exchange, to be routed again */
@@ -57,7 +53,7 @@ async function answer (ex, rest) {
   if (name === undefined) return databaseRoot(ex)
   if (Object.hasOwn(inDatabase, name)) return inDatabase[name](ex)
   if (name === '_design') return inDesignDocument(ex, rest)
-  if (name === '_local') return documentRoute(ex, localId(rest))
+  if (name === '_local' && rest.length > 1) return documentRoute(ex, rest.join('/'))
   if (/^_(design|local)\/./.test(name)) return withId(ex, name, rest.slice(1)) // the slash of the id was encoded
   if (name.startsWith('_') && ['GET', 'HEAD', 'POST'].includes(ex.method)) throw notFound()
   return withId(ex, name, rest.slice(1))
@@ -71,11 +67,6 @@ function askToSignIn (ex) {
   const { name } = ex.userCtx
   const { body, headers } = signInPage(name, ex.headers['accept-language'])
   ex.send(name === null ? 401 : 403, body, headers)
-}
-
-function localId ([, ...parts]) {
-  if (!parts.length) throw notFound()
-  return `_local/${parts.join('/')}`
 }
 
 async function inDesignDocument (ex, [, name, special, ...rest]) {

@@ -130,11 +130,8 @@ export async function infoRoute (ex, ddocName) {
 
 const PIECE = 65536 // characters that are written together
 
-/**
- * Documents that are read together: with their images, hundreds would be as many MB.
- * @param {{attachments?: boolean}} [options]
- */
-const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
+/** Documents that are read together: with their images, hundreds would be as many MB. */
+const batchSize = ({ attachments }) => attachments ? 4 : 100
 
 const readOptions = ({ attachments, conflicts }) => ({ attachments, conflicts })
 
