@@ -55,9 +55,6 @@ async function parse (ex) {
   }
 }
 
-/** CouchDB names the winning leaf first. */
-const winnerFirst = leaves => leaves.sort((a, b) => compareRevs(b.rev, a.rev))
-
 /**
  * Whether documents are read one by one, just before they are sent: with their images, or with all changes in one read,
  * they need too much memory together.
@@ -86,7 +83,8 @@ async function readBatch (ex, options, since, limit) {
     })
     const passed = filter.fits ? await pickFitting(results, ({ doc }) => filter.fits(doc)) : results
     const shown = passed.map(({ seq, id, changes: leaves, deleted, doc }) => {
-      const change = { seq: seqText(seq), id, changes: winnerFirst(leaves), ...(deleted && { deleted }) }
+      leaves.sort((a, b) => compareRevs(b.rev, a.rev)) // the winning leaf first
+      const change = { seq: seqText(seq), id, changes: leaves, ...(deleted && { deleted }) }
       return includeDocs ? { ...change, doc } : change
     })
     const complete = descending || results.length < most

@@ -38,9 +38,6 @@ function rangeOf (options) {
   return descending ? { from: end, to: start, reverse: true } : { from: start, to: end }
 }
 
-/** The ranges of a query: one, or one for each of its keys. */
-const rangesOf = options => options.keys ? options.keys.map(key => rangeOf({ ...options, key })) : [rangeOf(options)]
-
 function groupKeyOf (options) {
   if (options.group && options.group_level === undefined) return key => key
   const level = options.group_level ?? 0
@@ -99,7 +96,7 @@ export async function queryView (database, ddocName, viewName, options) {
   const view = Object.hasOwn(views ?? {}, viewName) ? views[viewName] : undefined
   if (typeof view?.map !== 'string') throw notFound('missing_named_view')
   const reduces = checkOptions(view, options)
-  const ranges = rangesOf(options)
+  const ranges = options.keys ? options.keys.map(key => rangeOf({ ...options, key })) : [rangeOf(options)]
   const index = await database.views.get(runtime)
   if (options.update === 'lazy') index.update().catch(() => {})
   else if (options.update !== 'false' && options.update !== false) await index.update()
