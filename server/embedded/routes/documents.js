@@ -24,8 +24,7 @@ const readOptions = ex => ({
   latest: ex.flag('latest')
 })
 
-function askedRevisions (text) {
-  if (text === 'all') return 'all'
+function revisionsIn (text) {
   const revs = parseJson(text)
   if (!Array.isArray(revs) || !revs.every(isRev)) throw badRequest('Invalid rev format')
   return revs
@@ -35,9 +34,9 @@ async function read (ex, id) {
   const options = readOptions(ex)
   ex.flag('att_encoding_info') // ignored: nothing is stored compressed
   if (ex.query.open_revs !== undefined) {
-    const asked = askedRevisions(ex.query.open_revs)
+    const asked = ex.query.open_revs === 'all' ? 'all' : revisionsIn(ex.query.open_revs)
     const isMultipart = /multipart\/mixed/i.test(ex.headers.accept ?? '')
-    const attsSince = ex.query.atts_since === undefined ? undefined : askedRevisions(ex.query.atts_since)
+    const attsSince = ex.query.atts_since === undefined ? undefined : revisionsIn(ex.query.atts_since)
     const attachments = options.attachments || isMultipart
     const revisions = await openRevisions(ex.db, id, asked, { ...options, attachments, attsSince })
     if (!revisions.length && asked === 'all') throw notFound()

@@ -130,6 +130,7 @@ function check (name, value) {
     if (value < 0) throw parseError(`Invalid value for positive integer: ${JSON.stringify(String(value))}`)
   }
   if (name === 'keys' && !Array.isArray(value)) throw badRequest('`keys` member must be an array.')
+  if (name === 'startkey_docid' && typeof value !== 'string') throw parseError('`startkey_docid` must be a string.')
 }
 
 /** @param {Record<string, string>} query of the URL @param {any} [body] of a POST; the URL wins */

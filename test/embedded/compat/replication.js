@@ -36,6 +36,7 @@ export const replication = target => describe('requests of replicators', () => {
     assert.deepEqual(await read('2-b', ['1-x']), { tile: image.data, thumb: other.data },
       'a revision of another branch')
     assert.equal(await read('2-b', 'x'), 'bad_request')
+    await answered(400, admin('GET', '/tile?open_revs=all&attachments=true&atts_since=all'))
   })
 
   it('open revisions come as multipart/mixed, with the bytes of their attachments', async () => {
