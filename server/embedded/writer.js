@@ -176,8 +176,8 @@ export async function writeDocument (database, doc, options) {
 function shown (doc) {
   const copy = { ...doc }
   if (doc._rev && !doc._revisions) {
-    const [start, id] = [Number.parseInt(doc._rev, 10), doc._rev.slice(doc._rev.indexOf('-') + 1)]
-    copy._revisions = { start, ids: [id] }
+    const [start, id] = doc._rev.split('-')
+    copy._revisions = { start: Number(start), ids: [id] }
   }
   if (doc._attachments) copy._attachments = mapValues(doc._attachments, stubOf)
   return copy
