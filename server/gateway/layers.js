@@ -1,5 +1,6 @@
 // The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
-// costs nothing, however many of them somebody makes up. And what the operator says of the viewer.
+// costs nothing, however many of them somebody makes up. Also the times of layers, the places of their tiles, and the
+// settings of the viewer.
 import { isDeepStrictEqual } from 'node:util'
 import {
   AFTER, STORE_ID, checkLayer, editionId, isExactTime, limitsId, settingsOf, soundLayers
@@ -10,13 +11,12 @@ import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
 import { BY_TIME } from '../../loader/store/reader.js'
 import { BY_ZOOM } from '../../loader/store/count.js'
-import { copyError, ignoreRejection, readOnce, waitFor } from './shared-work.js'
+import { copyError, ignoreRejection, waitFor } from './shared-work.js'
 
 const layerDefaults = {
   page: 50, // layer documents a request: without validation they may be long
   logged: 20, // invalid documents whose ids are logged
   times: 1000, // of the newest editions of a layer, or of the newest changes of one without
-  timesBetween: 100000, // the same, of a range of times
   timesAge: 10000, // milliseconds before these, and where tiles are, are read again when tiles have changed
   pause: 1000, // milliseconds before the layers are read again after a failure
   timeout: 5000, // milliseconds a read may take: requests for tiles wait for it
@@ -25,9 +25,12 @@ const layerDefaults = {
   retries: 1 // repetitions after a lost connection
 }
 
+// Keys of what is kept, beside the names of layers.
+const REACH = ':reach'
+const SETTINGS = ':settings'
+
 /**
  * @typedef {Record<string, any> & {layer: string, grid?: any}} Layer fields of a layer document
- * @typedef {{promise: Promise<string[]>, editions: boolean, at: number, stale: boolean}} Times
  * @typedef {Map<string, Map<number, import('../../core/grid.js').TileRange>>} Reach layer -> zoom -> box of its tiles,
  *   past ones included
  */
@@ -45,25 +48,20 @@ export class Layers {
   #hasFailed = false
   /** Invalid documents, at the revisions that were logged. @type {Set<string>} */
   #logged = new Set()
-  /** @type {Map<string, Times>} */
-  #times = new Map()
-  /** @type {{promise: Promise<Reach>, at: number, stale: boolean} | undefined} */
-  #reach
-  /** @type {Promise<import('../../core/settings.js').Settings> | undefined} */
-  #settings
+  /** What else was read, and when. @type {Map<string, {promise: Promise<any>, at: number, isStale: boolean}>} */
+  #kept = new Map()
   /** @type {import('../../core/settings.js').Settings} */
   #lastSettings = {}
+  /** Called when layers have changed. @type {(layers: Map<string, Layer>) => void} */
+  onChange = () => {}
 
   /**
-   * @param {import('../../loader/store/index.js').Store} store @param {object} [options]
-   * @param {any} [options.log]
-   * @param {(book: Map<string, Layer>) => void} [options.onChange] called when layers have changed
-   * @param {Partial<typeof layerDefaults>} [options.limits]
+   * @param {import('../../loader/store/index.js').Store} store
+   * @param {{log?: any, limits?: Partial<typeof layerDefaults>}} [options]
    */
-  constructor (store, { log, onChange, limits } = {}) {
+  constructor (store, { log, limits } = {}) {
     this.couch = store.couch
     this.log = log
-    this.onChange = onChange
     this.limits = { ...layerDefaults, ...limits }
   }
 
@@ -102,58 +100,38 @@ export class Layers {
 
   /** The times of a layer's newest editions, or of its newest changes when it has none. Oldest first. */
   async times (name) {
-    await this.get(name)
-    const knownTimes = this.#times.get(name)
-    // the newest changes of a layer that is being filled change all the time
-    const mayBeOld = knownTimes && !knownTimes.editions && Date.now() - knownTimes.at < this.limits.timesAge
-    if (knownTimes && (!knownTimes.stale || mayBeOld)) return knownTimes.promise
-    const times = /** @type {Times} */ ({ editions: false, at: Date.now(), stale: false })
-    times.promise = this.#readTimes(name, times)
-    times.promise.catch(() => { if (this.#times.get(name) === times) this.#times.delete(name) })
-    this.#times.set(name, times)
-    return waitFor(times.promise)
-  }
-
-  /**
-   * The same from one time to another: the newest `timesBetween`, if there are more.
-   * @param {string} name @param {{from?: string, to?: string}} [between] exact, inclusive
-   * @returns {Promise<string[]>} oldest first
-   */
-  async timesBetween (name, between = {}) {
-    const { from = '', to = AFTER } = between
-    const newest = await this.times(name)
-    const isAll = newest.length < this.limits.times || from >= newest[0]
-    if (isAll) return newest.filter(time => time >= from && time <= to)
-    const range = { from, to, limit: this.limits.timesBetween }
-    const { editions } = /** @type {Times} */ (this.#times.get(name) ?? { editions: false })
-    const read = () => editions ? this.#editionTimes(name, range) : this.#changeTimes(name, range)
-    return readOnce(this, JSON.stringify([name, range]), read)
+    return (await this.#timesOf(name)).times
   }
 
   /** The times of a layer's newest editions, oldest first. */
   async editions (name) {
-    const times = await this.times(name)
-    return this.#times.get(name)?.editions ? times : []
+    const { times, areEditions } = await this.#timesOf(name)
+    return areEditions ? times : []
   }
 
-  /** @param {Times} times */
-  async #readTimes (name, times) {
-    const range = { from: '', to: AFTER, limit: this.limits.times }
-    const editionTimes = await this.#editionTimes(name, range)
-    times.editions = editionTimes.length > 0
-    return times.editions ? editionTimes : this.#changeTimes(name, range)
+  /** @returns {Promise<{times: string[], areEditions: boolean}>} */
+  async #timesOf (name) {
+    await this.get(name)
+    return waitFor(this.#keep(name, () => this.#readTimes(name)))
   }
 
-  /** The newest ones of a range. @returns {Promise<string[]>} oldest first */
-  async #editionTimes (name, { from, to, limit }) {
+  async #readTimes (name) {
+    const editions = await this.#editionTimes(name)
+    const areEditions = editions.length > 0
+    return { times: areEditions ? editions : await this.#changeTimes(name), areEditions }
+  }
+
+  async #editionTimes (name) {
     const start = editionId(name, '')
-    const rows = await this.#page({ startkey: start + to, endkey: start + from, descending: true, limit })
+    const range = { startkey: start + AFTER, endkey: start, descending: true, limit: this.limits.times }
+    const rows = await this.#page(range)
     return rows.map(({ id }) => id.slice(start.length)).filter(isExactTime).reverse()
   }
 
-  async #changeTimes (name, { from, to, limit }) {
-    const query = { startkey: [name, to, {}], endkey: [name, from], descending: true, group_level: 2, limit }
+  async #changeTimes (name) {
+    const range = { startkey: [name, AFTER, {}], endkey: [name, ''], descending: true, limit: this.limits.times }
     try {
+      const query = { ...range, group_level: 2 }
       const groups = await this.#view(BY_TIME, query, this.limits.viewTimeout)
       return groups.map(({ key }) => key[1]).reverse()
     } catch (error) {
@@ -162,20 +140,30 @@ export class Layers {
     }
   }
 
+  /** What was read before, unless it is stale and old. A failure is forgotten: the next request reads again. */
+  #keep (key, read) {
+    const kept = this.#kept.get(key)
+    if (kept && (!kept.isStale || Date.now() - kept.at < this.limits.timesAge)) return kept.promise
+    const reading = { promise: read(), at: Date.now(), isStale: false }
+    this.#kept.set(key, reading)
+    reading.promise.catch(() => { if (this.#kept.get(key) === reading) this.#kept.delete(key) })
+    return reading.promise
+  }
+
+  #setStale (key) {
+    const kept = this.#kept.get(key)
+    if (kept) kept.isStale = true
+  }
+
   /**
    * Where the tiles of each zoom are, of all layers with one reduce; empty when the store has no such index.
    * @returns {Promise<Reach>}
    */
   async reach () {
-    if (!this.#reach || (this.#reach.stale && Date.now() - this.#reach.at >= this.limits.timesAge)) {
-      const reach = { promise: this.#readReach(), at: Date.now(), stale: false }
-      reach.promise = reach.promise.catch(() => {
-        reach.stale = true
-        return new Map()
-      })
-      this.#reach = reach
-    }
-    return this.#reach.promise
+    return this.#keep(REACH, () => this.#readReach().catch(() => {
+      this.#setStale(REACH)
+      return new Map()
+    }))
   }
 
   async #readReach () {
@@ -189,18 +177,11 @@ export class Layers {
   }
 
   /**
-   * What the operator says of the viewer. While the store does not answer, what it said before.
+   * The settings of the viewer. While the store does not answer, the last known ones.
    * @returns {Promise<import('../../core/settings.js').Settings>}
    */
-  settings () {
-    if (!this.#settings) {
-      const reading = this.#readSettings().catch(() => {
-        if (this.#settings === reading) this.#settings = undefined // the next one asks again
-        return this.#lastSettings
-      })
-      this.#settings = reading
-    }
-    return this.#settings
+  async settings () {
+    return this.#keep(SETTINGS, () => this.#readSettings()).catch(() => this.#lastSettings)
   }
 
   async #readSettings () {
@@ -227,36 +208,36 @@ export class Layers {
     })
   }
 
-  /** Something in the store has changed. @param {string} id of the document */
+  /** A document of the store has changed. @param {string} id */
   changed (id) {
     if (id === STORE_ID) {
-      this.#settings = undefined
+      this.#kept.delete(SETTINGS)
       return
     }
     const colon = id.indexOf(':')
     const kind = id.slice(0, colon)
     const isLimits = kind === 'limits' && !id.includes(':', colon + 1) // not a tile of a layer called so
     if (kind === 'layer' || isLimits) {
-      this.#version++
-      this.#failedAt = -Infinity
-      ignoreRejection(this.#refresh())
-      this.#times.delete(id.slice(colon + 1))
+      this.#kept.delete(id.slice(colon + 1))
+      this.#readAgain()
     } else if (kind === 'edition') {
-      this.#times.delete(id.slice(colon + 1).split('@')[0])
+      this.#kept.delete(id.slice(colon + 1).split('@')[0])
     } else {
-      const layerTimes = this.#times.get(kind)
-      if (layerTimes) layerTimes.stale = true
-      if (this.#reach) this.#reach.stale = true
+      this.#setStale(kind)
+      this.#setStale(REACH)
     }
   }
 
   /** Anything may have changed. */
   reset () {
+    this.#kept.clear()
+    this.#byName = undefined
+    this.#readAgain()
+  }
+
+  #readAgain () {
     this.#version++
     this.#failedAt = -Infinity
-    this.#times.clear()
-    this.#reach = this.#settings = undefined
-    this.#byName = undefined
     ignoreRejection(this.#refresh())
   }
 
@@ -271,24 +252,21 @@ export class Layers {
     }
   }
 
-  /**
-   * @returns {Promise<{book: Map<string, Layer>, limits: Map<string, Limits>,
-   *   faults: {id: string, rev: string, why: string}[]}>} book: layers whose documents
-   *   are valid; faults: what is wrong with the others
-   */
+  /** The layers whose documents are valid, what the store does not keep of them, and what is wrong with the others. */
   async #readPages () {
-    const [book, limits, faults] = [new Map(), new Map(), /** @type {any[]} */ ([])]
+    const [layers, limits] = [new Map(), new Map()]
+    const faults = /** @type {{id: string, rev: string, why: string}[]} */ ([])
     const range = { startkey: 'layer:', endkey: 'layer;', include_docs: true }
     for await (const rows of pagesOf(part => this.#page(part), range, this.limits)) {
       const onFault = ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why })
       const docs = soundLayers(rows.map(({ doc }) => doc), onFault)
-      for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
+      for (const { type, ...doc } of docs) layers.set(doc.layer, fieldsOf(doc))
     }
     // by their ids: an older store may have a layer called "limits", whose tiles are in that range
-    const ids = [...book.keys()].map(limitsId)
+    const ids = [...layers.keys()].map(limitsId)
     const parts = await this.#inTime((signal, options) => this.couch.docs(ids, { signal, ...options }))
-    for (const { doc } of parts) if (doc) limits.set(doc.layer, new Limits(doc, book.get(doc.layer)))
-    return { book, limits, faults }
+    for (const { doc } of parts) if (doc) limits.set(doc.layer, new Limits(doc, layers.get(doc.layer)))
+    return { layers, limits, faults }
   }
 
   /** Logs what is wrong with each revision, once. @param {{id: string, rev: string, why: string}[]} faults */
@@ -297,11 +275,11 @@ export class Layers {
     this.#logged = new Set(faults.map(({ id, rev }) => `${id} ${rev}`))
     const { logged } = this.limits
     for (const { id, why } of news.slice(0, logged)) {
-      this.log?.warn?.({ document: id, reason: why }, 'the document of a layer is not valid: it is left out')
+      this.log?.warn({ document: id, reason: why }, 'the document of a layer is not valid: it is left out')
     }
     const more = news.length - logged
     if (more > 0) {
-      this.log?.warn?.({ count: more }, 'more documents of layers are not valid: `tilecouch doctor` names them')
+      this.log?.warn({ count: more }, 'more documents of layers are not valid: `tilecouch doctor` names them')
     }
   }
 
@@ -313,15 +291,15 @@ export class Layers {
         read = await this.#readPages()
       } while (version !== this.#version)
       const before = this.#byName
-      this.#byName = read.book
+      this.#byName = read.layers
       this.#limits = read.limits
       this.#logFaults(read.faults)
       this.#read = version
       this.#hasFailed = false
-      if (!isDeepStrictEqual(before, this.#byName)) this.onChange?.(this.#byName)
+      if (!isDeepStrictEqual(before, this.#byName)) this.onChange(this.#byName)
     } catch (error) {
       // once, and not for each request
-      if (!this.#hasFailed) this.log?.warn?.({ code: error.code, reason: error.message }, 'the layers cannot be read')
+      if (!this.#hasFailed) this.log?.warn({ code: error.code, reason: error.message }, 'the layers cannot be read')
       this.#hasFailed = true
       this.#failedAt = Date.now()
       throw error

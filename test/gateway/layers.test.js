@@ -142,26 +142,4 @@ onEachStore('the book of layers', backend => {
     book.limits.times = 2
     assert.deepEqual(await book.times('osm'), [T2, T3])
   })
-
-  it('lists the times of a range, and asks the store only for unknown ones', async function () {
-    this.timeout(60000)
-    await store.write([tile('daylight', 1, T1), tile('daylight', 2, T2),
-      tile('daylight', 3, T3), tile('osm', 1, '2021-07-01T00:00:00Z')])
-    await publish(store)
-    for (const time of [T1, T2, T3]) await store.putEdition('osm', time, {})
-    book.limits.times = 2
-    for (const layer of ['osm', 'daylight']) {
-      assert.deepEqual(await book.times(layer), [T2, T3])
-      const { length } = front.requests()
-      assert.deepEqual(await book.timesBetween(layer, { from: '2022-06-01T00:00:00Z' }), [T2, T3])
-      assert.equal(front.requests().length, length)
-      assert.deepEqual(await book.timesBetween(layer), [T1, T2, T3])
-      assert.deepEqual(await book.timesBetween(layer, { to: T2 }), [T1, T2])
-      assert.deepEqual(await book.timesBetween(layer, { from: T1, to: T1 }), [T1])
-      assert.deepEqual(await book.timesBetween(layer, { from: '2021-08-01T00:00:00Z', to: '2021-09-01T00:00:00Z' }), [])
-    }
-    book.limits.timesBetween = 2
-    assert.deepEqual(await book.timesBetween('osm', { to: '2022-12-31T23:59:59Z' }), [T1, T2])
-    await assert.rejects(book.timesBetween('nope'), { code: 'LAYER_NOT_FOUND' })
-  })
 })

@@ -105,8 +105,6 @@ export async function startService ({
     },
     list: async () => Object.values(documents),
     times: async name => editions[name] ?? absent(name),
-    timesBetween: async (name, { from = '', to = '~' } = {}) => (editions[name] ?? absent(name))
-      .filter(time => time >= from && time <= to),
     reach: async () => reach
   }
   /** @type {any[]} what went wrong beyond the WMTS */
