@@ -41,12 +41,10 @@ export function ignoreRejection (work) {
   return work
 }
 
-/** Reads under way, by store and question. @type {WeakMap<object, Map<string, Promise<any>>>} */
-const reads = new WeakMap()
-
-/** One read for all who ask the same while it lasts. @param {object} store @param {string} key */
-export function readOnce (store, key, read) {
-  const underWay = reads.get(store) ?? new Map()
-  reads.set(store, underWay)
-  return sharePromise(underWay, key, () => read().finally(() => underWay.delete(key)))
-}
+/**
+ * One task for all who need its result while it lasts.
+ * @template T
+ * @param {Map<string, Promise<T>>} underWay @param {string} key @param {() => Promise<T>} start
+ */
+export const joinTask = (underWay, key, start) =>
+  sharePromise(underWay, key, () => start().finally(() => underWay.delete(key)))

@@ -5,7 +5,7 @@ import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
 import { KEEP, REVALIDATE, etagOf, sendJson, sendTagged, sendXml } from '../../http/answers.js'
-import { readOnce } from '../shared-work.js'
+import { joinTask } from '../shared-work.js'
 import { toXyz } from './numbering.js'
 import { hasRetina } from './retina.js'
 
@@ -47,6 +47,13 @@ export async function index (ctx, { visitor }, req, res) {
   return sendJson(req, res, list, { url })
 }
 
+/** Reads of stores under way. @type {Map<string, Promise<any>>} */
+const reads = new Map()
+
+/** What a method of the store answers: one read for all who ask the same while it lasts. */
+const readOnce = ({ store }, method, ...asked) =>
+  joinTask(reads, JSON.stringify([store.url, method, ...asked]), () => store[method](...asked))
+
 // Limits for the box of a view. Without a box the answer is about the complete zoom, which costs little.
 const MOST_COLUMNS = 512 // each is a range the store reads
 const MOST_TILES = 65536
@@ -58,8 +65,7 @@ const MOST_TILES = 65536
  */
 export async function times (ctx, { layer, bbox, z }, req, res) {
   if (bbox) checkSize(gridOf(await ctx.layers.find(layer)).ranges(bbox, /** @type {number} */ (z)), bbox, z)
-  const read = () => ctx.store.timesLooked(layer, { bbox, z })
-  const changes = await readOnce(ctx.store, JSON.stringify([layer, z, bbox]), read)
+  const changes = await readOnce(ctx, 'timesLooked', layer, { bbox, z })
   if (changes.length === 0) await ctx.layers.get(layer) // or there is no such layer
   return sendJson(req, res, { layer, z, times: changes })
 }
@@ -102,8 +108,7 @@ const STYLE_FILE_TYPES = { json: 'application/json', png: 'image/png', pbf: 'app
  */
 export async function style (ctx, { layer, time, theme, file, visitor }, req, res) {
   if (file !== undefined) return sendStyleFile(ctx, { layer, time, file }, req, res)
-  const read = () => ctx.store.style(layer, time)
-  const doc = await readOnce(ctx.store, JSON.stringify(['style', layer, time]), read) ?? await ctx.layers.get(layer)
+  const doc = await readOnce(ctx, 'style', layer, time) ?? await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
   const document = styleAt(doc, { base: url.base, time, theme, query: tokenQuery(visitor) })
   if (!document) throw new TilecouchError('STYLE_UNKNOWN', { layer })
@@ -112,8 +117,7 @@ export async function style (ctx, { layer, time, theme, file, visitor }, req, re
 
 /** Kept as long as a tile: a style never changes, but it may be removed, and another one stored for its time. */
 async function sendStyleFile (ctx, { layer, time, file }, req, res) {
-  const read = () => ctx.store.styleFile(layer, time, file)
-  const bytes = await readOnce(ctx.store, JSON.stringify(['style', layer, time, file]), read)
+  const bytes = await readOnce(ctx, 'styleFile', layer, time, file)
   if (!bytes) throw new TilecouchError('STYLE_NOT_FOUND', { layer, time, file })
   const type = { 'Content-Type': STYLE_FILE_TYPES[file.slice(file.lastIndexOf('.') + 1)] }
   sendTagged(req, res, etagOf(bytes), { 'Cache-Control': ctx.policy.steady }, type, bytes)

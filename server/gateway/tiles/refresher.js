@@ -2,11 +2,10 @@
 // The new tiles are stored. Meanwhile an expired tile is shown, for as long as staleWhileRevalidate and staleIfError
 // allow. A fetch goes on when its clients have left, since the upstream has done the work.
 import { now as currentTime, tileId } from '../../../core/index.js'
-import { sharePromise } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { saveAnswer } from '../../../loader/load/upstream/save.js'
 import { ThrottledLog } from '../log.js'
-import { ignoreRejection, waitAtMost, waitFor } from '../shared-work.js'
+import { ignoreRejection, joinTask, waitAtMost, waitFor } from '../shared-work.js'
 import { Entry } from './entry.js'
 import { StoreQueue } from './store-queue.js'
 
@@ -91,8 +90,7 @@ export class Refresher {
   /** @returns {Promise<Entries>} everything that was fetched; without the tile when there is none */
   #fetchOnce (layer, upstream, tile, entry) {
     const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
-    return sharePromise(this.#fetches, key, () =>
-      ignoreRejection(this.#fetch(layer, upstream, tile, entry).finally(() => this.#fetches.delete(key))))
+    return joinTask(this.#fetches, key, () => this.#fetch(layer, upstream, tile, entry))
   }
 
   async #fetch (layer, upstream, tile, entry) {
