@@ -163,8 +163,6 @@ export class Metrics {
   /** @type {Sources} */
   sources = {}
   #layers = new Set()
-  /** What /metrics answers: the numbers of this process. A worker asks for those of all workers instead. */
-  text = () => this.registry.metrics()
 
   /** @param {{process?: boolean}} [options] process: CPU, memory, event loop as well */
   constructor ({ process = true } = {}) {
@@ -179,6 +177,11 @@ export class Metrics {
       const get = async () => ({ name, help, type, aggregator, values: read(sourceOf(), name) })
       this.registry.registerMetric(/** @type {any} */ ({ name, get }))
     }
+  }
+
+  /** What /metrics answers. */
+  text () {
+    return this.registry.metrics()
   }
 
   /** What gauges show from now on. @param {Sources} sources */

@@ -2,6 +2,7 @@
 // and stops them in order.
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
+import { pause } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { urlOf } from '../../http/addresses.js'
 import { Cors } from '../cors.js'
@@ -26,8 +27,7 @@ export const restartDefaults = {
  * @typedef {object} Member a worker; one that is started again has the same number
  * @property {number} number
  * @property {import('node:cluster').Worker} worker
- * @property {boolean} ready
- * @property {number} since when it became ready
+ * @property {number} [readySince] milliseconds; undefined: it does not serve
  * @property {number} deaths in a row, each soon after the start
  * @property {Promise<void>} gone
  */
@@ -53,16 +53,18 @@ export async function runWorkers (options, { log, mirror, entry = ENTRY, restart
 }
 
 class WorkerPool {
+  url = ''
+  port = 0
+  opsUrl = /** @type {string | null} */ (null)
   /** @type {Map<number, Member>} */
   #members = new Map()
-  /** @type {Set<NodeJS.Timeout>} */
-  #timers = new Set()
   #failures = 0 // starts in a row that failed
   #restarts = 0
-  #address = { url: '', port: 0, opsUrl: null }
+  /** Where a worker answers /health, if not at its url. @type {string | null} */
+  #workerOpsUrl = null
   /** For /metrics and /health, if they have their own port. @type {Listener | null} */
   #ops = null
-  #opsUrl = /** @type {string | null} */ (null)
+  #stop = new AbortController()
   /** @type {Promise<void> | null} */
   #closing = null
   /** @type {{resolve: (value?: any) => void, reject: (error: Error) => void}} */
@@ -73,35 +75,34 @@ class WorkerPool {
     this.mirror = mirror
     this.entry = entry
     this.restart = restart
-    this.wanted = options.workers
     this.options = options
     const { memory, workers, opsPort } = options
     // each worker has an ops port on loopback, for the one of this process
     const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
     this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
-    this.metrics = new WorkerMetrics(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror?.report)
+    this.metrics = new WorkerMetrics(() => ({ ready: this.#ready, restarts: this.#restarts }), mirror?.report)
     mirror?.filled?.then(() => this.#sendToAll({ type: 'filled' }))
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
     this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
     this.ended.catch(() => {}) // no unhandled rejection
   }
 
-  get url () { return this.#address.url }
-  get port () { return this.#address.port }
-  get opsUrl () { return this.#opsUrl }
   get pids () { return [...this.#members.values()].map(({ worker }) => worker.process.pid) }
 
-  #ready = () => [...this.#members.values()].filter(({ ready }) => ready)
+  /** How many of them serve. */
+  get #ready () {
+    return [...this.#members.values()].filter(({ readySince }) => readySince !== undefined).length
+  }
 
   async open () {
-    const { opsPort, opsHost } = this.options
+    const { opsPort, opsHost, workers } = this.options
     if (opsPort !== null) {
       this.#ops = new Listener(this.#opsHandler())
-      this.#opsUrl = urlOf(opsHost, await this.#ops.listen(opsPort, opsHost))
+      this.opsUrl = urlOf(opsHost, await this.#ops.listen(opsPort, opsHost))
     }
     // one first: errors of the port or the store are then reported once
     await this.#fork(1)
-    await Promise.all(Array.from({ length: this.wanted - 1 }, (_, at) => this.#fork(at + 2)))
+    await Promise.all(Array.from({ length: workers - 1 }, (_, index) => this.#fork(index + 2)))
   }
 
   #opsHandler () {
@@ -118,12 +119,12 @@ class WorkerPool {
     for (const { worker } of this.#members.values()) if (worker.isConnected()) worker.send(message)
   }
 
-  /** Starts a worker; resolves when it serves, rejects when it fails before. */
+  /** Starts a worker; resolves when it serves, rejects when it fails before. @returns {Promise<void>} */
   #fork (number, deaths = 0) {
     cluster.setupPrimary({ exec: this.entry, args: [] })
     const worker = cluster.fork()
     /** @type {Member} */
-    const member = { number, worker, ready: false, since: 0, deaths, gone: Promise.resolve() }
+    const member = { number, worker, deaths, gone: Promise.resolve() }
     this.#members.set(number, member)
     this.metrics.add(worker)
     return new Promise((resolve, reject) => {
@@ -138,7 +139,7 @@ class WorkerPool {
           this.metrics.remove(worker)
           const why = signal ? `was ended by ${signal}` : `ended with ${code}`
           failure ??= new TilecouchError('WORKER_FAILED', { why })
-          if (!member.ready) reject(failure)
+          if (member.readySince === undefined) reject(failure)
           else this.#lost(member, failure)
           gone(undefined)
         })
@@ -149,44 +150,44 @@ class WorkerPool {
           const edge = this.mirror && { isFilled: this.mirror.isFilled() }
           worker.send({ type: 'start', options: this.workerOptions, number, edge })
         }
-        if (message.type === 'mirror') worker.send({ type: 'answer', id: message.id, value: this.mirror?.report() })
+        if (message.type === 'mirror') worker.send({ type: 'mirror', report: this.mirror?.report() })
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(late)
-          Object.assign(member, { ready: true, since: Date.now() })
-          this.#address = message.address
+          member.readySince = Date.now()
+          this.url = message.address.url
+          this.port = message.address.port
+          this.#workerOpsUrl = message.address.opsUrl
           this.#failures = 0
-          resolve(undefined)
+          resolve()
         }
       })
     })
   }
 
   #lost (member, error) {
-    member.ready = false
-    if (this.#closing) return
-    const deaths = Date.now() - member.since < this.restart.young ? member.deaths + 1 : 0
-    this.#again(member.number, deaths, error)
+    const isYoung = Date.now() - member.readySince < this.restart.young
+    member.readySince = undefined
+    this.#again(member.number, isYoung ? member.deaths + 1 : 0, error)
   }
 
-  #again (number, deaths, error) {
+  /** Starts a worker again after a while. */
+  async #again (number, deaths, error) {
+    const { signal } = this.#stop
+    if (signal.aborted) return
     const delay = Math.min(this.restart.longest, this.restart.first * 2 ** Math.min(deaths, 20))
     const text = `a worker ${error.details.why ?? error.message}; it is started again`
     this.log.error({ worker: number, code: error.code, in: delay }, text)
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer)
-      this.#restarts++
-      this.#fork(number, deaths).catch(failure => this.#failed(number, deaths, failure))
-    }, delay)
-    this.#timers.add(timer)
+    await pause(delay, signal)
+    if (signal.aborted) return
+    this.#restarts++
+    this.#fork(number, deaths).catch(failure => this.#failed(number, deaths, failure))
   }
 
   /** A worker that was started again failed before it served. */
   #failed (number, deaths, error) {
-    if (this.#closing) return
-    if (++this.#failures < this.restart.attempts || this.#ready().length > 0) {
-      return this.#again(number, deaths + 1, error)
-    }
+    if (++this.#failures < this.restart.attempts || this.#ready > 0) return this.#again(number, deaths + 1, error)
+    if (this.#stop.signal.aborted) return
     this.log.fatal({ code: error.code }, `no worker starts any more: ${error.message}`)
     this.#end.reject(error)
     this.close()
@@ -194,10 +195,10 @@ class WorkerPool {
 
   /** The health of one of them, and how many there are. @returns {Promise<{status: number, body: object}>} */
   async health () {
-    const workers = { ready: this.#ready().length, wanted: this.wanted }
+    const workers = { ready: this.#ready, wanted: this.options.workers }
     try {
       if (!workers.ready) throw new Error('no worker is ready')
-      const address = new URL('health', this.#address.opsUrl ?? this.url)
+      const address = new URL('health', this.#workerOpsUrl ?? this.url)
       const answer = await fetch(address, { signal: AbortSignal.timeout(5000) })
       return { status: answer.status, body: { .../** @type {object} */ (await answer.json()), workers } }
     } catch (error) {
@@ -211,7 +212,7 @@ class WorkerPool {
   }
 
   async #close () {
-    for (const timer of this.#timers) clearTimeout(timer)
+    this.#stop.abort()
     const members = [...this.#members.values()]
     this.#sendToAll({ type: 'stop' })
     const late = setTimeout(() => {

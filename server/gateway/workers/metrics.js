@@ -1,4 +1,4 @@
-// The numbers of all workers in one answer, from any of them.
+// The numbers of all workers in one answer.
 import { AggregatorRegistry } from 'prom-client'
 import { withValues, workerMetricTable } from '../metrics.js'
 import { mirrorMetricTable } from '../mirror-metrics.js'
@@ -8,8 +8,6 @@ const TIMEOUT = 3000 // ms a worker may take: one that hangs must not delay the 
 export class WorkerMetrics {
   #last = new Map() // worker -> what it counted when it was last asked
   #ended = [] // counters of workers that have ended: the sums must never decrease
-  #waiting = new Map()
-  #asked = 0
 
   /**
    * @param {() => {ready: number, restarts: number}} counts of the parent
@@ -23,16 +21,6 @@ export class WorkerMetrics {
   /** @param {import('node:cluster').Worker} worker */
   add (worker) {
     this.#last.set(worker, [])
-    worker.on('message', message => {
-      if (message.type === 'counted') this.#waiting.get(message.id)?.(message.metrics)
-      if (message.type === 'metrics') this.#answer(worker, message.id)
-    })
-  }
-
-  /** Without an answer a worker shows its own numbers after a while. */
-  async #answer (worker, id) {
-    const text = await this.text().catch(() => undefined)
-    if (text !== undefined && worker.isConnected()) worker.send({ type: 'answer', id, value: text })
   }
 
   /** @param {import('node:cluster').Worker} worker */
@@ -45,28 +33,10 @@ export class WorkerMetrics {
 
   async text () {
     const workers = [...this.#last.keys()]
-    const answers = await Promise.all(workers.map(worker => this.#ask(worker)))
+    const answers = await Promise.all(workers.map(ask))
     // of a worker that ended meanwhile, `remove` has kept the last numbers
     workers.forEach((worker, at) => { if (answers[at] && this.#last.has(worker)) this.#last.set(worker, answers[at]) })
     return aggregate([...this.#last.values(), this.#ended, this.#ofParent()]).metrics()
-  }
-
-  #ask (worker) {
-    if (!worker.isConnected()) return null
-    return new Promise(resolve => {
-      const id = this.#asked++
-      const answer = metrics => {
-        clearTimeout(timer)
-        this.#waiting.delete(id)
-        worker.off('exit', nothing)
-        resolve(metrics)
-      }
-      const nothing = () => answer(null)
-      const timer = setTimeout(nothing, TIMEOUT)
-      this.#waiting.set(id, answer)
-      worker.once('exit', nothing)
-      worker.send({ type: 'count', id })
-    })
   }
 
   #ofParent () {
@@ -75,6 +45,23 @@ export class WorkerMetrics {
       ...(this.mirror ? withValues(mirrorMetricTable, this.mirror()) : [])
     ]
   }
+}
+
+/** What a worker has counted; null: it does not answer. An answer that comes too late may be taken for the next one. */
+function ask (worker) {
+  if (!worker.isConnected()) return null
+  return new Promise(resolve => {
+    const end = metrics => {
+      clearTimeout(timer)
+      worker.off('exit', fail).off('message', take)
+      resolve(metrics)
+    }
+    const fail = () => end(null)
+    const take = ({ type, metrics }) => { if (type === 'counted') end(metrics) }
+    const timer = setTimeout(fail, TIMEOUT)
+    worker.on('message', take).once('exit', fail)
+    worker.send({ type: 'count' })
+  })
 }
 
 const aggregate = metrics => AggregatorRegistry.aggregate(metrics)

@@ -5,11 +5,7 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { createLog, secretsOf } from '../log.js'
 import { Metrics } from '../metrics.js'
 
-/** Milliseconds for the parent to answer. */
-const TIMEOUTS = {
-  metrics: 6000, // of all workers
-  mirror: 2000
-}
+const TIMEOUT = 2000 // milliseconds for the parent to answer
 
 /** @type {import('../mirror-metrics.js').MirrorReport} */
 const UNKNOWN = {
@@ -27,28 +23,25 @@ const UNKNOWN = {
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = new Metrics()
-  const waiting = new Map() // requests to the parent
+  /** Those who wait for the report of the mirror. @type {Set<(report: any) => void>} */
+  const waiting = new Set()
   let running = null
-  let asked = 0
 
   const send = message => { if (process.connected) process.send?.(message) }
 
-  /** Asks the parent; undefined: no answer in time. */
-  const ask = type => new Promise(resolve => {
-    const id = asked++
-    const answer = value => {
+  const report = () => new Promise(resolve => {
+    const end = answer => {
       clearTimeout(timer)
-      waiting.delete(id)
-      resolve(value)
+      waiting.delete(end)
+      resolve(answer)
     }
-    const timer = setTimeout(answer, TIMEOUTS[type])
-    waiting.set(id, answer)
-    send({ type, id })
+    const timer = setTimeout(end, TIMEOUT, UNKNOWN)
+    waiting.add(end)
+    send({ type: 'mirror' })
   })
 
-  metrics.text = async () => await ask('metrics') ?? metrics.registry.metrics()
   let isFilled = false // of an edge
-  const mirror = { report: async () => await ask('mirror') ?? UNKNOWN, isFilled: () => isFilled }
+  const mirror = { report, isFilled: () => isFilled }
 
   async function start ({ options, number, edge }) {
     isFilled ||= Boolean(edge?.isFilled)
@@ -76,10 +69,8 @@ export function serveAsWorker (startGateway) {
     if (message.type === 'start') start(message).catch(fail)
     if (message.type === 'stop') stop()
     if (message.type === 'filled') isFilled = true
-    if (message.type === 'count') {
-      send({ type: 'counted', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() })
-    }
-    if (message.type === 'answer') waiting.get(message.id)?.(message.value)
+    if (message.type === 'count') send({ type: 'counted', metrics: await metrics.registry.getMetricsAsJSON() })
+    if (message.type === 'mirror') for (const end of waiting) end(message.report)
   })
   process.on('SIGTERM', stop) // one worker alone: its parent starts another
   process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent sends stop

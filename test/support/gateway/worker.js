@@ -27,8 +27,7 @@ serveAsWorker(async (options, { metrics }) => {
     '/count': res => {
       metrics.request({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.001 })
       res.end(String(process.pid))
-    },
-    '/metrics': async res => res.end(await metrics.text())
+    }
   }
   metrics.bind({ memory: { bytes: 100, size: 1, maxBytes: options.memory } })
   const answer = (req, res) => (res.setHeader('connection', 'close'), pages[req.url](res))
