@@ -26,7 +26,7 @@ const hasMode = (file, bit) =>
 export const isWorldWritable = folder => hasMode(folder, OTHERS_WRITE)
 
 /** Whether every user of this machine may read a file. @param {string} file */
-const isWorldReadable = file => hasMode(file, OTHERS_READ)
+export const isWorldReadable = file => hasMode(file, OTHERS_READ)
 
 function readSecret (file) {
   if (!file) return undefined

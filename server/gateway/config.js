@@ -1,12 +1,11 @@
 // The options of a gateway: of the command line, then the environment, then the file, then the defaults. Errors name
 // the option as it was given.
-import { stat } from 'node:fs/promises'
 import { parseDuration, scrub } from '../../core/index.js'
 import { isOrigin } from '../../loader/couchapp/policy.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { LayerSet } from '../../core/tokens.js'
 import { readSmallFile } from '../../loader/formats/files.js'
-import { jsonErrorLine } from '../../loader/store/secrets.js'
+import { isWorldReadable, jsonErrorLine } from '../../loader/store/secrets.js'
 import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
 import { Secrets } from '../../loader/load/upstream/secrets.js'
@@ -22,13 +21,13 @@ const OTHER_VARIABLES = [
   'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'
 ]
 
-/** Why a value is not accepted. */
-class Refusal extends Error {}
-
-const refuse = why => { throw new Refusal(why) }
+/** @param {string} why a value is not accepted @returns {never} */
+function refuse (why) {
+  throw new Error(why)
+}
 
 /**
- * From a text, or a value already, to the value.
+ * From a text, or a value already, to the value. The message of an error says why a value is not accepted.
  * @type {Record<string, (value: any, option: import('./options.js').Option) => any>}
  */
 const parsers = {
@@ -46,22 +45,13 @@ const parsers = {
   layers: parseLayers,
   origins: parseOriginList,
   networks: value => checked(parseNames(value), names => new Networks(names)),
-  keys: value => orRefuse(() => parseKeys(value))
+  keys: parseKeys
 }
 
 function parseText (value) {
   const text = typeof value === 'string' ? value.trim() : ''
   // eslint-disable-next-line no-control-regex
   return text && !/[\u0000-\u001f\u007f]/.test(value) ? text : refuse('it takes one line of text')
-}
-
-/** An error of another module is the reason for the refusal. */
-function orRefuse (take) {
-  try {
-    return take()
-  } catch (error) {
-    return refuse(error.message)
-  }
 }
 
 /** Names and patterns; true and false for all and none. */
@@ -72,7 +62,7 @@ function parseLayers (value) {
 
 /** A value, if `make` accepts it. */
 function checked (value, make) {
-  orRefuse(() => make(value))
+  make(value)
   return value
 }
 
@@ -148,27 +138,25 @@ export function resolveOptions (
   { flags = {}, env = {}, file = {}, fileName = 'the configuration', table = options } = {}
 ) {
   const names = new Set(table.map(({ name }) => name))
-  for (const key of Object.keys(file)) {
-    if (key === 'config' || !names.has(key)) {
-      throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key, table) })
-    }
+  const unknownInFile = Object.keys(file).find(key => key === 'config' || !names.has(key))
+  if (unknownInFile !== undefined) {
+    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(unknownInFile, table) })
   }
-  for (const key of Object.keys(flags)) {
-    if (!names.has(key)) {
-      throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key, table) })
-    }
+  const unknown = Object.keys(flags).find(key => !names.has(key))
+  if (unknown !== undefined) {
+    throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: unknown, why: unknownKey(unknown, table) })
   }
   const values = Object.fromEntries(table.map(option => {
+    const { name } = option
     // an empty variable counts as not set: compose files and units pass on empty ones
-    const variable = [option.env, option.fallback].find(name => name && env[name])
-    if (isSet(flags[option.name])) {
-      return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
-    }
-    if (variable) return [option.name, parse(option, env[variable], variable)]
-    if (isSet(file[option.name])) {
-      return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
-    }
-    return [option.name, option.default]
+    const variable = [option.env, option.fallback].find(key => key && env[key])
+    const settings = [
+      [flags[name], longFlag(option).replace('--no-', '--') || name],
+      [variable && env[variable], variable],
+      [file[name], `"${name}" in ${fileName}`]
+    ]
+    const [value, where] = settings.find(([setting]) => setting !== undefined && setting !== null) ?? []
+    return [name, where === undefined ? option.default : parse(option, value, where)]
   }))
   if (values.trustProxy && !values.publicUrl) {
     const why = 'a gateway behind a proxy needs the URL for clients: add --public-url'
@@ -177,13 +165,10 @@ export function resolveOptions (
   return values
 }
 
-const isSet = value => value !== undefined && value !== null
-
 function parse (option, value, where) {
   try {
     return parsers[option.type](value, option)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
     const shown = option.secret ? '(not shown)' : value
     throw new TilecouchError('BAD_OPTION', { option: where, value: shown, why: error.message })
   }
@@ -202,7 +187,11 @@ function unknownKey (key, table) {
  */
 export async function loadOptions ({ flags = {}, env = process.env, table = options } = {}) {
   const fileName = flags.config ?? (env.TILECOUCH_CONFIG || undefined)
-  const { file, warnings } = fileName ? await readConfig(fileName) : { file: {}, warnings: [] }
+  const file = fileName ? readConfig(fileName) : {}
+  const warnings = []
+  if (fileName && holdsSecret(file) && isWorldReadable(fileName)) {
+    warnings.push(`${fileName} has secrets in it, and every user of this machine may read it: chmod 640 ${fileName}`)
+  }
   for (const name of Object.keys(env)) {
     const isKnown = OTHER_VARIABLES.includes(name) || table.some(option => option.env === name)
     if (name.startsWith('TILECOUCH_') && !isKnown) warnings.push(`${name} in the environment names no option`)
@@ -210,13 +199,10 @@ export async function loadOptions ({ flags = {}, env = process.env, table = opti
   return { options: resolveOptions({ flags, env, file, fileName, table }), warnings }
 }
 
-async function readConfig (fileName) {
-  const warnings = []
+function readConfig (fileName) {
   let text
-  let mode
   try {
     text = String(readSmallFile(fileName))
-    mode = (await stat(fileName)).mode
   } catch (error) {
     const why = error.code === 'ENOENT' ? 'no such file' : error.message
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why })
@@ -225,10 +211,7 @@ async function readConfig (fileName) {
   if (!isObject(file)) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${jsonErrorLine(text)}` })
   }
-  if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) {
-    warnings.push(`${fileName} has secrets in it, and every user of this machine may read it: chmod 640 ${fileName}`)
-  }
-  return { file, warnings }
+  return file
 }
 
 /** @param {Record<string, any>} file */
