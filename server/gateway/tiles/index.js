@@ -114,20 +114,18 @@ export class TileService {
    * @returns {Found | undefined}
    */
   peek (layer, z, x, y, time) {
-    const hit = this.#peek(layer, z, x, y, time)
+    const hit = this.#peek(tileId(layer, z, x, y), time)
     return hit && this.#isKept(hit, layer, z, x, y, time) ? hit : undefined
   }
 
   /** @returns {Found | undefined} */
-  #peek (layer, z, x, y, time) {
-    const id = tileId(layer, z, x, y)
+  #peek (id, time) {
     const end = time === undefined ? undefined : this.#asOf.endInFuture(time, this.#clock.now())
     if (time !== undefined && end === undefined) return this.#asOf.peek(id, time)
     const entry = this.#cache.entry(id)
-    if (entry !== undefined && end !== undefined && entry.time > end) {
-      return this.#asOf.peek(id, /** @type {string} */ (time))
-    }
-    return entry !== undefined && entry.bytes !== null && this.#clock.now() < entry.freshUntil ? entry.hit : undefined
+    if (entry === undefined) return undefined
+    if (end !== undefined && entry.time > end) return this.#asOf.peek(id, time)
+    return entry.bytes !== null && this.#clock.now() < entry.freshUntil ? entry.hit : undefined
   }
 
   /**
@@ -138,17 +136,19 @@ export class TileService {
    * @returns {Promise<Found>}
    */
   async get (layer, z, x, y, time, { signal } = {}) {
-    const hit = this.#peek(layer, z, x, y, time)
-    const answer = hit ?? await this.#get(layer, z, x, y, time, signal).catch(error => {
+    let answer
+    let missing
+    try {
+      answer = await this.#get(layer, z, x, y, time, signal)
+    } catch (error) {
       if (error.code !== 'TILE_NOT_FOUND') throw error
-      return error
-    })
-    const error = answer.code && answer
-    if (this.#isKept(error ? undefined : answer, layer, z, x, y, time)) {
-      if (error) throw error
-      return answer
+      missing = error
     }
-    throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
+    if (!this.#isKept(answer, layer, z, x, y, time)) {
+      throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
+    }
+    if (missing) throw missing
+    return answer
   }
 
   /**
