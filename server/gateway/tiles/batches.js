@@ -33,15 +33,14 @@ export class Batches {
   }
 
   /** Adds an item that nobody waits for: it fills up batches, and has batches of its own while one more may run. */
-  addSpare (item, weight = 1) {
-    this.#spare.set(item, weight)
+  addSpare (item) {
+    this.#spare.set(item, 1)
     this.#schedule()
   }
 
   /** Somebody waits for a spare item now. @param {T} item */
   hurry (item) {
-    const weight = this.#spare.get(item)
-    if (this.#spare.delete(item)) this.add(item, weight)
+    if (this.#spare.delete(item)) this.add(item)
   }
 
   #schedule () {

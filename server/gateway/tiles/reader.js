@@ -34,8 +34,6 @@ const readerDefaults = {
  * @typedef {import('../../../loader/store/couch.js').Couch} Couch
  * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
  * @typedef {{signal?: AbortSignal, retries?: number, anonymous?: boolean}} How anonymous: without the name and password
- * @typedef {Pick<import('./cache.js').TileCache, 'changes' | 'takeDocument' | 'takeTimeline'> &
- *   Partial<Pick<import('./cache.js').TileCache, 'onUse'>>} Cache takes what was read, and makes the answer of it
  * @typedef {import('./ahead.js').Block} Block for which something is read ahead
  */
 
@@ -46,7 +44,8 @@ export class StoreReader {
 
   /**
    * @param {{couch: Couch}} store @param {object} options
-   * @param {Cache} options.cache
+   * @param {Pick<import('./cache.js').TileCache, 'changes' | 'takeDocument' | 'takeTimeline'> &
+   *   Partial<Pick<import('./cache.js').TileCache, 'onUse'>>} options.cache makes the answer of what was read
    * @param {(read: {tiles: number, seconds: number, failed?: boolean}) => void} [options.onRead] called after each
    *   request
    * @param {Partial<typeof readerDefaults>} [options.limits]
@@ -58,10 +57,9 @@ export class StoreReader {
     this.limits = { ...readerDefaults, ...limits }
     const { changes } = cache
     /** By the ids of heads and past versions. */
-    this.documents = new SharedReads({
+    this.documents = new SharedReads(changes, {
       limits: this.limits,
       most: () => Math.floor(this.limits.maxBytes / this.average),
-      begin: () => changes.beginRead(),
       read: async ids => {
         const docs = await this.#request(readDocs, ids, { inline: this.#mayInline(ids.length) })
         return this.#measure(await unpackAll(docs, this.limits.unpacked))
@@ -71,9 +69,8 @@ export class StoreReader {
       onUse: (block, id) => cache.onUse?.(block, id)
     })
     /** By the ids of heads. */
-    this.timelines = new SharedReads({
+    this.timelines = new SharedReads(changes, {
       limits: this.limits,
-      begin: () => changes.beginRead(),
       read: ids => this.#request(readTimelines, ids),
       check: (id, moments, begun) => changes.checkTimeline(id, begun),
       take: (id, moments, isCurrent, block) => cache.takeTimeline(id, moments, isCurrent, block)
@@ -164,17 +161,17 @@ class SharedReads {
   #batches
 
   /**
-   * @param {object} options
+   * @param {import('./recent-changes.js').RecentChanges} changes @param {object} options
    * @param {typeof readerDefaults} options.limits
    * @param {() => number} [options.most] of a request, besides `limits.most`
-   * @param {() => number} options.begin marks the moment a read begins
    * @param {(ids: string[]) => Promise<Map<string, any>>} options.read an error in place of a value concerns that one
    *   alone
    * @param {(id: string, value: any, begun: number) => import('./recent-changes.js').Verdict} options.check
    * @param {(id: string, value: any, isCurrent: boolean, block?: Block) => any} options.take makes the answer
    * @param {(block: Block, id: string) => void} [options.onUse] somebody asks for what is being read ahead
    */
-  constructor (options) {
+  constructor (changes, options) {
+    this.changes = changes
     this.options = options
     const { limits, most = () => Infinity } = options
     this.#batches = new Batches(jobs => this.#read(jobs, { left: limits.splits }), {
@@ -194,7 +191,11 @@ class SharedReads {
   get (id, signal) {
     const job = this.#jobs.get(id) ?? this.#create(id)
     job.waiting++
-    if (job.block) this.#claim(job)
+    if (job.block) { // somebody waits for it from now on
+      this.options.onUse?.(job.block, id)
+      job.block = undefined
+      this.#batches.hurry(job)
+    }
     const leave = () => { if (--job.waiting === 0 && this.#batches.remove(job)) this.#jobs.delete(id) }
     signal?.addEventListener('abort', leave, { once: true })
     if (signal?.aborted) leave()
@@ -204,13 +205,6 @@ class SharedReads {
   /** The same, while nobody waits for it. @param {string} id @param {Block} block @returns {Promise<any>} */
   getAhead (id, block) {
     return (this.#jobs.get(id) ?? this.#create(id, block)).promise
-  }
-
-  /** @param {Job} job */
-  #claim (job) {
-    this.options.onUse?.(/** @type {Block} */ (job.block), job.id)
-    job.block = undefined
-    this.#batches.hurry(job)
   }
 
   /** @param {Block} [block] @returns {Job} */
@@ -223,9 +217,8 @@ class SharedReads {
     return job
   }
 
-  /** @param {Job[]} jobs @param {{left: number}} splits */
   async #read (jobs, splits) {
-    const begun = this.options.begin()
+    const begun = this.changes.beginRead()
     let values
     try {
       values = await this.options.read(jobs.map(({ id }) => id))
@@ -316,9 +309,7 @@ async function unpackAll (docs, most) {
   return docs
 }
 
-const anonymousDefaults = {
-  refused: 600000 // milliseconds in which a store that refused a reader without a name is asked with it at once
-}
+const REFUSED = 600000 // milliseconds in which a store that refused a reader without a name is asked with it at once
 
 /** Failures that a name and password may avoid. Proxies have pages of their own for those who have none. */
 const REFUSALS = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWER'])
@@ -331,8 +322,7 @@ const STATUSES = new Set([301, 302, 303, 307, 308, 405, 407])
 export class AnonymousFirst {
   #until = 0
 
-  /** @param {Partial<typeof anonymousDefaults> & {clock?: {now: () => number}}} [options] */
-  constructor ({ refused = anonymousDefaults.refused, clock = Date } = {}) {
+  constructor ({ refused = REFUSED, clock = Date } = {}) {
     this.refused = refused
     this.clock = clock
   }

@@ -9,16 +9,12 @@ export const TRIES = { tries: 3, firstDelay: 20 }
 const TOGETHER = 4 // tiles at most whose heads are read with their pasts: _bulk_get reads more at half the price
 const GAP = 2 // rows at most from a tile to the next one that shares its range
 
-/**
- * @typedef {import('./reader.js').Couch} Couch
- * @typedef {import('./reader.js').How} How
- * @typedef {import('./reader.js').Moment} Moment
- * @typedef {{error: string, reason?: string}} Failure
- */
+/** @typedef {import('./reader.js').Moment} Moment */
 
 /**
  * The versions of tiles, oldest first, by the ids of their heads.
- * @param {Couch} couch @param {string[]} ids @param {How} [how] @returns {Promise<Map<string, Moment[] | Error>>}
+ * @param {import('./reader.js').Couch} couch @param {string[]} ids @param {import('./reader.js').How} [how]
+ * @returns {Promise<Map<string, Moment[] | Error>>}
  */
 export async function readTimelines (couch, ids, how = {}) {
   const { rows, failed } = await askEach(ids, async left => {
@@ -42,7 +38,7 @@ export async function readTimelines (couch, ids, how = {}) {
 
 // Heads are read before their pasts: the content of a head that is overwritten in between is in the past by then.
 
-/** In one request. @param {Couch} couch @param {string[]} ids @param {string[][]} runs @param {How} how */
+/** In one request. */
 async function readTogether (couch, ids, runs, how) {
   const [heads, ...pasts] = await couch.tryRanges([{ keys: ids, include_docs: true }, ...runs.map(rangeOf)], how)
   // by key, not by position: for a single missing key CouchDB answers with an error instead of a row
@@ -57,7 +53,7 @@ async function readTogether (couch, ids, runs, how) {
   }
 }
 
-/** In two requests. @param {Couch} couch @param {string[]} ids @param {string[][]} runs @param {How} how */
+/** In two requests. */
 async function readApart (couch, ids, runs, how) {
   const { leaves, failed } = await couch.tryLeaves(ids, { ...how, limits: { tries: 1 } })
   return {
@@ -66,12 +62,11 @@ async function readApart (couch, ids, runs, how) {
   }
 }
 
-/** @param {any} failure */
 const failureOf = ({ error, reason }) => ({ error, reason })
 
 const rangeOf = run => ({ startkey: pastRange(run[0]).startkey, endkey: pastRange(run[run.length - 1]).endkey })
 
-/** Tiles that share a range, in its order. @param {string[]} ids of heads */
+/** The ids of heads whose tiles share a range, in its order. */
 function runsOf (ids) {
   const tiles = ids.map(id => ({ id, ...parseTileId(id) }))
   tiles.sort((a, b) => compareIds(a.layer, b.layer) || a.z - b.z || a.x - b.x || a.y - b.y)
@@ -79,7 +74,7 @@ function runsOf (ids) {
   const runs = []
   let last
   for (const tile of tiles) {
-    if (last && areNear(last, tile)) runs[runs.length - 1].push(tile.id)
+    if (last && areNear(last, tile)) runs.at(-1)?.push(tile.id)
     else runs.push([tile.id])
     last = tile
   }
