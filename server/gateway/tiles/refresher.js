@@ -17,13 +17,7 @@ const refreshDefaults = {
   closing: 10000 // milliseconds for what is under way when the gateway stops
 }
 
-/**
- * @typedef {import('../layers.js').Layer} Layer
- * @typedef {import('./upstreams.js').Upstream} Upstream
- * @typedef {{z: number, x: number, y: number}} Tile
- * @typedef {import('./index.js').Found} Found
- * @typedef {Map<string, Entry>} Entries by the ids of heads
- */
+/** @typedef {Map<string, Entry>} Entries by the ids of heads */
 
 export class Refresher {
   /** Under way, by the key of what is fetched together. @type {Map<string, Promise<Entries>>} */
@@ -50,10 +44,10 @@ export class Refresher {
 
   /**
    * A tile that is missing or expired.
-   * @param {Layer} layer @param {Upstream} upstream @param {Tile} tile
-   * @param {Entry | null} entry in the store
+   * @param {import('../layers.js').Layer} layer @param {import('./upstreams.js').Upstream} upstream
+   * @param {{z: number, x: number, y: number}} tile @param {Entry | null} entry in the store
    * @param {AbortSignal} [signal] of the client
-   * @returns {Promise<Found>}
+   * @returns {Promise<import('./index.js').Found>}
    */
   async get (layer, upstream, tile, entry, signal) {
     if (entry?.bytes) return this.#getExpired(layer, upstream, tile, entry, signal)
@@ -146,13 +140,8 @@ export class Refresher {
     } catch (error) {
       return this.#unstored(fetched, error)
     }
-    /** @type {Entries} */
-    const entries = new Map()
-    for (const tile of kept) {
-      const now = await this.#entryOf(tile, fetched)
-      if (now) entries.set(tile.id, now)
-    }
-    return entries
+    const entries = /** @type {any[]} */ (await Promise.all(kept.map(tile => this.#entryOf(tile, fetched))))
+    return new Map(entries.filter(now => now).map(now => [now.id, now]))
   }
 
   /** The entry for one tile of an answer, after storing it. */

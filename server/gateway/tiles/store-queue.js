@@ -9,15 +9,13 @@ const queueDefaults = {
   atOnce: 2 // writes under way
 }
 
-/** @typedef {import('../../../loader/store/index.js').Store} Store */
-
 export class StoreQueue {
   #writes
   #extensions
   #docs
 
   /**
-   * @param {Store} store
+   * @param {import('../../../loader/store/index.js').Store} store
    * @param {{signal?: AbortSignal, limits?: Partial<typeof queueDefaults>}} [options] signal: gives up what is under
    *   way
    */
@@ -45,7 +43,6 @@ export class StoreQueue {
     return this.#writes.call({ versions, stored, onFailure }, versions.length)
   }
 
-  /** @param {import('../../../loader/store/extend.js').Extension[]} extensions */
   async extend (extensions) {
     if (!extensions.length) return { extended: new Map(), changed: [] }
     return this.#extensions.call(extensions, extensions.length)
