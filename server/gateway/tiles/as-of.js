@@ -20,14 +20,10 @@ export class AsOf {
     this.guesses = new Guesses({ cache, reader, limits })
   }
 
-  /**
-   * The end of a time in the future: the map as of then is the present one, unless that has a still later time.
-   * @param {string} time as written
-   * @param {number} now milliseconds since 1970
-   */
-  endInFuture (time, now) {
+  /** The end of a written time in the future: the map as of then is the present one, unless that has a later time. */
+  endInFuture (time) {
     const { end, at } = this.endOf(time)
-    return at >= now ? end : undefined
+    return at >= Date.now() ? end : undefined
   }
 
   /** From memory alone. @param {string} id of the head @param {string} time as written */

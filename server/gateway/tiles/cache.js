@@ -21,7 +21,7 @@ const cacheDefaults = {
 
 export class TileCache {
   /** @param {Omit<import('./index.js').Parts, 'store' | 'cache' | 'reader' | 'asOf' | 'options'>} parts */
-  constructor ({ memory, layers, upstreams, clock, follower, limits }) {
+  constructor ({ memory, layers, upstreams, follower, limits }) {
     this.limits = { ...cacheDefaults, ...limits }
     this.memory = memory
     const { aheadPart, missingPart, missingOverhead: overhead } = this.limits
@@ -33,7 +33,6 @@ export class TileCache {
     this.missing = new Memory(memory.maxBytes * missingPart, { overhead })
     this.layers = layers
     this.upstreams = upstreams
-    this.clock = clock
     this.follower = follower
     this.changes = new RecentChanges()
     this.epoch = 0 // raised when layers change
@@ -90,11 +89,11 @@ export class TileCache {
 
   #isMissing (key) {
     const until = this.missing.get(key)
-    return until !== undefined && this.clock.now() < until
+    return until !== undefined && Date.now() < until
   }
 
   /** @param {number} [until] milliseconds since 1970 */
-  setMissing (key, until = this.clock.now() + this.limits.missing) {
+  setMissing (key, until = Date.now() + this.limits.missing) {
     if (this.follower.isAnchored) this.missing.keep(key, until, 0)
   }
 

@@ -33,7 +33,6 @@ import { Refresher } from './refresher.js'
  * @property {TileCache} cache
  * @property {StoreReader} reader
  * @property {AsOf} asOf
- * @property {{now: () => number}} clock
  * @property {{isAnchored: boolean}} follower tiles are kept only while it reports the changes of the store
  * @property {any} [metrics]
  * @property {any} [log]
@@ -48,7 +47,6 @@ export class TileService {
   #ahead
   #refresher
   #follower
-  #clock = new Clock()
 
   /**
    * @param {Pick<Parts, 'store' | 'layers' | 'upstreams' | 'memory' | 'metrics' | 'log' | 'options' | 'limits'> &
@@ -58,7 +56,6 @@ export class TileService {
   constructor ({ store, layers, upstreams, memory, metrics, log, options, onAdministrative, limits = {} }) {
     this.layers = layers
     this.upstreams = upstreams
-    const clock = this.#clock
     const follower = this.#follower = new Follower(store, {
       log,
       limits,
@@ -73,10 +70,10 @@ export class TileService {
         onAdministrative?.()
       }
     })
-    const cache = this.#cache = new TileCache({ memory, layers, upstreams, clock, follower, limits })
+    const cache = this.#cache = new TileCache({ memory, layers, upstreams, follower, limits })
     const onRead = metrics && (read => metrics.storeRead(read))
     const reader = this.#reader = new StoreReader(store, { cache, onRead, limits })
-    this.#refresher = new Refresher({ store, cache, reader, clock, metrics, log, options, limits })
+    this.#refresher = new Refresher({ store, cache, reader, metrics, log, options, limits })
     const asOf = this.#asOf = new AsOf({ cache, reader, limits })
     this.#ahead = new ReadAhead({ cache, reader, asOf, limits })
     layers.onChange = book => {
@@ -120,12 +117,12 @@ export class TileService {
 
   /** @returns {Found | undefined} */
   #peek (id, time) {
-    const end = time === undefined ? undefined : this.#asOf.endInFuture(time, this.#clock.now())
+    const end = time === undefined ? undefined : this.#asOf.endInFuture(time)
     if (time !== undefined && end === undefined) return this.#asOf.peek(id, time)
     const entry = this.#cache.entry(id)
     if (entry === undefined) return undefined
     if (end !== undefined && entry.time > end) return this.#asOf.peek(id, time)
-    return entry.bytes !== null && this.#clock.now() < entry.freshUntil ? entry.hit : undefined
+    return entry.bytes !== null && Date.now() < entry.freshUntil ? entry.hit : undefined
   }
 
   /**
@@ -170,7 +167,7 @@ export class TileService {
     const document = await this.layers.find(layer) // may be missing: other programs write tiles without one
     const tile = { z, x, y }
     const id = tileId(layer, z, x, y)
-    const end = time === undefined ? undefined : this.#asOf.endInFuture(time, this.#clock.now())
+    const end = time === undefined ? undefined : this.#asOf.endInFuture(time)
     if (document) this.#ahead.missed({ layer, ...tile, time: end === undefined ? time : undefined })
     try {
       if (time === undefined) return await this.#newest(id, tile, document, signal)
@@ -199,7 +196,7 @@ export class TileService {
   async #newest (id, tile, layer, signal) {
     const upstream = this.upstreams.of(layer)
     const { entry, outcome } = await this.#read(id, signal)
-    const isWanted = entry ? this.#clock.now() >= entry.freshUntil : outcome === 'miss'
+    const isWanted = entry ? Date.now() >= entry.freshUntil : outcome === 'miss'
     if (isWanted && upstream?.covers(tile.z, tile.x, tile.y)) {
       return this.#refresher.get(layer, upstream, tile, entry, signal)
     }
@@ -223,20 +220,4 @@ export class TileService {
 /** @returns {undefined} */
 function nothingIfMissing (error) {
   if (error.code !== 'TILE_NOT_FOUND') throw error
-}
-
-const STEP = 5 // milliseconds a reading of the clock lasts
-
-/** Milliseconds since 1970, read from the system once in a few: every request for a tile in memory asks for them. */
-class Clock {
-  #time = 0
-
-  now () {
-    // no interval: a gateway without requests should not wake up
-    if (this.#time === 0) {
-      this.#time = Date.now()
-      setTimeout(() => { this.#time = 0 }, STEP).unref()
-    }
-    return this.#time
-  }
 }

@@ -29,11 +29,10 @@ export class Refresher {
   #queue
 
   /** @param {Omit<import('./index.js').Parts, 'layers' | 'upstreams' | 'memory' | 'asOf' | 'follower'>} parts */
-  constructor ({ store, cache, reader, clock, metrics, log, options, limits = {} }) {
+  constructor ({ store, cache, reader, metrics, log, options, limits = {} }) {
     this.limits = { ...refreshDefaults, ...limits }
     this.cache = cache
     this.reader = reader
-    this.clock = clock
     this.metrics = metrics
     this.log = new ThrottledLog(log)
     this.staleWhileRevalidate = options.staleWhileRevalidate * 1000
@@ -59,12 +58,12 @@ export class Refresher {
 
   /** An expired tile: shown at once while it is fetched again, unless it expired too long ago. @param {Entry} entry */
   async #getExpired (layer, upstream, tile, entry, signal) {
-    const now = this.clock.now()
+    const now = Date.now()
     const age = now - entry.expiresAt
     const stale = { entry, outcome: 'stale' }
     if (now < entry.retryAt && age <= this.staleIfError) return stale
     const fetch = ignoreRejection(this.#fetchOnce(layer, upstream, tile, entry).catch(error => {
-      entry.retryAt = this.clock.now() + this.limits.rest
+      entry.retryAt = Date.now() + this.limits.rest
       throw error
     }))
     if (age <= this.staleWhileRevalidate) return stale
