@@ -44,9 +44,6 @@ const DOCUMENT_ROUTES = { tilejson, versions, times, style, gdal, tms, qgis, con
 const CLIENT_ROUTES = { ...mapValues(DOCUMENT_ROUTES, unlessIncomplete), tile, wmts, retina, db, file: viewer }
 const MONITORING_ROUTES = { health, metrics: metricsRoute }
 
-/** The routes of the port for clients. */
-const publicRoutes = ({ opsPort }) => ({ ...CLIENT_ROUTES, ...(opsPort === null && { health }) })
-
 /**
  * @typedef {object} Gateway
  * @property {string} url
@@ -63,13 +60,15 @@ const publicRoutes = ({ opsPort }) => ({ ...CLIENT_ROUTES, ...(opsPort === null 
  * @param {import('./mirror-metrics.js').Mirroring} [environment.mirror] of an edge
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (values, { log: ownLog, mirror, metrics = metricsWith(mirror) } = {}) {
+export async function startGateway (values, { log: ownLog, mirror, metrics: ownMetrics } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: values }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
     throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
   }
   const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
+  const metrics = ownMetrics ?? new Metrics()
+  if (mirror && !ownMetrics) metrics.register(mirrorMetricTable, mirror.report) // of workers, the parent has it
   const stopping = new AbortController()
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
@@ -98,12 +97,10 @@ export async function startGateway (values, { log: ownLog, mirror, metrics = met
     tileTimeout: TILE_TIMEOUT,
     answerTile: (asked, req, res) => tile(ctx, asked, req, res)
   }
-  const { maxConnections, connectionsEach, trustProxy } = options
-  const limits = {
-    maxConnections,
-    connectionsEach: trustProxy ? 0 : connectionsEach // all clients of a proxy have its address
-  }
-  const routes = publicRoutes(options)
+  const { maxConnections, trustProxy } = options
+  const connectionsEach = trustProxy ? 0 : options.connectionsEach // all clients of a proxy have its address
+  const limits = { maxConnections, connectionsEach }
+  const routes = { ...CLIENT_ROUTES, ...(options.opsPort === null && { health }) }
   const front = new Listener(createHandler(ctx, access ? protect(access, routes) : routes), limits)
   const opsContext = { ...ctx, cors: new Cors('none') } // no page reads it
   const ops = options.opsPort !== null ? new Listener(createHandler(opsContext, MONITORING_ROUTES), limits) : null
@@ -131,13 +128,6 @@ export async function startGateway (values, { log: ownLog, mirror, metrics = met
     await close()
     throw error
   }
-}
-
-/** Those of a gateway of one process. */
-function metricsWith (mirror) {
-  const metrics = new Metrics()
-  if (mirror) metrics.register(mirrorMetricTable, mirror.report)
-  return metrics
 }
 
 /** Builds the viewer beside the tiles, which do not wait for it. */
