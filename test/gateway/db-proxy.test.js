@@ -200,13 +200,14 @@ describe('the proxy of /db', () => {
   }
 
   /** A proxy with limits of its own. Returns a function that asks it, from an address or from this machine. */
-  async function openLimited (limits) {
+  async function openLimited ({ endings, ...limits }) {
     const proxy = new DatabaseProxy(couch, { trustProxy: true, ...limits })
     const limited = await startServer((req, res) => {
       const [path, search = ''] = /** @type {string} */ (req.url).split('?')
       const asked = parseDbRequest('GET', path, search)
       asked.isLarge = checkLimits(asked)
-      proxy.forward(asked, undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
+      proxy.forward(asked, undefined, req, res, { endings })
+        .catch(error => res.writeHead(error.status, error.headers).end())
     })
     ending.push(limited.close, () => proxy.close())
     return (path, { from = '', ...options } = {}) =>
@@ -259,6 +260,18 @@ describe('the proxy of /db', () => {
     const last = await get(FEED)
     ended.abort()
     await assert.rejects(last.text(), 'the gateway ends, and with it the feed')
+  })
+
+  it('answers 503 to a feed that still waits when the gateway ends, and begins none that has ended', async () => {
+    answer = () => {} // CouchDB sends the head with the first change
+    const ended = new AbortController()
+    const get = await openLimited({ signal: ended.signal })
+    const waiting = get(FEED)
+    await until(() => seen.length === 1, { what: 'the store to be asked' })
+    ended.abort()
+    const getWithToken = await openLimited({ endings: [ended.signal] })
+    const answers = await Promise.all([waiting, get(FEED), getWithToken(FEED)])
+    assert.deepEqual([answers.map(({ status }) => status), seen.length], [[503, 503, 503], 1])
   })
 
   it('limits the number of feeds of one address', async () => {

@@ -39,21 +39,19 @@ export class DatabaseProxy {
    * @type {Record<'reads' | 'images' | 'feeds', {pool: Pool, limit: AddressLimit, error: () => Error}>}
    */
   #pools
-  #closing = new AbortController()
-  /** @type {Promise<any> | undefined} */
-  #closed
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
    * @param {Partial<typeof proxyDefaults> & {log?: any, signal?: AbortSignal, trustProxy?: boolean}} [options] signal:
-   *   the gateway ends
+   *   the gateway ends, and with it all feeds
    */
-  constructor (couch, { log, signal, trustProxy = false, ...options } = {}) {
+  constructor (couch, { log, signal = new AbortController().signal, trustProxy = false, ...options } = {}) {
     this.options = { ...proxyDefaults, ...options }
     this.trustProxy = trustProxy
     this.log = log
+    this.signal = signal
     this.#access = couch.access
-    setMaxListeners(0, this.#closing.signal) // one for each feed
+    setMaxListeners(0, signal) // one for each feed
     const { connections, waiting, readsEach, images, imagesEach, feeds, feedsEach, connectTimeout } = this.options
     const connect = { timeout: connectTimeout }
     const poolOf = (most, limit, reason = 'too many requests at once') => ({
@@ -66,7 +64,6 @@ export class DatabaseProxy {
       images: poolOf(images, { most: images + waiting, each: imagesEach }),
       feeds: poolOf(feeds, { most: feeds, each: feedsEach }, 'too many clients wait for changes')
     }
-    signal?.addEventListener('abort', () => { this.close() }, { once: true })
   }
 
   /**
@@ -79,24 +76,26 @@ export class DatabaseProxy {
     const readKind = request.isLarge || change ? 'images' : 'reads'
     const kind = request.isFeed ? 'feeds' : readKind
     const { pool, limit, error } = this.#pools[kind]
+    const isOver = (request.isFeed && this.signal.aborted) || endings.some(({ aborted }) => aborted)
+    if (isOver) throw unavailable()
     const release = limit.acquire(clientAddress(req, this.trustProxy))
     if (!release) throw error()
     const left = new AbortController()
     const leave = () => left.abort()
     res.once('close', leave)
-    if (request.isFeed) this.#closing.signal.addEventListener('abort', leave)
-    const late = seconds === undefined ? undefined : setTimeout(() => res.destroy(), Math.max(0, seconds * 1000))
+    if (request.isFeed) this.signal.addEventListener('abort', leave)
     const end = () => res.destroy()
-    for (const ending of endings) ending.addEventListener('abort', end, { once: true })
+    const late = seconds === undefined ? undefined : setTimeout(end, Math.max(0, seconds * 1000))
+    for (const ending of endings) ending.addEventListener('abort', end)
     const asked = { request, body, pool, signal: left.signal }
     try {
       await (change ? this.#passChanged(asked, req, res, change) : this.#pass(asked, req, res))
     } finally {
       clearTimeout(late)
       for (const ending of endings) ending.removeEventListener('abort', end)
+      this.signal.removeEventListener('abort', leave)
       release()
       res.off('close', leave)
-      this.#closing.signal.removeEventListener('abort', leave)
     }
   }
 
@@ -194,10 +193,9 @@ export class DatabaseProxy {
     return isLate ? unavailable(504, 'the store did not answer in time') : unavailable()
   }
 
-  /** Feeds end, reads under way are answered. */
-  close () {
-    this.#closing.abort()
-    return (this.#closed ??= Promise.all(Object.values(this.#pools).map(({ pool }) => pool.close())))
+  /** Resolves when requests under way are answered. */
+  async close () {
+    await Promise.all(Object.values(this.#pools).map(({ pool }) => pool.close()))
   }
 }
 
