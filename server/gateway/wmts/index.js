@@ -14,12 +14,10 @@ import { resolveTime } from './times.js'
 const MOST_DOCUMENTS = 16
 
 /**
- * Documents of a gateway while its layers do not change: Layers then answers with the same objects.
- * @typedef {{bytes: Buffer, etag: string}} Document
- * @typedef {{listed: import('./capabilities.js').Listed[], documents: LRUCache<string, Document>}} Kept
- * @type {WeakMap<object, Kept>}
+ * Documents for everybody, with the layers that they are about.
+ * @type {LRUCache<string, {listed: import('./capabilities.js').Listed[], bytes: Buffer, etag: string}>}
  */
-const kept = new WeakMap()
+const documents = new LRUCache({ max: MOST_DOCUMENTS })
 
 /** @type {import('../dispatch.js').Route<import('../router.js').AskedService>} */
 export async function wmts (ctx, asked, req, res) {
@@ -54,19 +52,16 @@ export async function wmts (ctx, asked, req, res) {
 async function documentFor (layers, place, visitor) {
   const listed = await listLayers(layers, visitor)
   if (visitor?.isKnown) return make(listed, { ...place, token: visitor.link })
-  let keptDocuments = kept.get(layers)
-  if (!keptDocuments || !isDeepStrictEqual(keptDocuments.listed, listed)) {
-    keptDocuments = { listed, documents: new LRUCache({ max: MOST_DOCUMENTS }) }
-    kept.set(layers, keptDocuments)
-  }
-  const { documents } = keptDocuments
   const key = `${place.at ?? ''} ${place.base}`
-  const document = documents.get(key) ?? make(listed, place)
+  const kept = documents.get(key)
+  // Layers answers with the same objects while nothing has changed
+  if (kept && isDeepStrictEqual(kept.listed, listed)) return kept
+  const document = make(listed, place)
   documents.set(key, document)
   return document
 }
 
 function make (listed, place) {
   const bytes = Buffer.from(capabilities(listed, place))
-  return { bytes, etag: etagOf(bytes) }
+  return { listed, bytes, etag: etagOf(bytes) }
 }
