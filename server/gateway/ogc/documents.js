@@ -33,7 +33,9 @@ export const gridFor = layer => gridOf({ grid: layer.grid, tileSize: isVector(la
 /** The grids of layers, each once, and Web Mercator. @param {Record<string, any>[]} layers */
 export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.uniqueId, grid])).values()]
 
-const titleOf = layer => layer.name || layer.layer
+/** What people read about a layer. @param {Record<string, any>} layer */
+const aboutOf = ({ layer, name, description, attribution }) =>
+  ({ title: name || layer, ...(description && { description }), ...(attribution && { attribution }) })
 
 /** @param {View} view @param {string} title */
 export function landing ({ root, token }, title) {
@@ -74,11 +76,10 @@ export const collections = (listed, view) => ({
 export function collection ({ layer, times }, { base, root, query, token }) {
   const address = `${root}collections/${layer.layer}`
   const kind = isVector(layer) ? 'vector' : 'map'
+  const about = aboutOf(layer)
   return {
     id: layer.layer,
-    title: titleOf(layer),
-    ...(layer.description && { description: layer.description }),
-    ...(layer.attribution && { attribution: layer.attribution }),
+    ...about,
     extent: {
       spatial: { bbox: [boundsOf(layer)], crs: CRS84 },
       ...(times.length > 0 && { temporal: temporal(times) })
@@ -86,7 +87,7 @@ export function collection ({ layer, times }, { base, root, query, token }) {
     dataType: kind,
     crs: [gridFor(layer).crsUri],
     links: [
-      link('self', address + query, titleOf(layer)),
+      link('self', address + query, about.title),
       link(`${REL}tilesets-${kind}`, `${address}${pathOf(layer)}${query}`, 'The tiles'),
       link('describedby', `${base}${layer.layer}.json${token}`, 'TileJSON')
     ]
@@ -116,10 +117,9 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
   const path = `${address}${pathOf(layer)}/${id}`
   const { type } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
+  const about = aboutOf(layer)
   return {
-    title: titleOf(layer),
-    ...(layer.description && { description: layer.description }),
-    ...(layer.attribution && { attribution: layer.attribution }),
+    ...about,
     dataType: isVector(layer) ? 'vector' : 'map',
     crs,
     ...(uri && { tileMatrixSetURI: uri }),
@@ -128,7 +128,7 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
     mediaTypes: [type],
     ...(isVector(layer) && layer.vector_layers?.length && { layers: layer.vector_layers.map(vectorLayer) }),
     links: [
-      link('self', path + query, titleOf(layer)),
+      link('self', path + query, about.title),
       link(`${REL}tiling-scheme`, `${root}tileMatrixSets/${id}${token}`, 'The tile matrix set'),
       {
         ...link('item', `${path}/{tileMatrix}/{tileRow}/{tileCol}${query}`, 'A tile', type),

@@ -6,7 +6,7 @@
 import { TilecouchError } from '../../../loader/errors.js'
 import { visibleLayers } from '../access/visitor.js'
 import { sendJson } from '../../http/answers.js'
-import { listLayers } from '../wmts/capabilities.js'
+import { describeLayer, describeLayers } from '../wmts/capabilities.js'
 import { api } from './api.js'
 import {
   API_TYPE, collection, collections, conformance, gridsOf, landing, matrixSet, matrixSets, tileset, tilesets
@@ -50,13 +50,13 @@ const DOCUMENTS = {
   api: async ({ layers, view }) => api(view, await titleOf(layers)),
   conformance: () => conformance,
   async collections ({ layers, visitor, time, view }) {
-    const listed = await listLayers(layers, visitor)
+    const listed = await describeLayers(layers, visitor)
     const isThere = ({ times }) => time === undefined || times.length === 0 || times[0] <= time
     return collections(listed.filter(isThere), view)
   },
-  collection: async asked => collection(await listedOf(asked), asked.view),
-  tilesets: async asked => tilesets(await listedOf(asked), asked.view),
-  tileset: async asked => tileset(await listedOf(asked), asked.view),
+  collection: async asked => collection(await layerOf(asked), asked.view),
+  tilesets: async asked => tilesets(await layerOf(asked), asked.view),
+  tileset: async asked => tileset(await layerOf(asked), asked.view),
   sets: async ({ layers, visitor, view }) => matrixSets(await visibleLayers(layers, visitor), view),
   async set ({ layers, visitor, request: { set: id } }) {
     const matchingGrid = gridsOf(await visibleLayers(layers, visitor)).find(grid => grid.uniqueId === id)
@@ -67,8 +67,4 @@ const DOCUMENTS = {
 
 const titleOf = async layers => (await layers.settings()).title || 'tilecouch'
 
-async function listedOf ({ layers, request }) {
-  const layer = await resolveLayer(layers, request)
-  const [times, reach] = await Promise.all([layers.times(layer.layer), layers.reach()])
-  return { layer, times, reach: reach.get(layer.layer) }
-}
+const layerOf = async ({ layers, request }) => describeLayer(layers, await resolveLayer(layers, request))

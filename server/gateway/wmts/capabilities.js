@@ -22,21 +22,26 @@ const MAX_TEXT = 1000 // characters of a description, and of an attribution: eve
  */
 
 /**
- * The layers for the document, from the store: those that the visitor may see.
+ * What documents say about a layer of the store.
+ * @param {Pick<import('../layers.js').Layers, 'times' | 'reach'>} layers @param {Record<string, any>} layer
+ * @returns {Promise<Listed>}
+ */
+export async function describeLayer (layers, layer) {
+  const [times, reach] = await Promise.all([layers.times(layer.layer), layers.reach()])
+  return { layer, times, reach: reach.get(layer.layer) }
+}
+
+/**
+ * The same about all layers that the visitor may see.
  * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers
  * @param {import('../access/visitor.js').Visitor} [visitor] if there are private layers
- * @returns {Promise<Listed[]>}
  */
-export async function listLayers (layers, visitor) {
-  const reach = await layers.reach()
-  const listed = await pMap(await visibleLayers(layers, visitor), async layer => {
-    try {
-      return { layer, times: await layers.times(layer.layer), reach: reach.get(layer.layer) }
-    } catch (error) {
-      if (error.code === 'LAYER_NOT_FOUND') return // removed since it was listed
-      throw error
-    }
-  }, { concurrency: CONCURRENCY })
+export async function describeLayers (layers, visitor) {
+  const describe = layer => describeLayer(layers, layer).catch(error => {
+    if (error.code !== 'LAYER_NOT_FOUND') throw error
+    return undefined // it was removed since it was listed
+  })
+  const listed = await pMap(await visibleLayers(layers, visitor), describe, { concurrency: CONCURRENCY })
   return listed.filter(one => one !== undefined)
 }
 

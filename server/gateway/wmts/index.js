@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../../http/answers.js'
 import { cacheControlWith } from '../../http/addresses.js'
 import { refuseIfIncomplete } from '../incomplete-edge.js'
-import { capabilities, listLayers } from './capabilities.js'
+import { capabilities, describeLayers } from './capabilities.js'
 import { sendException, toOwsError } from './errors.js'
 import { parseKvp, parseRest, resolveTile } from './request.js'
 import { resolveTime } from './times.js'
@@ -50,7 +50,7 @@ export async function wmts (ctx, asked, req, res) {
  * @param {{base: string, at?: string}} place
  */
 async function documentFor (layers, place, visitor) {
-  const listed = await listLayers(layers, visitor)
+  const listed = await describeLayers(layers, visitor)
   if (visitor?.isKnown) return make(listed, { ...place, token: visitor.link })
   const key = `${place.at ?? ''} ${place.base}`
   const kept = documents.get(key)
