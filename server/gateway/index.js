@@ -20,7 +20,7 @@ import { unlessIncomplete } from './incomplete-edge.js'
 import { Layers } from './layers.js'
 import { Listener } from '../http/listener.js'
 import { createLog, secretsOf } from './log.js'
-import { Metrics } from './metrics.js'
+import { Metrics, register } from './metrics.js'
 import { mirrorMetricTable } from './mirror-metrics.js'
 import { ogc } from './ogc/index.js'
 import { gdal } from './routes/gdal.js'
@@ -68,7 +68,8 @@ export async function startGateway (values, { log: ownLog, mirror, metrics: ownM
   }
   const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
   const metrics = ownMetrics ?? new Metrics()
-  if (mirror && !ownMetrics) metrics.register(mirrorMetricTable, mirror.report) // of workers, the parent has it
+  // of workers, the parent shows it
+  if (mirror && !ownMetrics) register(metrics.registry, mirrorMetricTable, mirror.report)
   const stopping = new AbortController()
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })

@@ -82,9 +82,16 @@ export const workerMetricTable = [
   counter('tilecouch_worker_restarts_total', 'workers that were started again', ({ restarts }) => single(restarts))
 ]
 
-/** A table with its values, as prom-client takes them. @param {Metric[]} table @param {any} source of the values */
-export const withValues = (table, source) =>
-  table.map(row => ({ ...row, values: row.read(source, row.name) }))
+/**
+ * Shows the metrics of a table.
+ * @param {Registry} registry @param {Metric[]} table @param {() => any} sourceOf what their values are read of
+ */
+export function register (registry, table, sourceOf) {
+  for (const { name, type, help, aggregator, read } of table) {
+    const get = async () => ({ name, help, type, aggregator, values: read(sourceOf(), name) })
+    registry.registerMetric(/** @type {any} */ ({ name, get }))
+  }
+}
 
 /** What is counted for one set of labels. */
 class Series {
@@ -168,15 +175,7 @@ export class Metrics {
   constructor ({ process = true } = {}) {
     this.registry = new Registry()
     if (process) collectDefaultMetrics({ register: this.registry })
-    this.register(metricTable, () => this)
-  }
-
-  /** Shows the metrics of a table. @param {Metric[]} table @param {() => any} sourceOf what their values are read of */
-  register (table, sourceOf) {
-    for (const { name, type, help, aggregator, read } of table) {
-      const get = async () => ({ name, help, type, aggregator, values: read(sourceOf(), name) })
-      this.registry.registerMetric(/** @type {any} */ ({ name, get }))
-    }
+    register(this.registry, metricTable, () => this)
   }
 
   /** What /metrics answers. */

@@ -1,6 +1,7 @@
 // Work that several requests wait for. When one of them leaves, the others go on waiting, and each gets its own error
 // object when the work fails.
-import { pause, raceAbort, sharePromise } from '../../core/promises.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { raceAbort, sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -21,11 +22,7 @@ export async function waitFor (work, signal) {
  * @template T
  * @param {Promise<T>} work @returns {Promise<T | undefined>}
  */
-export function waitAtMost (work, ms) {
-  const stop = new AbortController()
-  const late = pause(ms, stop.signal).then(() => undefined)
-  return Promise.race([work, late]).finally(() => stop.abort())
-}
+export const waitAtMost = (work, ms) => Promise.race([work, sleep(ms, undefined, { ref: false })])
 
 /** The same failure as another object. */
 export function copyError (error) {

@@ -1,6 +1,6 @@
 // The numbers of all workers in one answer.
-import { AggregatorRegistry } from 'prom-client'
-import { withValues, workerMetricTable } from '../metrics.js'
+import { AggregatorRegistry, Registry } from 'prom-client'
+import { register, workerMetricTable } from '../metrics.js'
 import { mirrorMetricTable } from '../mirror-metrics.js'
 
 const TIMEOUT = 3000 // ms a worker may take: one that hangs must not delay the others
@@ -8,14 +8,15 @@ const TIMEOUT = 3000 // ms a worker may take: one that hangs must not delay the 
 export class WorkerMetrics {
   #last = new Map() // worker -> what it counted when it was last asked
   #ended = [] // counters of workers that have ended: the sums must never decrease
+  #ofParent = new Registry()
 
   /**
    * @param {() => {ready: number, restarts: number}} counts of the parent
    * @param {() => any} [mirror] of an edge: its report
    */
   constructor (counts, mirror) {
-    this.counts = counts
-    this.mirror = mirror
+    register(this.#ofParent, workerMetricTable, counts)
+    if (mirror) register(this.#ofParent, mirrorMetricTable, mirror)
   }
 
   /** @param {import('node:cluster').Worker} worker */
@@ -36,14 +37,7 @@ export class WorkerMetrics {
     const answers = await Promise.all(workers.map(ask))
     // of a worker that ended meanwhile, `remove` has kept the last numbers
     workers.forEach((worker, at) => { if (answers[at] && this.#last.has(worker)) this.#last.set(worker, answers[at]) })
-    return aggregate([...this.#last.values(), this.#ended, this.#ofParent()]).metrics()
-  }
-
-  #ofParent () {
-    return [
-      ...withValues(workerMetricTable, this.counts()),
-      ...(this.mirror ? withValues(mirrorMetricTable, this.mirror()) : [])
-    ]
+    return aggregate([...this.#last.values(), this.#ended, await this.#ofParent.getMetricsAsJSON()]).metrics()
   }
 }
 
