@@ -22,22 +22,18 @@ export function tokensOf ({ url, headers }) {
   const bearer = BEARER.exec(header)?.[1]
   // for programs with passwords only: with a token as password any name will do
   const password = passwordIn(header)
-  return [
-    ...(address ? [address] : []),
-    ...(bearer ? [bearer] : []),
-    ...(password !== undefined && looksLikeToken(password) ? [password] : []),
-    ...cookiesIn(headers.cookie).map(({ token }) => token)
-  ]
+  const cookies = cookiesIn(headers.cookie).map(({ token }) => token)
+  return [address, bearer, looksLikeToken(password) ? password : undefined, ...cookies].filter(Boolean)
 }
 
 /** Each token has its own cookie. */
 const cookiesIn = (cookie = '') =>
   Array.from(cookie.matchAll(IN_COOKIE), ([, name, token]) => ({ name, token })).slice(0, 2 * MOST_TOKENS)
 
-/** The password of Basic credentials. */
+/** The password of Basic credentials; nothing if there are none. */
 function passwordIn (header) {
-  const [, encoded] = BASIC.exec(header) ?? []
-  return encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
+  const [, encoded = ''] = BASIC.exec(header) ?? []
+  return /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1] ?? ''
 }
 
 /**

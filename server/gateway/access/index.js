@@ -15,10 +15,8 @@ const MOST_TOKENS = 2000 // whose valid signatures are remembered
 
 /**
  * @param {Record<string, any>} options of the gateway
- * @param {object} environment
- * @param {import('../../../loader/store/couch.js').Couch} environment.couch
- * @param {any} [environment.log]
- * @param {AbortSignal} [environment.signal] the gateway ends
+ * @param {{couch: import('../../../loader/store/couch.js').Couch, log: any, signal: AbortSignal}} environment signal:
+ *   the gateway ends
  * @returns {Promise<Access | null>} null: everything is public
  */
 export async function openAccess (options, { couch, log, signal }) {

@@ -12,33 +12,26 @@ const PREFIX = 'token:'
  * @typedef {object} StoreToken
  * @property {string} fields as they were read
  * @property {Buffer} hash
- * @property {boolean} isRevoked
  * @property {string} [end] its time
  * @property {{layers: LayerSet, until: number, signal: AbortSignal}} claim signal: it is valid no more
  * @property {AbortController} ending
  */
 
 export class StoreTokens {
-  /** By id. @type {Map<string, StoreToken>} */
+  /** By id, without those that were revoked. @type {Map<string, StoreToken>} */
   #tokens = new Map()
   /** @type {Promise<void> | undefined} */
   #reading
   #isStale = false
-  /** @type {NodeJS.Timeout | undefined} */
-  #retry
-  #couch
-  #log
-  #signal
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
-   * @param {{log?: any, signal?: AbortSignal}} [options] signal: the gateway ends
+   * @param {{log: any, signal: AbortSignal}} options signal: the gateway ends
    */
-  constructor (couch, { log, signal } = {}) {
-    this.#couch = couch
-    this.#log = log
-    this.#signal = signal
-    signal?.addEventListener('abort', () => clearTimeout(this.#retry), { once: true })
+  constructor (couch, { log, signal }) {
+    this.couch = couch
+    this.log = log
+    this.signal = signal
   }
 
   /** A document of the store has changed; without an id, any may have. @param {string} [id] */
@@ -54,23 +47,18 @@ export class StoreTokens {
   }
 
   async #readAll () {
-    clearTimeout(this.#retry)
     try {
       while (this.#isStale) {
         this.#isStale = false
-        const documents = new Map()
-        const range = { startkey: PREFIX, endkey: 'token;', include_docs: true }
-        for (const { doc } of await this.#couch.page(range, this.#signal)) {
-          if (doc?.type === 'token') documents.set(doc._id.slice(PREFIX.length), doc)
-        }
-        this.#take(documents)
+        const rows = await this.couch.page({ startkey: PREFIX, endkey: 'token;', include_docs: true }, this.signal)
+        const documents = rows.flatMap(({ doc }) => doc?.type === 'token' ? [doc] : [])
+        this.#take(new Map(documents.map(doc => [doc._id.slice(PREFIX.length), doc])))
       }
     } catch (error) {
-      if (this.#signal?.aborted) return
+      if (this.signal.aborted) return
       const message = 'cannot read who may see private layers by the store'
-      this.#log?.warn({ code: error.code, reason: error.message }, message)
-      this.#retry = setTimeout(() => this.read(), RETRY)
-      this.#retry.unref()
+      this.log.warn({ code: error.code, reason: error.message }, message)
+      setTimeout(() => this.read(), RETRY).unref()
     }
   }
 
@@ -84,24 +72,22 @@ export class StoreTokens {
     for (const [id, doc] of documents) {
       if (this.#tokens.has(id)) continue
       const fault = faultIn(doc, tokenKinds)
-      if (fault) this.#log?.warn({ id: doc._id, fault }, 'a token of the store is not valid, and lets nobody in')
-      else this.#tokens.set(id, tokenOf(doc))
+      if (fault) this.log.warn({ id: doc._id, fault }, 'a token of the store is not valid, and lets nobody in')
+      else if (doc.revoked === undefined) this.#tokens.set(id, tokenOf(doc))
     }
   }
 
   /**
    * What a token allows. Throws if the store has none such, or if it has ended.
-   * @param {string} text
-   * @param {number} [now] milliseconds
-   * @returns {StoreToken['claim']}
+   * @param {string} text @returns {StoreToken['claim']}
    */
-  claim (text, now = Date.now()) {
+  claim (text) {
     const { id, secret } = parseToken(text) ?? {}
     const token = id === undefined ? undefined : this.#tokens.get(id)
-    if (!token || !timingSafeEqual(token.hash, createHash('sha256').update(`${secret}`).digest()) || token.isRevoked) {
+    if (!token || !timingSafeEqual(token.hash, createHash('sha256').update(`${secret}`).digest())) {
       throw new TilecouchError('TOKEN_INVALID')
     }
-    if (now >= token.claim.until) throw new TilecouchError('TOKEN_EXPIRED', { time: token.end })
+    if (Date.now() >= token.claim.until) throw new TilecouchError('TOKEN_EXPIRED', { time: token.end })
     return token.claim
   }
 }
@@ -112,7 +98,6 @@ function tokenOf (doc) {
   return {
     fields: JSON.stringify(doc),
     hash: Buffer.from(doc.hash, 'hex'),
-    isRevoked: doc.revoked !== undefined,
     end: doc.until,
     claim: {
       layers: new LayerSet(doc.layers), until: doc.until ? Date.parse(doc.until) : Infinity, signal: ending.signal
