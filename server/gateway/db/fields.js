@@ -10,11 +10,14 @@ const MAX_REPEATS = 2 // of * + {} in it
 const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
 
 /**
- * @typedef {{read: (text: string) => any, fits: (value: any) => boolean}} Kind read: from an address, undefined if it
- *   is none; fits: is one
+ * @typedef {object} Kind
+ * @property {(text: string) => any} read from an address; undefined if it is none
+ * @property {(value: any) => boolean} fits whether a value is one
+ * @property {boolean} [isNeeded]
  */
 const isText = value => typeof value === 'string'
-export const listOf = test => value => Array.isArray(value) && value.every(test)
+const listOf = test => value => Array.isArray(value) && value.every(test)
+const needed = kind => ({ ...kind, isNeeded: true })
 
 const json = (fits = value => value !== undefined) => ({ read: jsonOf, fits })
 const words = { read: text => text, fits: isText }
@@ -74,7 +77,8 @@ const document = {
   open_revs: any(oneOf('all'), revisions),
   atts_since: revisions
 }
-const reference = { id: words, rev: words, atts_since: revisions }
+const reference = { id: needed(words), rev: words, atts_since: revisions }
+const queries = { queries: needed(json(listOf(isObject))) }
 
 /** `{layer: 'osm', _id: {$regex: PATTERN}}`: other conditions may take long, for every document and each request. */
 function isSelector (value) {
@@ -107,17 +111,10 @@ const inAddress = {
 const inBody = {
   _all_docs: allDocs,
   _view: view,
-  'queries of _all_docs': { queries: json(listOf(isObject)) },
-  'queries of _view': { queries: json(listOf(isObject)) },
+  'queries of _all_docs': queries,
+  'queries of _view': queries,
   _changes: { doc_ids: json(listOf(isText)), selector: json(isSelector) },
-  _bulk_get: { docs: json(listOf(isObject)) }
-}
-
-/** What a body must have. */
-const NEEDED = {
-  'queries of _all_docs': 'queries',
-  'queries of _view': 'queries',
-  _bulk_get: 'docs'
+  _bulk_get: { docs: needed(json(listOf(isObject))) }
 }
 
 /** Fields that exclude each other: which of them counts is another one in each store. */
@@ -157,7 +154,10 @@ function checkedFields (kinds, fields) {
     if (!Object.hasOwn(kinds, name)) throw badRequest(`\`${name}\` is not taken here`)
     if (!kinds[name].fits(value)) throw badRequest(`\`${name}\` is missing or invalid`)
   }
-  return Object.fromEntries(fields)
+  const values = Object.fromEntries(fields)
+  const missing = Object.keys(kinds).find(name => kinds[name].isNeeded && !Object.hasOwn(values, name))
+  if (missing) throw badRequest(`\`${missing}\` is missing or invalid`)
+  return values
 }
 
 /**
@@ -166,15 +166,11 @@ function checkedFields (kinds, fields) {
  */
 export function fieldsOfBody (form, question, args = {}) {
   const body = checkedFields(inBody[form] ?? {}, Object.entries(question))
-  const needed = NEEDED[form]
-  if (needed && body[needed] === undefined) throw badRequest(`\`${needed}\` is missing or invalid`)
-  if (body.docs) body.docs = body.docs.map(referenceOf)
+  if (body.docs) body.docs = body.docs.map(doc => checkedFields(reference, Object.entries(doc)))
   const queryOf = query => ({ ...args, ...checkedFields(inAddress[form], Object.entries(query)) })
-  if (body.queries) body.queries = body.queries.map(queryOf)
-  else {
-    const twice = Object.keys(body).find(name => Object.hasOwn(args, name))
-    if (twice) throw badRequest(`\`${twice}\` is given twice`)
-  }
+  if (body.queries) return { queries: body.queries.map(queryOf) }
+  const twice = Object.keys(body).find(name => Object.hasOwn(args, name))
+  if (twice) throw badRequest(`\`${twice}\` is given twice`)
   return body
 }
 
@@ -187,12 +183,6 @@ export function checkTogether (fields) {
     if ((fields.filter === filter) === has(name)) continue
     throw badRequest(`\`filter=${filter}\` and \`${name}\` need each other`)
   }
-}
-
-function referenceOf (question) {
-  const fields = checkedFields(reference, Object.entries(question))
-  if (fields.id === undefined) throw badRequest('`docs` is missing or invalid')
-  return fields
 }
 
 /**
