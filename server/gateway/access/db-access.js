@@ -11,37 +11,40 @@ const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and
 
 /**
  * @typedef {import('../db/request.js').DbRequest} DbRequest
- * @typedef {object} Restricted
- * @property {DbRequest} request
- * @property {any} body
- * @property {(row: any) => boolean} [filter] of the rows of the answer
- * @property {number} [seconds] a feed may last
+ * @typedef {{body: any, change?: (answer: any) => any, seconds?: number}} Restricted body: of a POST, parsed; change:
+ *   of the answer; seconds: a feed may last
  */
 
 /**
- * @param {import('./visitor.js').Visitor} visitor @param {DbRequest} request @param {any} body of a POST, parsed
- * @param {() => Promise<{layer: string}[]>} list of all layers
+ * @param {import('./visitor.js').Visitor} visitor @param {DbRequest} request is changed
+ * @param {Restricted} shown what everybody may see @param {() => Promise<{layer: string}[]>} list of all layers
  * @returns {Promise<Restricted>}
  */
-export async function restrict (visitor, request, body, res, list) {
+export async function restrict (visitor, request, { body, change: hide = answer => answer }, res, list) {
   // checkpoints of mirrors, notes of writers: PouchDB needs none
   if (request.names[0] === '_local' && !visitor.mayAll) throw notFound()
   const scope = scopeOf(request, body)
-  if (scope && 'layers' in scope) {
+  if (scope?.layers) {
     for (const layer of scope.layers) visitor.requireAccess(res, layer)
-    return { request, body }
+    return { body }
   }
   visitor.requireSome(res)
-  if (visitor.mayAll) return { request, body, ...(request.isFeed && { seconds: secondsOf(visitor, [undefined]) }) }
-  if (scope && 'layerOf' in scope) {
-    const filter = row => {
-      const layer = scope.layerOf(row)
-      return layer !== undefined && visitor.may(layer)
-    }
-    return { request, body, filter }
-  }
+  if (visitor.mayAll) return { body, seconds: request.isFeed ? secondsOf(visitor, [undefined]) : undefined }
   if (!scope) throw visitor.refusal(res)
-  return restrictFeed(visitor, request, body, res, (await list()).map(({ layer }) => layer))
+  const { layerOfRow } = scope
+  if (!layerOfRow) return restrictFeed(visitor, request, body, res, (await list()).map(({ layer }) => layer))
+  const isVisible = row => {
+    const layer = layerOfRow(row)
+    return layer !== undefined && visitor.may(layer)
+  }
+  const change = answer => {
+    const all = hide(answer).rows
+    const rows = all.filter(isVisible)
+    // an empty list would look like an empty store
+    if (all.length && !rows.length && !visitor.isKnown) throw visitor.refusal(res)
+    return { rows }
+  }
+  return { body, change }
 }
 
 /**
@@ -59,27 +62,18 @@ function restrictFeed (visitor, request, body, res, names) {
   if (body?.doc_ids) {
     const scope = layersOfIds(body.doc_ids)
     if (!scope || [...scope.layers].some(layer => !visitor.may(layer))) throw visitor.refusal(res)
-    return { request, body, seconds }
+    return { body, seconds }
   }
   // by id and not by field: a deleted document has no fields left
   const store = { _id: STORE_ID } // everybody may read it
   const ours = allowed.length ? { $or: [store, { _id: { $regex: idsOfLayers(allowed) } }] } : store
-  return { request, body: filterFeed(request, body, ours), seconds }
+  return { body: filterFeed(request, body, ours), seconds }
 }
 
-/**
- * The rows that a visitor may see. If all are hidden from a visitor without credentials, that is an error: an empty
- * list would look like an empty store.
- * @param {import('./visitor.js').Visitor} visitor @param {(row: any) => boolean} filter
- */
-export function filterRows (visitor, answer, filter, res) {
-  const rows = answer.rows.filter(filter)
-  if (answer.rows.length && !rows.length && !visitor.isKnown) throw visitor.refusal(res)
-  return { rows }
-}
-
-/** An error of access as CouchDB would write it. @param {TilecouchError} error */
-export function toHttpError ({ code, status, message, advice }) {
+/** An error of access as CouchDB would write it; any other error as it is. */
+export function toHttpError (error) {
+  if (!(error instanceof TilecouchError) || !/^(ACCESS_|TOKEN_)/.test(error.code)) return error
+  const { code, status, message, advice } = error
   const name = { 401: 'unauthorized', 403: 'forbidden' }[status] ?? 'error'
   return new HttpError(status, name, message, {}, { code, ...(advice && { advice }) })
 }
@@ -89,9 +83,6 @@ export const SECURITY = {
   admins: { names: [], roles: [] },
   members: { names: [], roles: ['tilecouch-private-layers'] }
 }
-
-export const isAccessError = error =>
-  error instanceof TilecouchError && /^(ACCESS_|TOKEN_)/.test(error.code)
 
 // Which layers a request is about, from the request alone. An unknown request counts as one about everything: only
 // visitors who may see everything can make it.
@@ -110,14 +101,13 @@ const REVEALING = ['include_docs', 'attachments', 'startkey_docid']
 
 /**
  * - `layers`: only these, or none
- * - `layerOf`: the rows of the answer have to be filtered
- * - `feed`: the feed needs a filter
+ * - `layerOfRow`: the rows of the answer have to be filtered
+ * - neither: the feed needs a filter
  * - `null`: everything
- * @typedef {{layers: Set<string>}} Layers
- * @typedef {Layers | {layerOf: (row: any) => string | undefined} | {feed: true} | null} Scope
+ * @typedef {{layers?: Set<string>, layerOfRow?: (row: any) => string | undefined} | null} Scope
  */
 
-/** @param {DbRequest} request @param {any} body of a POST, parsed @returns {Scope} */
+/** @returns {Scope} */
 function scopeOf (request, body) {
   const { names, endpoint } = request
   switch (endpoint) {
@@ -125,7 +115,7 @@ function scopeOf (request, body) {
     case 'document': case 'attachment': return layersOfIds([names[0] === '_design' ? `_design/${names[1]}` : names[0]])
     case '_all_docs': case '_view': case 'queries': return scopeOfRows(request, body)
     case '_bulk_get': return layersOfIds(body.docs.map(({ id }) => id))
-    case '_changes': return { feed: true }
+    case '_changes': return {}
     default: return null
   }
 }
@@ -143,7 +133,7 @@ function layerOf (id) {
 
 const START = new RegExp(`^(?:(${LAYER_KINDS.join('|')}):)?([^:;@]+)([:;@])`)
 
-/** @param {unknown[]} ids @returns {Layers | null} */
+/** @returns {{layers: Set<string>} | null} */
 function layersOfIds (ids) {
   const layers = new Set()
   for (const id of ids) {
@@ -176,7 +166,7 @@ const primaryIndex = {
       if ([one[3], other[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set(layers) }
     }
     // layer documents of all layers: these are few, and short
-    return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOf: ({ id }) => layerOf(id) } : null
+    return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOfRow: ({ id }) => layerOf(id) } : null
   },
   all: () => null
 }
@@ -188,16 +178,13 @@ const viewIndex = {
   all ({ reduce, group, group_level: level }) {
     // sums by layer are few; the rows themselves are as many as tiles
     const isByLayer = reduce !== false && (group === true || level >= 1)
-    return isByLayer ? { layerOf: ({ key }) => isKey(key) ? key[0] : undefined } : null
+    return isByLayer ? { layerOfRow: ({ key }) => isKey(key) ? key[0] : undefined } : null
   }
 }
 
 const isKey = key => Array.isArray(key) && isLayer(key[0])
 
-/**
- * Which layers rows are about: with several ranges, the layers of all of them.
- * @param {DbRequest} request @param {any} body @returns {Scope}
- */
+/** Which layers rows are about: with several ranges, the layers of all of them. @returns {Scope} */
 function scopeOfRows (request, body) {
   const questions = questionsIn(request, body)
   const index = indexOf(request.names, questions)
@@ -206,13 +193,13 @@ function scopeOfRows (request, body) {
   const layers = new Set()
   for (const question of questions) {
     const scope = scopeOfRange(index, question)
-    if (!scope || !('layers' in scope)) return null
+    if (!scope?.layers) return null
     for (const layer of scope.layers) layers.add(layer)
   }
   return { layers }
 }
 
-/** @param {string[]} names @param {Record<string, any>[]} questions @returns {Index | undefined} */
+/** @returns {Index | undefined} */
 function indexOf ([first, design, , view], questions) {
   if (first === '_all_docs') return primaryIndex
   const isRevealing = questions.some(question => REVEALING.some(name => Object.hasOwn(question, name)))

@@ -1,6 +1,6 @@
 // /db: the store's database with CouchDB's API, for reading: for PouchDB, the viewer and the client library.
 import { TilecouchError } from '../../../loader/errors.js'
-import { SECURITY, filterRows, isAccessError, restrict, toHttpError } from '../access/db-access.js'
+import { SECURITY, restrict, toHttpError } from '../access/db-access.js'
 import { SAFE_HEADERS, sendJson, sendTagged } from '../../http/answers.js'
 import { HttpError, notFound, sendHttpError, unavailable } from '../../http/errors.js'
 import { hideAdministrative } from './hidden.js'
@@ -20,26 +20,18 @@ export async function db (ctx, asked, req, res) {
     }
     const question = req.method === 'POST' ? await readQuestion(req, request) : undefined
     request.isLarge = checkLimits(request, question)
-    const { body, change } = hideAdministrative(request, question)
-    if (asked.visitor) return await answerVisitor(ctx, asked.visitor, request, { body, change }, req, res)
+    const { visitor } = asked
+    const shown = hideAdministrative(request, question)
+    const restricted = visitor && await restrict(visitor, request, shown, res, () => ctx.layers.list())
     if (await sendImage(ctx, request, req, res)) return
-    await ctx.proxy.forward(request, body, req, res, { change })
+    const { body, change, seconds } = { ...shown, ...restricted }
+    const endings = seconds === undefined ? [] : visitor?.endings
+    await ctx.proxy.forward(request, body, req, res, { seconds, endings, change })
   } catch (error) {
-    const failure = isAccessError(error) ? toHttpError(error) : error
+    const failure = toHttpError(error)
     if (!(failure instanceof HttpError)) throw error
     sendHttpError(req, res, failure)
   }
-}
-
-/** The answer if there are private layers. */
-async function answerVisitor (ctx, visitor, asked, { body: question, change: hide }, req, res) {
-  const { request, body, filter, seconds } = await restrict(visitor, asked, question, res, () => ctx.layers.list())
-  if (await sendImage(ctx, request, req, res)) return
-  const change = filter
-    ? answer => filterRows(visitor, hide ? hide(answer) : answer, filter, res)
-    : hide
-  const endings = seconds === undefined ? [] : visitor.endings
-  await ctx.proxy.forward(request, body, req, res, { seconds, endings, change })
 }
 
 /** Tells visitors who see private layers that not everybody does: a mirror of them must not be open to all. */
