@@ -3,14 +3,11 @@
 import { meaningOf } from '../../loader/cli/options.js'
 
 /**
- * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' |
- *   'layers' | 'keys' | 'networks' | 'origins'} Type
- *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
  * @property {string} flags on the command line; empty when it has none: then --set takes it, unless it is secret
  * @property {string} env
- * @property {Type} type
+ * @property {string} type one that config.js parses
  * @property {any} default in the unit of the type: bytes, seconds
  * @property {string} shown the default as one would write it
  * @property {string} text what it means, in --help and in docs/gateway.md

@@ -13,21 +13,19 @@ import { TilecouchError } from '../../loader/errors.js'
  *   answered where the option says auto
  * @typedef {Omit<AskedTile, 'kind'> & {kind: 'retina'}} AskedRetina the tile with twice the pixels
  * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number, numbering?: Numbering}} AskedVersions
- * @typedef {{kind: 'tilejson', layer: string, time?: string}} AskedTileJson
+ * @typedef {{kind: 'tilejson' | 'gdal' | 'qgis', layer: string, time?: string}} AskedLayer
  * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
  * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
  *   file: of the style of exactly this time
- * @typedef {{kind: 'gdal', layer: string, time?: string}} AskedGdal
  * @typedef {{kind: 'tms', layer?: string, time?: string}} AskedTms without a layer: the service
- * @typedef {{kind: 'qgis', layer: string, time?: string}} AskedQgis
  * @typedef {{kind: 'connections', of: 'xyz' | 'vector-tiles' | 'wmts'}} AskedConnections
  * @typedef {{kind: 'wmts' | 'ogc', time?: string, path: string[], query: URLSearchParams}} AskedService time: of WMTS,
  *   as written
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics' | 'index'}} AskedState
- * @typedef {AskedTile | AskedRetina | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedTms |
- *   AskedQgis | AskedConnections | AskedService | AskedDb | AskedFile | AskedState} Asked
+ * @typedef {AskedTile | AskedRetina | AskedVersions | AskedLayer | AskedTimes | AskedStyle | AskedTms |
+ *   AskedConnections | AskedService | AskedDb | AskedFile | AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits

@@ -13,7 +13,7 @@ import { xml } from '../wmts/xml.js'
 const FEW = 4 // columns and rows of the smallest overview
 const MOST_PIXELS = 2 ** 31 - 1 // a side: GDAL counts with 32 bits
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedGdal>} */
+/** @type {import('../dispatch.js').Route<import('../router.js').AskedLayer>} */
 export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   const layer = await ctx.layers.get(name)
   if (formatOfLayer(layer) === formats.mvt) {

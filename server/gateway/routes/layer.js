@@ -12,7 +12,7 @@ import { hasRetina } from './retina.js'
 /**
  * TileJSON 3.0 of a layer, now or as of a time. Its addresses are absolute: most clients do not resolve relative
  * ones.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedTileJson>}
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedLayer>}
  */
 export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
@@ -127,7 +127,7 @@ async function sendStyleFile (ctx, { layer, time, file }, req, res) {
 
 /**
  * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the words of _design/tiles/lists/qgis.js.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedQgis>}
+ * @type {import('../dispatch.js').Route<import('../router.js').AskedLayer>}
  */
 export async function qgis (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)

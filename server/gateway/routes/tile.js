@@ -3,7 +3,7 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import { sharePromise, timeoutSignal } from '../../../core/promises.js'
+import { timeoutSignal } from '../../../core/promises.js'
 import { endOf, formats } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
@@ -214,7 +214,7 @@ async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 25
   const missing = ctx.options.missing === 'auto' ? asked.missing : ctx.options.missing
   const isVector = format === formats.mvt.ext
   const isEmpty = missing === '204' || (isVector && missing !== '404')
-  const blank = missing === 'transparent' && !isVector ? await blankTile(tileSize) : undefined
+  const blank = missing === 'transparent' && !isVector ? await blankTiles.fetch(tileSize) : undefined
   if (res.destroyed) return
   const headers = ['Cache-Control', ctx.policy.missing, ...ctx.cors.headers(req.headers.origin)]
   res.outcome = 'missing'
@@ -231,11 +231,8 @@ async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 25
 
 const MOST_BLANK = 16 // sizes kept; layers have one or two between them
 
-/** @type {LRUCache<number, Promise<Buffer>>} */
-const blanks = new LRUCache({ max: MOST_BLANK })
-
-/** A transparent PNG, for clients that need an image. @param {number} size pixels a side */
-const blankTile = size => sharePromise(blanks, size, () => makeBlank(size))
+/** Transparent PNGs by their pixels a side, for clients that need an image. @type {LRUCache<number, Buffer>} */
+const blankTiles = new LRUCache({ max: MOST_BLANK, fetchMethod: makeBlank })
 
 async function makeBlank (size) {
   const { default: sharp } = await import('sharp') // most gateways do not need it
