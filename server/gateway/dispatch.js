@@ -102,7 +102,6 @@ export function createHandler (ctx, routes) {
   }
 }
 
-/** @param {ThrottledLog} failures @param {any} error @param {Request} req */
 function logFailure (failures, error, { method, url }) {
   const code = codeOf(error)
   if (code === 'INTERNAL') failures.write('error', code, { method, url, code, err: error }, 'a request failed')

@@ -32,7 +32,6 @@ export function hideAdministrative (request, body) {
   }
 }
 
-/** @param {import('./request.js').DbRequest} request */
 function askForNone (request) {
   const { query } = request
   query.delete('rev')
@@ -41,7 +40,6 @@ function askForNone (request) {
   request.search = `?${query}`
 }
 
-/** @param {import('./request.js').DbRequest} request @param {Record<string, any>} asked @param {any} body */
 function hideChanges (request, { doc_ids: ids }, body) {
   if (ids) return { ...body, doc_ids: ids.filter(id => !isAdministrative(id)) }
   return filterFeed(request, body, SHOWN)

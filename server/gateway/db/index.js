@@ -62,7 +62,6 @@ async function sendImage ({ tiles }, { imageOf: id, query, isPinned }, req, res)
   return true
 }
 
-/** @param {import('../tiles/index.js').TileService} tiles */
 async function readTile (tiles, id, res) {
   const left = new AbortController()
   const leave = () => left.abort()

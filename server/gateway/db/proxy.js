@@ -216,7 +216,6 @@ async function readJson (body, most) {
 const isWhole = ({ statusCode, headers }) => statusCode === 200 && headers['content-length'] !== undefined &&
   headers.etag !== undefined && headers['content-encoding'] === undefined
 
-/** @param {AsyncIterable<Buffer>} body @param {{start: number, end: number}} range */
 async function * partOf (body, { start, end }) {
   let at = 0
   for await (const chunk of body) {

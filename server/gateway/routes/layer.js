@@ -21,7 +21,6 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   return sendJson(req, res, json, { cacheControl: KEEP, url })
 }
 
-/** @param {Record<string, any>} doc @param {import('../../http/addresses.js').PublicUrl} url @param {any} asked */
 function tileJsonOf (doc, { base }, { time, visitor }) {
   const json = tileJson(doc, { time, base })
   if (!json.tiles) return json
@@ -95,7 +94,6 @@ export async function versions (ctx, asked, req, res) {
   return sendJson(req, res, { layer, z, x, y, versions: stored.map(describe) })
 }
 
-/** @param {Record<string, any>} version */
 const describe = ({ time, id, rev, size, expires = null, gone, current, checked }) =>
   ({ time, id, rev, bytes: size, expires, gone, current, ...(checked && { checked }) })
 

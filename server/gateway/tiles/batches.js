@@ -26,7 +26,6 @@ export class Batches {
     this.options = { atOnce, wait, busyWait }
   }
 
-  /** @param {T} item */
   add (item, weight = 1) {
     this.#waiting.set(item, weight)
     this.#schedule()

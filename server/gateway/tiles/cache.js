@@ -140,7 +140,6 @@ export class TileCache {
     return entry
   }
 
-  /** @param {import('./entry.js').Entry} entry @param {Block} [block] */
   #put (entry, block) {
     if (!this.follower.isAnchored) return
     this.missing.delete(entry.id)

@@ -85,7 +85,6 @@ export class Guesses {
     return false
   }
 
-  /** @param {Answers} answers */
   async #ask (answers, layer, end) {
     const begun = this.cache.changes.beginRead()
     const time = await this.reader.newestTime(layer, end)

@@ -91,7 +91,6 @@ const operation = (name, rest, kvp) => xml`
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
-/** @param {Listed} listed */
 function layerElement ({ layer, times, reach }, { service, query, at }) {
   const { type, ext } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
@@ -133,7 +132,6 @@ const limits = all => all.length > 0 && xml`
 <MinTileCol>${x0}</MinTileCol><MaxTileCol>${x1}</MaxTileCol></TileMatrixLimits>`)}
 </TileMatrixSetLimits>`
 
-/** @param {import('../../../core/grids/grid.js').Grid} grid @param {number[]} box */
 const boxElement = (grid, [left, bottom, right, top]) => xml`
 <ows:BoundingBox crs="${crsOf(grid)}"><ows:LowerCorner>${position(grid, [left, bottom])}</ows:LowerCorner>\
 <ows:UpperCorner>${position(grid, [right, top])}</ows:UpperCorner></ows:BoundingBox>`

@@ -52,7 +52,6 @@ export function toOwsError (error) {
   return code && new OwsError(code, error.message, locator, status)
 }
 
-/** @param {OwsError} error */
 const exceptionReport = ({ code, locator, message }) => String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <ExceptionReport xmlns="http://www.opengis.net/ows/1.1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:schemaLocation="http://www.opengis.net/ows/1.1 http://schemas.opengis.net/ows/1.1.0/owsExceptionReport.xsd" \
