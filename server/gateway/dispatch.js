@@ -44,7 +44,7 @@ const FAILURE_PAUSE = 1000
  */
 export function createHandler (ctx, routes) {
   const { cors, metrics, log, options } = ctx
-  const failures = new ThrottledLog(log, { pause: FAILURE_PAUSE })
+  const failures = new ThrottledLog(log, FAILURE_PAUSE)
 
   /** @param {Request} req @param {Response} res */
   return function handle (req, res) {

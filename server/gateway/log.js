@@ -96,14 +96,10 @@ export class ThrottledLog {
   /** @type {Map<string, {until: number, more: number}>} */
   #topics = new Map()
 
-  /**
-   * @param {any} log may be missing
-   * @param {{pause?: number, clock?: {now: () => number}}} [options] pause: ms between two lines of a topic
-   */
-  constructor (log, { pause = 10000, clock = performance } = {}) {
+  /** @param {any} log may be missing @param {number} [pause] milliseconds between two lines of a topic */
+  constructor (log, pause = 10000) {
     this.log = log
     this.pause = pause
-    this.clock = clock
   }
 
   /**
@@ -111,7 +107,7 @@ export class ThrottledLog {
    * @param {Record<string, any>} details of this time
    */
   write (level, topic, details, text) {
-    const now = this.clock.now()
+    const now = performance.now()
     const last = this.#topics.get(topic)
     if (last && now < last.until) {
       last.more++

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { TilecouchError } from '../../core/index.js'
 import { ThrottledLog, createLog, logAccess, secretsOf, sentenceOf } from '../../server/gateway/log.js'
 import { memory } from '../support/answering-server.js'
@@ -105,12 +106,14 @@ describe('the log of the gateway', () => {
 describe('a log that does not repeat itself', () => {
   it('repeats a message after a pause, with the number of omitted ones', () => {
     const lines = []
-    const clock = { time: 0, now: () => clock.time }
-    const log = new ThrottledLog({ warn: (details, text) => lines.push([details, text]) }, { pause: 100, clock })
+    let time = 0
+    const now = mock.method(performance, 'now', () => time)
+    const log = new ThrottledLog({ warn: (details, text) => lines.push([details, text]) }, 100)
     for (let x = 0; x < 5; x++) log.write('warn', 'osm down', { x }, 'down')
     log.write('warn', 'sea down', { x: 0 }, 'down')
-    clock.time = 100
+    time = 100
     log.write('warn', 'osm down', { x: 9 }, 'down')
+    now.mock.restore()
     assert.deepEqual(lines, [[{ x: 0 }, 'down'], [{ x: 0 }, 'down'], [{ x: 9, more: 4 }, 'down']])
   })
 

@@ -1,6 +1,7 @@
 // Reads of tiles that share requests to the store: how many requests there are, what each brings, whom a failure
 // concerns, and that they carry a name and password only where not everybody may read.
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -259,6 +260,7 @@ const failed = code => new TilecouchError(code,
 describe('anonymous reads', () => {
   let asked
   beforeEach(() => { asked = [] })
+  afterEach(() => mock.timers.reset())
   /** A read that notes whether it is anonymous. @param {(anonymous: boolean) => any} outcome an error or a value */
   const readThat = outcome => async anonymous => {
     asked.push(anonymous)
@@ -268,11 +270,12 @@ describe('anonymous reads', () => {
   }
 
   it('are repeated with the password when they are refused, and tried again after a while', async () => {
-    const clock = { time: 0, now () { return this.time } }
-    const reads = new AnonymousFirst({ refused: 1000, clock })
+    mock.timers.enable({ apis: ['Date'], now: 0 })
+    const reads = new AnonymousFirst()
     let open = false
-    for (const [time, isOpen] of /** @type {[number, boolean][]} */ ([[0, false], [999, false], [1000, true]])) {
-      [clock.time, open] = [time, isOpen]
+    for (const [time, isOpen] of /** @type {[number, boolean][]} */ ([[0, false], [599999, false], [600000, true]])) {
+      mock.timers.setTime(time)
+      open = isOpen
       assert.equal(await reads.read(readThat(anonymous => anonymous && !open ? failed('UNAUTHORIZED') : 'a tile')),
         'a tile')
     }

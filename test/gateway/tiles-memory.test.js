@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import http from 'node:http'
+import { mock } from 'node:test'
 import { headId } from '../../core/index.js'
 import { entryOf } from '../../server/gateway/tiles/entry.js'
 import { Memory } from '../../server/gateway/tiles/memory.js'
@@ -176,12 +177,16 @@ describe('a read, checked against the reported changes', () => {
   })
 
   it('is behind for ten seconds after a change, and current afterwards', () => {
-    const clock = { time: 1e6, now: () => clock.time }
-    const changes = new RecentChanges({ clock })
-    changes.add(ID, '3-c', false)
-    clock.time += 9999
-    assert.equal(changes.check(ID, '2-b', changes.beginRead()), 'behind')
-    clock.time += 2
-    assert.equal(changes.check(ID, '2-b', changes.beginRead()), 'current')
+    mock.timers.enable({ apis: ['Date'] })
+    try {
+      const changes = new RecentChanges()
+      changes.add(ID, '3-c', false)
+      mock.timers.tick(9999)
+      assert.equal(changes.check(ID, '2-b', changes.beginRead()), 'behind')
+      mock.timers.tick(2)
+      assert.equal(changes.check(ID, '2-b', changes.beginRead()), 'current')
+    } finally {
+      mock.timers.reset()
+    }
   })
 })

@@ -322,21 +322,16 @@ const STATUSES = new Set([301, 302, 303, 307, 308, 405, 407])
 export class AnonymousFirst {
   #until = 0
 
-  constructor ({ refused = REFUSED, clock = Date } = {}) {
-    this.refused = refused
-    this.clock = clock
-  }
-
   /** @template T @param {(anonymous: boolean) => Promise<T>} read @returns {Promise<T>} */
   async read (read) {
-    if (this.clock.now() < this.#until) return read(false)
+    if (Date.now() < this.#until) return read(false)
     try {
       return await read(true)
     } catch (error) {
       if (!REFUSALS.has(error.code) && !STATUSES.has(error.details?.status)) throw error
     }
     const answer = await read(false)
-    this.#until = this.clock.now() + this.refused
+    this.#until = Date.now() + REFUSED
     return answer
   }
 }

@@ -4,10 +4,8 @@ import { LRUCache } from 'lru-cache'
 import { generation } from '../../../core/couch/answers.js'
 import { headId } from '../../../core/index.js'
 
-const recentChangesDefaults = {
-  most: 40000, // documents and timelines remembered
-  age: 10000 // milliseconds in which a copy of a shard may lag behind a change
-}
+const MOST = 40000 // documents and timelines remembered
+const AGE = 10000 // milliseconds in which a copy of a shard may lag behind a change
 
 /**
  * - `current`: as far as known, this is the state of the store
@@ -23,10 +21,7 @@ export class RecentChanges {
   #count = 0 // of reads and changes: gives their order, which clocks do not
   #horizon = 0 // reads that began before this cannot be checked
 
-  /** @param {Partial<typeof recentChangesDefaults> & {clock?: {now: () => number}}} [options] */
-  constructor ({ most = recentChangesDefaults.most, age = recentChangesDefaults.age, clock = Date } = {}) {
-    this.age = age
-    this.clock = clock
+  constructor ({ most = MOST } = {}) {
     this.#changes = new LRUCache({
       max: most,
       // the oldest goes first: reads that began before it can no longer be checked
@@ -40,7 +35,7 @@ export class RecentChanges {
   }
 
   add (id, rev, deleted) {
-    const change = { rev, deleted, at: ++this.#count, when: this.clock.now() }
+    const change = { rev, deleted, at: ++this.#count, when: Date.now() }
     this.#changes.set(id, change)
     this.#changes.set(timelineKey(headId(id)), change) // the timeline of a tile is read apart from it
   }
@@ -57,7 +52,7 @@ export class RecentChanges {
     const change = this.#changes.peek(id)
     if (change === undefined || (change.deleted ? rev === null : rev === change.rev)) return 'current'
     if (change.at > begun) return 'outdated'
-    if (this.clock.now() - change.when > this.age) return 'current'
+    if (Date.now() - change.when > AGE) return 'current'
     if (rev === null) return change.deleted ? 'current' : 'behind'
     return generation(rev) < generation(change.rev) ? 'behind' : 'current'
   }
