@@ -1,9 +1,8 @@
 // The options of a gateway: of the command line, then the environment, then the file, then the defaults. Errors name
 // the option as it was given.
-import { parseDuration, scrub } from '../../core/index.js'
+import { LayerSet, parseDuration, scrub } from '../../core/index.js'
 import { isOrigin } from '../../loader/couchapp/policy.js'
 import { TilecouchError } from '../../loader/errors.js'
-import { LayerSet } from '../../core/tokens.js'
 import { readSmallFile } from '../../loader/formats/files.js'
 import { isWorldReadable, jsonErrorLine } from '../../loader/store/secrets.js'
 import { parseKeys } from '../../loader/store/token.js'

@@ -1,8 +1,7 @@
 // Tokens that live in the store (core/tokens.js): read at the start and whenever one of them changes, so that one that
 // is revoked ends at once. The store has their hashes only. While the store is away, those that are known go on.
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { faultIn, parseToken, tokenKinds } from '../../../core/index.js'
-import { LayerSet } from '../../../core/tokens.js'
+import { LayerSet, faultIn, parseToken, tokenKinds } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 
 const RETRY = 1000 // milliseconds until tokens that could not be read are asked for again

@@ -101,9 +101,8 @@ const temporal = times => ({ interval: [[times[0], null]], trs: GREGORIAN, grid:
 
 /** @param {Listed} listed @param {View} view */
 export function tilesets (listed, view) {
-  const { links, ...rest } = tileset(listed, view)
+  const { title, dataType, crs, tileMatrixSetURI, links } = tileset(listed, view)
   const path = `${view.root}collections/${listed.layer.layer}${pathOf(listed.layer)}${view.query}`
-  const { title, dataType, crs, tileMatrixSetURI } = rest
   return {
     links: [link('self', path, 'This document')],
     tilesets: [{ title, dataType, crs, ...(tileMatrixSetURI && { tileMatrixSetURI }), links: links.slice(0, 2) }]

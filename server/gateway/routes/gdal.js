@@ -1,9 +1,8 @@
 // A layer for GDAL: a document that every program with GDAL opens as one image with overviews, now or as of a time:
 // `gdalinfo http://localhost:8080/osm@2023/gdal.xml`.
-import { formatReference } from '../../../core/index.js'
+import { formatReference, gridOf } from '../../../core/index.js'
 import { formatOfLayer, formats } from '../../../core/formats.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { tokenQuery } from '../access/visitor.js'
 import { KEEP, sendXml } from '../../http/answers.js'

@@ -1,7 +1,6 @@
 // TMS 1.0.0: the service, and the TileMap of a layer, now or as of a time, also as the tilemapresource.xml of
 // gdal2tiles. A TileMap has one origin, its lower left corner, so there is none in grids whose zooms do not halve.
-import { gridOf } from '../../../core/grids/index.js'
-import { formatReference } from '../../../core/index.js'
+import { formatReference, gridOf } from '../../../core/index.js'
 import { formatOfLayer } from '../../../core/formats.js'
 import { matrixSetOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'

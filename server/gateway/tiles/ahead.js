@@ -145,21 +145,16 @@ export class ReadAhead {
   }
 
   async #readTile (id, time, block) {
-    let documentId = this.#documentOf(id, time)
+    let documentId = this.asOf.documentOf(id, time)
     if (documentId === undefined) {
       await this.reader.timelines.getAhead(id, block)
-      documentId = this.#documentOf(id, time)
+      documentId = this.asOf.documentOf(id, time)
     }
     if (documentId && !this.cache.has(documentId)) await this.reader.documents.getAhead(documentId, block)
   }
 
   #isKnown (id, time) {
-    const documentId = this.#documentOf(id, time)
+    const documentId = this.asOf.documentOf(id, time)
     return documentId === null || (documentId !== undefined && this.cache.has(documentId))
-  }
-
-  /** @returns {string | null | undefined} null: the tile does not exist at that time; undefined: not known */
-  #documentOf (id, time) {
-    return time === undefined ? id : this.asOf.documentOf(id, time)
   }
 }

@@ -76,9 +76,10 @@ export class AsOf {
 
   /**
    * The document that an address means, as far as it is known or can be guessed.
-   * @param {string} id of the head @param {string} time as written @returns {string | null | undefined} null: none
+   * @param {string} id of the head @param {string} [time] as written @returns {string | null | undefined} null: none
    */
   documentOf (id, time) {
+    if (time === undefined) return id
     const { end } = this.endOf(time)
     const moments = this.cache.peekTimeline(id)
     return moments ? asOf(moments, end)?.id ?? null : this.guesses.of(id, end)?.id

@@ -34,7 +34,8 @@ export class Guesses {
   /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'limits'>} parts */
   constructor ({ cache, reader, limits }) {
     this.limits = { ...guessDefaults, ...limits }
-    this.#answers = new LRUCache({ max: this.limits.guessed })
+    const memoMethod = () => ({ count: 0, heads: 0, pasts: 0, time: '', askedAt: -Infinity })
+    this.#answers = new LRUCache({ max: this.limits.guessed, memoMethod })
     this.cache = cache
     this.reader = reader
   }
@@ -59,12 +60,7 @@ export class Guesses {
 
   /** @param {string} id of the head @param {string} end @param {{time?: string, current?: boolean}} answer */
   learn (id, end, { time, current }) {
-    const key = keyOf(id, end)
-    let answers = this.#answers.get(key)
-    if (answers === undefined) {
-      answers = { count: 0, heads: 0, pasts: 0, time: '', askedAt: -Infinity }
-      this.#answers.set(key, answers)
-    }
+    const answers = this.#answers.memo(keyOf(id, end))
     const { weight } = this.limits
     answers.count++
     answers.heads += weight * (Number(current === true) - answers.heads)

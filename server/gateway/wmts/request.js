@@ -2,8 +2,7 @@
 // What is served is what the capabilities offer: the layer's format, its matrix set, its zooms and its
 // bounds.
 import { formatOfLayer, formats } from '../../../core/formats.js'
-import { gridOf } from '../../../core/grids/index.js'
-import { isLayer } from '../../../core/ids.js'
+import { gridOf, isLayer } from '../../../core/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { OwsError, invalid } from './errors.js'
 import { limitsOf } from './matrix-sets.js'
