@@ -25,131 +25,91 @@ import { meaningOf } from '../../loader/cli/options.js'
  *   environment and the file only; without a text, the option means what it means in other commands
  */
 
+/** An option with a flag. @returns {Row} */
+const flag = (name, type, value, more = {}) => ({ name, type, default: value, ...more })
+
+/** An option without a flag. @returns {Row} */
+const setting = (name, type, value, text, more = {}) => ({ name, type, default: value, text, flagless: true, ...more })
+
 /** The options by task, in the order of docs/gateway.md. @type {Record<string, Row[]>} */
 export const groups = {
   'The store': [
-    { name: 'db', type: 'text', default: null, fallback: 'COUCHDB_URL' },
-    { name: 'data', type: 'text', default: './data' },
-    {
-      name: 'dbAccess', flagless: true, type: 'boolean', default: true,
-      text: 'serve the store at /db, read-only, for PouchDB and the viewer'
-    },
-    { name: 'viewer', flagless: true, type: 'boolean', default: true, text: 'serve the viewer at /' }
+    flag('db', 'text', null, { fallback: 'COUCHDB_URL' }),
+    flag('data', 'text', './data'),
+    setting('dbAccess', 'boolean', true, 'serve the store at /db, read-only, for PouchDB and the viewer'),
+    setting('viewer', 'boolean', true, 'serve the viewer at /')
   ],
   'Ports and addresses': [
-    {
-      name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface'
-    },
-    { name: 'port', short: 'p', type: 'port', default: 8080 },
-    { name: 'publicUrl', type: 'url', default: null },
-    {
-      name: 'trustProxy', type: 'boolean', default: false,
+    flag('host', 'text', '127.0.0.1', { text: 'address to listen on; 0.0.0.0 or :: for every interface' }),
+    flag('port', 'port', 8080, { short: 'p' }),
+    flag('publicUrl', 'url', null),
+    flag('trustProxy', 'boolean', false, {
       text: 'trust the last address in X-Forwarded-For: only for a proxy that sets it; needs publicUrl'
-    }
+    })
   ],
   'Memory, processes and connections': [
-    {
-      name: 'memory', type: 'bytes', default: 256e6, shown: '256MB',
-      text: 'memory for tiles, divided among the workers; 0 keeps none'
-    },
-    {
-      name: 'workers', type: 'count', least: 1, most: 64, default: 1,
-      text: 'processes that serve, at most as many as the machine has cores'
-    },
-    {
-      name: 'maxConnections', flagless: true, type: 'count', least: 0, most: 1e6, default: 10000,
-      text: 'connections of each worker at once; 0 for no limit'
-    },
-    {
-      name: 'connectionsEach', flagless: true, type: 'count', least: 0, most: 1e6, default: 256,
-      text: 'connections of one address (IPv6: one network), except this machine; no limit with trustProxy or 0'
-    },
-    {
-      name: 'grace', flagless: true, type: 'duration', default: 10, shown: '10s',
-      text: 'how long requests may take to end when the gateway stops'
-    }
+    flag('memory', 'bytes', 256e6, {
+      shown: '256MB', text: 'memory for tiles, divided among the workers; 0 keeps none'
+    }),
+    flag('workers', 'count', 1, {
+      least: 1, most: 64, text: 'processes that serve, at most as many as the machine has cores'
+    }),
+    setting('maxConnections', 'count', 10000, 'connections of each worker at once; 0 for no limit', { most: 1e6 }),
+    setting('connectionsEach', 'count', 256,
+      'connections of one address (IPv6: one network), except this machine; no limit with trustProxy or 0',
+      { most: 1e6 }),
+    setting('grace', 'duration', 10, 'how long requests may take to end when the gateway stops', { shown: '10s' })
   ],
   'Caches of clients': [
-    {
-      name: 'maxAge', flagless: true, type: 'duration', whole: true, default: 300, shown: '5m',
-      text: 'how long clients keep tiles that never expire'
-    },
-    {
-      name: 'staleWhileRevalidate', flagless: true, type: 'duration', whole: true, default: 86400, shown: '1d',
-      text: 'how long after that they may show the old tile while they ask for a new one'
-    },
-    {
-      name: 'staleIfError', flagless: true, type: 'duration', whole: true, default: 604800, shown: '7d',
-      text: 'how long they may show it when there is no answer'
-    },
-    {
-      name: 'missing', flagless: true, type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto',
-      text: 'answer for a missing tile; auto: 404 for images (clients then show the zoom below), 204 for vector tiles'
-    }
+    setting('maxAge', 'duration', 300, 'how long clients keep tiles that never expire', { whole: true, shown: '5m' }),
+    setting('staleWhileRevalidate', 'duration', 86400,
+      'how long after that they may show the old tile while they ask for a new one', { whole: true, shown: '1d' }),
+    setting('staleIfError', 'duration', 604800, 'how long they may show it when there is no answer',
+      { whole: true, shown: '7d' }),
+    setting('missing', 'choice', 'auto',
+      'answer for a missing tile; auto: 404 for images (clients then show the zoom below), 204 for vector tiles',
+      { choices: ['auto', '404', '204', 'transparent'] })
   ],
   'Tile servers': [
-    {
-      name: 'upstream', flagless: true, type: 'boolean', default: true,
-      text: 'fetch tiles that are missing or expired from the upstream of their layer'
-    },
-    { name: 'upstreamNetworks', type: 'networks', default: null },
-    {
-      name: 'upstreamHeaders', flagless: true, type: 'json', default: {}, secret: true,
-      text: 'headers for upstreams by host, for keys and passwords, such as ' +
-        '{"tiles.example.org": {"Authorization": "…"}}; sent to http only if the key is http://host'
-    }
+    setting('upstream', 'boolean', true,
+      'fetch tiles that are missing or expired from the upstream of their layer'),
+    flag('upstreamNetworks', 'networks', null),
+    setting('upstreamHeaders', 'json', {}, 'headers for upstreams by host, for keys and passwords, such as ' +
+      '{"tiles.example.org": {"Authorization": "…"}}; sent to http only if the key is http://host', { secret: true })
   ],
   'Who may read': [
-    {
-      name: 'public', flagless: true, type: 'boolean', default: false,
-      text: 'serve a store to everybody although not everybody may read it (of an edge: its origin)'
-    },
-    {
-      name: 'privateLayers', type: 'layers', default: null,
+    setting('public', 'boolean', false,
+      'serve a store to everybody although not everybody may read it (of an edge: its origin)'),
+    flag('privateLayers', 'layers', null, {
       text: 'private layers: names and patterns (survey-*), * for all, !name to exclude one; see docs/access.md'
-    },
-    { name: 'accessKeysFile', type: 'text', default: null, takes: '<file>' },
-    {
-      name: 'accessKeys', type: 'keys', default: null, secret: true, flagless: true,
-      text: 'keys for tokens that show private layers, each as id:secret; the last one signs'
-    },
-    {
-      name: 'cors', flagless: true, type: 'text', default: '*',
-      text: 'origins whose pages may read, separated by commas; * for all (not /db of a store with private layers); ' +
-        'none'
-    },
-    {
-      name: 'embed', flagless: true, type: 'origins', default: null,
-      text: 'origins whose pages may show a map of the viewer in a frame (/?embed), separated by commas; * for all; ' +
-        'default: none'
-    }
+    }),
+    flag('accessKeysFile', 'text', null, { takes: '<file>' }),
+    setting('accessKeys', 'keys', null,
+      'keys for tokens that show private layers, each as id:secret; the last one signs', { secret: true }),
+    setting('cors', 'text', '*', 'origins whose pages may read, separated by commas; * for all (not /db of a store ' +
+      'with private layers); none'),
+    setting('embed', 'origins', null, 'origins whose pages may show a map of the viewer in a frame (/?embed), ' +
+      'separated by commas; * for all; default: none')
   ],
   'Monitoring and log': [
-    {
-      name: 'opsPort', type: 'port', default: null,
-      text: 'port for /metrics, and for /health instead of the public one'
-    },
-    { name: 'opsHost', flagless: true, type: 'text', default: '127.0.0.1', text: 'address of that port' },
-    {
-      name: 'logLevel', flagless: true, type: 'choice', default: 'info', text: 'lowest level that is logged',
-      choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-    },
-    { name: 'accessLog', flagless: true, type: 'boolean', default: false, text: 'log every request' }
+    flag('opsPort', 'port', null, { text: 'port for /metrics, and for /health instead of the public one' }),
+    setting('opsHost', 'text', '127.0.0.1', 'address of that port'),
+    setting('logLevel', 'choice', 'info', 'lowest level that is logged',
+      { choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] }),
+    setting('accessLog', 'boolean', false, 'log every request')
   ]
 }
 
-/** @type {Row} */
-const config = { name: 'config', type: 'text', default: null, text: 'JSON file with any of these by name' }
-
-export const table = [...Object.values(groups).flat(), config]
+export const table =
+  [...Object.values(groups).flat(), flag('config', 'text', null, { text: 'JSON file with any of these by name' })]
 
 const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /** What a flag takes, in --help: by the type of an option, or by its name. */
 const PLACEHOLDERS = {
   text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>',
-  choice: '<choice>', json: '<json>', layers: '<names>', networks: '<list>', keys: '', boolean: '',
-  db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>'
+  layers: '<names>', networks: '<list>', boolean: '', db: '<env|url>', data: '<folder>', host: '<address>',
+  config: '<file>'
 }
 
 /** A switch that is on needs a flag that turns it off: both are understood, --help shows the one with an effect. */
