@@ -13,6 +13,9 @@ export const isObject = value => typeof value === 'object' && value !== null && 
 export const mapValues = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 
+/** An object with one value for several names. */
+export const sameFor = (value, ...names) => Object.fromEntries(names.map(name => [name, value]))
+
 /** The value of a JSON text; undefined: it is none. @param {string} text */
 export function jsonOf (text) {
   try {

@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet, looksLikeStoreToken } from '../../../core/tokens.js'
-import { mapValues } from '../../../core/values.js'
+import { mapValues, sameFor } from '../../../core/values.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
 import { asksForPage, linkPage } from '../../closed/page.js'
 import { sendBody } from '../../http/answers.js'
@@ -142,26 +142,11 @@ function sendLinkPage (req, res, { code, status }) {
   sendBody(req, res, status, headers, body)
 }
 
-/** For answers without any layer. @returns {Route} */
-const unprotected = (access, route) => route
-
 const PROTECTIONS = {
-  tile: ofLayer,
-  tilejson: ofLayer,
-  versions: ofLayer,
-  times: ofLayer,
-  style: ofLayer,
-  gdal: ofLayer,
-  qgis: ofLayer,
-  connections: withVisitor,
-  wmts: withVisitor,
-  ogc: withVisitor,
-  index: withVisitor,
-  retina: withVisitor,
-  tms: withVisitor,
-  db: withVisitor,
+  ...sameFor(ofLayer, 'tile', 'tilejson', 'versions', 'times', 'style', 'gdal', 'qgis'),
+  ...sameFor(withVisitor, 'connections', 'wmts', 'ogc', 'index', 'retina', 'tms', 'db'),
   file: ofPage,
-  health: unprotected
+  health: (access, route) => route // its answer has no layer
 }
 
 /**

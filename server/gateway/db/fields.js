@@ -2,7 +2,7 @@
 // these fields, so that the limits apply to exactly what the store gets. Values are
 // checked as CouchDB takes them: it answers some that it does not take with 500.
 import { badRequest } from '../../http/errors.js'
-import { isObject, jsonOf } from '../../../core/values.js'
+import { isObject, jsonOf, sameFor } from '../../../core/values.js'
 
 const MAX_CONDITIONS = 8 // of a selector
 const MAX_PATTERN = 2048 // characters of a $regex: the client library names its layers in it
@@ -38,30 +38,28 @@ const any = (...kinds) => ({
   fits: value => kinds.some(kind => kind.fits(value))
 })
 
-const each = (kind, ...names) => Object.fromEntries(names.map(name => [name, kind]))
-
 // Only what the client library, PouchDB and mirrors send; all else is refused, so that nobody takes an answer for
 // another one. Each field has one spelling: of several, CouchDB takes the last.
-const docs = each(flag, 'attachments', 'conflicts', 'update_seq')
+const docs = sameFor(flag, 'attachments', 'conflicts', 'update_seq')
 const rows = {
   ...docs,
-  ...each(flag, 'include_docs', 'descending', 'inclusive_end'),
-  ...each(count, 'limit', 'skip'),
-  ...each(json(), 'key', 'startkey', 'endkey')
+  ...sameFor(flag, 'include_docs', 'descending', 'inclusive_end'),
+  ...sameFor(count, 'limit', 'skip'),
+  ...sameFor(json(), 'key', 'startkey', 'endkey')
 }
 const allDocs = { ...rows, keys: json(listOf(isText)) }
 const view = {
   ...rows,
   startkey_docid: words,
   keys: json(Array.isArray),
-  ...each(flag, 'reduce', 'group', 'update'),
+  ...sameFor(flag, 'reduce', 'group', 'update'),
   group_level: count,
   stale: oneOf('ok', 'update_after')
 }
 const changes = {
   ...docs,
-  ...each(flag, 'include_docs', 'descending'),
-  ...each(count, 'limit', 'seq_interval', 'timeout'),
+  ...sameFor(flag, 'include_docs', 'descending'),
+  ...sameFor(count, 'limit', 'seq_interval', 'timeout'),
   since: words,
   filter: oneOf('_doc_ids', '_selector'),
   heartbeat: any(count, flag),
@@ -72,7 +70,7 @@ const changes = {
 const revisions = json(value => listOf(isText)(value) && new Set(value).size === value.length)
 const document = {
   ...docs,
-  ...each(flag, 'latest', 'revs', 'revs_info'),
+  ...sameFor(flag, 'latest', 'revs', 'revs_info'),
   rev: words,
   open_revs: any(oneOf('all'), revisions),
   atts_since: revisions
@@ -102,7 +100,7 @@ const inAddress = {
   'queries of _all_docs': allDocs,
   'queries of _view': view,
   _changes: changes,
-  _bulk_get: each(flag, 'revs', 'attachments', 'att_encoding_info', 'latest'),
+  _bulk_get: sameFor(flag, 'revs', 'attachments', 'att_encoding_info', 'latest'),
   document,
   attachment: { rev: words }
 }
