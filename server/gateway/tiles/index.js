@@ -34,7 +34,7 @@ import { Refresher } from './refresher.js'
  * @property {StoreReader} reader
  * @property {AsOf} asOf
  * @property {{isAnchored: boolean}} follower tiles are kept only while it reports the changes of the store
- * @property {any} [metrics]
+ * @property {any} metrics
  * @property {any} [log]
  * @property {{staleWhileRevalidate: number, staleIfError: number}} options seconds
  * @property {Record<string, any>} [limits] other than the defaults of the files in this folder
@@ -71,13 +71,12 @@ export class TileService {
       }
     })
     const cache = this.#cache = new TileCache({ memory, layers, upstreams, follower, limits })
-    const onRead = metrics && (read => metrics.storeRead(read))
-    const reader = this.#reader = new StoreReader(store, { cache, onRead, limits })
+    const reader = this.#reader = new StoreReader(store, { cache, metrics, limits })
     this.#refresher = new Refresher({ store, cache, reader, metrics, log, options, limits })
     const asOf = this.#asOf = new AsOf({ cache, reader, limits })
     this.#ahead = new ReadAhead({ cache, reader, asOf, limits })
-    layers.onChange = book => {
-      upstreams.retain(book)
+    layers.onChange = layersByName => {
+      upstreams.retain(layersByName)
       cache.layersChanged()
     }
   }

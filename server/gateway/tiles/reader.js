@@ -46,14 +46,13 @@ export class StoreReader {
    * @param {{couch: Couch}} store @param {object} options
    * @param {Pick<import('./cache.js').TileCache, 'changes' | 'takeDocument' | 'takeTimeline'> &
    *   Partial<Pick<import('./cache.js').TileCache, 'onUse'>>} options.cache makes the answer of what was read
-   * @param {(read: {tiles: number, seconds: number, failed?: boolean}) => void} [options.onRead] called after each
-   *   request
+   * @param {Pick<import('../metrics.js').Metrics, 'storeRead'>} [options.metrics]
    * @param {Partial<typeof readerDefaults>} [options.limits]
    * @param {typeof readDocuments} [options.readDocuments]
    */
-  constructor (store, { cache, onRead, limits, readDocuments: readDocs = readDocuments }) {
+  constructor (store, { cache, metrics, limits, readDocuments: readDocs = readDocuments }) {
     this.couch = store.couch
-    this.onRead = onRead
+    this.metrics = metrics
     this.limits = { ...readerDefaults, ...limits }
     const { changes } = cache
     /** By the ids of heads and past versions. */
@@ -125,7 +124,7 @@ export class StoreReader {
       wait.end()
       const now = performance.now()
       if (failed || now - start > this.limits.slow) this.#restUntil = now + this.limits.rest
-      this.onRead?.({ tiles: ids.length, seconds: (now - start) / 1000, failed })
+      this.metrics?.storeRead({ tiles: ids.length, seconds: (now - start) / 1000, failed })
     }
   }
 

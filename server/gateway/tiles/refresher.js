@@ -123,7 +123,7 @@ export class Refresher {
       this.log.write('warn', `${layer.layer} ${code}`, details, 'the upstream gave no tile')
       throw error
     } finally {
-      this.metrics?.upstream({ layer: layer.layer, outcome, seconds: (performance.now() - start) / 1000 })
+      this.metrics.upstream({ layer: layer.layer, outcome, seconds: (performance.now() - start) / 1000 })
     }
   }
 
