@@ -36,7 +36,7 @@ import { Upstreams } from './tiles/upstreams.js'
 import { wmts } from './wmts/index.js'
 
 // clients are waiting: retries end soon
-const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
+const STORE = { retries: 3, firstDelay: 50, longestDelay: 500, silentRetries: 0 }
 
 const STOPPING = 1000 // milliseconds until a worker gets the message to stop
 

@@ -19,7 +19,7 @@ const layerDefaults = {
   times: 1000, // of the newest editions of a layer, or of the newest changes of one without
   timesAge: 10000, // milliseconds before these, and where tiles are, are read again when tiles have changed
   pause: 1000, // milliseconds before the layers are read again after a failure
-  timeout: 5000, // milliseconds a read may take: requests for tiles wait for it
+  timeout: 5000, // milliseconds without an answer of the store: requests for tiles wait for it
   viewTimeout: 25000, // milliseconds for the time index, which may have to be built
   settingsTimeout: 1500, // milliseconds for the settings of the viewer, whose page waits for them
   retries: 1 // repetitions after a lost connection
@@ -185,27 +185,22 @@ export class Layers {
   }
 
   async #readSettings () {
-    const read = (signal, options) => this.couch.get(STORE_ID, signal, options)
-    this.#lastSettings = settingsOf(await this.#inTime(read, this.limits.settingsTimeout))
-    return this.#lastSettings
+    const document = await this.couch.get(STORE_ID, undefined, this.#asking(this.limits.settingsTimeout))
+    return (this.#lastSettings = settingsOf(document))
   }
 
   #page (range) {
-    return this.#inTime((signal, options) => this.couch.page(range, signal, options))
+    return this.couch.page(range, undefined, this.#asking())
   }
 
-  async #view (view, query, timeout = this.limits.timeout) {
-    const [rows] = await this.#inTime((signal, options) => this.couch.queries(view, [query], signal, options), timeout)
+  async #view (view, query, timeout) {
+    const [rows] = await this.couch.queries(view, [query], undefined, this.#asking(timeout))
     return rows
   }
 
-  /** @template T @param {(signal: AbortSignal, options: {retries: number}) => Promise<T>} read @returns {Promise<T>} */
-  #inTime (read, timeout = this.limits.timeout) {
-    const signal = AbortSignal.timeout(timeout)
-    return read(signal, { retries: this.limits.retries }).catch(error => {
-      if (!signal.aborted) throw error
-      throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
-    })
+  /** How the store is asked. */
+  #asking (timeout = this.limits.timeout) {
+    return { retries: this.limits.retries, timeout }
   }
 
   /** A document of the store has changed. @param {string} id */
@@ -264,7 +259,7 @@ export class Layers {
     }
     // by their ids: an older store may have a layer called "limits", whose tiles are in that range
     const ids = [...layers.keys()].map(limitsId)
-    const parts = await this.#inTime((signal, options) => this.couch.docs(ids, { signal, ...options }))
+    const parts = await this.couch.docs(ids, this.#asking())
     for (const { doc } of parts) if (doc) limits.set(doc.layer, new Limits(doc, layers.get(doc.layer)))
     return { layers, limits, faults }
   }

@@ -2,7 +2,6 @@
 // way, is asked for together, and each document once, however many wait for it. Documents with their bytes come by
 // _bulk_get, small ones in JSON and large ones as multipart; timelines by ranges of the primary index, which is never
 // behind.
-import { timeoutSignal } from '../../../core/promises.js'
 import { noAnswer, winnerOf } from '../../../core/couch/answers.js'
 import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
@@ -24,7 +23,7 @@ const readerDefaults = {
   unpacked: 64e6, // bytes that everything packed in an answer may become
   maxBytes: 4e6, // bytes of an answer, going by the average tile
   indexTimeout: 25000, // milliseconds for the time index, which may have to be brought up to date: nobody waits for it
-  timeout: 10000, // milliseconds a request may take, repetitions included
+  timeout: 10000, // milliseconds without an answer of the store
   retries: 2, // repetitions of a request that met a lost connection or a busy server
   slow: 1000, // milliseconds of a request after which nothing is read ahead for some time, as after a failure
   rest: 10000 // milliseconds of that time
@@ -33,7 +32,7 @@ const readerDefaults = {
 /**
  * @typedef {import('../../../loader/store/couch.js').Couch} Couch
  * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
- * @typedef {{signal?: AbortSignal, retries?: number, anonymous?: boolean}} How anonymous: without the name and password
+ * @typedef {{timeout?: number, retries?: number, anonymous?: boolean}} How anonymous: without the name and password
  * @typedef {import('./ahead.js').Block} Block for which something is read ahead
  */
 
@@ -93,14 +92,10 @@ export class StoreReader {
    */
   async newestTime (layer, end) {
     const query = { reduce: false, descending: true, startkey: [layer, end, {}], endkey: [layer], limit: 1 }
-    const wait = timeoutSignal(this.limits.indexTimeout)
-    try {
-      const ask = anonymous => this.couch.queries(BY_TIME, [query], wait.signal, { anonymous, retries: 0 })
-      const [[row]] = await this.#credentials.read(ask)
-      return row?.key[1]
-    } finally {
-      wait.end()
-    }
+    const how = { retries: 0, timeout: this.limits.indexTimeout }
+    const ask = anonymous => this.couch.queries(BY_TIME, [query], undefined, { ...how, anonymous })
+    const [[row]] = await this.#credentials.read(ask)
+    return row?.key[1]
   }
 
   #mayInline (tiles) {
@@ -109,19 +104,14 @@ export class StoreReader {
 
   async #request (read, ids, how = {}) {
     const { timeout, retries } = this.limits
-    const wait = timeoutSignal(timeout)
     const start = performance.now()
     let failed = true
     try {
-      const send = anonymous => read(this.couch, ids, { ...how, anonymous, signal: wait.signal, retries })
+      const send = anonymous => read(this.couch, ids, { ...how, anonymous, timeout, retries })
       const values = await this.#credentials.read(send)
       failed = false
       return values
-    } catch (error) {
-      if (error.code !== 'ABORTED') throw error
-      throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
     } finally {
-      wait.end()
       const now = performance.now()
       if (failed || now - start > this.limits.slow) this.#restUntil = now + this.limits.rest
       this.metrics?.storeRead({ tiles: ids.length, seconds: (now - start) / 1000, failed })

@@ -29,7 +29,7 @@ export async function readTimelines (couch, ids, how = {}) {
         return head && pasts[at] ? { id, error, reason, ...head, past: byHead.get(id) } : []
       })
     })
-  }, { signal: how.signal, limits: TRIES })
+  }, { limits: TRIES })
   const answerOf = id => failed.has(id)
     ? noAnswer(couch.url, [id], failed.get(id))
     : timelineOf(id, /** @type {any} */ (rows.get(id))[0])
