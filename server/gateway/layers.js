@@ -44,8 +44,7 @@ export class Layers {
   #read = -1 // version at which the layers were read
   /** @type {Promise<void> | undefined} */
   #reading
-  #failedAt = -Infinity
-  #hasFailed = false
+  #failedAt = -Infinity // when the last read failed, unless something has changed since
   /** Invalid documents, at the revisions that were logged. @type {Set<string>} */
   #logged = new Set()
   /** What else was read, and when. @type {Map<string, {promise: Promise<any>, at: number, isStale: boolean}>} */
@@ -290,12 +289,12 @@ export class Layers {
       this.#limits = read.limits
       this.#logFaults(read.faults)
       this.#read = version
-      this.#hasFailed = false
+      this.#failedAt = -Infinity
       if (!isDeepStrictEqual(before, this.#byName)) this.onChange(this.#byName)
     } catch (error) {
       // once, and not for each request
-      if (!this.#hasFailed) this.log?.warn({ code: error.code, reason: error.message }, 'the layers cannot be read')
-      this.#hasFailed = true
+      const isFirst = this.#failedAt === -Infinity
+      if (isFirst) this.log?.warn({ code: error.code, reason: error.message }, 'the layers cannot be read')
       this.#failedAt = Date.now()
       throw error
     }

@@ -1,14 +1,6 @@
 // XML as text: everything between the tags is escaped, because only xml`…` makes markup.
 
-class Markup {
-  constructor (text) {
-    this.text = text
-  }
-
-  toString () {
-    return this.text
-  }
-}
+class Markup extends String {}
 
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
 
@@ -27,7 +19,7 @@ export function xml (parts, ...values) {
 }
 
 function render (value) {
-  if (value instanceof Markup) return value.text
+  if (value instanceof Markup) return String(value)
   if (Array.isArray(value)) return value.map(render).join('')
   return value === undefined || value === null || value === false ? '' : escapeXml(value)
 }
