@@ -23,10 +23,7 @@ export class Cors {
   #hasPrivate
   #origins
 
-  /**
-   * @param {string} setting `*`, `none`, or origins separated by commas
-   * @param {{hasPrivate?: boolean}} [store] hasPrivate layers
-   */
+  /** @param {string} setting `*`, `none`, or origins separated by commas @param {{hasPrivate?: boolean}} [layers] */
   constructor (setting, { hasPrivate = false } = {}) {
     this.#hasPrivate = hasPrivate
     this.#any = setting.trim() === '*'

@@ -1,7 +1,7 @@
 // From a request to the route that answers it, and from an error there to an answer.
 import { TilecouchError } from '../../loader/errors.js'
 import { ThrottledLog, logAccess } from './log.js'
-import { NO_STORE, codeOf, publicError, sendError } from './errors.js'
+import { codeOf, publicError, sendError } from './errors.js'
 import { hasBody, setSafeHeaders } from '../http/answers.js'
 import { parseRequest } from './router.js'
 
@@ -81,7 +81,7 @@ export function createHandler (ctx, routes) {
       if (res.headersSent) res.destroy() // half an answer must not look complete
       else {
         if (hasBody(req)) res.shouldKeepAlive = false
-        sendError(req, res, failure, [...NO_STORE, ...cors.headers(req.headers.origin, req.url)])
+        sendError(req, res, failure, ['Cache-Control', 'no-store', ...cors.headers(req.headers.origin, req.url)])
       }
       account()
     }

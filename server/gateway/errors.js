@@ -1,20 +1,16 @@
 // What a client may know of an error: who has to do something and whether to try again, but nothing of the inside.
+import { sameFor } from '../../core/values.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { SAFE_HEADER_LIST } from '../http/answers.js'
-
-export const NO_STORE = Object.freeze(['Cache-Control', 'no-store'])
 
 const RETRY_AFTER = '5' // seconds until it is worth asking again
 
 /** Errors between the gateway and its store. Their messages name its address, and their advice is for the operator. */
 const STORE_ERRORS = {
   UNREACHABLE: { status: 503, reason: 'the store cannot be reached' },
-  UNAUTHORIZED: { status: 502, reason: 'the store does not let the gateway read' },
-  FORBIDDEN: { status: 502, reason: 'the store does not let the gateway read' },
+  ...sameFor({ status: 502, reason: 'the store does not let the gateway read' }, 'UNAUTHORIZED', 'FORBIDDEN'),
   DATABASE_NOT_FOUND: { status: 502, reason: 'the store is not there' },
-  COUCHDB_ERROR: { status: 502, reason: 'the store is in trouble' },
-  NO_ANSWER: { status: 502, reason: 'the store is in trouble' },
-  BAD_ANSWER: { status: 502, reason: 'the store is in trouble' },
+  ...sameFor({ status: 502, reason: 'the store is in trouble' }, 'COUCHDB_ERROR', 'NO_ANSWER', 'BAD_ANSWER'),
   DISK_FULL: { status: 502, reason: 'the store is full' },
   INDEX_MISSING: { status: 503, reason: 'the store has no index for this' },
   INTERNAL: { status: 500, reason: 'unexpected error' }
@@ -27,16 +23,10 @@ const STORE_ERRORS = {
 const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the upstream of this layer gave no tile' }
 
 /**
- * @typedef {object} PublicError
- * @property {string} code of the catalogue
- * @property {number} status
- * @property {string} message
- * @property {string} [advice]
- * @property {number} [retryAfter] seconds until it is worth asking again
- * @property {number} [length] bytes of the body of which a range was wanted
+ * The log has the rest.
+ * @returns {{code: string, status: number, message: string, advice?: string, retryAfter?: number, length?: number}}
+ *   retryAfter: seconds until it is worth asking again; length: bytes of the body of which a range was wanted
  */
-
-/** The log has the rest. @returns {PublicError} */
 export function publicError (error) {
   const code = codeOf(error)
   if (code.startsWith('UPSTREAM_')) return UPSTREAM_ERROR
@@ -49,10 +39,10 @@ export function publicError (error) {
 export const codeOf = error => error instanceof TilecouchError ? error.code : 'INTERNAL'
 
 /**
- * @param {any} req @param {any} res @param {PublicError} error
- * @param {readonly string[]} [headers] more of them, name and value in turn
+ * @param {any} req @param {any} res @param {ReturnType<typeof publicError>} error
+ * @param {readonly string[]} headers more of them, name and value in turn
  */
-export function sendError (req, res, { code, status, message, advice, retryAfter, length }, headers = NO_STORE) {
+export function sendError (req, res, { code, status, message, advice, retryAfter, length }, headers) {
   const body = Buffer.from(`${JSON.stringify({ error: code, reason: message, ...(advice && { advice }) })}\n`)
   res.writeHead(status, [
     'Content-Type', 'application/json',

@@ -14,7 +14,7 @@ export function refuseIfIncomplete (ctx, { kind, time }) {
 export const fillingOr = (ctx, error) =>
   ctx.isIncomplete?.() && UNSURE.has(error.code) ? new TilecouchError('FILLING', {}, { cause: error }) : error
 
-/** @param {import('./dispatch.js').Route} route @returns {import('./dispatch.js').Route} */
+/** @returns {import('./dispatch.js').Route} */
 export const unlessIncomplete = route => async (ctx, asked, req, res) => {
   refuseIfIncomplete(ctx, asked)
   try {

@@ -108,8 +108,7 @@ function parseAny (method, target) {
 
 /** The service, the TileMap of a layer, or a tile of it. @param {string[]} parts behind the version */
 function inTms ([name, ...place]) {
-  /** @type {'tms'} */
-  const kind = 'tms'
+  const kind = /** @type {const} */ ('tms')
   if (name === undefined) return { kind }
   if (place.length === 0 || (place.length === 1 && place[0] === TILE_MAP)) return { kind, ...reference(name) }
   if (place.length === 3) return xyz(reference(name), place, true)
@@ -197,7 +196,7 @@ function quadkey (ref, name) {
   return { ...tile(ref, parseQuadkey(key), ext), numbering: 'quadkey' }
 }
 
-/** @param {{layer: string}} ref @returns {AskedTimes} */
+/** @returns {AskedTimes} */
 function times ({ layer }, query) {
   const [box, zoom] = [query.get('bbox'), query.get('z')]
   const z = zoom === null ? undefined : number(zoom)

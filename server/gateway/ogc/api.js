@@ -23,9 +23,7 @@ const DATETIME = {
   style: 'form',
   explode: false
 }
-const SUBSET = {
-  ...DATETIME, name: 'subset', description: 'the same as an axis: datetime("2023-12-31")'
-}
+const SUBSET = { ...DATETIME, name: 'subset', description: 'the same as an axis: datetime("2023-12-31")' }
 
 const document = { 200: { description: 'the document', content: { [JSON_TYPE]: { schema: { type: 'object' } } } } }
 const failure = {
@@ -55,7 +53,6 @@ function tilePaths (path, kind, types) {
 
 const { mvt, ...images } = formats
 
-/** @param {{root: string}} view @param {string} title */
 export const api = ({ root }, title) => ({
   openapi: '3.0.3',
   info: { title, version: '1.0.0' },

@@ -37,7 +37,6 @@ export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(gr
 const aboutOf = ({ layer, name, description, attribution }) =>
   ({ title: name || layer, ...(description && { description }), ...(attribution && { attribution }) })
 
-/** @param {View} view @param {string} title */
 export function landing ({ root, token }, title) {
   return {
     title,
@@ -66,13 +65,11 @@ export const conformance = {
   ]
 }
 
-/** @param {Listed[]} listed @param {View} view */
 export const collections = (listed, view) => ({
   links: [link('self', `${view.root}collections${view.query}`, 'This document')],
   collections: listed.map(one => collection(one, view))
 })
 
-/** @param {Listed} listed @param {View} view */
 export function collection ({ layer, times }, { base, root, query, token }) {
   const address = `${root}collections/${layer.layer}`
   const kind = isVector(layer) ? 'vector' : 'map'
@@ -99,7 +96,6 @@ const pathOf = layer => isVector(layer) ? '/tiles' : '/map/tiles'
 /** From the first time on, without an end: the newest map holds until there is another one. */
 const temporal = times => ({ interval: [[times[0], null]], trs: GREGORIAN, grid: { coordinates: times } })
 
-/** @param {Listed} listed @param {View} view */
 export function tilesets (listed, view) {
   const { title, dataType, crs, tileMatrixSetURI, links } = tileset(listed, view)
   const path = `${view.root}collections/${listed.layer.layer}${pathOf(listed.layer)}${view.query}`
@@ -129,10 +125,7 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
     links: [
       link('self', path + query, about.title),
       link(`${REL}tiling-scheme`, `${root}tileMatrixSets/${id}${token}`, 'The tile matrix set'),
-      {
-        ...link('item', `${path}/{tileMatrix}/{tileRow}/{tileCol}${query}`, 'A tile', type),
-        templated: true
-      },
+      { ...link('item', `${path}/{tileMatrix}/{tileRow}/{tileCol}${query}`, 'A tile', type), templated: true },
       link(`${REL}geodata`, address + query, 'The layer'),
       link('alternate', `${base}${layer.layer}.json${token}`, 'TileJSON')
     ]
@@ -171,7 +164,6 @@ function vectorLayer ({ id, description, fields = {} }) {
   }
 }
 
-/** @param {Record<string, any>[]} layers @param {View} view */
 export const matrixSets = (layers, { root, token }) => ({
   links: [link('self', `${root}tileMatrixSets${token}`, 'This document')],
   tileMatrixSets: gridsOf(layers).map(({ uniqueId: id, title, crsUri: crs, set: { uri } }) => {

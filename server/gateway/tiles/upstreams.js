@@ -2,20 +2,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { openUpstream, userAgentOf } from '../../../loader/load/upstream/index.js'
 
-/** @typedef {import('../../../loader/load/upstream/index.js').Upstream} Upstream */
-/** @typedef {import('../layers.js').Layer} Layer */
+/**
+ * @typedef {import('../../../loader/load/upstream/index.js').Upstream} Upstream
+ * @typedef {import('../layers.js').Layer} Layer
+ */
 
 export class Upstreams {
   /** @type {Map<string, {layer: Layer, upstream: Upstream | null}>} */
   #open = new Map()
 
-  /**
-   * @param {object} options
-   * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>, upstreamNetworks?: string[]
-   *   | null}} [options.options] of the gateway
-   * @param {any} [options.log]
-   */
-  constructor ({ options = {}, log } = {}) {
+  /** @param {{options: Record<string, any>, log?: any}} parts options of the gateway */
+  constructor ({ options, log }) {
     this.options = options
     this.log = log
   }
@@ -45,7 +42,7 @@ export class Upstreams {
       return openUpstream(layer, { userAgent, secrets: upstreamHeaders ?? {}, networks: upstreamNetworks ?? [] })
     } catch (error) {
       const { code, message: reason } = error
-      this.log?.error?.({ layer: layer.layer, code, reason }, 'the upstream of this layer cannot be used')
+      this.log?.error({ layer: layer.layer, code, reason }, 'the upstream of this layer cannot be used')
       return null
     }
   }
@@ -66,7 +63,7 @@ export class Upstreams {
 
   /** Stops its requests. Those who wait ask the new one. */
   async #close (upstream) {
-    await upstream?.close()?.catch(error => this.log?.debug?.({ reason: error.message }, 'closing an upstream'))
+    await upstream?.close()?.catch(error => this.log?.debug({ reason: error.message }, 'closing an upstream'))
   }
 
   async close () {
