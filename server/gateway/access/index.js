@@ -7,7 +7,7 @@ import { mapValues, sameFor } from '../../../core/values.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
 import { asksForPage, linkPage } from '../../closed/page.js'
 import { sendBody } from '../../http/answers.js'
-import { tokenIn, tokenToCookie, tokensOf } from './credentials.js'
+import { tokenIn, tokenToCookie } from './credentials.js'
 import { StoreTokens } from './store-tokens.js'
 import { Visitor } from './visitor.js'
 
@@ -44,23 +44,6 @@ export class Access {
   }
 
   isPrivate = layer => this.#layers.has(layer)
-
-  /** @returns {Visitor} */
-  visitorOf (req) {
-    const claims = []
-    let problem
-    let link
-    const address = tokenIn(req.url)
-    for (const token of tokensOf(req)) {
-      try {
-        claims.push(this.read(token))
-        if (token === address) link = token
-      } catch (error) {
-        problem ??= error
-      }
-    }
-    return new Visitor(this, { claims, problem, link })
-  }
 
   /**
    * What a token allows; throws when it is invalid. The signature is checked once: a page asks for a hundred tiles with
@@ -99,14 +82,14 @@ export function protect (access, routes) {
 /** For addresses with the name of a layer. @returns {Route} */
 const ofLayer = (access, route) => (ctx, asked, req, res) => {
   if (!access.isPrivate(asked.layer)) return route(ctx, asked, req, res)
-  asked.visitor = access.visitorOf(req)
+  asked.visitor = new Visitor(access, req)
   asked.visitor.requireAccess(res, asked.layer)
   return route(ctx, asked, req, res)
 }
 
 /** For routes that check by themselves which layers they are about. @returns {Route} */
 const withVisitor = (access, route) => (ctx, asked, req, res) => {
-  asked.visitor = access.visitorOf(req)
+  asked.visitor = new Visitor(access, req)
   return route(ctx, asked, req, res)
 }
 
@@ -129,7 +112,7 @@ const ofPage = (access, route) => async (ctx, asked, req, res) => {
  * @returns {Promise<TilecouchError | undefined>}
  */
 async function refusalOf (access, { layers }, req, res) {
-  const visitor = access.visitorOf(req)
+  const visitor = new Visitor(access, req)
   const token = tokenIn(req.url)
   if (token !== undefined) return access.errorIn(token)
   if (visitor.isKnown) return

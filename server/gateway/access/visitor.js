@@ -1,23 +1,27 @@
 // Who sends a request, as far as it matters to private layers: the valid tokens of the request.
 import { TilecouchError } from '../../../loader/errors.js'
+import { tokenIn, tokensOf } from './credentials.js'
 
 export class Visitor {
   /** @type {import('../../../loader/store/token.js').Claim[]} */
   #claims = []
   /** @type {TilecouchError | undefined} what was wrong with the first invalid token */
   #problem
+  /** The token of the address, when it is valid: addresses in an answer need it as well. @type {string | undefined} */
+  link
 
-  /**
-   * @param {import('./index.js').Access} access @param {object} credentials of the request
-   * @param {import('../../../loader/store/token.js').Claim[]} credentials.claims
-   * @param {TilecouchError} [credentials.problem]
-   * @param {string} [credentials.link] the token of the address, when it is valid
-   */
-  constructor (access, { claims, problem, link }) {
+  /** @param {import('./index.js').Access} access */
+  constructor (access, req) {
     this.access = access
-    this.#claims = claims
-    this.#problem = problem
-    this.link = link // addresses in an answer need this token as well
+    const address = tokenIn(req.url)
+    for (const token of tokensOf(req)) {
+      try {
+        this.#claims.push(access.read(token))
+        if (token === address) this.link = token
+      } catch (error) {
+        this.#problem ??= error
+      }
+    }
   }
 
   /** Whether the visitor may see a layer. */
@@ -47,14 +51,11 @@ export class Visitor {
     return Math.max(...ends, 0)
   }
 
-  /**
-   * Makes an answer about a private layer private; throws when the visitor may not see the layer.
-   * @param {string} [layer] undefined: the answer is about all layers
-   */
+  /** Makes an answer about a private layer private; throws when the visitor may not see the layer. */
   requireAccess (res, layer) {
-    if (layer !== undefined && !this.access.isPrivate(layer)) return
-    if (layer === undefined ? this.mayAll : this.may(layer)) return makePrivate(res, this.until(layer))
-    throw this.refusal(res, layer)
+    if (!this.access.isPrivate(layer)) return
+    if (!this.may(layer)) throw this.refusal(res, layer)
+    makePrivate(res, this.until(layer))
   }
 
   /** For an answer that differs between visitors, and has to be asked for again each time. */
