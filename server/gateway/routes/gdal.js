@@ -45,19 +45,19 @@ function gdalWms (layer, zooms, { base, time, query = '' }) {
   const grid = gridOf(layer)
   const { tileSize } = grid
   const { type, ext } = formatOfLayer(layer)
-  const { level, overviews, columns, rows, first } = windowOf(layer, zooms)
+  const { level, overviews, limits } = windowOf(layer, zooms)
+  const { x0, x1, y0, y1 } = limits
+  const [left, bottom, right, top] = grid.rangeExtent(level - overviews, limits).map(rounded)
   const deep = 2 ** overviews
-  const { span: [width, height] } = grid.matrix(level - overviews)
-  const [left, , , top] = grid.extent(level - overviews, first.x, first.y)
   const address = `${base}${formatReference(layer.layer, time)}/$\{z}/$\{x}/$\{y}.${ext}${query}`
   return xml`<GDAL_WMS>
   <Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
   <DataWindow>
-    <UpperLeftX>${rounded(left)}</UpperLeftX><UpperLeftY>${rounded(top)}</UpperLeftY>
-    <LowerRightX>${rounded(left + columns * width)}</LowerRightX>\
-<LowerRightY>${rounded(top - rows * height)}</LowerRightY>
-    <TileLevel>${level}</TileLevel><TileX>${first.x * deep}</TileX><TileY>${first.y * deep}</TileY>
-    <SizeX>${columns * deep * tileSize}</SizeX><SizeY>${rows * deep * tileSize}</SizeY><YOrigin>top</YOrigin>
+    <UpperLeftX>${left}</UpperLeftX><UpperLeftY>${top}</UpperLeftY>
+    <LowerRightX>${right}</LowerRightX><LowerRightY>${bottom}</LowerRightY>
+    <TileLevel>${level}</TileLevel><TileX>${x0 * deep}</TileX><TileY>${y0 * deep}</TileY>
+    <SizeX>${(x1 - x0 + 1) * deep * tileSize}</SizeX><SizeY>${(y1 - y0 + 1) * deep * tileSize}</SizeY>\
+<YOrigin>top</YOrigin>
   </DataWindow>
   <Projection>${grid.crs}</Projection>
   <BlockSizeX>${tileSize}</BlockSizeX><BlockSizeY>${tileSize}</BlockSizeY>
@@ -91,7 +91,6 @@ const bandsOf = type => type === formats.jpeg.type ? 3 : 4
 /**
  * The image: whole tiles of the smallest overview around the bounds of the layer, so that the tiles of all zooms begin
  * at its corner.
- * @param {Record<string, any>} layer @param {import('../../../core/grid.js').Zooms} zooms
  */
 function windowOf (layer, { min, max }) {
   const { tileSize } = gridOf(layer)
@@ -101,13 +100,7 @@ function windowOf (layer, { min, max }) {
     const limits = limitsOf(layer, smallest)
     const overviews = level - smallest
     if (level > min && sizeOf(limits) * 2 ** overviews * tileSize > MOST_PIXELS) continue
-    return {
-      level,
-      overviews,
-      columns: limits.x1 - limits.x0 + 1,
-      rows: limits.y1 - limits.y0 + 1,
-      first: { x: limits.x0, y: limits.y0 }
-    }
+    return { level, overviews, limits }
   }
 }
 
