@@ -22,7 +22,8 @@ const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 }
 /**
  * @typedef {{labels: object, value: number, metricName?: string}[]} Values
  * @typedef {{name: string, type: string, help: string, labels: string[], aggregator: string,
- *   read: (source: any, name: string) => Values}} Metric aggregator: for several workers
+ *   read: (source: any, name: string) => Values | number | boolean | null | undefined}} Metric aggregator: for several
+ *   workers; read: one value, if there is one, or a value for each of its labels
  *
  * @param {string} type
  * @returns {(name: string, help: string, read: Metric['read'], labels?: string[], aggregator?: string) => Metric}
@@ -30,9 +31,6 @@ const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 }
 const metric = type => (name, help, read, labels = [], aggregator = 'sum') =>
   ({ name, type, help, labels, aggregator, read })
 export const [counter, gauge, histogram] = ['counter', 'gauge', 'histogram'].map(metric)
-
-/** The value of a metric without labels, if there is one. @returns {Values} */
-export const single = value => value === undefined || value === null ? [] : [{ labels: {}, value: Number(value) }]
 
 /** @param {Metrics} metrics @returns {Values} */
 const ofUpstreams = ({ sources }, read) =>
@@ -47,10 +45,9 @@ export const metricTable = [
     ({ latency }, name) => latency.histogram(name), ['kind', 'outcome']),
   counter('tilecouch_response_bytes_total', 'bytes of the bodies of these answers',
     ({ requests }) => requests.values('bytes'), REQUEST),
-  gauge('tilecouch_cache_bytes', 'memory that tiles take', ({ sources }) => single(sources.memory?.bytes)),
-  gauge('tilecouch_cache_entries', 'tiles in memory', ({ sources }) => single(sources.memory?.size)),
-  gauge('tilecouch_cache_limit_bytes', 'memory that tiles may take',
-    ({ sources }) => single(sources.memory?.maxBytes)),
+  gauge('tilecouch_cache_bytes', 'memory that tiles take', ({ sources }) => sources.memory?.bytes),
+  gauge('tilecouch_cache_entries', 'tiles in memory', ({ sources }) => sources.memory?.size),
+  gauge('tilecouch_cache_limit_bytes', 'memory that tiles may take', ({ sources }) => sources.memory?.maxBytes),
   counter('tilecouch_store_reads_total', 'tiles requested from CouchDB',
     ({ tiles }) => tiles.values('count'), ['outcome']),
   counter('tilecouch_store_batches_total', 'requests to CouchDB for them, each for several',
@@ -59,9 +56,9 @@ export const metricTable = [
     ({ store }, name) => store.histogram(name), ['outcome']),
   gauge('tilecouch_follower_up',
     '1 while the gateway receives changes of the store, 0 while tiles in memory may be old',
-    ({ sources }) => single(sources.follower?.().up), [], 'min'),
+    ({ sources }) => sources.follower?.().up, [], 'min'),
   gauge('tilecouch_follower_lag_seconds', 'since the last message of the store',
-    ({ sources }) => single(sources.follower?.().lag), [], 'max'),
+    ({ sources }) => sources.follower?.().lag, [], 'max'),
   counter('tilecouch_upstream_requests_total',
     'requests to upstreams: tiles, unchanged, missing, or failed; the log says why',
     ({ upstreams }) => upstreams.values('count'), ['layer', 'outcome']),
@@ -78,9 +75,15 @@ export const metricTable = [
 
 /** Those of the parent of workers, besides the sums of theirs: of how many are ready, and how many restarts were. */
 export const workerMetricTable = [
-  gauge('tilecouch_workers_ready', 'worker processes that serve', ({ ready }) => single(ready)),
-  counter('tilecouch_worker_restarts_total', 'workers that were started again', ({ restarts }) => single(restarts))
+  gauge('tilecouch_workers_ready', 'worker processes that serve', ({ ready }) => ready),
+  counter('tilecouch_worker_restarts_total', 'workers that were started again', ({ restarts }) => restarts)
 ]
+
+/** @returns {Values} */
+function valuesOf (read) {
+  if (Array.isArray(read)) return read
+  return read === undefined || read === null ? [] : [{ labels: {}, value: Number(read) }]
+}
 
 /**
  * Shows the metrics of a table.
@@ -88,7 +91,7 @@ export const workerMetricTable = [
  */
 export function register (registry, table, sourceOf) {
   for (const { name, type, help, aggregator, read } of table) {
-    const get = async () => ({ name, help, type, aggregator, values: read(sourceOf(), name) })
+    const get = async () => ({ name, help, type, aggregator, values: valuesOf(read(sourceOf(), name)) })
     registry.registerMetric(/** @type {any} */ ({ name, get }))
   }
 }

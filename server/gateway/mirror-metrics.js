@@ -1,5 +1,5 @@
 // What an edge counts of its mirror, for Prometheus. Only one process mirrors, and only it has these metrics.
-import { counter, gauge, single } from './metrics.js'
+import { counter, gauge } from './metrics.js'
 
 /**
  * The state of the mirror of an edge.
@@ -31,20 +31,18 @@ export const mirrorMetricTable = [
   gauge('tilecouch_mirror_state', '1 for the state of the mirror: starting, reading what it lacks, following ' +
     'changes of its origin, away while it waits for one of the two stores',
   ({ state }) => STATES.map(name => ({ labels: { state: name }, value: Number(name === state) })), ['state']),
-  gauge('tilecouch_mirror_lag_seconds', 'since it was last complete; missing before that', ({ lag }) => single(lag)),
-  gauge('tilecouch_mirror_pending_changes', 'changes of the origin that it has not read yet',
-    ({ pending }) => single(pending)),
+  gauge('tilecouch_mirror_lag_seconds', 'since it was last complete; missing before that', ({ lag }) => lag),
+  gauge('tilecouch_mirror_pending_changes', 'changes of the origin that it has not read yet', ({ pending }) => pending),
   gauge('tilecouch_mirror_last_success_timestamp_seconds', 'when it was last complete; missing before that',
-    ({ upToDate }) => single(upToDate && Date.parse(upToDate) / 1000)),
+    ({ upToDate }) => upToDate && Date.parse(upToDate) / 1000),
   gauge('tilecouch_mirror_lacking_revisions',
     'revisions that it lacks because the store of the edge refused them; tried again every minute',
-    ({ refused }) => single(refused)),
+    ({ refused }) => refused),
   counter('tilecouch_mirror_documents_total', 'documents written to the store of the edge',
-    ({ counts }) => single(counts.documents)),
-  counter('tilecouch_mirror_bytes_total', 'bytes received from the origin for them',
-    ({ counts }) => single(counts.bytes)),
+    ({ counts }) => counts.documents),
+  counter('tilecouch_mirror_bytes_total', 'bytes received from the origin for them', ({ counts }) => counts.bytes),
   counter('tilecouch_mirror_refused_total', 'documents that the store of the edge refused',
-    ({ counts }) => single(counts.refused)),
+    ({ counts }) => counts.refused),
   counter('tilecouch_mirror_errors_total', 'errors that interrupted it, by code',
     ({ errors }) => Object.entries(errors).map(([code, value]) => ({ labels: { code }, value })), ['code'])
 ]

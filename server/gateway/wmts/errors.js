@@ -1,18 +1,8 @@
 // Errors as OWS 1.1 has them: an ExceptionReport with a code, the parameter it is about, and the HTTP status that WMTS
-// 1.0.0 gives the code. They are used in this folder only.
+// 1.0.0 gives the code: mostly 400. They are used in this folder only.
 import { TilecouchError } from '../../../loader/errors.js'
 import { XML, sendBody } from '../../http/answers.js'
 import { xml } from './xml.js'
-
-/** Code -> HTTP status. */
-const STATUS = {
-  MissingParameterValue: 400,
-  InvalidParameterValue: 400,
-  VersionNegotiationFailed: 400,
-  TileOutOfRange: 400,
-  OperationNotSupported: 501,
-  NoApplicableCode: 500
-}
 
 /** Our codes that are about the request: code of OWS, locator, and status if it is unusual. */
 const REPORTS = {
@@ -24,8 +14,8 @@ const REPORTS = {
 }
 
 export class OwsError extends Error {
-  /** @param {keyof typeof STATUS} code @param {string} [locator] the parameter or operation it is about */
-  constructor (code, text, locator, status = STATUS[code]) {
+  /** @param {string} code @param {string} text @param {string} [locator] the parameter or operation it is about */
+  constructor (code, text, locator, status = 400) {
     super(text)
     this.name = 'OwsError'
     this.code = code

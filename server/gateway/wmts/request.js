@@ -44,7 +44,8 @@ export function parseKvp (query) {
     return { operation, time: valueOf('Time') }
   }
   if (operation === 'GetFeatureInfo') {
-    throw new OwsError('OperationNotSupported', 'these layers are pictures: points have no information', operation)
+    const text = 'these layers are pictures: points have no information'
+    throw new OwsError('OperationNotSupported', text, operation, 501)
   }
   if (operation !== 'GetTile') {
     throw invalid('request', operation, 'it takes GetCapabilities or GetTile')
