@@ -7,18 +7,8 @@ import { Metrics } from '../metrics.js'
 
 const TIMEOUT = 2000 // milliseconds for the parent to answer
 
-/** @type {import('../mirror-metrics.js').MirrorReport} */
-const UNKNOWN = {
-  from: '',
-  state: 'unknown',
-  lag: null,
-  pending: null,
-  upToDate: null,
-  refused: 0,
-  behind: false,
-  counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 },
-  errors: {}
-}
+/** The report for /health when the parent does not answer. @type {any} */
+const UNKNOWN = { from: '', state: 'unknown', lag: null, pending: null, upToDate: null, refused: 0, behind: false }
 
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
