@@ -38,7 +38,7 @@ export class Refresher {
     this.staleWhileRevalidate = options.staleWhileRevalidate * 1000
     this.staleIfError = options.staleIfError * 1000
     this.counts = { stored: 0, unstored: 0 }
-    this.#queue = new StoreQueue(store, { signal: this.#giveUp.signal, limits })
+    this.#queue = new StoreQueue(store, this.#giveUp.signal)
   }
 
   /**

@@ -3,7 +3,7 @@
 import { copyError } from '../shared-work.js'
 import { Batches } from './batches.js'
 
-const queueDefaults = {
+const options = {
   wait: 10, // milliseconds that writes wait for others
   most: 200, // tiles that are written together
   atOnce: 2 // writes under way
@@ -14,24 +14,19 @@ export class StoreQueue {
   #extensions
   #docs
 
-  /**
-   * @param {import('../../../loader/store/index.js').Store} store
-   * @param {{signal?: AbortSignal, limits?: Partial<typeof queueDefaults>}} [options] signal: gives up what is under
-   *   way
-   */
-  constructor (store, { signal, limits } = {}) {
-    const options = { ...queueDefaults, ...limits }
+  /** @param {import('../../../loader/store/index.js').Store} store @param {AbortSignal} signal gives up what goes on */
+  constructor (store, signal) {
     this.url = store.url
-    this.#writes = new CallQueue(calls => writeAll(store, calls, signal), options)
+    this.#writes = new CallQueue(calls => writeAll(store, calls, signal))
     this.#extensions = new CallQueue(async calls => {
       const summary = await store.extend(calls.flat(), { signal })
       return calls.map(() => summary)
-    }, options)
+    })
     this.#docs = new CallQueue(async calls => {
       const rows = await store.couch.docs([...new Set(calls.flat())], { signal })
       const byId = new Map(rows.map(row => [row.id, row]))
       return calls.map(ids => ids.map(id => byId.get(id)))
-    }, { ...options, wait: 0 })
+    }, { wait: 0 })
     this.couch = { docs: async ids => ids.length ? this.#docs.call(ids, ids.length) : [] }
   }
 
@@ -55,8 +50,8 @@ export class StoreQueue {
 
 /** Calls that are made together, each with its own answer. @extends {Batches<any>} */
 class CallQueue extends Batches {
-  /** @param {(calls: any[]) => Promise<any[]>} send answers for each call @param {typeof queueDefaults} options */
-  constructor (send, options) {
+  /** @param {(calls: any[]) => Promise<any[]>} send answers for each call @param {Partial<typeof options>} [others] */
+  constructor (send, others) {
     super(async calls => {
       try {
         const answers = await send(calls.map(({ call }) => call))
@@ -64,7 +59,7 @@ class CallQueue extends Batches {
       } catch (error) {
         for (const { reject } of calls) reject(copyError(error))
       }
-    }, options)
+    }, { ...options, ...others })
   }
 
   call (call, weight) {
