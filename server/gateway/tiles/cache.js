@@ -106,7 +106,9 @@ export class TileCache {
    */
   takeDocument (id, doc, isCurrent, block) {
     if (!doc) {
-      if (isCurrent && !this.#isCovered(id)) this.setMissing(id) // else the upstream says whether there is a tile
+      const { layer, z, x, y } = parseTileId(id)
+      const isCovered = this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y)
+      if (isCurrent && !isCovered) this.setMissing(id) // else the upstream says whether there is a tile
       return null
     }
     const entry = this.#fit(entryOf(doc))
@@ -150,11 +152,6 @@ export class TileCache {
     this.ahead.delete(key)
     if (block === undefined) this.memory.keep(key, value, bytes)
     else this.ahead.keep(key, { value, bytes, block }, bytes)
-  }
-
-  #isCovered (id) {
-    const { layer, z, x, y } = parseTileId(id)
-    return this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y) ?? false
   }
 
   #fit (entry) {

@@ -59,7 +59,9 @@ export class StoreReader {
       limits: this.limits,
       most: () => Math.floor(this.limits.maxBytes / this.average),
       read: async ids => {
-        const docs = await this.#request(readDocs, ids, { inline: this.#mayInline(ids.length) })
+        const { inline: mostEach, inlineAll } = this.limits
+        const inline = this.average <= mostEach && ids.length * this.average <= inlineAll
+        const docs = await this.#request(readDocs, ids, { inline })
         return this.#measure(await unpackAll(docs, this.limits.unpacked))
       },
       check: (id, doc, begun) => changes.check(id, doc?._rev ?? null, begun),
@@ -96,10 +98,6 @@ export class StoreReader {
     const ask = anonymous => this.couch.queries(BY_TIME, [query], undefined, { ...how, anonymous })
     const [[row]] = await this.#credentials.read(ask)
     return row?.key[1]
-  }
-
-  #mayInline (tiles) {
-    return this.average <= this.limits.inline && tiles * this.average <= this.limits.inlineAll
   }
 
   async #request (read, ids, how = {}) {
@@ -270,13 +268,11 @@ export async function readDocuments (couch, ids, { inline, ...how } = {}) {
   const accept = inline ? { accept: 'application/json' } : {}
   const reading = { ...how, attachments: true, packed: true, ...accept, limits: TRIES }
   const { leaves, failed } = await couch.tryLeaves(ids, reading)
-  const answerOf = id => failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : livingWinner(leaves.get(id))
-  return new Map(ids.map(id => [id, answerOf(id)]))
-}
-
-function livingWinner (leaves) {
-  const winner = winnerOf(leaves)
-  return winner && !winner._deleted ? winner : null
+  return new Map(ids.map(id => {
+    if (failed.has(id)) return [id, noAnswer(couch.url, [id], failed.get(id))]
+    const winner = winnerOf(leaves.get(id))
+    return [id, winner && !winner._deleted ? winner : null]
+  }))
 }
 
 /**

@@ -95,18 +95,15 @@ export class Refresher {
       return new Map()
     }
     const fetched = { layer, answer, tile, entry, begun, time: currentTime() }
+    const isSlow = why => new TilecouchError('UNREACHABLE', { url: this.#queue.url, why })
     if (this.#storing.size >= this.limits.unstored) {
-      return this.#unstored(fetched, this.#storeIsSlow('too many tiles wait to be stored'))
+      return this.#unstored(fetched, isSlow('too many tiles wait to be stored'))
     }
     const storing = this.#store(fetched)
     this.#storing.add(storing)
     storing.finally(() => this.#storing.delete(storing))
     const stored = await waitAtMost(storing, this.limits.storeTimeout)
-    return stored ?? this.#unstored(fetched, this.#storeIsSlow('storing takes long'))
-  }
-
-  #storeIsSlow (why) {
-    return new TilecouchError('UNREACHABLE', { url: this.#queue.url, why })
+    return stored ?? this.#unstored(fetched, isSlow('storing takes long'))
   }
 
   async #ask (layer, upstream, tile, entry) {

@@ -2,7 +2,7 @@
 // What is served is what the capabilities offer: the layer's format, its matrix set, its zooms and its
 // bounds.
 import { formatOfLayer, formats } from '../../../core/formats.js'
-import { gridOf, isLayer } from '../../../core/index.js'
+import { isLayer } from '../../../core/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { OwsError, invalid } from './errors.js'
 import { limitsOf } from './matrix-sets.js'
@@ -40,25 +40,22 @@ export function parseKvp (query) {
   if (service.toUpperCase() !== 'WMTS') throw invalid('service', service, 'this is a WMTS')
   const operation = required('request')
   if (operation === 'GetCapabilities') {
-    checkVersions(valueOf('AcceptVersions'))
+    const versions = valueOf('AcceptVersions')
+    if (versions && !versions.split(',').some(version => version.trim() === VERSION)) {
+      const text = `this gateway has WMTS ${VERSION}, not ${versions.slice(0, 60)}`
+      throw new OwsError('VersionNegotiationFailed', text)
+    }
     return { operation, time: valueOf('Time') }
   }
   if (operation === 'GetFeatureInfo') {
     const text = 'these layers are pictures: points have no information'
     throw new OwsError('OperationNotSupported', text, operation, 501)
   }
-  if (operation !== 'GetTile') {
-    throw invalid('request', operation, 'it takes GetCapabilities or GetTile')
-  }
+  if (operation !== 'GetTile') throw invalid('request', operation, 'it takes GetCapabilities or GetTile')
   const version = required('version')
   if (version !== VERSION) throw invalid('version', version, `only ${VERSION} is supported here`)
   const [layer, style, format, set, matrix, row, column] = TILE.map(required)
   return { operation, tile: { layer, style, format, set, matrix, row, column, time: valueOf('Time') } }
-}
-
-function checkVersions (versions) {
-  if (!versions || versions.split(',').some(version => version.trim() === VERSION)) return
-  throw new OwsError('VersionNegotiationFailed', `this gateway has WMTS ${VERSION}, not ${versions.slice(0, 60)}`)
 }
 
 const FILE = /^([^.]+)\.([A-Za-z0-9]{1,5})$/
@@ -115,10 +112,13 @@ const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative 
  */
 export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }, at) {
   const moment = resolveTime(time, at)
-  const layer = await resolveLayer(layers, name, style, set)
+  if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
+  const layer = await layers.get(name)
+  if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
+  const { id, name: shortId, grid } = matrixSetOf(layer)
+  if (set !== id && set !== shortId) throw invalid('TileMatrixSet', set, `${name} is in ${id}`)
   const { type, ext } = formatOfLayer(layer)
   if (format.toLowerCase() !== type) throw invalid('Format', format, `${name} is ${type}`)
-  const grid = gridOf(layer)
   const { min, max } = zoomsOf(layer)
   const [first, last] = [grid.matrix(min).id, grid.matrix(max).id]
   const z = grid.zoomOf(matrix) ?? NaN
@@ -128,18 +128,6 @@ export async function resolveTile (layers, { layer: name, style, format, set, ma
   const y = resolveIndex('TileRow', row, y0, y1)
   const x = resolveIndex('TileCol', column, x0, x1)
   return { kind: 'tile', layer: name, ...(moment && { time: moment }), z, x, y, ext }
-}
-
-/** The layer of a request; throws when it has not the style or the matrix set. */
-async function resolveLayer (layers, name, style, set) {
-  if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
-  const layer = await layers.get(name)
-  if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
-  const matrixSet = matrixSetOf(layer)
-  if (set && set !== matrixSet.id && set !== matrixSet.name) {
-    throw invalid('TileMatrixSet', set, `${name} is in ${matrixSet.id}`)
-  }
-  return layer
 }
 
 function resolveIndex (parameter, text, least, most) {
