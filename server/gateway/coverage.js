@@ -8,7 +8,6 @@ export const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
 /**
  * The box of a layer in degrees. One over the antimeridian goes all the way round: clients read the corners as least
  * and most.
- * @param {Record<string, any>} layer
  */
 export function boundsOf (layer) {
   const grid = gridOf(layer)
@@ -21,7 +20,6 @@ export function boundsOf (layer) {
 /**
  * The columns and rows of a zoom in the bounds of a layer: one range, as the standards want it, so one over the
  * antimeridian goes all the way round. Nothing where the bounds lie outside of the grid.
- * @param {Record<string, any>} layer @param {number} z
  * @returns {TileRange | undefined}
  */
 export function coveredBy (layer, z) {

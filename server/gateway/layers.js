@@ -180,12 +180,11 @@ export class Layers {
    * @returns {Promise<import('../../core/settings.js').Settings>}
    */
   async settings () {
-    return this.#keep(SETTINGS, () => this.#readSettings()).catch(() => this.#lastSettings)
-  }
-
-  async #readSettings () {
-    const document = await this.couch.get(STORE_ID, undefined, this.#asking(this.limits.settingsTimeout))
-    return (this.#lastSettings = settingsOf(document))
+    const read = async () => settingsOf(
+      await this.couch.get(STORE_ID, undefined, this.#asking(this.limits.settingsTimeout))
+    )
+    this.#lastSettings = await this.#keep(SETTINGS, read).catch(() => this.#lastSettings)
+    return this.#lastSettings
   }
 
   #page (range) {

@@ -32,11 +32,7 @@ export class Access {
   #layers
   #keys
 
-  /**
-   * @param {any} privateLayers
-   * @param {import('../../../loader/store/token.js').Keys} keys
-   * @param {StoreTokens} tokens of the store
-   */
+  /** @param {import('../../../loader/store/token.js').Keys} keys @param {StoreTokens} tokens of the store */
   constructor (privateLayers, keys, tokens) {
     this.#layers = new LayerSet(privateLayers)
     this.#keys = keys

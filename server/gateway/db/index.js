@@ -13,7 +13,10 @@ const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 export async function db (ctx, asked, req, res) {
   try {
     if (!ctx.options.dbAccess) throw notFound('this gateway shows no database')
-    if (asked.path === '/_security' && await sendSecurity(asked, req, res)) return
+    // visitors who see private layers learn that not everybody does: a mirror of them must not be open to all
+    if (asked.path === '/_security' && asked.visitor?.isKnown && ['GET', 'HEAD'].includes(req.method ?? '')) {
+      return sendJson(req, res, SECURITY, { cacheControl: 'no-store' })
+    }
     const request = parseDbRequest(req.method ?? '', asked.path, asked.query)
     if (ctx.isIncomplete?.() && VIEW.test(asked.path)) {
       throw unavailable(503, 'this edge is being filled, and its indexes come when all of it is there')
@@ -32,13 +35,6 @@ export async function db (ctx, asked, req, res) {
     if (!(failure instanceof HttpError)) throw error
     sendHttpError(req, res, failure)
   }
-}
-
-/** Tells visitors who see private layers that not everybody does: a mirror of them must not be open to all. */
-async function sendSecurity (/** @type {any} */ { visitor }, req, res) {
-  if (!visitor?.isKnown || !['GET', 'HEAD'].includes(req.method ?? '')) return false
-  sendJson(req, res, SECURITY, { cacheControl: 'no-store' })
-  return true
 }
 
 /**

@@ -41,7 +41,7 @@ export function parseDbRequest (method, path, search) {
   if (segments.at(-1) === '' && segments.length === 1) segments.pop() // /db/ is /db
   const names = segments.map(decode)
   const { endpoint, methods, form = endpoint } = endpointOf(names)
-  if (!methods.includes(method)) throw notAllowed(methods.length ? methods : GET)
+  if (!methods.includes(method)) throw notAllowed(methods)
   const { query: addressQuery, args } = fieldsOfAddress(search, form)
   const query = endpoint === 'queries' ? new URLSearchParams() : addressQuery // they go into each of the queries
   const isFeed = endpoint === '_changes' && checkFeed(query)
@@ -166,14 +166,14 @@ export function checkLimits (request, body) {
   asked.forEach(checkTogether)
   const namedItems = asked.reduce((sum, { keys, docs, doc_ids: ids, open_revs: revs }) =>
     sum + lengthOf(keys) + lengthOf(docs) + lengthOf(ids) + lengthOf(revs), 0)
-  const isWhole = ['document', '_bulk_get'].includes(endpoint) || asked.some(one => one.include_docs || one.attachments)
+  const isOfDocuments = ['document', '_bulk_get'].includes(endpoint)
+  const isWhole = isOfDocuments || asked.some(one => one.include_docs || one.attachments)
   checkNumber(namedItems, isWhole ? MAX_DOCS : MAX_KEYS)
   checkNumber(asked.length, MAX_QUERIES)
   const withImages = asked.filter(one => one.attachments || one.atts_since)
   if (!withImages.length) return false
   // rows with images are not answered piece by piece
-  const isPieceByPiece = ['document', '_bulk_get'].includes(endpoint)
-  if (!isPieceByPiece && withImages.reduce((sum, one) => sum + mostRows(form, one), 0) > MAX_DOCS) {
+  if (!isOfDocuments && withImages.reduce((sum, one) => sum + mostRows(form, one), 0) > MAX_DOCS) {
     throw badRequest(`with attachments=true a request needs a limit of ${MAX_DOCS} at most, of all its ranges together`)
   }
   return true
@@ -186,10 +186,7 @@ function checkNumber (count, most) {
 
 const lengthOf = value => Array.isArray(value) ? value.length : 0
 
-/**
- * How many rows an answer can have. A key of a view can have any number.
- * @param {string} form @param {Record<string, any>} asked
- */
+/** How many rows an answer can have. A key of a view can have any number. */
 function mostRows (form, { key, keys, limit = Infinity, doc_ids: ids }) {
   if (form === '_changes') return ids?.length ?? limit
   return /_view/.test(form) ? limit : Math.min(limit, keys?.length ?? (key === undefined ? Infinity : 1))

@@ -84,14 +84,12 @@ export class CachePolicy {
    */
   of ({ time }, { entry, outcome }) {
     const isFresh = entry.expiresAt === Infinity && outcome !== 'stale'
-    if (isFresh || (time !== undefined && !isInFuture(time))) return this.steady // only the present expires
+    // only the present expires
+    if (isFresh || (time !== undefined && Date.parse(endOf(time)) < Date.now())) return this.steady
     const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
     return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
   }
 }
-
-/** Whether the map as of a time is the present one. @param {string} time as written */
-const isInFuture = time => Date.parse(endOf(time)) >= Date.now()
 
 /** @param {AskedTile} asked @param {Found} answer @returns {void | Promise<void>} */
 function sendTile (ctx, asked, req, res, answer) {

@@ -62,10 +62,9 @@ const ROBOTS = { type: 'text/plain; charset=utf-8', tag: tagOf(RULES), bodies: {
 export async function viewer (ctx, { name }, req, res) {
   if (name === 'robots.txt') return sendFile(req, res, ROBOTS, VIEWER_CSP)
   if (name === OLD_ICON) return sendFile(req, res, (await loadFiles()).get(ICON), VIEWER_CSP)
-  const file = ctx.options.viewer ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
+  const file = ctx.options.viewer ? (await loadFiles()).get(name === OTHER ? LAYERS : name) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
-  if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
-  sendFile(req, res, file, (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP)
+  sendFile(req, res, file, name === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP)
 }
 
 function sendFile (req, res, file, policy) {

@@ -126,7 +126,6 @@ export class TileService {
 
   /**
    * A tile from memory, the store or the upstream.
-   * @param {any} layer @param {any} z @param {any} x @param {any} y
    * @param {string} [time] as written: the end of the period it names
    * @param {{signal?: AbortSignal}} [options] signal: of the client; what others wait for goes on
    * @returns {Promise<Found>}

@@ -171,7 +171,6 @@ class SharedReads {
   }
 
   /**
-   * @param {string} id
    * @param {AbortSignal} [signal] of the client: what all clients have left before it was asked for is not asked for
    * @returns {Promise<any>}
    */

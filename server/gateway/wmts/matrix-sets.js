@@ -40,15 +40,11 @@ export function matrixSetsOf (layers) {
   return [...sets.values()].sort((a, b) => a.grid.tileSize - b.grid.tileSize || a.matrices.length - b.matrices.length)
 }
 
-/**
- * The columns and rows of a layer at a zoom. Bounds of which the grid has nothing say nothing.
- * @param {Record<string, any>} layer
- */
+/** The columns and rows of a layer at a zoom. Bounds of which the grid has nothing say nothing. */
 export const limitsOf = (layer, z) => coveredBy(layer, z) ?? gridOf(layer).whole(z)
 
 /**
  * Limits of every zoom of a layer, or none where they would only repeat the set.
- * @param {Record<string, any>} layer
  * @param {Map<number, import('../../../core/grid.js').TileRange>} [reach] zoom -> where the store has tiles
  */
 export function allLimitsOf (layer, reach) {
