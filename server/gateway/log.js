@@ -67,26 +67,19 @@ function cleaner (secrets) {
   const written = texts.map(text => JSON.stringify(text).slice(1, -1))
   return line => {
     if (!SUSPICIOUS.test(line) && !written.some(text => line.includes(text))) return plainJsonText(line)
-    return `${plainJson(clean(JSON.parse(line), texts))}\n`
+    return `${plainJson(JSON.parse(line, (name, value) => clean(name, value, texts)))}\n`
   }
 }
 
-function clean (value, secrets) {
-  if (typeof value === 'string') {
-    const scrubbed = scrub(value).replace(/\b(Bearer|Basic)\s+[\w+/=.~-]+/gi, `$1 ${HIDDEN}`)
-    return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), scrubbed)
-  }
-  if (Array.isArray(value)) return value.map(inner => clean(inner, secrets))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) =>
-    [key, SECRET_FIELD.test(key) ? HIDDEN : clean(inner, secrets)]))
+/** The value of a field without secrets. */
+function clean (name, value, secrets) {
+  if (SECRET_FIELD.test(name)) return HIDDEN
+  if (typeof value !== 'string') return value
+  const scrubbed = scrub(value).replace(/\b(Bearer|Basic)\s+[\w+/=.~-]+/gi, `$1 ${HIDDEN}`)
+  return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), scrubbed)
 }
 
-/**
- * One request, when every one is logged.
- * @param {import('pino').Logger} log @param {{method?: string, url?: string, socket: {remoteAddress?: string}}} req
- * @param {{status: number, seconds: number, bytes?: number, kind?: string, layer?: string, outcome?: string}} answer
- */
+/** One request, when every one is logged. */
 export function logAccess (log, { method, url, socket }, { seconds, ...answer }) {
   log.info({ method, url, ...answer, ms: Math.round(seconds * 1e5) / 100, from: socket.remoteAddress }, 'request')
 }
