@@ -49,16 +49,11 @@ export async function up ({
       return opened
     }
 
-    async function showFirstLayer () {
-      await show()
-      onProgress({ step: 'viewable', viewer })
-    }
-
     // a CouchDB is filled before it is published: there, validation halves the speed of a load
     const loaded = demo && await isDemoWanted(store)
       ? await loadDemo(store, {
         ...demoSize, signal, onProgress: event => onProgress({ step: 'demo', ...event }),
-        onFirstLayer: databaseUrl ? undefined : showFirstLayer
+        onFirstLayer: databaseUrl ? undefined : () => show().then(() => onProgress({ step: 'viewable', viewer }))
       })
       : null
     const opened = await show()
