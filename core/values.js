@@ -16,14 +16,20 @@ export const mapValues = (object, change) =>
 /** An object with one value for several names. */
 export const sameFor = (value, ...names) => Object.fromEntries(names.map(name => [name, value]))
 
-/** The value of a JSON text; undefined: it is none. @param {string} text */
-export function jsonOf (text) {
+/** What a function returns; undefined: it threw an error. @template T @param {() => T} read @returns {T | undefined} */
+export function attempt (read) {
   try {
-    return JSON.parse(text)
+    return read()
   } catch {
     return undefined
   }
 }
+
+/** The value of a JSON text; undefined: it is none. @param {string} text @returns {any} */
+export const jsonOf = text => attempt(() => JSON.parse(text))
+
+/** A part of a URL as text; unchanged if it cannot be decoded. @param {string} text */
+export const decodedText = text => attempt(() => decodeURIComponent(text)) ?? text
 
 const SWITCHES = new Map([
   ...['true', '1', 'yes', 'on'].map(text => /** @type {const} */ ([text, true])),

@@ -2,6 +2,7 @@
 // with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they are rows
 // without bytes.
 import { compareIds, gridOf, parseTilePath } from '../../core/index.js'
+import { attempt } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { Spool } from './spool.js'
 
@@ -53,11 +54,9 @@ async function * lines (bytes, file, signal) {
 }
 
 function parse (line, number, file) {
-  try {
-    return parseTilePath(line)
-  } catch {
-    throw invalid(file, `line ${number} is ${JSON.stringify(line.slice(0, LONGEST_LINE))}, not z/x/y`)
-  }
+  const tile = attempt(() => parseTilePath(line))
+  if (!tile) throw invalid(file, `line ${number} is ${JSON.stringify(line.slice(0, LONGEST_LINE))}, not z/x/y`)
+  return tile
 }
 
 /**

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { jsonOf } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from './files.js'
 import { isRunning } from './system.js'
@@ -83,13 +84,10 @@ async function age (file) {
   return Date.now() - mtimeMs
 }
 
+/** Nothing if the process was killed while it wrote its name. */
 function parse (text) {
-  try {
-    const { pid, host, id } = JSON.parse(text)
-    return Number.isInteger(pid) && pid > 0 ? { pid, host, id } : undefined
-  } catch {
-    return undefined // killed while it wrote its name
-  }
+  const { pid, host, id } = jsonOf(text) ?? {}
+  return Number.isInteger(pid) && pid > 0 ? { pid, host, id } : undefined
 }
 
 async function isAlive ({ pid, host, id }, file) {

@@ -1,6 +1,7 @@
 // The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
 // mbutil writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
 import { PLAIN_NAME, gridOf, isExactTime, isLayerField, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
+import { attempt, jsonOf } from '../../core/values.js'
 import { extensionOf } from './names.js'
 
 /** The file beside the tiles of a folder. */
@@ -73,7 +74,7 @@ const MERCATOR = /^(?:(?:global-)?mercator|.*[:/]?(?:3857|900913|3785|102100))$/
 
 /** The grid that metadata name: ours write `grid`, others the coordinate system or a profile. */
 function gridIn (/** @type {Record<string, any>} */ { grid, crs, srs, profile }) {
-  const stated = typeof grid === 'string' && grid.startsWith('{') ? attempt(() => JSON.parse(grid)) : grid
+  const stated = typeof grid === 'string' && grid.startsWith('{') ? jsonOf(grid) : grid
   if (stated !== undefined && stated !== null) return attempt(() => gridOf({ grid: stated }) && stated)
   return DEGREES.test(String(crs ?? srs ?? profile ?? '')) ? 'WorldCRS84Quad' : undefined
 }
@@ -109,14 +110,6 @@ export function readTileMap (xml) {
 export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
 
 const number = value => value === undefined || value === '' ? undefined : Number(value)
-
-function attempt (read) {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * @param {Record<string, any>} doc the layer document

@@ -1,5 +1,6 @@
 // Times in the names of files and folders: `load --dated` reads them, exports write them.
 import { isExactTime, startOf } from '../../core/index.js'
+import { attempt } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 
 const MIDNIGHT = 'T00:00:00Z'
@@ -59,11 +60,8 @@ function read (text, { year, month, day, month2, day2, hour, minute, second, hou
   if (month && text.length === 6 && +year.slice(2) >= 1 && +year.slice(2) <= 12) return { why: TWO_WAYS }
   const date = [year, month ?? month2, day ?? day2].filter(Boolean).map(part => part.padStart(2, '0')).join('-')
   const clock = [hour ?? hour2, minute ?? minute2, second ?? second2].filter(Boolean).join(':')
-  try {
-    return { time: startOf(clock ? `${date}T${clock}Z` : date) }
-  } catch {
-    return { why: 'is not on the calendar' }
-  }
+  const time = attempt(() => startOf(clock ? `${date}T${clock}Z` : date))
+  return time === undefined ? { why: 'is not on the calendar' } : { time }
 }
 
 /**

@@ -3,6 +3,7 @@
 import { extensionOf, formats } from '../../core/index.js'
 import { formatOf, imageSize } from '../../core/images.js'
 import { Extent } from '../../core/store/extent.js'
+import { attempt } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { placeOf } from '../store/place/index.js'
 import { count as inWords } from '../text.js'
@@ -237,13 +238,7 @@ function landIfFlipped (bounds, flipped) {
 }
 
 /** No load fails because a place has no name. @param {Bbox} bounds */
-function placed (bounds) {
-  try {
-    return placeOf(bounds)
-  } catch {
-    return { name: 'an unknown place', isLand: true }
-  }
-}
+const placed = bounds => attempt(() => placeOf(bounds)) ?? { name: 'an unknown place', isLand: true }
 
 /** @param {Map<string, Count>} counts @param {string} key */
 function addTo (counts, key, { z, x, y }) {

@@ -1,6 +1,7 @@
 // Passwords that are not in an address: from the environment, from a file that it names, or typed in.
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { decodedText } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { findEmbedded } from './embedded.js'
 import { readSmallFile } from '../formats/files.js'
@@ -170,7 +171,7 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
     if (embedded && new URL(embedded).port === parsed.port) return `${embedded}${parsed.pathname}`
   }
   if (!ask) return url
-  const user = parsed.username ? decode(parsed.username) : env[`${side}_USER`]
+  const user = parsed.username ? decodedText(parsed.username) : env[`${side}_USER`]
   const isKnown = () => ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user ?? '', env))
   if (!user || parsed.password || isKnown()) return url
   const key = `${parsed.host} ${user}`
@@ -178,15 +179,6 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   parsed.username = encodeURIComponent(user)
   parsed.password = encodeURIComponent(typed.get(key))
   return parsed.href
-}
-
-/** A part of a URL as text; as it is where it cannot be decoded. */
-export function decode (text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 // Addresses of databases.

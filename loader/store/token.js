@@ -3,7 +3,7 @@
 // core/tokens.js live in the store, and can be revoked.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fromSeconds, looksLikeStoreToken } from '../../core/index.js'
-import { isObject } from '../../core/values.js'
+import { isObject, jsonOf } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { LayerSet } from '../../core/tokens.js'
 import { readSmallFile } from '../formats/files.js'
@@ -97,11 +97,9 @@ export function parseKeys (given) {
 function pairsIn (text) {
   const plain = text.replace(/^\ufeff/, '')
   if (plain.trim().startsWith('{')) {
-    try {
-      return Object.entries(JSON.parse(plain))
-    } catch {
-      throw new Error('it is not JSON')
-    }
+    const keys = jsonOf(plain)
+    if (keys === undefined) throw new Error('it is not JSON')
+    return Object.entries(keys)
   }
   return plain.replace(/^\s*#.*$/gm, '').split(/[\s,]+/).filter(Boolean).map(part => {
     const at = part.indexOf(':')

@@ -4,7 +4,8 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { plainJson, plainJsonText, plainText, scrub } from '../../core/index.js'
-import { decode, secretOf } from '../../loader/store/secrets.js'
+import { decodedText } from '../../core/values.js'
+import { secretOf } from '../../loader/store/secrets.js'
 
 const HIDDEN = '(hidden)'
 
@@ -56,7 +57,7 @@ export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
     // "Bearer abc": the second word alone is as bad
     .flatMap(text => [text, ...text.split(/\s+/)])
   const fromEnvironment = ['COUCHDB_PASSWORD', 'TILECOUCH_FROM_PASSWORD'].map(name => secretOf(name) ?? '')
-  return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, ...fromEnvironment]
+  return [...texts, ...Object.values(accessKeys ?? {}), decodedText(password), password, ...fromEnvironment]
     .filter(text => text.length > 5 && !SCHEME.test(text))
 }
 

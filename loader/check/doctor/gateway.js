@@ -1,5 +1,6 @@
 // A gateway, by its /health.
 import { raceAbort, timeoutSignal } from '../../../core/promises.js'
+import { isObject, jsonOf } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { duration } from '../../text.js'
 import { bad, ok, unknown } from './inspection.js'
@@ -37,10 +38,8 @@ async function health (inspection) {
   if (!status) {
     return bad(`${base} does not answer`, 'It serves nobody.', 'systemctl status tilecouch; journalctl -u tilecouch')
   }
-  let answer
-  try {
-    answer = JSON.parse(text)
-  } catch {
+  const answer = jsonOf(text)
+  if (!isObject(answer)) {
     return unknown(`${base}health answers ${status}, but is not a gateway's`,
       'If it has a port for monitoring (--ops-port), name that.')
   }

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pMap from 'p-map'
 import { Agent } from 'undici'
+import { decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { userAgentOf } from '../../store/package.js'
 
@@ -193,8 +194,8 @@ class Lost extends Error {}
 
 function authorization ({ username, password }) {
   if (!username && !password) return {}
-  const plain = text => { try { return decodeURIComponent(text) } catch { return text } }
-  return { authorization: `Basic ${Buffer.from(`${plain(username)}:${plain(password)}`).toString('base64')}` }
+  const credentials = Buffer.from(`${decodedText(username)}:${decodedText(password)}`)
+  return { authorization: `Basic ${credentials.toString('base64')}` }
 }
 
 const FAILURES = {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { parseTileId } from '../../../core/index.js'
+import { attempt } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 
 const LONGEST = 10000 // characters of a line that can be one
@@ -38,12 +39,8 @@ async function * tilesIn (file, layer) {
 }
 
 function tileOf (line, layer, wrong) {
-  let tile
-  try {
-    tile = parseTileId(JSON.parse(line.slice(0, LONGEST)).id)
-  } catch {
-    throw wrong('names no tile: a line is {"id": "osm:10:300:412", …}')
-  }
+  const tile = attempt(() => parseTileId(JSON.parse(line.slice(0, LONGEST)).id))
+  if (!tile) throw wrong('names no tile: a line is {"id": "osm:10:300:412", …}')
   if (tile.layer !== layer) throw wrong(`is of the layer ${tile.layer}, not ${layer}`)
   return { z: tile.z, x: tile.x, y: tile.y }
 }

@@ -1,9 +1,10 @@
 // XML that describes maps: capabilities of a WMS, a TMS, files of QGIS. Nothing of it is loaded as it is: the
 // errors say what it is, and what to type next.
+import { decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { kindOfRoot, loadCommand, notTiles, refusal, serverCommand } from '../../formats/other-kinds.js'
 import { wms } from './services.js'
-import { absolute, blocksOf, decoded, plain, withoutSecrets } from './templates.js'
+import { absolute, blocksOf, plain, withoutSecrets } from './templates.js'
 
 /** @typedef {{name: string, base?: URL}} Where base: its address, if it has one */
 
@@ -37,7 +38,7 @@ function wmsLayers (xml) {
 function templateOfQgis (xml) {
   const connection = xml.split(/[<>"']/).find(part => /\btype=xyz\b/.test(part) && /\burl=/.test(part))
   const [, url] = /\burl=([^&\s]+)/.exec(connection ?? '') ?? []
-  return url && decoded(url)
+  return url && decodedText(url)
 }
 
 /** A TMS, or what gdal2tiles leaves beside its tiles. @param {string} xml @param {Where} where */

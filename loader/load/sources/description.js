@@ -20,7 +20,7 @@ import { arcgis, wmsSettings } from './services.js'
 import { absolute, withoutSecrets } from './templates.js'
 import * as upstream from './upstream.js'
 import { isWmts, openWmts } from './wmts.js'
-import { isObject } from '../../../core/values.js'
+import { attempt, isObject, jsonOf } from '../../../core/values.js'
 
 export const descriptionDefaults = {
   timeout: 30 // seconds until the whole document is there
@@ -105,19 +105,10 @@ async function openText (text, where, options) {
   const root = rootOf(text)
   if (root && isWmts(root, text)) return openWmts(text, where, options)
   if (root) throw otherXml(root, text, where)
-  const json = parsed(text)
-  if (json) return openJson(json, where, options)
+  const json = jsonOf(text.replace(/^\ufeff/, ''))
+  if (typeof json === 'object' && json !== null) return openJson(json, where, options)
   if (GEOJSON_BEGIN.test(text.slice(0, 4096))) throw notTiles('geojson', where.name)
   throw unknown(where)
-}
-
-function parsed (text) {
-  try {
-    const json = JSON.parse(text.replace(/^\ufeff/, ''))
-    return typeof json === 'object' && json !== null ? json : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const unknown = ({ name }) =>
@@ -144,22 +135,13 @@ function openTiles (json, where, options) {
   const [minzoom, maxzoom] = [zoom(json.minzoom), zoom(json.maxzoom)]
   // styles show a WMS as tiles
   const server = /\{bbox/i.test(url) ? wmsSettings(new URL(url)) : { type: scheme === 'tms' ? 'tms' : 'xyz', url }
-  const settings = { ...server, minzoom, maxzoom, bounds: boundsOf(json.bounds) }
+  const settings = { ...server, minzoom, maxzoom, bounds: attempt(() => parseBbox(json.bounds)) }
   const { description, attribution, legend, version, encoding, vector_layers: layers } = json
   const format = json.format ?? (layers ? 'pbf' : undefined)
   const fields = layerFieldsOf({
     name: plainNameOf(json), description, attribution, legend, version, format, encoding, vector_layers: layers
   })
   return upstream.open(url, { ...options, upstream: settings, secrets, fields, isAnnounced: true })
-}
-
-/** Nothing for what is not valid. */
-function boundsOf (bounds) {
-  try {
-    return parseBbox(bounds)
-  } catch {
-    return undefined
-  }
 }
 
 /** @param {any} style @param {Where} where @param {Options} options */

@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { formats, gridOf, inspectTile } from '../../../core/index.js'
+import { attempt, decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { breather, invalid, reading, readingMetadata, sourceLimits, throwFaults } from '../../formats/reading.js'
 import { LocalFile } from '../../formats/files.js'
@@ -45,7 +46,7 @@ export async function open (name, options) {
     const area = options.area?.in(gridOf({ grid: options.isGridGiven ? options.grid : fields.grid ?? options.grid }))
     await archive.index({ ...options, area })
     return {
-      name: remote ? basename(new URL(name)) : path.basename(path.resolve(name)),
+      name: remote ? decodedText(path.posix.basename(new URL(name).pathname)) : path.basename(path.resolve(name)),
       fields,
       bounds: fields.bounds,
       profile: otherGridOf(metadata),
@@ -58,15 +59,6 @@ export async function open (name, options) {
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-function basename ({ pathname }) {
-  const name = path.posix.basename(pathname)
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
   }
 }
 
@@ -209,10 +201,4 @@ class Archive {
   }
 }
 
-function isImage (bytes) {
-  try {
-    return inspectTile(bytes) && !isGzip(bytes)
-  } catch {
-    return false
-  }
-}
+const isImage = bytes => attempt(() => inspectTile(bytes)) !== undefined && !isGzip(bytes)

@@ -2,6 +2,7 @@
 // with what to type next, without any request.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { attempt } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import {
   adviceOf, kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand
@@ -38,20 +39,14 @@ export function otherScheme (name) {
         how: 'Leave that out', lines: [loadCommand(rest)]
       })
     case 'file':
-      return refusal(name, 'the address of a file', { how: 'Give its path', lines: [loadCommand(pathOf(name, rest))] })
+      return refusal(name, 'the address of a file', {
+        how: 'Give its path', lines: [loadCommand(attempt(() => fileURLToPath(name)) ?? rest)]
+      })
     default:
       return refusal(name, `an address that begins with ${scheme}://, which tilecouch does not read`, {
         how: 'Download the tiles, then load the file or folder',
         lines: [loadCommand(path.posix.basename(rest) || 'tiles')]
       })
-  }
-}
-
-function pathOf (name, rest) {
-  try {
-    return fileURLToPath(name)
-  } catch {
-    return rest
   }
 }
 

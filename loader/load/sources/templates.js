@@ -1,5 +1,6 @@
 // Templates of tile addresses as documents of others write them.
 import { fillTemplate, isSecret } from '../../../core/upstream.js'
+import { decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { originOf } from '../upstream/secrets.js'
 
@@ -29,7 +30,7 @@ export function withoutSecrets (template, given = {}) {
   const [address, query = ''] = template.split(/\?(.*)/s)
   const parts = query.split('&').map(part => {
     const [name, value = ''] = part.split(/=(.*)/s)
-    return { part, name: decoded(name), value: decoded(value) }
+    return { part, name: decodedText(name), value: decodedText(value) }
   })
   const keys = parts.filter(({ name }) => isSecret(name))
   if (!keys.length) return { url: template, secrets: given }
@@ -39,15 +40,6 @@ export function withoutSecrets (template, given = {}) {
   const origin = URL.canParse(filled) ? new URL(filled).origin : ''
   const host = Object.keys(given).find(key => originOf(key) === origin) ?? origin
   return { url: address + (rest && `?${rest}`), secrets: { ...given, [host]: { ...moved, ...given[host] } } }
-}
-
-/** @param {string} text with percent signs */
-export function decoded (text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 // XML of others, read with expressions that take what they know and skip the rest.

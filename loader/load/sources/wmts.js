@@ -4,6 +4,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { gridNames, gridOf, isSameGrid, parseBbox, some } from '../../../core/index.js'
 import { cellSizeOf } from '../../../core/grids/index.js'
+import { attempt } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { layerFieldsOf } from '../../formats/metadata.js'
 import { quoted, refusal } from '../../formats/other-kinds.js'
@@ -218,9 +219,5 @@ function templateOf (xml, { id, block }, where) {
 
 function boundsOf (block) {
   const corner = tag => textsOf(tag, (blocksOf('WGS84BoundingBox', block)[0] ?? ''))[0]?.split(/\s+/)
-  try {
-    return parseBbox([...corner('LowerCorner') ?? [], ...corner('UpperCorner') ?? []].map(Number))
-  } catch {
-    return undefined
-  }
+  return attempt(() => parseBbox([...corner('LowerCorner') ?? [], ...corner('UpperCorner') ?? []].map(Number)))
 }

@@ -137,12 +137,8 @@ async function read (body, most = httpDefaults.held) {
 }
 
 function resolve (location, url, first) {
-  let next
-  try {
-    next = new URL(location, url)
-  } catch {
-    throw failed(first, 'it redirects to something that is no address')
-  }
+  if (!URL.canParse(location, url.href)) throw failed(first, 'it redirects to something that is no address')
+  const next = new URL(location, url)
   if (!/^https?:$/.test(next.protocol)) throw failed(first, 'it redirects to something that is not HTTP')
   return next
 }

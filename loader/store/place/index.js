@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { feature } from 'topojson-client'
 import { latToY, parseArea } from '../../../core/index.js'
+import { attempt } from '../../../core/values.js'
 import { cities, seas } from './names.js'
 
 const TILES = 16 // across the longer side of a box: how much of it is in which country is counted in these
@@ -74,18 +75,11 @@ function countries () {
     return {
       name: written(country.properties.name),
       bbox: boxOf(country.geometry),
-      area: () => (area ??= { is: areaOf(country) }).is
+      // a country that is only a point at this scale has none
+      area: () => (area ??= { is: attempt(() => parseArea({ polygon: country })) }).is
     }
   })
   return /** @type {NonNullable<typeof countryList>} */ (countryList)
-}
-
-function areaOf (country) {
-  try {
-    return parseArea({ polygon: country })
-  } catch {
-    return undefined // a country that is only a point at this scale
-  }
 }
 
 /** @returns {Bbox} */
