@@ -303,6 +303,8 @@ describe('the doctor at a server in trouble', () => {
       assert.deepEqual(await seen(), ['health bad behind, tilecouch 1; mirror away, 2:00:00 behind'])
       pages['/health'] = [404, 'no such page']
       assert.match((await seen()).join(), /health unknown .* is not a gateway's/)
+      pages['/health'] = [200, 'null']
+      assert.match((await seen()).join(), /health unknown .* is not a gateway's/)
     } finally {
       await gateway.close()
     }

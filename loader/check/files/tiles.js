@@ -1,5 +1,6 @@
 // Examines tiles, whatever they come from: each is read, decoded and compared with its container. Several at
 // once, reported in the order in which they came.
+import { LRUCache } from 'lru-cache'
 import { pMapIterable } from 'p-map'
 import { isTileSize } from '../../../core/images.js'
 import { TilecouchError } from '../../errors.js'
@@ -34,7 +35,8 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
   const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
   const sizes = new Sizes(tileSize)
   const { concurrency } = tilesDefaults
-  const contents = new RecentContents()
+  /** Of contents that several tiles show, such as the ocean. @type {LRUCache<string, Examined>} */
+  const contents = new LRUCache({ max: tilesDefaults.contents })
   const examined = pMapIterable(jobs, job => examineJob(job, contents, { decode, tileSize, unpacked }), { concurrency })
   for await (const { where, missing, size, type, width, height, problems } of examined) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -75,25 +77,10 @@ class Sizes {
 
 const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])
 
-/** What was found in the contents that several tiles show, such as the ocean. */
-class RecentContents {
-  /** @type {Map<string, {size: number, type?: string, width?: number, height?: number, problems: any}>} */
-  #found = new Map()
-
-  get (content) {
-    return this.#found.get(content)
-  }
-
-  remember (content, found) {
-    this.#found.set(content, found)
-    const [oldest] = this.#found.keys()
-    if (this.#found.size > tilesDefaults.contents) this.#found.delete(oldest)
-  }
-}
-
 /**
+ * @typedef {{size: number, type?: string, width?: number, height?: number, problems: any}} Examined
  * @param {Job} job
- * @param {RecentContents} contents
+ * @param {LRUCache<string, Examined>} contents
  * @param {{decode: boolean, tileSize?: number, unpacked?: boolean}} options
  * @returns {Promise<{where: string, missing?: boolean, size: number, type?: string, width?: number, height?: number,
  *   problems: import('./decode.js').Problems}>}
@@ -113,6 +100,6 @@ async function examineJob ({ where, size = 0, content, read, compare }, contents
   const { problems, ...found } = await examine(bytes, options)
   const compared = compare?.({ ...found, bytes }) ?? []
   const result = { size: bytes.length, ...found, problems: [...problems, ...compared] }
-  if (content) contents.remember(content, result)
+  if (content) contents.set(content, result)
   return { where, ...result }
 }
