@@ -59,6 +59,9 @@ export const pack = promisify(zlib.gzip)
 
 export const isGzip = bytes => bytes[0] === 0x1f && bytes[1] === 0x8b
 
+/** Whether bytes are a vector tile without gzip: it begins with field 3, a layer. */
+export const isRawVectorTile = bytes => bytes[0] === 0x1a
+
 /**
  * The format of a tile, as inspectTile says it, with the inside of a vector tile looked at.
  * @returns {Promise<{type: string, ext: string}>}

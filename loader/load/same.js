@@ -7,15 +7,13 @@ import { TilecouchError } from '../errors.js'
 import { readBytesOf } from '../store/fetch.js'
 import { describe } from '../store/reader.js'
 import { digestOf } from '../store/tile.js'
-import { isGzip, unpack } from '../formats/unpack.js'
+import { isGzip, isRawVectorTile, unpack } from '../formats/unpack.js'
 import { checkVectorTile } from '../check/files/vector-tile.js'
 
 export const sameDefaults = {
   concurrency: 4, // tiles decoded at once: as many as libuv has threads
   side: 4096 // pixels: larger images are compared by their bytes
 }
-
-const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
 
 /** `same` of a layer, where `bytes` takes it back. @param {unknown} value @returns {string | null} */
 export function checkSame (value) {
@@ -127,7 +125,7 @@ export class SameTiles {
   }
 }
 
-const isVector = bytes => isGzip(bytes) || bytes[0] === LAYER
+const isVector = bytes => isGzip(bytes) || isRawVectorTile(bytes)
 
 /** @param {Buffer} shown @param {Buffer} bytes */
 async function haveSameFeatures (shown, bytes) {

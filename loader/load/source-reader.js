@@ -2,12 +2,10 @@
 import { gridOf, tileId, versionId } from '../../core/index.js'
 import { Spool } from '../formats/spool.js'
 import { invalid, sourceLimits } from '../formats/reading.js'
-import { pack } from '../formats/unpack.js'
+import { isRawVectorTile, pack } from '../formats/unpack.js'
 import { TilecouchError } from '../errors.js'
 import { tileSizeOf } from '../../core/images.js'
 import { imageAnew } from '../../core/store/documents.js'
-
-const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
 
 export class SourceReader {
   /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
@@ -113,7 +111,7 @@ export class SourceReader {
 
   /** Vector tiles are stored in gzip; some programs write them without. */
   #isRawVector (bytes, ext = this.source.fields?.format) {
-    return ext === 'pbf' && bytes?.[0] === LAYER
+    return ext === 'pbf' && bytes && isRawVectorTile(bytes)
   }
 
   /** Which tiles have a version of this time: an earlier run fetched them. */

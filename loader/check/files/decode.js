@@ -2,7 +2,7 @@
 // bounded: by pixels before an image is decoded, by unpacked bytes as a vector tile is, and what is large waits until
 // it is alone.
 import { formats, inspectTile } from '../../../core/index.js'
-import { unpack, unpackDefaults } from '../../formats/unpack.js'
+import { isRawVectorTile, unpack, unpackDefaults } from '../../formats/unpack.js'
 import { checkVectorTile } from './vector-tile.js'
 
 export const decodeDefaults = {
@@ -23,7 +23,7 @@ let sharp // loaded when it is needed: other commands need not wait for it
 export async function examine (bytes, { decode = true, tileSize = 0, unpacked = false } = {}) {
   if (!bytes?.length) return { problems: [['empty-tile']] }
   if (bytes.length > decodeDefaults.bytes) return { problems: [['oversized-tile', `${bytes.length} bytes`]] }
-  const isRaw = unpacked && isProtobuf(bytes)
+  const isRaw = unpacked && isRawVectorTile(bytes)
   let format
   try {
     format = isRaw ? formats.mvt : inspectTile(bytes)
@@ -35,8 +35,6 @@ export async function examine (bytes, { decode = true, tileSize = 0, unpacked = 
 }
 
 const CODES = { EMPTY_IMAGE: 'empty-tile', UNKNOWN_IMAGE: 'unknown-format', TRUNCATED_IMAGE: 'truncated-tile' }
-
-const isProtobuf = bytes => bytes[0] === 0x1a // field 3, a layer: what a vector tile begins with
 
 /** @returns {Promise<Problems>} */
 async function vectorProblems (bytes, isRaw, decode) {

@@ -2,7 +2,7 @@
 import { FeatureDiff } from '../../../core/features.js'
 import { TilecouchError } from '../../errors.js'
 import { readBytesOf } from '../../store/fetch.js'
-import { isGzip, unpack } from '../../formats/unpack.js'
+import { isGzip, isRawVectorTile, unpack } from '../../formats/unpack.js'
 import { checkVectorTile } from '../../check/files/vector-tile.js'
 import { diff } from './index.js'
 
@@ -12,7 +12,6 @@ export const featureDefaults = {
   most: 250_000 // parts of features that differ: they stay in memory until the last tile is read
 }
 
-const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
 const NAMED = 100 // tiles that cannot be read, by name
 
 /**
@@ -119,7 +118,9 @@ export class FeatureChanges {
 
 /** @param {Buffer} bytes of a tile, unpacked if they are a vector tile */
 async function contentOf (bytes, { z, x, y }) {
-  if (!isGzip(bytes) && bytes[0] !== LAYER) throw new TilecouchError('NOT_VECTOR_TILES', { value: `${z}/${x}/${y}` })
+  if (!isGzip(bytes) && !isRawVectorTile(bytes)) {
+    throw new TilecouchError('NOT_VECTOR_TILES', { value: `${z}/${x}/${y}` })
+  }
   const content = isGzip(bytes) ? await unpack(bytes) : bytes
   const { damage } = checkVectorTile(content)
   if (damage) throw new Error(damage)

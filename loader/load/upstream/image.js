@@ -1,11 +1,9 @@
 // Reads tiles from the body of an answer, and cuts metatiles. The type is taken from the bytes, not from the headers.
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import pMap from 'p-map'
 import { gridOf } from '../../../core/index.js'
 import { Semaphore } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
-import { inspectWhole, isGzip, unpack } from '../../formats/unpack.js'
+import { inspectWhole, isGzip, pack, unpack } from '../../formats/unpack.js'
 import { exceptionText } from '../../../core/upstream-address.js'
 import { headerOf } from './freshness.js'
 
@@ -13,7 +11,6 @@ const SEARCHED = 10000 // bytes of an answer that is no image, for an error mess
 const SHOWN = 60 // characters of it in our error
 const MOST_CODINGS = 2 // of a body, one inside the other
 const CODINGS = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli' }
-const pack = promisify(gzip)
 
 /**
  * @param {{headers: import('./freshness.js').Headers, bytes: Buffer}} answer
