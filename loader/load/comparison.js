@@ -20,19 +20,11 @@ const COMPARED = 1000 // tiles at once, with what another load says of them
  * @property {string} otherRun
  */
 
-/** Compares two sets of revisions, however many they are and in whatever order they come. */
-class RevisionSum {
-  sum = 0
-
-  add (id, rev) {
-    this.sum = (this.sum + Number.parseInt(fingerprint(`${id} ${rev}`).slice(0, 12), 16)) % 2 ** 48
-  }
-}
-
 export class Comparison {
   /** Tiles by what was written of them. @type {Record<string, TileSet>} */
   #written = { create: new TileSet(), advance: new TileSet(), backfill: new TileSet() }
-  #revisions = new RevisionSum()
+  /** The sum over the revisions that were written: sets of revisions are equal if their sums are. */
+  #revisionSum = 0
   /** What the manifests say of a place. @type {{place: string, known: KnownOf} | undefined} */
   #last
 
@@ -115,7 +107,7 @@ export class Comparison {
 
   /** A document of a tile was written. */
   noteRevision (id, rev) {
-    this.#revisions.add(id, rev)
+    this.#revisionSum = addRevision(this.#revisionSum, id, rev)
   }
 
   /**
@@ -203,14 +195,14 @@ export class Comparison {
    */
   async #changedSince (from, now) {
     if (!canContinue(from, now)) return { changed: undefined, isExact: false }
-    const revisionSum = new RevisionSum()
+    let revisionSum = 0
     const isOwn = ({ z, x, y }, { id, changes }) => {
       if (!this.#outcomeAt(z, x, y)) return false
-      revisionSum.add(id, changes[0].rev)
+      revisionSum = addRevision(revisionSum, id, changes[0].rev)
       return true
     }
     const changed = await tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn })
-    return { changed, isExact: changed?.size === 0 && revisionSum.sum === this.#revisions.sum }
+    return { changed, isExact: changed?.size === 0 && revisionSum === this.#revisionSum }
   }
 
   async #settle ({ run, changed, news, isSelected, again }) {
@@ -252,6 +244,9 @@ export class Comparison {
     if (unknown.size) await again((z, x, y) => unknown.has(`${layer}:${z}:${x}:${y}`), [...unknown])
   }
 }
+
+const addRevision = (sum, id, rev) =>
+  (sum + Number.parseInt(fingerprint(`${id} ${rev}`).slice(0, 12), 16)) % 2 ** 48
 
 /**
  * The tiles of all places outside the mirrored parts at which another manifest names a block of this one. Blocks are

@@ -19,8 +19,12 @@ export class SourceReader {
   #tiles
   /** @type {Promise<IteratorResult<import('./sources/index.js').SourceTile>> | undefined} */
   #first
-  /** @type {TileSizes | undefined} */
-  #sizes
+  /**
+   * Pixels a side. Tiles of one layer have one size: clients are told it once, and draw or refuse by it. It is what the
+   * layer says, else what its stored tiles show, else what the first tile of the source shows.
+   * @type {number | undefined}
+   */
+  #tileSize
 
   /**
    * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?:
@@ -44,8 +48,8 @@ export class SourceReader {
 
   /** Reads the first tile: what is of another size than the layer is refused before anything is written. */
   async begin () {
-    const { layer, again, anySize, signal } = this.options
-    const sizes = this.#sizes = await TileSizes.open(this.store, layer, { any: anySize, signal })
+    const { layer, again, signal } = this.options
+    this.#tileSize = layer.tileSize ?? await storedTileSize(this.store, layer.layer, signal)
     const { source } = this
     const tiles = source.walk
       ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
@@ -59,7 +63,7 @@ export class SourceReader {
     const bytes = (async () => read())()
     first.read = () => bytes
     const image = await bytes.catch(() => null)
-    sizes.check(image)
+    this.#checkSize(image)
     this.options.same?.check(image)
   }
 
@@ -98,8 +102,8 @@ export class SourceReader {
       throw invalid(this.source.name, `${z}/${x}/${y} has ${received.length} bytes`)
     }
     const bytes = this.#isRawVector(received, ext) ? await pack(received) : received
-    this.#sizes?.check(bytes)
-    this.#extent.tileSize = this.#sizes?.expected
+    this.#checkSize(bytes)
+    this.#extent.tileSize = this.#tileSize
     if (bytes && isFirst) {
       this.options.georeference.add(tile, bytes)
       await this.options.sourceLayers?.add(tile, bytes)
@@ -107,6 +111,15 @@ export class SourceReader {
     else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
     const { same } = this.options
     return bytes && same ? same.bytesFor({ z, x, y }, bytes) : bytes
+  }
+
+  /** @param {Uint8Array | null | undefined} bytes of a tile */
+  #checkSize (bytes) {
+    const size = bytes ? tileSizeOf(bytes) : undefined
+    if (size === undefined) return
+    const expected = this.#tileSize ??= size
+    const { layer: { layer }, anySize } = this.options
+    if (size !== expected && !anySize) throw new TilecouchError('TILE_SIZE', { layer, size, expected })
   }
 
   /** Vector tiles are stored in gzip; some programs write them without. */
@@ -144,39 +157,9 @@ export class SourceReader {
   }
 }
 
-// Tiles of one layer have one size: clients are told it once, and draw or refuse by it. It is what the layer says, else
-// what its stored tiles show, else what the first tile of the source shows.
-
 const LOOKED_AT = 8 // stored tiles of a layer whose document has no size
 
-export class TileSizes {
-  /** @param {string} layer @param {{expected?: number, any?: boolean}} options any: other sizes are taken as well */
-  constructor (layer, { expected, any = false }) {
-    this.layer = layer
-    this.expected = expected
-    this.any = any
-  }
-
-  /**
-   * @param {import('../store/index.js').Store} store
-   * @param {Record<string, any>} doc of the layer
-   * @param {{any?: boolean, signal?: AbortSignal}} [options]
-   */
-  static async open (store, { layer, tileSize }, { any, signal } = {}) {
-    return new TileSizes(layer, { expected: tileSize ?? await stored(store, layer, signal), any })
-  }
-
-  /** @param {Uint8Array | null | undefined} bytes of a tile */
-  check (bytes) {
-    const size = bytes ? tileSizeOf(bytes) : undefined
-    if (size === undefined) return
-    this.expected ??= size
-    const { layer, expected } = this
-    if (size !== expected && !this.any) throw new TilecouchError('TILE_SIZE', { layer, size, expected })
-  }
-}
-
-async function stored (store, layer, signal) {
+async function storedTileSize (store, layer, signal) {
   const ids = []
   for await (const { id } of store.heads(layer, { signal })) if (ids.push(id) >= LOOKED_AT) break
   const rows = await store.couch.docs(ids, { attachments: true, signal })
