@@ -282,10 +282,7 @@ export function emptySource (source) {
   return advice ? Object.assign(error, { advice }) : error
 }
 
-/**
- * Refuses a diff as a complete source.
- * @param {import('./sources/index.js').Source} source @param {boolean} complete
- */
+/** Refuses a diff as a complete source. @param {{name: string, diff?: boolean}} source @param {boolean} complete */
 export function checkComplete ({ name, diff }, complete) {
   if (!complete || !diff) return
   const why = 'it is a diff: what it lacks has not changed'

@@ -95,8 +95,7 @@ export class ManifestWriter {
     const same = known.find(manifest => manifest.time === this.time && manifest.root === root)
     if (same) return { root, run: same.run, blocks: entries.length }
     const isLong = entries.length > part
-    const parts = []
-    for (let at = 0; isLong && at < entries.length; at += part) parts.push(entries.slice(at, at + part))
+    const parts = isLong ? [...chunks(entries, part)] : []
     const { layer, time, run, tiles } = this
     const fields = { type: 'manifest', layer, time, run }
     for (const [index, some] of parts.entries()) {

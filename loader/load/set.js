@@ -8,7 +8,7 @@ import { nameTime, timeInName } from './dated.js'
 import { FolderReader } from '../formats/folder/reader.js'
 import { GONE_LIST } from '../formats/gone.js'
 import { recognise } from '../formats/recognise.js'
-import { emptySource, isEmpty, load } from './index.js'
+import { checkComplete, emptySource, isEmpty, load } from './index.js'
 import { isUrl, openSource } from './sources/index.js'
 import { otherScheme } from './sources/services.js'
 
@@ -111,12 +111,8 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
   const { members, options: opening } = set
   checkLayer(layer)
   const { area, zooms } = opening
-  const diff = options.complete && members.find(member => member.diff)
-  if (diff) {
-    throw new TilecouchError('BAD_OPTION', {
-      option: '--complete', value: diff.path, why: 'it is a diff: what it lacks has not changed'
-    })
-  }
+  const diff = members.find(member => member.diff)
+  if (diff) checkComplete({ name: diff.path, diff: true }, Boolean(options.complete))
   const counts = Object.fromEntries(COUNTS.map(field => [field, 0]))
   const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...counts }
   const add = summary => { for (const field of COUNTS) total[field] += summary[field] }

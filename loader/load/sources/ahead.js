@@ -2,11 +2,9 @@
 // first tile is asked for: listing tiles costs the list alone.
 import { batchesOf } from '../../../core/lists.js'
 
-export const aheadDefaults = {
-  chunk: 64, // tiles a reading
-  chunkBytes: 1e6, // bytes a reading, where the list says how many a tile has, unless one tile has more
-  chunks: 4 // readings ahead of the one that is taken
-}
+const MOST_TILES = 64 // a reading
+const MOST_BYTES = 1e6 // a reading, where the list says how many a tile has, unless one tile has more
+const AHEAD = 4 // readings ahead of the one that is taken
 
 /**
  * The bytes of a tile, null where there are none, or a function that reads them when they are wanted.
@@ -17,29 +15,29 @@ export const aheadDefaults = {
  * @template {{z: number, x: number, y: number, size?: number, gone?: boolean}} T
  * @param {AsyncIterable<T>} list
  * @param {(items: T[]) => Promise<Found[]>} readMany
- * @param {Partial<typeof aheadDefaults>} [options]
  * @returns {AsyncGenerator<import('./index.js').SourceTile>}
  */
-export async function * readAhead (list, readMany, options) {
-  const { chunk: most, chunkBytes, chunks } = { ...aheadDefaults, ...options }
-  /** @type {Chunk<T>[]} */
+export async function * readAhead (list, readMany) {
+  /** @type {{items: T[], start: () => Promise<Found[]>}[]} */
   const ahead = []
-  const source = batchesOf(list, { most, bytes: chunkBytes })
+  const source = batchesOf(list, { most: MOST_TILES, bytes: MOST_BYTES })
   try {
     for (let isOver = false; ;) {
-      while (!isOver && ahead.length <= chunks) {
+      while (!isOver && ahead.length <= AHEAD) {
         const { done, value } = await source.next()
         if (done) isOver = true
-        else ahead.push(new Chunk(value, readMany))
+        else ahead.push(chunkOf(value, readMany))
       }
       const chunk = ahead.shift()
       if (!chunk) return
-      const start = () => {
-        chunk.start()
-        for (const next of ahead.slice(0, chunks)) next.start()
+      const read = async index => {
+        const reading = chunk.start()
+        for (const next of ahead.slice(0, AHEAD)) next.start()
+        const bytes = (await reading)[index]
+        return typeof bytes === 'function' ? bytes() : bytes
       }
       for (const [index, { z, x, y, gone }] of chunk.items.entries()) {
-        yield gone ? { z, x, y, gone } : { z, x, y, read: () => { start(); return chunk.take(index) } }
+        yield gone ? { z, x, y, gone } : { z, x, y, read: () => read(index) }
       }
     }
   } finally {
@@ -47,25 +45,19 @@ export async function * readAhead (list, readMany, options) {
   }
 }
 
-/** @template T */
-class Chunk {
+/**
+ * Tiles that are read together, once.
+ * @template T
+ * @param {T[]} items @param {(items: T[]) => Promise<Found[]>} readMany
+ */
+function chunkOf (items, readMany) {
   /** @type {Promise<Found[]> | undefined} */
-  #bytes
-
-  /** @param {T[]} items @param {(items: T[]) => Promise<Found[]>} readMany */
-  constructor (items, readMany) {
-    this.items = items
-    this.readMany = readMany
+  let reading
+  const start = () => {
+    if (reading) return reading
+    reading = readMany(items)
+    reading.catch(() => {}) // thrown where it is awaited
+    return reading
   }
-
-  start () {
-    if (this.#bytes) return
-    this.#bytes = this.readMany(this.items)
-    this.#bytes.catch(() => {}) // take() throws it
-  }
-
-  async take (index) {
-    const bytes = (await /** @type {Promise<Found[]>} */ (this.#bytes))[index]
-    return typeof bytes === 'function' ? bytes() : bytes
-  }
+  return { items, start }
 }
