@@ -40,13 +40,12 @@ export function openRegular (file, links = true) {
 
 /**
  * As openRegular, for reading without waiting.
- * @param {string} file
- * @param {{most?: number, links?: boolean}} [options] most: bytes; links: its name may be a link (else ELOOP)
+ * @param {string} file @param {{links?: boolean}} [options] links: its name may be a link (else ELOOP)
  */
-export async function openFile (file, { most, links = true } = {}) {
+export async function openFile (file, { links = true } = {}) {
   const handle = await open(file, flagsOf(links))
   try {
-    return { handle, size: check(await handle.stat(), most).size }
+    return { handle, size: check(await handle.stat()).size }
   } catch (error) {
     await handle.close()
     throw error
@@ -58,7 +57,7 @@ const [openDescriptor, statDescriptor, readDescriptor] = [promisify(fs.open), pr
 /**
  * The bytes of one file of many, without waiting: a descriptor costs less than half of what a handle does.
  * @param {string} file
- * @param {{most?: number, links?: boolean}} [options] as openFile
+ * @param {{most?: number, links?: boolean}} [options] most: bytes; links: as openFile
  */
 export async function readRegular (file, { most, links = true } = {}) {
   const descriptor = await openDescriptor(file, flagsOf(links))

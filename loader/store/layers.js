@@ -94,13 +94,13 @@ export async function getEdition (couch, layer, time) {
 /**
  * Writes or changes an edition.
  * @param {string} time exact
- * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} fields
+ * @param {Record<string, any>} fields
  */
 export async function putEdition (couch, layer, time, fields) {
   checkLayer(layer)
   const doc = await couch.update(editionId(layer, time), stored => {
     const before = stored && !faultIn(stored) ? stored : {} // what is not valid is written anew
-    return { ...before, type: 'edition', layer, time, ...(typeof fields === 'function' ? fields(before) : fields) }
+    return { ...before, type: 'edition', layer, time, ...fields }
   })
   return describeEdition(doc)
 }

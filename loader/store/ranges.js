@@ -1,4 +1,5 @@
 // Rows of a view in ranges of keys, several ranges a request, each to its end however long it is.
+import { sequenceNumber } from '../../core/feed-position.js'
 import { compareIds } from '../../core/index.js'
 
 // How a listing asks. A range of keys costs CouchDB as much as some dozens of rows, so that neighbours are asked for
@@ -94,9 +95,8 @@ export class RangeReader {
     })
   }
 
-  // CouchDB's is a number with more behind it, which need not be the same twice
   async #sequence () {
-    return parseInt((await this.couch.request({ path: '', signal: this.signal })).update_seq)
+    return sequenceNumber((await this.couch.request({ path: '', signal: this.signal })).update_seq)
   }
 
   #query (ranges) {

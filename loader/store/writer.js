@@ -55,7 +55,6 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
  * @param {AbortSignal} [options.signal] stops after the batches in flight
  * @param {(summary: WriteSummary, tuner: Tuner) => void} [options.onProgress] after every batch
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
- * @param {Tuner} [options.tuner]
  * @param {boolean} [options.isFirst] the layer has no tiles yet
  * @param {string} [options.run] of these versions
  * @param {boolean} [options.mustSettle] every tile is settled, whatever its head is
@@ -68,10 +67,10 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
-  batch, concurrency, stored = now(), signal, onProgress, onFailure, isFirst,
-  tuner = new Tuner({ batch, concurrency, isFirst }), run = newRun(), mustSettle = false, statements, onStored,
-  onWritten, isKnown, ready
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, isFirst, run = newRun(), mustSettle = false,
+  statements, onStored, onWritten, isKnown, ready
 } = {}) {
+  const tuner = new Tuner({ batch, concurrency, isFirst })
   /** @type {WriteSummary} */
   const summary = {
     tiles: 0,

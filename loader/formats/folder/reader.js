@@ -8,7 +8,6 @@ import { TilecouchError } from '../../errors.js'
 import { openFile, readRegular } from '../files.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { breather, sourceLimits, unreadable } from '../reading.js'
-import { METADATA } from '../metadata.js'
 import { NUMBER, parseTileName } from '../names.js'
 
 export const MARK = '.tilecouch.json' // says that an export made the folder, and of what
@@ -78,11 +77,6 @@ export class FolderReader {
       if (error.code === 'ABORTED') throw error
       this.#onFault('unreadable-tile', below || '.', error.message, error)
     }
-  }
-
-  /** JSON of the metadata, if there are any: mbutil and tippecanoe leave them beside the tiles. */
-  metadata () {
-    return this.text(METADATA)
   }
 
   /** A file beside the tiles, if it is there. @param {string} name @returns {Promise<string | undefined>} */

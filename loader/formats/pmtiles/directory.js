@@ -41,7 +41,7 @@ export class Directories {
   #file
   #header
   #onFault
-  #wanted
+  #isWanted
   #leafBytes = 0
   entries = 0
   addressed = 0
@@ -51,15 +51,14 @@ export class Directories {
   /**
    * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>}} file
    * @param {import('./header.js').Header} header @param {import('../reading.js').OnFault} onFault
-   * @param {object} [options]
-   * @param {(from: number, to: number) => boolean} [options.wanted] whether any of the ids from `from` to before `to`
-   *   is: leaves without are passed over
+   * @param {(from: number, to: number) => boolean} isWanted whether any of the ids from `from` to before `to` is: leaves
+   *   without are skipped
    */
-  constructor (file, header, onFault, { wanted } = {}) {
+  constructor (file, header, onFault, isWanted) {
     this.#file = file
     this.#header = header
     this.#onFault = onFault
-    this.#wanted = wanted
+    this.#isWanted = isWanted
   }
 
   /** @returns {AsyncGenerator<Entry[]>} the entries of tiles in their order, some together */
@@ -106,7 +105,7 @@ export class Directories {
         break
       }
       const limit = Math.max(id, index + 1 < entries.length ? Math.min(to, entries[index + 1].id) : to)
-      if (this.#wanted && !this.#wanted(id, limit)) continue
+      if (!this.#isWanted(id, limit)) continue
       yield tiles
       tiles = []
       const leaf = { offset: this.#header.leaves.offset + offset, length }

@@ -120,7 +120,7 @@ class Archive {
     const most = Math.max(pmtilesDefaults.uncounted, header.addressed ? header.data.length : 0)
     let left = most
     await reading(this.#name, async () => {
-      const directories = new Directories(this.#file, header, onFault, { wanted: ids.any })
+      const directories = new Directories(this.#file, header, onFault, ids.any)
       for await (const entries of directories.tiles()) {
         for (const what of /** @type {const} */ (['entries', 'addressed'])) {
           if (header[what] && directories[what] > header[what]) {
