@@ -1,6 +1,5 @@
 // Reads documents with their attachments, a few requests at a time, bounded by bytes. A request that fails is repeated
 // in halves, so that a document that cannot be read does not affect the others.
-import { gunzipSync } from 'node:zlib'
 import { pMapIterable } from 'p-map'
 import { formats } from '../../core/index.js'
 import { batchesOf } from '../../core/lists.js'
@@ -44,7 +43,7 @@ async function jobsOf (couch, batch, signal) {
       size: lengthOf(doc),
       read () {
         if (stored instanceof Error) throw stored
-        return stored && plainBytes(stored._attachments.tile)
+        return stored?._attachments.tile.data
       },
       compare: ({ type, bytes }) =>
         compare(stored._attachments.tile, stored._rev === doc._rev ? lengthOf(doc) : undefined, type, bytes)
@@ -83,17 +82,6 @@ export async function readEach (couch, ids, signal, found = new Map()) {
     await readEach(couch, ids.slice(0, half), signal, found)
     return readEach(couch, ids.slice(half), signal, found)
   }
-}
-
-/**
- * The bytes of an attachment. CouchDB compresses text types, and sends them compressed.
- * @param {{data?: Uint8Array | string, encoding?: string}} attachment
- * @returns {Buffer}
- */
-export function plainBytes ({ data = '', encoding }) {
-  if (typeof data === 'string') return Buffer.from(data, 'base64')
-  if (encoding === 'gzip') return gunzipSync(data, { maxOutputLength: decodeDefaults.bytes })
-  return Buffer.from(data.buffer, data.byteOffset, data.byteLength)
 }
 
 function compare ({ length: stated, content_type: type, digest }, listed, found, bytes) {

@@ -11,7 +11,7 @@ import { settleTiles } from '../../core/store/settle.js'
 import { nameOf, rootOf } from '../load/manifest.js'
 import { lostStatements } from '../maintain/prune/mark.js'
 import { everyTile, tileAccess, settleDefaults } from '../store/settle.js'
-import { plainBytes, readEach } from './bytes.js'
+import { readEach } from './bytes.js'
 
 const PAGE = 50 // blocks a request
 const BAD = { manifest: 'bad-manifest', removed: 'bad-removal', limits: 'bad-limits' }
@@ -71,7 +71,7 @@ async function checkBlocks (couch, layer, report, signal) {
 
 function faultInDigests (id, attachment) {
   if (!attachment?.data) return 'it has no digests'
-  const bytes = plainBytes(attachment)
+  const { data: bytes } = attachment
   const name = nameOf(bytes)
   if (name !== id.slice(id.lastIndexOf(':') + 1)) return `its bytes are those of ${name}`
   return Block.decode(bytes) ? undefined : 'it cannot be decoded'
