@@ -26,9 +26,12 @@ const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
 /** @typedef {{offset: number, length: number}} Section */
 /** @typedef {NonNullable<Awaited<ReturnType<typeof readHeader>>>} Header */
 
-/** @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file */
+/**
+ * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>, size: number}} file size: known
+ *   when its first bytes are read
+ */
 export async function readHeader (file, onFault) {
-  const bytes = await file.read(0, Math.min(HEADER_BYTES, file.size))
+  const bytes = await file.read(0, Math.min(HEADER_BYTES, file.size), FIRST_BYTES)
   const damaged = why => { onFault('damaged-file', 'header', why) }
   if (bytes.toString('latin1', 0, 2) === 'PM' && bytes[2] > 0 && bytes[2] < 3) {
     return void damaged(`it is of version ${bytes[2]} of the format; \`pmtiles convert\` makes version 3 of it`)

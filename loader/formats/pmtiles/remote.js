@@ -8,7 +8,6 @@ import { TilecouchError } from '../../errors.js'
 import { userAgentOf } from '../../store/package.js'
 
 export const remoteDefaults = {
-  begin: 16384, // bytes asked for first: header and root directory lie there
   ahead: 1e6, // bytes read when directories are read one after the other
   concurrency: 4, // requests in flight
   attempts: 5, // failures one after the other without a byte between them
@@ -26,23 +25,11 @@ export class RemoteFile {
   #block = { offset: 0, bytes: Buffer.alloc(0) }
   /** @type {{etag?: string, modified?: string} | undefined} */
   #state
-  size = Infinity
+  size = Infinity // until the first bytes are read
 
-  /** @param {string} url @param {{signal?: AbortSignal}} [options] */
-  static async open (url, { signal } = {}) {
-    const file = new RemoteFile(new URL(url), signal)
-    try {
-      await file.read(0, remoteDefaults.begin)
-      return file
-    } catch (error) {
-      await file.close()
-      throw error
-    }
-  }
-
-  /** Use `RemoteFile.open`. @param {AbortSignal} [signal] */
-  constructor (url, signal) {
-    this.#url = url
+  /** @param {string} address @param {AbortSignal} [signal] */
+  constructor (address, signal) {
+    const url = this.#url = new URL(address)
     this.#signal = signal
     /** Without what may be secret: a name and password, and the query, which may be a signature. */
     this.shown = `${url.origin}${url.pathname}`

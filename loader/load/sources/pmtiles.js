@@ -30,7 +30,7 @@ export async function open (name, options) {
     })
   }
   const remote = /^https?:\/\//i.test(name)
-  const file = remote ? await RemoteFile.open(name, options) : await reading(name, async () => new LocalFile(name))
+  const file = remote ? new RemoteFile(name, options.signal) : await reading(name, async () => new LocalFile(name))
   /** @type {Spool | undefined} */
   let spool
   const close = async () => {
