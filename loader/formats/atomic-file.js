@@ -3,6 +3,7 @@
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../errors.js'
+import { ifMissing } from './files.js'
 import { lock } from './lock.js'
 import { isDiskFull } from './system.js'
 
@@ -31,10 +32,7 @@ export async function writingTo (target, action) {
 }
 
 /** @returns {Promise<import('node:fs').Stats | undefined>} */
-export const find = name => writingTo(name, () => stat(name).catch(error => {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
-  return undefined
-}))
+export const find = name => writingTo(name, () => stat(name).catch(ifMissing))
 
 let replaced = 0 // files, so that two writers of one name have temporary files of their own
 

@@ -26,6 +26,21 @@ export function readSmallFile (file, most = SETTINGS, { links = true } = {}) {
   }
 }
 
+/** The text of such a file; undefined if there is none. @param {string} file @param {{links?: boolean}} [options] */
+export function readTextIfThere (file, options) {
+  try {
+    return String(readSmallFile(file, undefined, options))
+  } catch (error) {
+    return ifMissing(error)
+  }
+}
+
+/** What a promise about a file becomes if there is no such file. @param {any} error of the promise */
+export function ifMissing (error) {
+  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+  return undefined
+}
+
 /** A file, open for reading. @param {boolean} [links] its name may be a link */
 export function openRegular (file, links = true) {
   const handle = openSync(file, flagsOf(links))
@@ -82,7 +97,7 @@ function check (stats, most = Infinity) {
 
 /** Whether a folder is there. Throws if it is a link or a file. @param {string} folder @returns {Promise<boolean>} */
 export async function isOwnFolder (folder) {
-  const stats = await lstat(folder).catch(error => { if (error.code !== 'ENOENT') throw error })
+  const stats = await lstat(folder).catch(ifMissing)
   if (!stats) return false
   if (stats.isDirectory()) return true
   const what = stats.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'

@@ -6,7 +6,7 @@ import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { jsonOf } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from './files.js'
+import { readTextIfThere } from './files.js'
 import { isRunning } from './system.js'
 
 export const lockDefaults = {
@@ -35,13 +35,13 @@ export async function lock (file, target) {
   }
   return async () => {
     ownLocks.delete(id)
-    if (await read(file) === content) await rm(file, { force: true })
+    if (readTextIfThere(file) === content) await rm(file, { force: true })
   }
 }
 
 async function acquire (file, own, target) {
   while (!await take(file, own)) {
-    const text = await read(file)
+    const text = readTextIfThere(file)
     if (text === undefined) continue // given back since
     const holder = parse(text)
     if (!holder && await age(file) < lockDefaults.clearing) {
@@ -65,15 +65,6 @@ async function take (file, own) {
   } catch (error) {
     if (error.code === 'EEXIST') return false
     await rm(file, { force: true }) // made, but the disk is full
-    throw error
-  }
-}
-
-async function read (file) {
-  try {
-    return String(readSmallFile(file))
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined
     throw error
   }
 }
@@ -110,7 +101,7 @@ async function clear (file, stale) {
     return
   }
   try {
-    if (await read(file) === stale) await rm(file, { force: true })
+    if (readTextIfThere(file) === stale) await rm(file, { force: true })
   } finally {
     await rm(guard, { force: true })
   }

@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_ZOOM, formats } from '../../core/index.js'
+import { ifMissing } from './files.js'
 
 export const NUMBER = /^(0|[1-9]\d{0,9})$/
 
@@ -68,11 +69,4 @@ export async function readColumn (directory) {
 }
 
 /** The names in a folder; none when it is not there. */
-export async function namesIn (directory) {
-  try {
-    return await readdir(directory)
-  } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
-    throw error
-  }
-}
+export const namesIn = async directory => await readdir(directory).catch(ifMissing) ?? []

@@ -4,7 +4,7 @@
 // the state is of another start of the system (see state.js), and every file is compared with the store again.
 import { copyFile, link, lstat, mkdir, open, rename, rmdir, symlink, unlink, utimes } from 'node:fs/promises'
 import path from 'node:path'
-import { isOwnFolder } from '../../formats/files.js'
+import { ifMissing, isOwnFolder } from '../../formats/files.js'
 
 /** Where a hard link cannot be: across devices, at the most links of a file, on file systems that have none. */
 const NO_LINK = new Set(['EXDEV', 'EMLINK', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
@@ -70,7 +70,7 @@ export class Files {
     const temporary = this.#temporary()
     const linked = await linkOrCopy(file, temporary)
     await into(target, () => rename(temporary, target))
-    await unlink(temporary).catch(absent) // renaming one name of a file to another of its names does nothing
+    await unlink(temporary).catch(ifMissing) // renaming one name of a file to another of its names does nothing
     return linked
   }
 
@@ -84,7 +84,7 @@ export class Files {
   /** Removes a file and the folders that are empty then, but not the one they are in. */
   async remove (file, root) {
     await this.#enter(path.dirname(file))
-    await unlink(file).catch(absent)
+    await unlink(file).catch(ifMissing)
     await prune(path.dirname(file), root)
   }
 }
@@ -127,10 +127,5 @@ export async function prune (dir, root) {
 
 /** @returns {Promise<import('node:fs').Stats | undefined>} */
 export async function look (file) {
-  return lstat(file).catch(absent)
-}
-
-function absent (error) {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
-  return undefined
+  return lstat(file).catch(ifMissing)
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../errors.js'
 import { replaceFile, writingTo } from '../../formats/atomic-file.js'
+import { ifMissing } from '../../formats/files.js'
 import { namesIn } from '../../formats/names.js'
 import { HIDDEN } from './paths.js'
 
@@ -242,10 +243,7 @@ export async function writeNginxConfig (store, layer, folder, { file, gateway, f
   const layers = (await store.layers()).filter(doc => doc.layer === layer || names.includes(doc.layer))
   const content = nginxConfig({ root: folder, gateway, layers })
   await writingTo(file, async () => {
-    const before = await readFile(file, 'utf8').catch(error => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
+    const before = await readFile(file, 'utf8').catch(ifMissing)
     if (before === content) return
     if (before !== undefined && !force) {
       throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })

@@ -3,6 +3,8 @@
 import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import { toSeconds } from '../../../core/index.js'
+import { jsonOf } from '../../../core/values.js'
+import { ifMissing } from '../../formats/files.js'
 import { replaceFile } from '../../formats/atomic-file.js'
 
 const MOST = 2000 // spent times that are remembered; beyond those files have the moment at which they are written
@@ -19,16 +21,9 @@ const MOST = 2000 // spent times that are remembered; beyond those files have th
 
 /** @returns {Promise<TreeState | undefined>} nothing when it is missing or damaged */
 export async function readState (file) {
-  try {
-    const state = JSON.parse(await readFile(file, 'utf8'))
-    const { since, identity } = state?.place ?? {}
-    return since !== undefined && typeof identity === 'string' && typeof state.selection === 'string'
-      ? state
-      : undefined
-  } catch (error) {
-    if (error.code === 'ENOENT' || error instanceof SyntaxError) return undefined
-    throw error
-  }
+  const state = jsonOf(await readFile(file, 'utf8').catch(ifMissing) ?? '')
+  const { since, identity } = state?.place ?? {}
+  return since !== undefined && typeof identity === 'string' && typeof state.selection === 'string' ? state : undefined
 }
 
 /** @param {TreeState} state @param {string} tmp a folder of the same file system */

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
 import { sharePromise } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
-import { isOwnFolder, readSmallFile } from '../files.js'
+import { isOwnFolder, readTextIfThere } from '../files.js'
 import { digestOf } from '../../store/tile.js'
 import { METADATA, metadataJson } from '../metadata.js'
 import { readColumn } from '../names.js'
@@ -35,7 +35,7 @@ const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= file
 export async function open (folder, { layer, scheme = 'xyz', force, ...options }) {
   const mark = JSON.stringify({ layer, scheme })
   await mkdir(folder, { recursive: true })
-  const storedMark = await readMark(folder)
+  const storedMark = readTextIfThere(path.join(folder, MARK), { links: false })
   if (storedMark !== undefined && storedMark !== mark) {
     throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(storedMark)}` })
   }
@@ -56,15 +56,6 @@ function describe (mark) {
       `${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
   } catch {
     return `a damaged ${MARK}`
-  }
-}
-
-async function readMark (folder) {
-  try {
-    return String(readSmallFile(path.join(folder, MARK), undefined, { links: false }))
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined
-    throw error
   }
 }
 
