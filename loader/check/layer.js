@@ -44,7 +44,7 @@ export async function verifyLayer (store, layer, options) {
   const asOfTime = time === undefined ? undefined : endOf(time)
   const isWhole = !selectedArea && !zooms
   const doc = await checkLayerDocument(couch, layer, report)
-  const area = selectedArea?.in(gridIn(doc))
+  const area = selectedArea?.in(gridOf(doc))
   const editions = await checkEditions(couch, layer, report)
   await checkStyles(couch, layer, report)
   const { faults } = report
@@ -112,7 +112,7 @@ class LayerWalk {
     const { couch, layer, doc, editions, signal } = options
     this.#options = options
     this.isInZooms = selectorOf(undefined, { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 })
-    const grid = this.grid = gridIn(doc)
+    const grid = this.grid = gridOf(doc)
     this.extent = new Extent(grid)
     this.isInBounds = selectorOf(doc?.bounds && parseArea({ bbox: doc.bounds, grid }))
     this.index = new IndexCheck(couch, layer, signal)
@@ -189,9 +189,6 @@ class LayerWalk {
     return checkTimeline({ versions: head?.doc ? [versionOf(head.doc), ...versions] : versions })
   }
 }
-
-/** The grid of a layer, if its document is there. */
-const gridIn = doc => gridOf(doc ?? {})
 
 /** The bounds of a tile as those of a layer are written. @param {import('../../core/grids/grid.js').Grid} grid */
 function boundsOf (grid, z, x, y) {

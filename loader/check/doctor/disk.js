@@ -22,7 +22,7 @@ async function space (inspection) {
 async function folderOf (inspection) {
   const { hostname } = new URL(inspection.couch.url)
   if (!isHere(hostname)) return { why: `${hostname} is another machine` }
-  const config = await inspection.ask({ path: '_node/_local/_config/couchdb', server: true })
+  const config = await inspection.couch.request({ path: '_node/_local/_config/couchdb', server: true })
   const folder = path.resolve('/', config.database_dir ?? '')
   if (!config.database_dir?.startsWith('/')) return { why: `the server has a relative folder (${config.database_dir})` }
   try {

@@ -28,7 +28,7 @@ export const indexes = inspection => inspection.once('indexes', async () => {
   const rows = await inspection.couch.page(range)
   const docs = rows.map(({ doc }) => doc).filter(doc => doc?.views && Object.keys(doc.views).length)
   return Promise.all(docs.map(async ({ _id: id }) => {
-    const { view_index: index } = await inspection.ask({ path: `${encodeId(id)}/_info` })
+    const { view_index: index } = await inspection.couch.request({ path: `${encodeId(id)}/_info` })
     return { id, index }
   }))
 })
@@ -81,9 +81,10 @@ async function behind (inspection) {
 async function ghosts (inspection) {
   if (!(await indexes(inspection)).some(({ id }) => id === DESIGN)) return
   const query = { path: `${BY_TILE}/queries`, body: { queries: [{ limit: 0, reduce: false, update: false }] } }
-  const { results: [{ total_rows: rows = 0 }] } = await inspection.ask({ method: 'POST', ...query })
-  const { doc_count: documents } = await inspection.ask({ path: '' })
-  const { view_index: index } = await inspection.ask({ path: `${DESIGN}/_info` })
+  const { couch } = inspection
+  const { results: [{ total_rows: rows = 0 }] } = await couch.request({ method: 'POST', ...query })
+  const { doc_count: documents } = await couch.info()
+  const { view_index: index } = await couch.request({ path: `${DESIGN}/_info` })
   const figures = { rows, documents }
   if (rows <= documents || pendingOf(index)) return ok('no more than documents', figures)
   return bad(`${DESIGN} has ${plural(rows, 'row')}, the store ${plural(documents, 'document')}`,

@@ -131,11 +131,6 @@ export class Inspection {
     this.signal = signal
   }
 
-  /** @param {import('../../store/couch.js').CouchRequest} request */
-  ask (request) {
-    return this.couch.request(request)
-  }
-
   /**
    * Runs a task once for all conditions.
    * @template T @param {string} name @param {() => Promise<T>} task @returns {Promise<T>}
@@ -149,7 +144,7 @@ export class Inspection {
     return fromSeconds(Math.floor(this.clock() / 1000))
   }
 
-  info = () => this.once('info', () => this.ask({ path: '' }))
+  info = () => this.once('info', () => this.couch.info())
 
   /** Whether the store is empty and was never published: the first load is twice as fast then, and publishes it. */
   isNew = () => this.once('new', async () => {
@@ -160,7 +155,7 @@ export class Inspection {
   })
 
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */
-  membership = () => this.once('membership', () => this.ask({ path: '_membership', server: true }))
+  membership = () => this.once('membership', () => this.couch.request({ path: '_membership', server: true }))
 
   /** @param {string} area @param {string} check @param {Found} found */
   add (area, check, found) {

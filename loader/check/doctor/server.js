@@ -69,7 +69,7 @@ async function version (inspection) {
   }
   const { purge_seq: purges } = await inspection.info().catch(() => ({ purge_seq: 0 }))
   // only admins may see which JavaScript engine runs
-  const engine = await inspection.ask({ path: '_node/_local/_versions', server: true })
+  const engine = await inspection.couch.request({ path: '_node/_local/_versions', server: true })
     .then(answer => answer?.javascript_engine?.name, () => undefined)
   const purged = Number.parseInt(String(purges), 10) > 0
   const knownFaults = faultsOf(running, { purged, quickjs: engine === 'quickjs' })

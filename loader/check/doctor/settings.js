@@ -110,7 +110,7 @@ async function configurations (inspection) {
   const { cluster_nodes: names } = await inspection.membership()
   const asked = names.length > 1 ? names.slice(0, MOST_NODES) : ['_local']
   return Promise.all(asked.map(async node =>
-    ({ node, config: await inspection.ask({ path: `_node/${node}/_config`, server: true }) })))
+    ({ node, config: await inspection.couch.request({ path: `_node/${node}/_config`, server: true }) })))
 }
 
 function valueOf (config, key) {

@@ -33,7 +33,7 @@ const USUAL = 256 // pixels
  */
 export async function examineAll (jobs, { report, decode = true, tileSize, unpacked, signal, onTile }) {
   const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
-  const sizes = new Sizes(tileSize)
+  let side = tileSize // else that of the first image that has the size of a tile
   const { concurrency } = tilesDefaults
   /** Of contents that several tiles show, such as the ocean. @type {LRUCache<string, Examined>} */
   const contents = new LRUCache({ max: tilesDefaults.contents })
@@ -42,8 +42,11 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (missing) continue
     report.addAll(where, problems)
-    if (width && !sizes.isUsual(width, height)) {
-      report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${sizes.expected} x ${sizes.expected}`)
+    if (width && isTileSize(width, height)) side ??= width
+    const expected = side ?? USUAL
+    // twice the size is for sharp screens
+    if (width && (width !== height || ![expected, 2 * expected].includes(width))) {
+      report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${expected} x ${expected}`)
     }
     done.tiles++
     done.bytes += size
@@ -53,26 +56,6 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
   }
   if (signal?.aborted) throw new TilecouchError('ABORTED')
   return done
-}
-
-/** Which sizes of images are usual: that of the tiles, and twice that for sharp screens. */
-class Sizes {
-  #isKnown
-
-  /** @param {number} [tileSize] nothing: as the first image that has the size of a tile */
-  constructor (tileSize) {
-    this.#isKnown = tileSize !== undefined
-    this.expected = tileSize ?? USUAL
-  }
-
-  isUsual (width, height) {
-    if (width !== height) return false
-    if (!this.#isKnown && isTileSize(width, height)) {
-      this.#isKnown = true
-      this.expected = width
-    }
-    return width === this.expected || width === 2 * this.expected
-  }
 }
 
 const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])
