@@ -2,7 +2,7 @@
 // and run again: a file gets its final name only when it is complete.
 import { asOf, checkLayer, endOf, forbiddingHost, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { withDigests } from '../store/digests.js'
+import { withDigests } from '../store/fetch.js'
 import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'
 

@@ -1,4 +1,4 @@
-// The bytes of what was listed: bulk reads, a few on their way, in the order of the list and in bounded memory.
+// The bytes and digests of what was listed: a few bulk reads on their way, in the order of the list, in bounded memory.
 import { pMapIterable } from 'p-map'
 import { versionId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -84,4 +84,44 @@ export async function versionsById (couch, ids, { signal } = {}) {
     for (const { id, doc } of rows) if (doc?.type === 'tile') versions.set(id, describe(doc))
   }
   return versions
+}
+
+// The digests of what was listed: an index knows times and sizes, and a version is its time and its bytes.
+
+/**
+ * @param {import('./index.js').Store} store
+ * @param {any[]} entries listed
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Map<any, string | undefined>>} nothing for what is nowhere any more
+ */
+export async function digestsOf (store, entries, signal) {
+  const digests = new Map()
+  const lookUp = async (some, idOf) => {
+    if (!some.length) return
+    const versions = await store.versionsById(some.map(idOf), { signal })
+    for (const entry of some) {
+      const version = versions.get(idOf(entry))
+      if (version && version.time === entry.time) digests.set(entry, version.digest)
+    }
+  }
+  await lookUp(entries, ({ id }) => id)
+  // a head that was overwritten since it was listed: its copy is in the past
+  const moved = entries.filter(entry => digests.get(entry) === undefined && entry.current)
+  await lookUp(moved, ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
+  return digests
+}
+
+/**
+ * Listed versions, each with its digest where it has one.
+ * @template T
+ * @param {import('./index.js').Store} store
+ * @param {AsyncIterable<T>} listed
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<T & {digest?: string}>}
+ */
+export async function * withDigests (store, listed, signal) {
+  for await (const batch of batchesOf(listed, { most: PAGE, bytes: Infinity })) {
+    const digests = await digestsOf(store, batch, signal)
+    for (const one of batch) yield { ...one, digest: digests.get(one) }
+  }
 }

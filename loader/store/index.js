@@ -1,5 +1,6 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
-import './proj4.js'
+import { createRequire } from 'node:module'
+import { registerProj4 } from '../../core/grids/index.js'
 import { STORE_ID, checkLayer } from '../../core/index.js'
 import { hasMarker, newMarker, refuseForeign } from './marker.js'
 import { StatementsByLayer } from '../../core/store/statements.js'
@@ -17,6 +18,10 @@ import { getStyle, getStyleFile, putStyle, styles } from './styles.js'
 import { writeVersions } from './writer.js'
 
 export { WRITER_ROLE } from '../../core/access.js'
+
+// proj4js is loaded when the first grid other than Web Mercator is used: see core/grids/projections.js
+const require = createRequire(import.meta.url)
+registerProj4(definition => require('proj4')(definition))
 
 /** Who may do what: everybody reads; admins and, by validate_doc_update, the writer role write. */
 export const PUBLIC_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } }

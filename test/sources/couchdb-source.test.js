@@ -9,7 +9,7 @@ import { findMapProxy, startMapProxy, startUpstream, upstreamTile } from '../map
 import { as, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
-import { IdTemplate, MAPPROXY_TEMPLATE } from '../../loader/load/sources/id-template.js'
+import { IdTemplate } from '../../loader/load/sources/couchdb.js'
 
 const TEMPLATE = '%(grid_name)s-%(z)s-%(x)s-%(y)s'
 const SIDE = 16
@@ -204,7 +204,7 @@ const fill =
 
 describe('templates of ids', () => {
   const templates = [
-    MAPPROXY_TEMPLATE, '%(grid_name)s-%(z)d-%(x)d-%(y)d', '%(z)s/%(x)s/%(y)s',
+    TEMPLATE, '%(grid_name)s-%(z)d-%(x)d-%(y)d', '%(z)s/%(x)s/%(y)s',
     '{z}/{x}/{y}', 'osm:{z}:{x}:{y}', '{grid}.{z}.{y}.{x}.png',
     'tiles/%(z)02d/%(x)06d/%(y)06d', '%(couch_url)s/%(grid_name)s:%(z)s:%(x)s:%(y)s',
     '100%%-{z}-{x}-{y}', 'a+b(c)[d]-{z}_{x}_{y}', '{z}-{x}-{y}@{when}'

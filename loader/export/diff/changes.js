@@ -3,7 +3,7 @@
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../../core/lists.js'
 import { asOf, compareIds } from '../../../core/index.js'
-import { digestsOf } from '../../store/digests.js'
+import { digestsOf } from '../../store/fetch.js'
 
 export const compareDefaults = {
   batch: 500, // tiles whose digests are read together

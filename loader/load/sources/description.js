@@ -7,7 +7,7 @@ import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../../formats/reading.js'
 import { layerFieldsOf } from '../../formats/metadata.js'
 import {
-  kindOfBytes, kindOfFile, kindOfName, loadCommand, notTiles, refusal, rootOf, serverCommand
+  kindOfBytes, kindOfFile, kindOfName, kindOfRoot, loadCommand, notTiles, refusal, rootOf, serverCommand
 } from '../../formats/other-kinds.js'
 import { readRegular } from '../../formats/files.js'
 import { isGzip, unpack } from '../../formats/unpack.js'
@@ -15,12 +15,11 @@ import { userAgentOf } from '../../store/package.js'
 import { Requester } from '../upstream/http.js'
 import { Networks } from '../upstream/networks.js'
 import { Secrets } from '../upstream/secrets.js'
-import { otherXml } from './capabilities.js'
-import { arcgis, wmsSettings } from './services.js'
-import { absolute, withoutSecrets } from './templates.js'
+import { arcgis, wms, wmsSettings } from './services.js'
+import { absolute, blocksOf, plain, withoutSecrets } from './templates.js'
 import * as upstream from './upstream.js'
 import { isWmts, openWmts } from './wmts.js'
-import { attempt, isObject, jsonOf } from '../../../core/values.js'
+import { attempt, decodedText, isObject, jsonOf } from '../../../core/values.js'
 
 export const descriptionDefaults = {
   timeout: 30 // seconds until the whole document is there
@@ -173,4 +172,51 @@ async function openStyle (style, where, options) {
 function addressOf (url, where) {
   const [, inner] = /^pmtiles:\/\/(.*)$/is.exec(url) ?? []
   return absolute(inner ?? url, where)
+}
+
+// XML that describes maps: capabilities of a WMS, a TMS, files of QGIS. None of it is loaded: the errors say what it
+// is, and what to type next.
+
+/**
+ * The error for XML and HTML.
+ * @param {string} root its first element
+ * @param {string} text
+ * @param {Where} where
+ */
+function otherXml (root, text, where) {
+  const { name, base = new URL('https://HOST/wms') } = where
+  if (/^WM(?:S|T_MS)_Capabilities$|^ServiceException/.test(root)) return wms(base, name, wmsLayers(text))
+  if (root === 'TileMap') return tileMap(text, where)
+  const template = root === 'qlr' ? templateOfQgis(text) : undefined
+  if (template) {
+    const lines = [serverCommand(withoutSecrets(template).url)]
+    return refusal(name, 'a layer definition of QGIS: it names a tile server', { how: 'Load from that server', lines })
+  }
+  const kind = kindOfRoot(root)
+  return kind ? notTiles(kind, name) : new TilecouchError('SOURCE_UNKNOWN', { value: name, why: `it is XML (${root})` })
+}
+
+/** Those that can be drawn: others only hold layers. */
+function wmsLayers (xml) {
+  const titledName = /^\s*(?:<Title>[^<]*<\/Title>\s*)?<Name>([^<]{1,200})<\/Name>/
+  const names = blocksOf('Layer', xml).map(block => titledName.exec(block)?.[1])
+  return [...new Set(names.flatMap(name => name ? [plain(name)] : []))]
+}
+
+/** A connection of QGIS to a tile server, such as type=xyz&url=… */
+function templateOfQgis (xml) {
+  const connection = xml.split(/[<>"']/).find(part => /\btype=xyz\b/.test(part) && /\burl=/.test(part))
+  const [, url] = /\burl=([^&\s]+)/.exec(connection ?? '') ?? []
+  return url && decodedText(url)
+}
+
+/** A TMS, or what gdal2tiles leaves beside its tiles. @param {string} xml @param {Where} where */
+function tileMap (xml, { name, base }) {
+  const [, ext = 'png'] = /<TileFormat\b[^<>]*\bextension="(\w+)"/.exec(xml) ?? []
+  const next = base
+    ? { how: 'Load these', lines: [`${serverCommand(absolute(`{z}/{x}/{y}.${ext}`, { name, base }))} --scheme tms`] }
+    : {
+      how: 'Load the folder that it is in', lines: [loadCommand(name.replace(/[^\\/]*$/, '') || '.', ' --scheme tms')]
+    }
+  return refusal(name, 'the description of tiles with rows from the south (TMS)', next)
 }

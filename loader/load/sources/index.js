@@ -16,7 +16,7 @@
 //
 // To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js recognises files,
 // `recognisesUrl` addresses. What people try and is none of these is answered with what it is and the next command:
-// see formats/other-kinds.js, services.js and capabilities.js.
+// see formats/other-kinds.js, services.js and description.js.
 import { gridOf, isSameGrid, parseArea, selectorOf } from '../../../core/index.js'
 import { Extent } from '../../../core/store/extent.js'
 import { TilecouchError } from '../../errors.js'

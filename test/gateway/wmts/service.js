@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
-import '../../../loader/store/proj4.js'
+import '../../../loader/store/index.js' // brings proj4js for other grids
 import { startServer } from '../../support/server.js'
 import { dangling, violations } from './schema.js'
 import { all, childrenOf, parseXml, textOf } from './xml.js'
