@@ -1,6 +1,7 @@
 // The directories of a PMTiles archive: columns of variable-length numbers, packed. When all entries do not fit behind
 // the header they lie in leaf directories, and the root directory says where those are.
 import { gzipSync } from 'node:zlib'
+import { PbfWriter } from 'pbf'
 import { readVarint } from 'pmtiles'
 import { TilecouchError } from '../../errors.js'
 import { canUnpack, unpack } from '../unpack.js'
@@ -23,7 +24,6 @@ export const directoryDefaults = {
 }
 
 const USUAL_DEPTH = 2 // directories on the way to a tile: the format advises against more
-const ENTRY_BYTES = 32 // that four numbers need at most
 
 /**
  * @typedef {object} Entry
@@ -178,35 +178,21 @@ export function parseDirectory (bytes, wrong) {
 
 /** @param {Entry[]} entries ascending @returns {Buffer} packed */
 export function serialize (entries) {
-  const bytes = Buffer.allocUnsafe(10 + entries.length * ENTRY_BYTES)
-  let end = 0
-  const write = number => {
-    // bits can be shifted in 32 of them only
-    while (number > 0x7fffffff) {
-      bytes[end++] = number % 128 | 128
-      number = Math.floor(number / 128)
-    }
-    while (number > 127) {
-      bytes[end++] = number & 127 | 128
-      number >>>= 7
-    }
-    bytes[end++] = number
-  }
-
-  write(entries.length)
+  const columns = new PbfWriter()
+  columns.writeVarint(entries.length)
   let last = 0
   for (const { id } of entries) {
-    write(id - last)
+    columns.writeVarint(id - last)
     last = id
   }
-  for (const { run } of entries) write(run)
-  for (const { length } of entries) write(length)
+  for (const { run } of entries) columns.writeVarint(run)
+  for (const { length } of entries) columns.writeVarint(length)
   let next = -1
   for (const { offset, length } of entries) {
-    write(offset === next ? 0 : offset + 1)
+    columns.writeVarint(offset === next ? 0 : offset + 1)
     next = offset + length
   }
-  return gzipSync(bytes.subarray(0, end), { level: 9 })
+  return gzipSync(columns.finish(), { level: 9 })
 }
 
 /**

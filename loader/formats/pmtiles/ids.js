@@ -42,31 +42,22 @@ export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
     else for (let quarter = 0; quarter < 4; quarter++) yield * square(z, k - 1, at + quarter * size / 4, from, to)
   }
 
-  function hasSquare (z, k, at, from, to) {
-    const size = 4 ** k
-    if (at >= to || at + size <= from || !touches(tileIdToZxy(firstIds[z - k] + at / size), k)) return false
-    if (at >= from && at + size <= to) return true // some of its tiles are touched, if it is
-    return [0, 1, 2, 3].some(quarter => hasSquare(z, k - 1, at + quarter * size / 4, from, to))
-  }
-
-  return {
-    /** Whether any of the ids from `from` to before `to` is wanted. */
-    any (from, to) {
-      for (const part of parts(from, to)) if (hasSquare(part.z, part.z, 0, part.from, part.to)) return true
-      return false
-    },
-
-    /** The wanted tiles among the ids from `from` to before `to`. @returns {Generator<[number, number, number]>} */
-    * tiles (from, to) {
-      for (const part of parts(from, to)) {
-        if (area && part.to - part.from > 1) yield * square(part.z, part.z, 0, part.from, part.to)
-        else {
-          for (let at = part.from; at < part.to; at++) {
-            const tile = tileIdToZxy(firstIds[part.z] + at)
-            if (touches(tile)) yield tile
-          }
+  /** The wanted tiles among the ids from `from` to before `to`. @returns {Generator<[number, number, number]>} */
+  function * tiles (from, to) {
+    for (const part of parts(from, to)) {
+      if (area && part.to - part.from > 1) yield * square(part.z, part.z, 0, part.from, part.to)
+      else {
+        for (let at = part.from; at < part.to; at++) {
+          const tile = tileIdToZxy(firstIds[part.z] + at)
+          if (touches(tile)) yield tile
         }
       }
     }
+  }
+
+  return {
+    tiles,
+    /** Whether any of the ids from `from` to before `to` is wanted. */
+    any: (from, to) => !tiles(from, to).next().done
   }
 }
