@@ -59,7 +59,7 @@ export class Spool {
     this.#rows.push(`${z}:${x}:${y}`)
     for (let index = 0; index < FIELDS; index++) this.#rows.push(fields[index] ?? null)
     if (this.#rows.length === GROUP * (FIELDS + 1)) {
-      this.#work(() => this.#insert.run(this.#rows))
+      this.#scratch.work(() => this.#insert.run(this.#rows))
       this.#rows = []
     }
   }
@@ -72,7 +72,7 @@ export class Spool {
     let last = ''
     while (true) {
       this.#flush()
-      const rows = this.#work(() => this.#page.all(last, spoolDefaults.page))
+      const rows = this.#scratch.work(() => this.#page.all(last, spoolDefaults.page))
       for (const [id, ...fields] of rows) {
         const [z, x, y] = id.split(':')
         yield { z: +z, x: +x, y: +y, fields }
@@ -85,33 +85,31 @@ export class Spool {
   /** How many tiles there are. */
   count () {
     this.#flush()
-    return /** @type {any} */ (this.#work(() => this.#scratch.db.prepare('SELECT count(*) FROM tiles').raw().get()))[0]
+    const { db } = this.#scratch
+    const [count] = this.#scratch.work(() => /** @type {any} */ (db.prepare('SELECT count(*) FROM tiles').raw().get()))
+    return count
   }
 
   #flush () {
     if (!this.#rows.length) return
     const rows = this.#rows
     this.#rows = []
-    this.#work(() => {
+    this.#scratch.work(() => {
       for (const chunk of chunks(rows, FIELDS + 1)) this.#insertOne.run(chunk)
     })
   }
 
   /** Keeps bytes at a place that the caller chooses. Gaps need no room. */
   place (offset, bytes) {
-    this.#work(() => writeAllSync(this.#data, bytes, offset))
+    this.#scratch.work(() => writeAllSync(this.#data, bytes, offset))
   }
 
   /** Bytes that were kept. */
   slice (offset, length) {
     const bytes = Buffer.allocUnsafe(length)
-    const read = this.#work(() => readAllSync(this.#data, bytes, offset))
+    const read = this.#scratch.work(() => readAllSync(this.#data, bytes, offset))
     if (read < length) throw new TilecouchError('INTERNAL', { why: `the spool has no ${length} bytes at ${offset}` })
     return bytes
-  }
-
-  #work (work) {
-    return this.#scratch.work(work)
   }
 
   /** Removes everything. */

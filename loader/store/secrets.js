@@ -31,30 +31,27 @@ export const isWorldReadable = file => hasMode(file, OTHERS_READ)
 
 function readSecret (file) {
   if (!file) return undefined
-  const secret = readSecretFile(file, 'one password').replace(/\r?\n$/, '')
+  const secret = readSecretFile(file).replace(/\r?\n$/, '')
   if (!secret || /[\r\n\0]/.test(secret)) {
     throw new TilecouchError('CONFIG_INVALID', { file, why: 'it must contain one line, the password' })
   }
   return secret
 }
 
-/**
- * Reads a file with a password or keys. Errors do not show its content.
- * @param {string} file @param {string} what it contains @param {number} [most] bytes
- */
-function readSecretFile (file, what, most = MOST) {
+/** Reads a file with a password. Errors do not show its content. @param {string} file */
+function readSecretFile (file) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
   let text, found, parent
   try {
     found = statSync(file)
     parent = path.dirname(realpathSync(file))
-    if (!found.isFile() || found.size > most) refuse(`this is not a file with ${what}`)
-    text = String(readSmallFile(file, most))
+    if (!found.isFile() || found.size > MOST) refuse('this is not a file with one password')
+    text = String(readSmallFile(file, MOST))
   } catch (error) {
     if (error instanceof TilecouchError) throw error
     throw new TilecouchError('CONFIG_INVALID', { file, why: `it cannot be read: ${error.code ?? error.message}` })
   }
-  // somebody who may write there could replace the password or the keys
+  // somebody who may write there could replace the password
   if (isWorldWritable(file)) refuse('everybody on this machine may write it: chmod 600')
   if (isWorldWritable(parent) && !(statSync(parent).mode & OWN_FILES_ONLY)) {
     refuse('everybody on this machine may replace it: chmod o-w the folder')

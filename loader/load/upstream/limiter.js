@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import { TilecouchError } from '../../errors.js'
+import { childSignal } from '../../store/follow.js'
 
 export const limiterDefaults = {
   queue: 500, // requests that may wait
@@ -53,21 +54,17 @@ export class Limiter {
    * @returns {Promise<T>}
    */
   async run (task, { signal } = {}) {
-    const controller = new AbortController()
-    const stop = () => controller.abort()
     if (signal?.aborted || this.closed) throw new TilecouchError('ABORTED')
-    if (signal) {
-      setMaxListeners(0, signal) // one signal may stop a thousand requests
-      signal.addEventListener('abort', stop)
-    }
-    this.#runs.add(controller)
+    if (signal) setMaxListeners(0, signal) // one signal may stop a thousand requests
+    const run = childSignal(signal)
+    this.#runs.add(run)
     try {
-      return await this.#persist(task, controller.signal)
+      return await this.#persist(task, run.signal)
     } catch (error) {
-      throw controller.signal.aborted && !(error instanceof TilecouchError) ? new TilecouchError('ABORTED') : error
+      throw run.signal.aborted && !(error instanceof TilecouchError) ? new TilecouchError('ABORTED') : error
     } finally {
-      this.#runs.delete(controller)
-      signal?.removeEventListener('abort', stop)
+      this.#runs.delete(run)
+      run.end()
     }
   }
 
@@ -153,6 +150,6 @@ export class Limiter {
   close () {
     this.closed = true
     clearTimeout(this.#timer)
-    for (const run of this.#runs) run.abort()
+    for (const run of this.#runs) run.end()
   }
 }
