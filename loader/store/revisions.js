@@ -2,7 +2,7 @@
 // revisions included: CouchDB and the embedded store compute revisions differently, and a repair on both sides of a
 // replication must write the same document.
 import { hash } from 'node:crypto'
-import { TILE_ATTACHMENT, headId } from '../../core/index.js'
+import { TILE_ATTACHMENT } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 
 /**
@@ -62,9 +62,6 @@ export function written (doc, parent) {
 
 /** The end of a leaf. */
 export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
-
-/** A past version as the head. @param {any} doc with bytes */
-export const headOf = doc => ({ ...doc, _id: headId(doc._id), current: true })
 
 // Every leaf of documents, those that were ended as well.
 
