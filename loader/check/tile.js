@@ -1,7 +1,7 @@
 // Checks tiles: one document, the versions of one tile, and all of its living leaves. It finds what the validation
 // function of the store refuses, in stores that were filled without it, by other programs or by replication.
 import { TILE_ATTACHMENT, asOf, compareIds, isAhead, isExactTime, parseTileId } from '../../core/index.js'
-import { leafOf, tombstone } from '../store/revisions.js'
+import { tombstone } from '../store/revisions.js'
 
 /**
  * @param {any} doc
@@ -129,8 +129,9 @@ export const faultsOf = doc => checkDocument(doc).problems.filter(([code]) => co
 /** Deletions of versions that are in the past twice: the earlier one stays. @param {Leaves} leaves */
 export function endTwins ({ heads: [head], pasts }) {
   const seen = new Set()
-  const past = pasts.map(leafOf).filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1)
-  return past.flatMap(({ key, id, rev }) => {
+  const past = pasts.filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1)
+  return past.flatMap(({ _id: id, _rev: rev, time, contested, _attachments: { tile } = /** @type {any} */ ({}) }) => {
+    const key = `${contested ?? time} ${tile?.digest}`
     if (seen.has(key)) return [tombstone(id, rev)]
     seen.add(key)
     return []

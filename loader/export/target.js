@@ -181,8 +181,6 @@ export class Facts {
   bytes = 0
   /** Tiles by content type. @type {Record<string, number>} */
   types = {}
-  /** @type {string | undefined} earliest time of a tile */
-  first
   /** @type {string | undefined} latest time of a tile */
   last
   #extent
@@ -197,7 +195,6 @@ export class Facts {
     this.tiles++
     this.bytes += size
     if (type) this.types[type] = (this.types[type] ?? 0) + 1
-    if (time && (!this.first || time < this.first)) this.first = time
     if (time && (!this.last || time > this.last)) this.last = time
     this.#extent.add(z, x, y)
   }

@@ -1,20 +1,9 @@
-// Leaves of tiles, and documents that are written instead of them. Everything here follows from what is stored alone,
-// revisions included: CouchDB and the embedded store compute revisions differently, and a repair on both sides of a
-// replication must write the same document.
+// Documents that are written beside or instead of others, with their revisions. Everything here follows from what is
+// stored alone, revisions included: CouchDB and the embedded store compute revisions differently, and a repair on both
+// sides of a replication must write the same document.
 import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
-
-/**
- * @typedef {object} Leaf a living leaf of a tile's head or of one of its past versions
- * @property {any} doc without bytes
- * @property {string} id
- * @property {string} rev
- * @property {string} time of its id
- * @property {string} own the time it was loaded for: another one, when another image stood there
- * @property {string} key of the version, whatever its id is
- * @property {string} content fingerprint of all its fields
- */
 
 /** JSON that is the same for equal values: fields in the order of their names. @returns {string} */
 export function canonical (value) {
@@ -30,15 +19,6 @@ const md5 = text => hash('md5', text)
 export const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([name]) => !name.startsWith('_')))
 
 const imageOf = doc => doc._attachments?.[TILE_ATTACHMENT]
-
-/** @returns {Leaf} */
-export function leafOf (doc) {
-  const { current, time, contested, ...fields } = fieldsOf(doc)
-  const statedTime = contested ?? time
-  const digest = imageOf(doc)?.digest ?? ''
-  const content = md5(canonical([statedTime, digest, fields]))
-  return { doc, id: doc._id, rev: doc._rev, time, own: statedTime, key: `${statedTime} ${digest}`, content }
-}
 
 /** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent */
 function revisionsUnder (parent, text) {

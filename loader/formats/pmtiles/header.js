@@ -42,7 +42,7 @@ export async function readHeader (file, onFault) {
   if (bytes[7] !== 3) return void wrong(`it is of version ${bytes[7]} of the format, not 3`)
 
   const places = readSections(bytes, file.size, wrong)
-  const [clustered, packing, tilePacking, type] = bytes.subarray(96, 100)
+  const [packing, tilePacking, type] = bytes.subarray(97, 100)
   if (!packings[packing]) wrong(`its directories are packed in a way (${packing}) that the format does not have`)
   if (!packings[tilePacking]) wrong(`its tiles are packed in a way (${tilePacking}) that the format does not have`)
   const degrees = at => bytes.readInt32LE(at) / 1e7
@@ -51,20 +51,19 @@ export async function readHeader (file, onFault) {
     // 0 when not counted
     addressed: number(bytes, 72),
     entries: number(bytes, 80),
-    contents: number(bytes, 88),
-    clustered: clustered === 1,
-    packing: packing ? packings[packing] ?? 'unknown' : 'none', // what the bytes are is seen from them
-    tilePacking: packings[tilePacking] ?? 'unknown',
+    packing: packingOf(packing),
+    tilePacking: packingOf(tilePacking),
     type: types[type] ?? 'unknown',
-    ext: extensionOfType(type),
     minzoom: bytes[100],
     maxzoom: bytes[101],
     // zeros when not given
     bounds: /** @type {[number, number, number, number]} */ ([102, 106, 110, 114].map(degrees)),
-    center: /** @type {[number, number, number]} */ ([degrees(119), degrees(123), bytes[118]]),
-    codes: { clustered, packing, tilePacking, type }
+    center: /** @type {[number, number, number]} */ ([degrees(119), degrees(123), bytes[118]])
   }
 }
+
+/** Where the header does not say it, the bytes are looked at. */
+const packingOf = code => code ? packings[code] ?? 'unknown' : 'none'
 
 // beyond 2^53 it is the length of nothing
 const number = (bytes, at) => Number(bytes.readBigUInt64LE(at))

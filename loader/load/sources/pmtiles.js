@@ -67,7 +67,6 @@ async function describe (file, name, onFault) {
   const header = await readHeader(file, onFault ?? throwFaults(name))
   if (!header) throw invalid(name, 'it has no header') // throwFaults threw already
   if (!canUnpack(header.packing)) throw invalid(name, cannotUnpack(header.packing))
-  if (header.codes.tilePacking === 0) header.tilePacking = 'none' // what the bytes are is seen from them
   if (!canUnpack(header.tilePacking)) throw invalid(name, cannotUnpack(header.tilePacking))
   if (header.type === 'mlt') {
     throw new TilecouchError('SOURCE_UNREADABLE', {
