@@ -1,19 +1,34 @@
 // Sends one HTTP request and collects the bytes of its answer. Fetch and the streams of undici cost as much as the
 // tiles of a small answer, since CouchDB sends a dozen pieces for each tile: its dispatcher just hands over the pieces.
+import nano from 'nano'
 import { Agent } from 'undici'
+import { raceAbort } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 
 // The global agent may be that of Node's own fetch, an older undici that knows other handlers.
-export const agent = new Agent()
+const agent = new Agent()
 
-export const aborted = () => new DOMException('This operation was aborted', 'AbortError')
+const aborted = () => new DOMException('This operation was aborted', 'AbortError')
 
 /** @type {import('../../core/couch/client.js').Exchange} */
-export const exchange = request => new Promise((resolve, reject) => {
-  const { method, url, headers, body, most = Infinity, signal, onPiece } = request
+export function exchange (request) {
+  const { method, url: { origin, pathname, search }, headers, body } = request
+  return collect(request, { origin, path: pathname + search, method: /** @type {any} */ (method), headers, body })
+}
+
+/**
+ * @typedef {import('../../core/couch/requests.js').HttpAnswer & { fields: Record<string, any> }} WholeAnswer
+ *
+ * @param {import('../../core/couch/requests.js').HttpRequest} request
+ * @param {import('undici').Dispatcher.DispatchOptions} options the request as undici sends it
+ * @returns {Promise<WholeAnswer>}
+ */
+const collect = (request, options) => new Promise((resolve, reject) => {
+  const { url: { host }, most = Infinity, signal, onPiece } = request
   /** @type {Buffer[]} */
   const pieces = []
   let [status, reason, length] = [0, '', 0]
+  let fields = /** @type {Record<string, any>} */ ({})
   let skew = /** @type {number | undefined} */ (undefined)
   /** @type {import('undici').Dispatcher.DispatchController | undefined} */
   let connection
@@ -26,15 +41,15 @@ export const exchange = request => new Promise((resolve, reject) => {
   const stop = () => fail(aborted())
   if (signal?.aborted) return stop()
   signal?.addEventListener('abort', stop, { once: true })
-  const { origin, pathname, search } = url
-  agent.dispatch({ origin, path: pathname + search, method: /** @type {any} */ (method), headers, body }, {
+  agent.dispatch(options, {
     onRequestStart (controller) {
       connection = controller
       // aborted while a connection was being opened
       if (signal?.aborted) controller.abort(aborted())
     },
-    onResponseStart (_, statusCode, fields, statusMessage) {
+    onResponseStart (_, statusCode, headers, statusMessage) {
       status = statusCode
+      fields = headers
       skew = Date.parse(String(fields.date)) - Date.now()
       reason = statusMessage ?? ''
     },
@@ -45,12 +60,12 @@ export const exchange = request => new Promise((resolve, reject) => {
         return fail(error)
       }
       length += piece.length
-      if (length > most) return fail(new TilecouchError('ANSWER_TOO_LARGE', { host: url.host, most }))
+      if (length > most) return fail(new TilecouchError('ANSWER_TOO_LARGE', { host, most }))
       pieces.push(piece)
     },
     onResponseEnd () {
       end()
-      resolve({ status, reason, skew, bytes: Buffer.concat(pieces, length) })
+      resolve({ status, reason, skew, fields, bytes: Buffer.concat(pieces, length) })
     },
     onResponseError (_, error) {
       end()
@@ -58,3 +73,55 @@ export const exchange = request => new Promise((resolve, reject) => {
     }
   })
 })
+
+// JSON requests of Node, sent by nano. nano ends the process when an answer breaks off while nano reads it, and answers
+// '' for JSON that is cut off. So it gets whole answers only: an interceptor of the agent collects their pieces first.
+
+/** @type {import('../../core/couch/client.js').Exchange} */
+export async function jsonExchange (request) {
+  const { method, url: { origin, pathname, search }, headers, body, signal } = request
+  let answer = /** @type {Promise<WholeAnswer> | undefined} */ (undefined)
+  const collecting = () => (options, handler) => {
+    answer = collect(request, options)
+    handOver(answer, handler)
+    return true
+  }
+  const server = nano({
+    url: origin,
+    headers: { ...headers, 'Accept-Encoding': 'identity' }, // CouchDB does not compress JSON, and a proxy need not
+    agentOptions: /** @type {any} */ (agent.compose(collecting))
+  })
+  try {
+    // Node 20 may lose the signal of a fetch in a garbage collection: nano does not get it
+    const path = (pathname + search).slice(1)
+    const json = await raceAbort(server.request({ method, path, body: bytesOf(body) }), signal)
+    const isValue = typeof json === 'object' && !Buffer.isBuffer(json) // nano parses by the content type
+    return { .../** @type {WholeAnswer} */ (await answer), ...(isValue && { json }) }
+  } catch (error) {
+    // the error of nano holds the request: of an answer, the status and the bytes say all
+    if (answer) return answer
+    throw error
+  }
+}
+
+/** nano makes JSON of all other bodies. @param {string | Uint8Array} [body] */
+function bytesOf (body) {
+  if (body === undefined || Buffer.isBuffer(body)) return body
+  return typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+}
+
+/** Stands for the connection of an answer that is complete: nothing of it is to be paused. */
+const WHOLE = { pause () {}, resume () {}, abort () {} }
+
+/** Gives nano an answer when all of it is there. @param {Promise<WholeAnswer>} answer */
+async function handOver (answer, handler) {
+  try {
+    const { status, reason, fields, bytes } = await answer
+    handler.onRequestStart(WHOLE)
+    handler.onResponseStart(WHOLE, status, fields, reason)
+    if (bytes.length) handler.onResponseData(WHOLE, bytes)
+    handler.onResponseEnd(WHOLE, {})
+  } catch (error) {
+    handler.onResponseError(WHOLE, error)
+  }
+}
