@@ -1,10 +1,9 @@
 // Follows the changes of a store, over any number of interruptions, so that what is kept in memory stays true. Tells
 // when changes may have been missed.
 import { setMaxListeners } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
-import { timeoutSignal } from '../../core/promises.js'
+import { pause, timeoutSignal } from '../../core/promises.js'
 import { readFeed } from '../../core/couch/feed.js'
 
 export const followDefaults = {
@@ -128,7 +127,7 @@ export class Follower {
   #pause (attempt) {
     const { firstDelay, longestDelay } = this.limits
     const delay = Math.min(firstDelay * 2 ** attempt, longestDelay)
-    return sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stop.signal }).catch(() => {})
+    return pause(delay * (0.5 + Math.random() / 2), this.#stop.signal)
   }
 
   /** Makes sure that what is followed is still the database it was, and finds where to begin. */

@@ -1,9 +1,9 @@
 // Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of
 // changes, or a step of a comparison of everything. What is read later is written later, so no file goes back in time.
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import { chunks } from '../../../core/lists.js'
+import { pause } from '../../../core/promises.js'
 import { compareIds, selectorOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { canContinue, feedPosition } from '../../../core/feed-position.js'
@@ -289,7 +289,7 @@ export class TreeWriter {
     const heard = childSignal(this.signal)
     if (wakes) this.#wake = heard.end
     if (wakes && (this.changes.any || this.#reset)) heard.end()
-    await sleep(ms, undefined, { signal: heard.signal }).catch(() => {})
+    await pause(ms, heard.signal)
     heard.end()
     this.#wake = () => {}
   }

@@ -1,8 +1,8 @@
 // Reads an archive on a web server by range requests. If the file is replaced while it is read, that is an error, and
 // never a mixture of two files. Requests continue after a lost connection.
-import { setTimeout as pause } from 'node:timers/promises'
 import pMap from 'p-map'
 import { Agent } from 'undici'
+import { pause } from '../../../core/promises.js'
 import { decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { userAgentOf } from '../../store/package.js'
@@ -82,16 +82,8 @@ export class RemoteFile {
         if (error instanceof TilecouchError) throw error
         failures = at > before ? 1 : failures + 1
         if (failures >= remoteDefaults.attempts) throw this.#failed(whyOf(error), error)
-        await this.#wait(remoteDefaults.backoff * 2 ** (failures - 1))
+        await pause(remoteDefaults.backoff * 2 ** (failures - 1), this.#signal)
       }
-    }
-  }
-
-  async #wait (milliseconds) {
-    try {
-      await pause(milliseconds, undefined, { signal: this.#signal })
-    } catch {
-      throw new TilecouchError('ABORTED')
     }
   }
 

@@ -3,7 +3,7 @@
 //
 // The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles,
 // which are to be listed, from a broken server.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../../core/promises.js'
 import { childSignal } from '../../store/follow.js'
 
 /** @typedef {import('../upstream/index.js').Answer} Answer */
@@ -86,7 +86,7 @@ export class Fetcher {
         else this.#checkSilence(error, wait)
         const isLast = failed >= attempts || (!tooMuch && asked + 1 >= silent)
         if (isLast) return this.#fail(error, ++this.#failures >= failures)
-        await sleep(wait, undefined, { signal: this.#waiting.signal }).catch(() => {})
+        await pause(wait, this.#waiting.signal)
       }
     }
     return {}
