@@ -1,10 +1,10 @@
-// The queue of findings that `tilecouch check --fix` repairs: those with a `fix` in verify/faults.js. Tiles are
+// The queue of findings that `tilecouch check --fix` repairs: those with a `fix` in files/faults.js. Tiles are
 // repaired a few at a time while a layer is read, so that memory stays flat however much is wrong; faults of layers and
 // of the store are repaired at the end.
 import { chunks } from '../../core/lists.js'
 import { headId, isTileId } from '../../core/index.js'
 import { faults } from './files/faults.js'
-import { TileRepair } from './tile-repair.js'
+import { repairTimelines } from './tile-repair.js'
 
 const repairDefaults = {
   gather: 20_000, // findings kept before they are repaired
@@ -24,10 +24,11 @@ export class RepairQueue {
   /** Code -> findings about layers and the store. @type {Map<string, {count: number, some: Finding[]}>} */
   #others = new Map()
 
-  /** @param {import('../store/index.js').Store} store @param {{tally: RepairTally, [option: string]: any}} options */
+  /** @param {import('../store/index.js').Store} store @param {{tally: RepairTally, signal?: AbortSignal}} options */
   constructor (store, { signal, tally }) {
+    this.store = store
+    this.signal = signal
     this.tally = tally
-    this.tiles = new TileRepair(store, { signal, onLeft: (id, reason) => tally.noteReason(id, reason) })
   }
 
   /** @param {Finding} finding */
@@ -49,13 +50,15 @@ export class RepairQueue {
   }
 
   async repairTiles () {
+    const { store, signal, tally } = this
+    const onLeft = (id, reason) => tally.noteReason(id, reason)
     const ids = [...this.#tiles.keys()]
     for (const some of chunks(ids, repairDefaults.tiles)) {
       const findings = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
-      const wrong = await this.tiles.repair(some)
+      const wrong = await repairTimelines(store, some, { signal, onLeft })
       for (const finding of findings) {
-        if (wrong.has(`${finding.code} ${finding.where}`)) this.tally.left(finding)
-        else this.tally.repair(finding)
+        if (wrong.has(`${finding.code} ${finding.where}`)) tally.left(finding)
+        else tally.repair(finding)
       }
     }
     this.#tiles.clear()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { parseTileId } from '../../core/index.js'
 import { check } from '../../loader/check/index.js'
 import { load } from '../../loader/index.js'
-import { TileRepair } from '../../loader/check/tile-repair.js'
+import { repairTimelines } from '../../loader/check/tile-repair.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { readTileLeaves } from '../../core/store/documents.js'
@@ -50,7 +50,7 @@ describe('a damaged tile in memory', () => {
         const store = new Store(couch)
         await plant(store, structuredClone(planted))
         couch.validates = true
-        const repair = () => new TileRepair(store, { onLeft: (at, why) => assert.fail(`${at}: ${why}`) }).repair([id])
+        const repair = () => repairTimelines(store, [id], { onLeft: (at, why) => assert.fail(`${at}: ${why}`) })
         couch.lives = lives
         await repair().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
         couch.lives = Infinity
@@ -86,7 +86,7 @@ describe('a damaged tile in memory', () => {
             }
           }
         }
-        const repair = () => new TileRepair(store, { onLeft: () => {} }).repair([id])
+        const repair = () => repairTimelines(store, [id], { onLeft: () => {} })
         await repair()
         hasRun = !couch.meanwhile
         couch.meanwhile = undefined
