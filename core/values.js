@@ -16,6 +16,13 @@ export const mapValues = (object, change) =>
 /** An object with one value for several names. */
 export const sameFor = (value, ...names) => Object.fromEntries(names.map(name => [name, value]))
 
+/**
+ * The names of counts, that of the greatest first.
+ * @param {Record<string, number> | Record<number, number>} counts
+ * @returns {string[]}
+ */
+export const byCount = counts => Object.entries(counts).sort(([, a], [, b]) => b - a).map(([name]) => name)
+
 /** What a function returns; undefined: it threw an error. @template T @param {() => T} read @returns {T | undefined} */
 export function attempt (read) {
   try {

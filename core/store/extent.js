@@ -3,6 +3,7 @@ import { parseArea } from '../area.js'
 import { MAX_ZOOM } from '../grid.js'
 import { gridOf } from '../grids/index.js'
 import { extensionOf } from '../images.js'
+import { byCount } from '../values.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 /** @typedef {import('../grids/grid.js').Grid} Grid */
@@ -95,7 +96,7 @@ function touchesAll (grid, bounds, z, /** @type {Box} */ [x0, y0, x1, y1]) {
 export function widen (stored, extent, summary) {
   const levels = [...extent.zooms.keys()]
   if (!levels.length) return stored
-  const [commonest] = Object.entries(summary.types).sort((a, b) => b[1] - a[1])
+  const [commonest] = byCount(summary.types)
   const { minzoom, maxzoom, bounds, upstream } = stored
   const isUnusual = extent.tileSize !== undefined && extent.tileSize !== USUAL
   return {
@@ -105,7 +106,7 @@ export function widen (stored, extent, summary) {
     ...((!upstream || maxzoom !== undefined) && { maxzoom: Math.max(maxzoom ?? 0, ...levels) }),
     ...((!upstream || bounds) && { bounds: extent.widen(bounds, gridOf(stored)) }),
     ...(stored.tileSize === undefined && isUnusual && { tileSize: extent.tileSize }),
-    ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
+    ...(!stored.format && commonest && { format: extensionOf(commonest) })
   }
 }
 

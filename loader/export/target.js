@@ -5,6 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { extensionOf, gridOf } from '../../core/index.js'
+import { byCount } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
 import { find, targetError, writingTo } from '../formats/atomic-file.js'
@@ -209,13 +210,8 @@ export class Facts {
     return Object.values(this.types).reduce((sum, tiles) => sum + tiles, 0) === this.tiles
   }
 
-  /** The content type of most tiles. */
-  get type () {
-    return Object.entries(this.types).sort((a, b) => b[1] - a[1])[0]?.[0]
-  }
-
-  /** Extension of that type. */
+  /** Extension of most tiles. */
   get format () {
-    return extensionOf(this.type)
+    return extensionOf(byCount(this.types)[0])
   }
 }

@@ -3,7 +3,7 @@
 import { extensionOf, formats } from '../../core/index.js'
 import { formatOf, imageSize } from '../../core/images.js'
 import { Extent } from '../../core/store/extent.js'
-import { attempt } from '../../core/values.js'
+import { attempt, byCount } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { placeOf } from '../store/place/index.js'
 import { count as inWords } from '../text.js'
@@ -249,6 +249,3 @@ function addTo (counts, key, { z, x, y }) {
 
 /** @param {Map<string, Count>} counts */
 const sorted = counts => [...counts].sort(([, a], [, b]) => b.count - a.count)
-
-/** @param {Record<string, number>} counts @returns {string[]} */
-const byCount = counts => Object.entries(counts).sort(([, a], [, b]) => b - a).map(([key]) => key)

@@ -1,6 +1,7 @@
 // The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed
 // with, what the map is like.
 import { formats } from '../../../core/index.js'
+import { byCount } from '../../../core/values.js'
 import { canUnpack, unpack } from '../unpack.js'
 import { sourceLimits } from '../reading.js'
 
@@ -113,10 +114,7 @@ export const cannotUnpack = packing =>
  * Where images are of several types the header names the commonest: viewers recognise images by themselves.
  * @param {Record<number, number>} counts tiles of each type
  */
-export function commonestType (counts) {
-  const [[type]] = Object.entries(counts).sort((a, b) => b[1] - a[1] || +a[0] - +b[0])
-  return +type
-}
+export const commonestType = counts => Number(byCount(counts)[0])
 
 /**
  * The header of an archive whose sections follow one another in the order of `lengths`.

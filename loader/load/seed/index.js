@@ -4,6 +4,7 @@ import { pMapIterable } from 'p-map'
 import {
   checkLayer, checkUpstream, extensionOf, gridOf, hostOf, now, parseZooms, startOf, expiryOf, tileId
 } from '../../../core/index.js'
+import { byCount } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
 import { describe } from '../upstream/save.js'
@@ -152,8 +153,7 @@ async function run (jobs, { fetcher, saver, tally, concurrency, onProgress }) {
 
 /** A layer without a format gets the one of the fetched tiles, as with a load. */
 async function setFormat (store, layer, types) {
-  const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
-  const format = commonest && extensionOf(commonest[0])
+  const format = extensionOf(byCount(types)[0])
   if (format) await store.defineLayer(layer, stored => ({ ...stored, format: stored.format ?? format }))
 }
 
