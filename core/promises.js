@@ -62,6 +62,12 @@ export function pause (milliseconds, signal) {
   })
 }
 
+/** For `catch`: nothing after errors with these codes. @param {...string} codes @returns {(error: any) => undefined} */
+export const ignoring = (...codes) => error => {
+  if (!codes.includes(error.code)) throw error
+  return undefined
+}
+
 // Limits how many tasks run at once; the others wait in the order in which they came.
 
 export class Semaphore {

@@ -6,6 +6,7 @@
 //   await check('city.mbtiles', { decode: true })            a file or folder
 import { checkLayer, formatReference } from '../../core/index.js'
 import { encodeId } from '../../core/couch/client.js'
+import { ignoring } from '../../core/promises.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { TilecouchError } from '../errors.js'
 import { BY_TILE } from '../store/reader.js'
@@ -238,13 +239,10 @@ class StoreCheck {
 
   /** Finds layers that are in the index and have no documents. */
   async #checkIndexedLayers () {
-    try {
-      for (const { key: [layer], value } of await this.couch.view(BY_TILE, { group_level: 1 }, this.signal)) {
-        if (this.#hasTiles.has(layer)) continue
-        this.report.add('index-too-long', String(layer), `${value} in the index, no documents`)
-      }
-    } catch (error) {
-      if (error.code !== 'INDEX_MISSING') throw error
+    const rows = await this.couch.view(BY_TILE, { group_level: 1 }, this.signal).catch(ignoring('INDEX_MISSING'))
+    for (const { key: [layer], value } of rows ?? []) {
+      if (this.#hasTiles.has(layer)) continue
+      this.report.add('index-too-long', String(layer), `${value} in the index, no documents`)
     }
   }
 

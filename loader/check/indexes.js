@@ -2,6 +2,7 @@
 // end the totals are compared. Differences do not count if a program wrote in between.
 import { isAdministrative } from '../../core/index.js'
 import { sequenceNumber } from '../../core/feed-position.js'
+import { ignoring } from '../../core/promises.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
 import { BY_ZOOM } from '../store/count.js'
@@ -133,12 +134,8 @@ export class IndexCheck {
   }
 
   /** @returns {Promise<any[] | undefined>} rows; nothing if the store does not have the view */
-  async #view (view, query) {
-    try {
-      return await this.couch.view(view, query, this.signal)
-    } catch (error) {
-      if (error.code !== 'INDEX_MISSING') throw error
-    }
+  #view (view, query) {
+    return this.couch.view(view, query, this.signal).catch(ignoring('INDEX_MISSING'))
   }
 }
 

@@ -4,6 +4,7 @@ import {
   RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
   gridOf, layerDocument, layerId, parseArea, pastRange, selectorOf, styleId
 } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { styleKinds } from '../../core/store/records.js'
 import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
@@ -87,14 +88,10 @@ export async function verifyLayer (store, layer, options) {
 export async function countContents (couch, { layers, zooms, signal }) {
   const [layer] = layers ?? []
   const range = layers?.length === 1 ? { startkey: [layer], endkey: [layer, {}] } : {}
-  try {
-    const rows = await couch.view(BY_ZOOM, { ...range, group_level: 3 }, signal)
-    const isWanted = ({ key: [name, z, kind] }) =>
-      kind !== 'gone' && (layers?.includes(name) ?? true) && (!zooms || (z >= zooms.min && z <= zooms.max))
-    return rows.filter(isWanted).reduce((sum, { value: [{ count }] }) => sum + count, 0)
-  } catch (error) {
-    if (error.code !== 'INDEX_MISSING') throw error
-  }
+  const rows = await couch.view(BY_ZOOM, { ...range, group_level: 3 }, signal).catch(ignoring('INDEX_MISSING'))
+  const isWanted = ({ key: [name, z, kind] }) =>
+    kind !== 'gone' && (layers?.includes(name) ?? true) && (!zooms || (z >= zooms.min && z <= zooms.max))
+  return rows?.filter(isWanted).reduce((sum, { value: [{ count }] }) => sum + count, 0)
 }
 
 class LayerWalk {

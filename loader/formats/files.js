@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 
 const SETTINGS = 1e6 // bytes of a file of settings, of keys, of an upstream
@@ -35,11 +36,8 @@ export function readTextIfThere (file, options) {
   }
 }
 
-/** What a promise about a file becomes if there is no such file. @param {any} error of the promise */
-export function ifMissing (error) {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
-  return undefined
-}
+/** For `catch`: nothing if there is no such file. */
+export const ifMissing = ignoring('ENOENT', 'ENOTDIR')
 
 /** A file, open for reading. @param {boolean} [links] its name may be a link */
 export function openRegular (file, links = true) {

@@ -6,6 +6,7 @@
 import { headId, isAhead, isTileId, parseTileId } from '../../core/index.js'
 import { identityOf } from '../../core/mirror/index.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
+import { ignoring } from '../../core/promises.js'
 import { peerOf } from '../store/peer.js'
 import { TilecouchError } from '../errors.js'
 import { BY_TIME } from '../store/reader.js'
@@ -110,11 +111,8 @@ export async function futureWarnings (couch, { layer, time, editions, signal }) 
  */
 export async function newestOf (couch, layer, edition, signal) {
   const newest = { startkey: [layer, {}], endkey: [layer], descending: true, limit: 1, reduce: false, update: false }
-  const [row] = await couch.view(BY_TIME, newest, signal).catch(error => {
-    if (error.code === 'INDEX_MISSING') return [] // not published yet
-    throw error
-  })
-  const written = row?.key[1]
+  const rows = await couch.view(BY_TIME, newest, signal).catch(ignoring('INDEX_MISSING')) // not published yet
+  const written = rows?.[0]?.key[1]
   return !edition || written > edition ? written : edition
 }
 

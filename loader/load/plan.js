@@ -1,5 +1,6 @@
 // What a load would do, for its dry run: reads which tiles the source has, and none of their bytes.
 import { checkLayer, gridOf, layerId, now, selectorOf, startOf } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { Georeference } from './georeference.js'
 import { missingTiles } from './missing.js'
@@ -54,20 +55,17 @@ export async function planLoad (store, source, { layer, time, complete, area: gi
     bounds: where?.bounds ?? null,
     ...(where && { place: where.place }),
     ...(warnings.length && { warnings }),
-    gone: !complete || !store || !doc ? 0 : await lost(store, source, { layer, area, zooms, signal })
+    gone: !complete || !store || !doc
+      ? 0
+      : await lost(store, source, { layer, area, zooms, signal }).catch(ignoring('INDEX_MISSING')) ?? null
   }
 }
 
-/** @returns {Promise<number | null>} null: the store has no index yet */
+/** How many tiles of the layer the source lacks. */
 async function lost (store, source, { layer, area, zooms, signal }) {
   const current = /** @type {any} */ ({ heads: () => store.list(layer, { signal }) }) // those that are not gone already
   const missing = missingTiles(current, source, { layer, isSelected: selectorOf(area, zooms), signal })
   let number = 0
-  try {
-    while (!(await missing.next()).done) number++
-  } catch (error) {
-    if (error.code === 'INDEX_MISSING') return null
-    throw error
-  }
+  while (!(await missing.next()).done) number++
   return number
 }

@@ -5,6 +5,7 @@
 //   await setAccess(store, { readers: { roles: ['staff'] } })
 import { isDeepStrictEqual } from 'node:util'
 import { faultsOf, isListed, isOpen, rightsOf, withRights, writersOf } from '../../core/access.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { Couch } from './couch.js'
 import { readValidation, withoutComments } from './design-source.js'
@@ -81,13 +82,9 @@ async function validationOf (couch) {
 /** Asks without a name. */
 async function isParty ({ url, options: { retries, firstDelay, longestDelay } }) {
   const anonymous = new Couch(url, { retries, firstDelay, longestDelay, ambient: false })
-  try {
-    const { userCtx } = await anonymous.request({ path: '_session', server: true })
-    return userCtx?.roles?.includes('_admin') === true
-  } catch (error) {
-    if (['UNAUTHORIZED', 'FORBIDDEN'].includes(error.code)) return false
-    throw error
-  }
+  const session = await anonymous.request({ path: '_session', server: true })
+    .catch(ignoring('UNAUTHORIZED', 'FORBIDDEN'))
+  return session?.userCtx?.roles?.includes('_admin') === true
 }
 
 const DEPLOYS = 'the store has no validation function. `tilecouch push` deploys it.'

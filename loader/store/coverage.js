@@ -3,6 +3,7 @@
 import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
 import { areaFrom, asOf, endOf, parseArea, startOf, tileId } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
 import { versionIn } from '../../core/store/plan.js'
@@ -173,12 +174,8 @@ async function * namesIn (statements, manifest, z, ranges) {
 
 /** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */
 async function * namesOf (statements, manifest, z) {
-  try {
-    const places = Object.entries(await statements.blocksOf(manifest))
-    yield * places.filter(([place]) => place.startsWith(`${z}:`))
-  } catch (error) {
-    if (error.code !== 'NOT_FOUND') throw error // a part of it has not come yet
-  }
+  const blocks = await statements.blocksOf(manifest).catch(ignoring('NOT_FOUND')) // a part of it has not come yet
+  yield * Object.entries(blocks ?? {}).filter(([place]) => place.startsWith(`${z}:`))
 }
 
 /** Whether an area has any tile of a box. */

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { registerProj4 } from '../../core/grids/index.js'
 import { STORE_ID, checkLayer } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { hasMarker, newMarker, refuseForeign } from './marker.js'
 import { StatementsByLayer } from '../../core/store/statements.js'
 import { Couch } from './couch.js'
@@ -70,19 +71,10 @@ export class Store {
     const restricted = closed ? CLOSED_SECURITY : PRIVATE_SECURITY
     const security = open ? PUBLIC_SECURITY : restricted
     // looked for first: a writer who is no admin may not even try to make a database
-    if (!await store.#exists()) await store.#make({ q, n }, security)
+    if (!await store.info().catch(ignoring('DATABASE_NOT_FOUND'))) await store.#make({ q, n }, security)
     if (!store.isNew) await store.checkIsStore()
     await store.couch.update(STORE_ID, doc => doc ? undefined : newMarker())
     return store
-  }
-
-  async #exists () {
-    try {
-      return Boolean(await this.info())
-    } catch (error) {
-      if (error.code === 'DATABASE_NOT_FOUND') return false
-      throw error
-    }
   }
 
   async #make ({ q, n }, security) {

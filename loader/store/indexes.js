@@ -1,6 +1,6 @@
 // The indexes of a database: ours and those of other design documents. They are brought up to date here.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { timeoutSignal } from '../../core/promises.js'
+import { ignoring, timeoutSignal } from '../../core/promises.js'
 import { sequenceNumber } from '../../core/feed-position.js'
 import { TilecouchError } from '../errors.js'
 import { encodeId } from '../../core/couch/client.js'
@@ -27,9 +27,7 @@ export async function indexesOf (couch, signal) {
  */
 export async function warmAll (couch, signal, onProgress) {
   for (const { id, view } of await indexesOf(couch, signal)) {
-    await warm(couch, id, view, { signal, onProgress }).catch(error => {
-      if (error.code !== 'COUCHDB_ERROR') throw error
-    })
+    await warm(couch, id, view, { signal, onProgress }).catch(ignoring('COUCHDB_ERROR'))
   }
 }
 

@@ -9,6 +9,7 @@ import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { now, startOf } from '../../core/index.js'
 import { stacksIn } from '../../core/label-text.js'
+import { ignoring } from '../../core/promises.js'
 import { isRecordValue } from '../../core/record-values.js'
 import { TilecouchError } from '../errors.js'
 import { readRegular } from '../formats/files.js'
@@ -52,9 +53,8 @@ export async function storeStyle (store, layer, file, { time, signal } = {}) {
 }
 
 /** The style as of a time. One that is not valid is replaced: it is no reason to store nothing. */
-const soundStyle = (store, layer, time, signal) => store.style(layer, time, { signal }).catch(error => {
-  if (error.code !== 'BAD_DOCUMENT') throw error
-})
+const soundStyle = (store, layer, time, signal) =>
+  store.style(layer, time, { signal }).catch(ignoring('BAD_DOCUMENT'))
 
 /** The same for the same style with the same files. CouchDB's own digests are of what it has compressed. */
 function digestOf (style, files) {

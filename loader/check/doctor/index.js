@@ -4,7 +4,7 @@
 //   const { state, findings } = await doctor('http://admin@localhost:5984/tiles')
 //   await doctor(url, { fix: true, cors: 'https://maps.example.org' })
 import { setMaxListeners } from 'node:events'
-import { timeoutSignal } from '../../../core/promises.js'
+import { ignoring, timeoutSignal } from '../../../core/promises.js'
 import { scrub } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { accessConditions } from './access.js'
@@ -71,10 +71,7 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
   let server = 'unknown'
   try {
     server = await identify(inspection)
-    const isThere = await inspection.info().then(() => true, error => {
-      if (error.code === 'DATABASE_NOT_FOUND') return false
-      throw error
-    })
+    const isThere = await inspection.info().catch(ignoring('DATABASE_NOT_FOUND'))
     const possible = conditions.filter(condition => isThere || condition.server)
     await Promise.all(possible.map(condition => inspection.look(condition)))
   } catch (error) {

@@ -1,4 +1,5 @@
 // The server: its version and the known faults of it, its nodes, its system databases.
+import { ignoring } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { Couch } from '../../store/couch.js'
 import { plural } from '../../text.js'
@@ -42,10 +43,8 @@ export const faults = [
  * @returns {Promise<string>} in words
  */
 export async function identify (inspection) {
-  const answer = await inspection.couch.find({ server: true }).catch(error => {
-    if (error.code === 'BAD_ANSWER') return undefined // a gateway shows a page there
-    throw error
-  })
+  // a gateway shows a page there
+  const answer = await inspection.couch.find({ server: true }).catch(ignoring('BAD_ANSWER'))
   if (!answer?.couchdb) return 'a server that does not say what it is'
   if (typeof answer.version !== 'string') {
     throw new TilecouchError('BAD_ANSWER', { url: inspection.couch.serverUrl, why: 'it has no version' })

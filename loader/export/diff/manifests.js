@@ -7,6 +7,7 @@
 import { pMapIterable } from 'p-map'
 import { compareInner, compareRows } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
+import { ignoring } from '../../../core/promises.js'
 import { BLOCK_SIDE } from '../../../core/store/blocks.js'
 import { comparePlace, editionOf } from '../../../core/store/place-diff.js'
 import { LayerStatements } from '../../../core/store/statements.js'
@@ -33,11 +34,9 @@ export const manifestDiffDefaults = {
 export async function compareManifests (store, from, to, { area, zooms, signal }) {
   const { layer } = from
   if (layer !== to.layer || area) return undefined
-  try {
-    return await compare(store, layer, [from.time ?? '~', to.time ?? '~'], zooms, signal)
-  } catch (error) {
-    if (!['INDEX_MISSING', 'NOT_FOUND'].includes(error.code)) throw error // a part of a manifest has not come yet
-  }
+  // NOT_FOUND: a part of a manifest has not come yet
+  return compare(store, layer, [from.time ?? '~', to.time ?? '~'], zooms, signal)
+    .catch(ignoring('INDEX_MISSING', 'NOT_FOUND'))
 }
 
 async function compare (store, layer, times, zooms = { min: 0, max: Infinity }, signal) {

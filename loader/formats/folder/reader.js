@@ -5,7 +5,7 @@ import path from 'node:path'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
-import { openFile, readRegular } from '../files.js'
+import { ifMissing, openFile, readRegular } from '../files.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { breather, sourceLimits, unreadable } from '../reading.js'
 import { NUMBER, parseTileName } from '../names.js'
@@ -138,12 +138,7 @@ export class FolderReader {
 
   /** Whether this name exists, as a file or anything else. */
   async has (name) {
-    try {
-      return Boolean(await lstat(path.join(this.#folder, name)))
-    } catch (error) {
-      if (error.code === 'ENOENT') return false
-      throw this.#failed(name, error)
-    }
+    return Boolean(await this.#reading(name, () => lstat(path.join(this.#folder, name)).catch(ifMissing)))
   }
 
   /**

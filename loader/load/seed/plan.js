@@ -4,6 +4,7 @@ import { compareIds, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { batchesOf } from '../../../core/lists.js'
 import { zoomsById } from '../../../core/order.js'
+import { ignoring } from '../../../core/promises.js'
 
 /**
  * @typedef {object} Plan
@@ -62,13 +63,9 @@ export async function estimate (store, layer, counts) {
 
 /** Mean bytes of a tile, by zoom; none without indexes or tiles. */
 async function meanSizes (store, layer) {
-  try {
-    const { zooms } = await store.stats(layer)
-    return new Map(zooms.filter(zoom => zoom.tiles).map(zoom => [zoom.z, zoom.currentBytes / zoom.tiles]))
-  } catch (error) {
-    if (error.code === 'INDEX_MISSING' || error.code === 'LAYER_NOT_FOUND') return new Map()
-    throw error
-  }
+  const stats = await store.stats(layer).catch(ignoring('INDEX_MISSING', 'LAYER_NOT_FOUND'))
+  const zooms = (stats?.zooms ?? []).filter(({ tiles }) => tiles)
+  return new Map(zooms.map(({ z, tiles, currentBytes }) => [z, currentBytes / tiles]))
 }
 
 /** The mean of the nearest zoom with tiles; of two, the deeper. */

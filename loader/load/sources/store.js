@@ -1,5 +1,6 @@
 // A layer of another tilecouch store, or of the same one, as a source: as it is, or as of a time.
 import { endOf, formatReference, gridOf } from '../../../core/index.js'
+import { ignoring } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { parseDatabaseUrl } from '../../store/secrets.js'
 import { readBytesOf } from '../../store/fetch.js'
@@ -42,11 +43,8 @@ const isSame = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
 
 /** Fields of the layer, and the last time at which anything changed up to the one that is asked for. */
 async function describe (store, layer, time) {
-  const doc = await store.layer(layer).catch(error => {
-    // it may have tiles without a description: MapProxy writes nothing else
-    if (error.code === 'LAYER_NOT_FOUND') return {}
-    throw error
-  })
+  // it may have tiles without a description: MapProxy writes nothing else
+  const doc = await store.layer(layer).catch(ignoring('LAYER_NOT_FOUND')) ?? {}
   const fields = Object.fromEntries(DESCRIPTIVE.flatMap(field => doc[field] === undefined ? [] : [[field, doc[field]]]))
   if (time === undefined) return { fields, last: undefined }
   const when = endOf(time)
