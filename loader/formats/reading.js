@@ -56,15 +56,15 @@ export async function readingMetadata (onFault, readValues) {
   }
 }
 
-export const unreadable = (file, error) =>
-  new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
+/** An error of what cannot be read, as one of the catalogue. */
+export const unreadable = (file, error) => error instanceof TilecouchError
+  ? error
+  : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
 
-/** An error of a file that should be read, as one of the catalogue. */
-export function sourceError (file, error) {
-  if (error instanceof TilecouchError) return error
-  if (error.code === 'ENOENT') return new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
-  return unreadable(file, error)
-}
+/** The same of a file that may be missing. */
+export const sourceError = (file, error) => error.code === 'ENOENT'
+  ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
+  : unreadable(file, error)
 
 /**
  * Counts what is listed, and asks for a break now and then: awaiting each time would take longer than listing.

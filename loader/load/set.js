@@ -3,10 +3,12 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { checkLayer, compareIds } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { nameTime, timeInName } from './dated.js'
 import { FolderReader } from '../formats/folder/reader.js'
 import { GONE_LIST } from '../formats/gone.js'
+import { unreadable } from '../formats/reading.js'
 import { recognise } from '../formats/recognise.js'
 import { checkComplete, emptySource, isEmpty, load } from './index.js'
 import { isUrl, openSource } from './sources/index.js'
@@ -200,14 +202,8 @@ async function expand (name) {
   return { paths: [name], passedOver: [] }
 }
 
-async function statOf (name) {
-  try {
-    return await stat(name)
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
-  }
-}
+/** @returns {Promise<import('node:fs').Stats | undefined>} nothing if there is no such file */
+const statOf = name => stat(name).catch(ignoring('ENOENT')).catch(error => { throw unreadable(name, error) })
 
 /** The test of a pattern such as surveys/*.mbtiles, for shells that have none. */
 function matching (pattern) {

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events'
 import { pMapIterable } from 'p-map'
 import { now } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
+import { unreadable } from '../formats/reading.js'
 import { newRun } from '../../core/runs.js'
 import { HeadWriter } from '../../core/store/head-writer.js'
 import { tileAccess } from './settle.js'
@@ -213,15 +214,12 @@ function prepared (versions, isKnown) {
     try {
       return { tile: await prepareTile(version) }
     } catch (error) {
-      return { tile: version, error: error instanceof TilecouchError ? error : unreadable(version, error) }
+      const { z, x, y } = version
+      return { tile: version, error: unreadable(`${z}/${x}/${y}`, error) }
     }
   }
   return pMapIterable(versions, async version => {
     const { tile, error } = await prepare(version)
     return { tile, error, known: tile && !error && await isKnown?.(tile) }
   }, { concurrency: writeDefaults.readAhead })
-}
-
-function unreadable ({ z, x, y }, error) {
-  return new TilecouchError('SOURCE_UNREADABLE', { value: `${z}/${x}/${y}`, why: error.message }, { cause: error })
 }

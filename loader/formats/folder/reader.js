@@ -4,7 +4,6 @@ import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { shared } from '../../../core/promises.js'
-import { TilecouchError } from '../../errors.js'
 import { ifMissing, openFile, readRegular } from '../files.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { breather, sourceLimits, unreadable } from '../reading.js'
@@ -108,7 +107,7 @@ export class FolderReader {
         yield entry
       }
     } catch (error) {
-      throw this.#failed(below, error)
+      throw unreadable(path.join(this.#folder, below), error)
     }
   }
 
@@ -171,11 +170,7 @@ export class FolderReader {
     try {
       return await work()
     } catch (error) {
-      throw this.#failed(name, error)
+      throw unreadable(path.join(this.#folder, name), error)
     }
-  }
-
-  #failed (name, error) {
-    return error instanceof TilecouchError ? error : unreadable(path.join(this.#folder, name), error)
   }
 }

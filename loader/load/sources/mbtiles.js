@@ -3,7 +3,6 @@
 import path from 'node:path'
 import { chunks } from '../../../core/lists.js'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
-import { TilecouchError } from '../../errors.js'
 import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from '../../formats/gone.js'
 import { invalid, readingMetadata, sourceLimits, throwFaults, unreadable } from '../../formats/reading.js'
@@ -74,7 +73,7 @@ class Mbtiles {
       if (onFault) await checkPages(this.#db, onFault)
       return await readingMetadata(onFault, () => readMetadata(this.#db, tables, onFault ?? refuse))
     } catch (error) {
-      throw this.#unreadable(error)
+      throw unreadable(this.#file, error)
     }
   }
 
@@ -154,12 +153,8 @@ class Mbtiles {
     try {
       yield * this.#db.rows(sql, each)
     } catch (error) {
-      throw this.#unreadable(error)
+      throw unreadable(this.#file, error)
     }
-  }
-
-  #unreadable (error) {
-    return error instanceof TilecouchError ? error : unreadable(this.#file, error)
   }
 
   close () {
