@@ -18,9 +18,8 @@ export const spoolDefaults = {
 
 const FIELDS = 2 // that a tile may have beside its address
 const GROUP = 100 // tiles entered by one statement
-const COLUMNS = ['a', 'b'].slice(0, FIELDS)
-const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${COLUMNS.map(() => '?')})`)}
-  ON CONFLICT DO UPDATE SET ${COLUMNS.map(name => `${name} = excluded.${name}`)}`
+const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill('(?, ?, ?)')}
+  ON CONFLICT DO UPDATE SET a = excluded.a, b = excluded.b`
 const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
 
 /** @typedef {string | number | null | undefined} Field */
@@ -43,7 +42,7 @@ export class Spool {
   /** Use `Spool.open`. @param {string} folder of its own */
   constructor (scratch, folder) {
     this.#scratch = scratch
-    scratch.db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}) WITHOUT ROWID; BEGIN`)
+    scratch.db.exec('CREATE TABLE tiles (id TEXT PRIMARY KEY, a, b) WITHOUT ROWID; BEGIN')
     this.#insert = this.#scratch.db.prepare(insertion(GROUP))
     this.#insertOne = this.#scratch.db.prepare(insertion(1))
     this.#page = this.#scratch.db.prepare(PAGE).raw()
@@ -56,8 +55,8 @@ export class Spool {
    */
   add (z, x, y, ...fields) {
     if (fields.length > FIELDS) throw new TilecouchError('INTERNAL', { why: `more than ${FIELDS} fields of a tile` })
-    this.#rows.push(`${z}:${x}:${y}`)
-    for (let index = 0; index < FIELDS; index++) this.#rows.push(fields[index] ?? null)
+    const [first = null, second = null] = fields
+    this.#rows.push(`${z}:${x}:${y}`, first, second)
     if (this.#rows.length === GROUP * (FIELDS + 1)) {
       this.#scratch.work(() => this.#insert.run(this.#rows))
       this.#rows = []
