@@ -29,7 +29,7 @@ export class FeatureChanges {
   #ids
   #signal
   #differ
-  /** @type {{change: import('./changes.js').Change, sides: any[]}[]} */
+  /** @type {import('./changes.js').Change[]} */
   #batch = []
   #bytes = 0
   /** @type {number | undefined} */
@@ -55,8 +55,7 @@ export class FeatureChanges {
     const { z, from, to } = change
     if (this.#zoom !== undefined && z < this.#zoom) return
     if (this.#zoom === undefined || z > this.#zoom) this.#restart(z)
-    // a file may be closed before the batch is read
-    this.#batch.push({ change, sides: [from, to] })
+    this.#batch.push(change)
     this.#bytes += (from?.size ?? 0) + (to?.size ?? 0)
     if (this.#batch.length >= featureDefaults.batch || this.#bytes >= featureDefaults.batchBytes) await this.finish()
   }
@@ -74,12 +73,12 @@ export class FeatureChanges {
     const batch = this.#batch
     this.#batch = []
     this.#bytes = 0
-    const listed = batch.flatMap(({ sides }) => sides.filter(Boolean))
+    const listed = batch.flatMap(({ from, to }) => /** @type {any[]} */ ([from, to]).filter(Boolean))
     const storedTiles = await readBytesOf(this.#couch, listed, { signal: this.#signal })
     const read = new Map(listed.map((entry, index) => [entry, storedTiles[index]]))
-    for (const { change: { z, x, y }, sides } of batch) {
-      const stored = sides.map(side => side && read.get(side))
-      if (stored.some((side, index) => sides[index] && !side)) this.#missing++
+    for (const { z, x, y, from, to } of batch) {
+      const stored = [from, to].map(side => side && read.get(side))
+      if ((from && !stored[0]) || (to && !stored[1])) this.#missing++
       else await this.#compare({ z, x, y }, stored.map(side => side?.bytes))
     }
   }

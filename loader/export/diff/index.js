@@ -53,8 +53,8 @@ export async function diff (store, from, to, { onTile, onProgress, area, zooms, 
  * @property {{added: number, removed: number, changed: number}} bytes of changed tiles, those of the later side
  *
  * @typedef {Counts & {
- *   from: {name: string, layer?: string, time?: string},
- *   to: {name: string, layer?: string, time?: string},
+ *   from: {name: string, layer: string, time?: string},
+ *   to: {name: string, layer: string, time?: string},
  *   missing: number,
  *   zooms: (Counts & {z: number})[]
  * }} Summary missing: tiles of which a version was deleted while they were compared
@@ -109,7 +109,7 @@ export class Tally {
 }
 
 /** @param {import('./sides.js').Side} side */
-const nameOf = ({ name, layer, time }) => ({ name, ...(layer && { layer }), ...(time && { time }) })
+const nameOf = ({ name, layer, time }) => ({ name, layer, ...(time && { time }) })
 
 /** @param {Counts} sum @param {Counts} part @returns {Counts} */
 const total = (sum, part) => ({ tiles: plus(sum.tiles, part.tiles), bytes: plus(sum.bytes, part.bytes) })

@@ -61,7 +61,7 @@ export class FolderReader {
     const below = `${z}/${x}`
     for await (const { name } of this.#listed(below, () => true)) {
       const where = `${below}/${name}`
-      const tile = parseTileName(where, (code, why) => this.#onFault(code, where, why))
+      const tile = parseTileName(z, x, name, (code, why) => this.#onFault(code, where, why))
       if (!tile) continue
       const y = this.#tms && !tile.isOutside ? this.#grid.flipY(z, tile.y) : tile.y
       tiles.push({ ...tile, path: where, y })

@@ -51,9 +51,8 @@ export async function open (folder, { layer, scheme = 'xyz', force, ...options }
 
 function describe (mark) {
   try {
-    const { layer, scheme, diff } = JSON.parse(mark)
-    return `${diff ? 'a difference of ' : ''}the layer ${layer}, with rows from the ` +
-      `${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
+    const { layer, scheme } = JSON.parse(mark)
+    return `the layer ${layer}, with rows from the ${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
   } catch {
     return `a damaged ${MARK}`
   }

@@ -46,7 +46,7 @@ const deduplicated = {
       SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row,
         images.tile_data AS tile_data, images.tile_id AS tile_hash
       FROM map JOIN images ON images.tile_id = map.tile_id;`,
-  distinct: "SELECT count(*) AS contents FROM images WHERE tile_id <> ''"
+  distinct: 'SELECT count(*) AS contents FROM images'
 }
 
 /** One table with when each tile was fetched and expires, as martin's caches have it. */
@@ -144,12 +144,8 @@ class MbtilesWriter {
       expires: seconds(expiryOf(tile, this.#options.doc)),
       etag: tile.origin?.etag ?? null
     }))
-    this.#wrote(bytes.length)
-  }
-
-  #wrote (size) {
     this.#waiting.tiles++
-    this.#waiting.bytes += size
+    this.#waiting.bytes += bytes.length
     if (this.#waiting.tiles >= mbtilesDefaults.tiles || this.#waiting.bytes >= mbtilesDefaults.bytes) this.#commit()
   }
 
@@ -281,8 +277,7 @@ async function hashOfTiles (db) {
   do {
     rows = page.all(last)
     for (const [z, x, row, data] of rows) {
-      hash.update(`${z}${x}${row}`)
-      if (data) hash.update(data)
+      hash.update(`${z}${x}${row}`).update(data)
       last = [z, x, row]
     }
     await setImmediate()

@@ -2,9 +2,8 @@
 // of a diff beside them.
 import path from 'node:path'
 import { MAX_ZOOM } from '../../../core/index.js'
-import { FolderReader, MARK } from '../../formats/folder/reader.js'
+import { FolderReader } from '../../formats/folder/reader.js'
 import { GONE_LIST, withGone } from '../../formats/gone.js'
-import { invalid, sourceLimits, unreadable } from '../../formats/reading.js'
 import {
   METADATA, TILEJSON, TILEMAP, layerFieldsOf, otherGridOf, parseObject, readTileMap, timeOf
 } from '../../formats/metadata.js'
@@ -20,9 +19,6 @@ export async function open (folder, { selected, zooms, scheme = 'xyz', grid, sig
   const tileMap = readTileMap(await reader.text(TILEMAP) ?? '')
   const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata }, onBad)
   const gone = await reader.gone(list)
-  if (!gone && await isDiff(reader)) {
-    throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
-  }
   const other = gone ? undefined : await otherFolder(folder, reader)
   if (other) throw other
   return {
@@ -120,17 +116,3 @@ async function hasTiles (reader, below) {
 
 /** Whether there are folders of zooms. @param {FolderReader} reader @param {string} [below] */
 const hasZooms = async (reader, below) => (await reader.numbers(below)).some(zoom => zoom <= MAX_ZOOM)
-
-/**
- * Whether the folder is marked as a diff: an export writes the list of what is gone last.
- * @param {FolderReader} reader
- */
-async function isDiff (reader) {
-  if (!await reader.has(MARK)) return false
-  const text = await reader.read(MARK, sourceLimits.metadata)
-  try {
-    return JSON.parse(String(text))?.diff !== undefined
-  } catch (error) {
-    throw unreadable(MARK, error)
-  }
-}
