@@ -54,17 +54,17 @@ async function compare (store, pairs, signal) {
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {import('./sides.js').Entry} [from] nothing if the tile does not exist
- * @property {import('./sides.js').Entry} [to]
+ * @property {import('../../store/list.js').Listed} [from] nothing if the tile does not exist
+ * @property {import('../../store/list.js').Listed} [to]
  * @property {import('../../store/list.js').Listed[]} [versions] all of the tile, if both sides are of one layer
  * @property {string} [since] when it became gone, if the later side knows
  */
 
 /**
  * @param {import('../../store/index.js').Store} store
- * @param {import('./sides.js').Side} from
- * @param {import('./sides.js').Side} to
- * @param {import('./sides.js').Wanted} wanted
+ * @param {import('./index.js').Side} from
+ * @param {import('./index.js').Side} to
+ * @param {import('../../store/list.js').ListOptions} wanted
  * @returns {AsyncGenerator<Pair>}
  */
 export const pairsOf = (store, from, to, wanted) =>
@@ -74,8 +74,8 @@ export const pairsOf = (store, from, to, wanted) =>
 
 /**
  * @param {AsyncIterable<import('../../store/list.js').ListedTile>} tiles
- * @param {import('./sides.js').Side} from
- * @param {import('./sides.js').Side} to
+ * @param {import('./index.js').Side} from
+ * @param {import('./index.js').Side} to
  * @returns {AsyncGenerator<Pair>}
  */
 export async function * withinLayer (tiles, from, to) {

@@ -1,18 +1,26 @@
 // Compares two times of a layer, or two layers: counts the differences by zoom, and lists them tile by tile. Memory
 // does not grow with the number of tiles.
+import { endOf, formatReference, gridOf, isSameGrid, parseReference } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
+import { LATEST } from '../../store/list.js'
 import { changesOf, pairsOf, withinLayer } from './changes.js'
 import { compareManifests } from './manifests.js'
-import { openSides } from './sides.js'
 
 /**
- * @typedef {object} DiffOptions
- * @property {import('../../../core/area.js').Area} [area]
- * @property {import('../../../core/grid.js').Zooms} [zooms]
- * @property {AbortSignal} [signal]
+ * One side of a comparison: a layer as of a time.
+ * @typedef {object} Side
+ * @property {string} name as people write it
+ * @property {string} layer
+ * @property {string} [time] exact: the last second that counts; without it a layer is taken as it is now
+ * @property {Record<string, any>} doc fields of its layer
+ * @property {() => AsyncIterable<import('../../store/list.js').Listed>} entries what exists, in the order of ids
+ *
+ * @typedef {object} DiffOnly
  * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in
  * the order of ids; awaited
  * @property {(tally: Tally) => void} [onProgress] after every tile
+ *
+ * @typedef {import('../../store/list.js').ListOptions & DiffOnly} DiffOptions
  */
 
 /**
@@ -44,6 +52,34 @@ export async function diff (store, from, to, { onTile, onProgress, area, zooms, 
     return tally.summary(before, after)
   } catch (error) {
     throw Object.assign(error, { summary: tally.summary(before, after) })
+  }
+}
+
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {[string, string]} texts such as `osm@2023`
+ * @param {import('../../store/list.js').ListOptions} wanted
+ * @returns {Promise<[Side, Side]>}
+ */
+async function openSides (store, [from, to], wanted) {
+  const first = await openSide(store, parseReference(from), wanted)
+  const second = await openSide(store, parseReference(to), wanted)
+  if (isSameGrid(first.doc, second.doc)) return [first, second]
+  const [grid, otherGrid] = [first, second].map(({ doc }) => gridOf(doc).id)
+  throw new TilecouchError('OTHER_GRID', { what: first.name, grid, other: second.name, otherGrid })
+}
+
+/** @returns {Promise<Side>} */
+async function openSide (store, { layer, time }, wanted) {
+  const when = time === undefined ? undefined : endOf(time)
+  const doc = await store.layer(layer)
+  const area = wanted.area?.in(gridOf(doc))
+  return {
+    name: formatReference(layer, time),
+    layer,
+    ...(when && { time: when }),
+    doc,
+    entries: () => store.list(layer, { time: when ?? LATEST, ...wanted, area })
   }
 }
 
@@ -83,7 +119,7 @@ export class Tally {
     counts.tiles[change]++
     if (change === 'same') return
     this.different++
-    counts.bytes[change] += /** @type {import('./sides.js').Entry} */ (to ?? from).size
+    counts.bytes[change] += /** @type {import('../../store/list.js').Listed} */ (to ?? from).size
   }
 
   /** Tiles that need not be looked at one by one. @param {number} z @param {number} tiles */
@@ -99,7 +135,7 @@ export class Tally {
   }
 
   /**
-   * @param {import('./sides.js').Side} from @param {import('./sides.js').Side} to
+   * @param {Side} from @param {Side} to
    * @returns {Summary}
    */
   summary (from, to) {
@@ -108,7 +144,7 @@ export class Tally {
   }
 }
 
-/** @param {import('./sides.js').Side} side */
+/** @param {Side} side */
 const nameOf = ({ name, layer, time }) => ({ name, layer, ...(time && { time }) })
 
 /** @param {Counts} sum @param {Counts} part @returns {Counts} */

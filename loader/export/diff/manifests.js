@@ -26,9 +26,9 @@ export const manifestDiffDefaults = {
 
 /**
  * @param {import('../../store/index.js').Store} store
- * @param {import('./sides.js').Side} from
- * @param {import('./sides.js').Side} to
- * @param {import('./sides.js').Wanted} wanted without an area
+ * @param {import('./index.js').Side} from
+ * @param {import('./index.js').Side} to
+ * @param {import('../../store/list.js').ListOptions} wanted without an area
  * @returns {Promise<Compared | undefined>} nothing if all versions must be compared
  */
 export async function compareManifests (store, from, to, { area, zooms, signal }) {
