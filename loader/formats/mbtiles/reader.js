@@ -6,7 +6,7 @@ import { sourceLimits } from '../reading.js'
 import { cell, textOf } from './sqlite.js'
 
 const TILE_COLUMNS = ['zoom_level', 'tile_column', 'tile_row', 'tile_data']
-const TABLES = ['tiles', 'map', 'images', 'tiles_with_hash', 'metadata']
+const TABLES = ['tiles', 'metadata'] // that are read
 
 const NAME = 1000 // bytes of the name of a row of metadata; a longer one is cut off
 const SMALL = 64e3 // bytes of a value that is read with others
