@@ -4,6 +4,7 @@
 import { compareIds, gridOf, parseTilePath } from '../../core/index.js'
 import { attempt } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
+import { invalid } from './reading.js'
 import { Spool } from './spool.js'
 
 export const GONE_LIST = 'gone.txt'
@@ -34,8 +35,6 @@ export async function readGone (bytes, { file, tms, grid, signal }) {
     throw error
   }
 }
-
-const invalid = (file, why) => new TilecouchError('ARCHIVE_INVALID', { file, why })
 
 async function * lines (bytes, file, signal) {
   let rest = ''
