@@ -1,5 +1,5 @@
-// What was written since tiles were settled last, by this process or an earlier one (store/last-run.js): tiles, and
-// those of which a manifest that came since says something.
+// What was written since tiles were settled last, by this process or an earlier one (lastRun in load/baseline.js):
+// tiles, and those of which a manifest that came since says something.
 import { canContinue } from '../../core/feed-position.js'
 import { headId, isTileId, parseDocumentId, tileId } from '../../core/index.js'
 import { tilesOfPlace } from '../../core/store/blocks.js'

@@ -1,4 +1,4 @@
-// Names for places on the map: large cities, and seas as rough boxes. Countries come from Natural Earth (countries.js).
+// Names for places on the map: large cities, and seas as rough boxes. Countries come from Natural Earth (index.js).
 
 const CITIES = `
 Oslo 59.9 10.7, Bergen 60.4 5.3, Trondheim 63.4 10.4, Tromsø 69.6 19, Stockholm 59.3 18.1, Gothenburg 57.7 12,
