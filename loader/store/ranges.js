@@ -58,15 +58,15 @@ export class RangeReader {
     }))
   }
 
-  /** The rows of one range, page by page, the next page on its way already. @returns {AsyncGenerator<Row>} */
-  async * rows (range) {
+  /** The rows of one range in pages, the next page on its way already. @returns {AsyncGenerator<Row[]>} */
+  async * pagesOf (range) {
     /** @type {Promise<Page[]> | undefined} */
     let next = this.#pages([range])
     while (next) {
       const [{ rows, rest }] = await next
       next = rest && this.#pages([rest])
       next?.catch(() => {}) // it is awaited after these rows, if anybody still wants them
-      yield * rows
+      yield rows
     }
   }
 

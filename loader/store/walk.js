@@ -9,7 +9,6 @@ import { RangeReader, listDefaults } from './ranges.js'
 
 /** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */
 const all = z => [[0, 2 ** z - 1]]
-const NONE = /** @type {TileRows[]} */ ([])
 
 /**
  * @typedef {import('./columns.js').Column} Column
@@ -160,40 +159,35 @@ function tallColumn (reader, { x, runs }, prefix) {
 
 async function * tilesOfRuns (reader, prefix, runs) {
   for (const [y0, y1] of runs) {
-    const gather = new Gathering()
     const range = { startkey: [...prefix, y0], endkey: [...prefix, y1, {}], limit: listDefaults.page }
-    for await (const row of reader.rows(range)) yield * gather.add(row)
-    yield * gather.end()
+    let begun = /** @type {Row[]} */ ([]) // rows of the last tile of a page: it may go on in the next one
+    for await (const rows of reader.pagesOf(range)) {
+      const tiles = [...tilesIn([...begun, ...rows])]
+      begun = tiles.pop()?.rows ?? []
+      yield * tiles
+    }
+    yield * tilesIn(begun)
   }
 }
 
-/** @param {Iterable<Row>} rows in the order of the view */
+/**
+ * Rows that follow one another put together to tiles.
+ * @param {Iterable<Row>} rows in the order of the view
+ * @returns {Generator<TileRows>}
+ */
 function * tilesIn (rows) {
-  const gather = new Gathering()
-  for (const row of rows) yield * gather.add(row)
-  yield * gather.end()
-}
-
-/** Rows that follow one another put together to tiles. */
-class Gathering {
   /** @type {TileRows | undefined} */
-  #tile
-
-  /** Answers the tile before, when the row belongs to another one. @returns {TileRows[]} */
-  add (row) {
-    const tile = this.#tile
+  let tile
+  for (const row of rows) {
     const [, , x, y] = row.key
     if (tile && tile.x === x && tile.y === y) {
       tile.rows.push(row)
-      return NONE
+      continue
     }
-    this.#tile = { x, y, rows: [row] }
-    return tile ? [tile] : NONE
+    if (tile) yield tile
+    tile = { x, y, rows: [row] }
   }
-
-  end () {
-    return this.#tile ? [this.#tile] : NONE
-  }
+  if (tile) yield tile
 }
 
 /**
