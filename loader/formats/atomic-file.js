@@ -173,10 +173,6 @@ export class OutputStream {
     })
   }
 
-  async restart () {
-    throw new TilecouchError('INTERNAL', { why: 'a stream cannot be begun again' })
-  }
-
   async finish () {}
   async discard () {}
 }

@@ -88,7 +88,7 @@ export class GeoJsonReport extends Report {
   }
 
   async #restart () {
-    if (this.#separator) await this.out.restart()
+    if (this.#separator) await /** @type {AtomicFile} */ (this.out).restart()
     this.#separator = ''
     this.#bounds = undefined
     this.tiles = 0
