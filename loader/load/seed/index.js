@@ -7,7 +7,7 @@ import {
 import { byCount } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
-import { describe } from '../upstream/save.js'
+import { describe } from '../../store/reader.js'
 import { Fetcher } from './fetcher.js'
 import { clip, countByZoom, estimate, chunks, groupsOf, groupsOfList } from './plan.js'
 import { SeedSaver } from './saver.js'

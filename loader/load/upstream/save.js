@@ -1,5 +1,6 @@
 // Stores an answer of an upstream: new bytes become a version, the same bytes make the stored version expire later.
 import { addSeconds, now as currentTime, tileId } from '../../../core/index.js'
+import { describe } from '../../store/reader.js'
 import { digestOf } from '../../store/tile.js'
 
 /**
@@ -8,7 +9,7 @@ import { digestOf } from '../../store/tile.js'
  * @property {string} rev
  * @property {string} time
  * @property {string} [stored]
- * @property {string | null} [digest] null if it is gone
+ * @property {string | null} [digest] null, or nothing where it was read, if it is gone
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  * @property {string} [type]
@@ -94,17 +95,10 @@ async function headsOf (store, ids, head, signal) {
   return heads
 }
 
-/** A document as a head. @returns {Head} */
-export function describe ({ _id, _rev, time, stored, expires, origin, _attachments }) {
-  const attachment = _attachments?.tile
-  const { digest = null, content_type: type } = attachment ?? {}
-  return { id: _id, rev: _rev, time, stored, expires, origin, digest, type }
-}
-
 /** "Nothing changed" is about the tile that was asked for, and those that came in the same picture. */
 function isUnchanged (head, { origin: current, asked }, { z, x, y }) {
   const { digest, origin } = head
-  if (digest === null) return false
+  if (!digest) return false // it is gone
   if (z === asked.z && x === asked.x && y === asked.y) return true
   if (origin?.url !== current.url) return false
   if (current.digest) return origin.digest === current.digest
