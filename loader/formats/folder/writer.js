@@ -5,6 +5,7 @@
 // may have put them there.
 import { lstat, mkdir, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { LRUCache } from 'lru-cache'
 import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
 import { sharePromise } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
@@ -14,7 +15,7 @@ import { METADATA, metadataJson } from '../metadata.js'
 import { readColumn } from '../names.js'
 import { MARK } from './reader.js'
 
-export const folderDefaults = {
+const folderDefaults = {
   concurrency: 16, // files written at once
   columns: 16 // folders whose files are remembered
 }
@@ -64,8 +65,8 @@ class FolderWriter {
   #writing = new Set()
   #failure
   #written = 0
-  /** Files by row, of the columns looked at last. @type {Map<string, Promise<Map<number, string[]>>>} */
-  #columns = new Map()
+  /** Files by row, of the columns looked at last. @type {LRUCache<string, Promise<Map<number, string[]>>>} */
+  #columns = new LRUCache({ max: folderDefaults.columns })
   #made = ''
   #isTidying = false
 
@@ -94,11 +95,7 @@ class FolderWriter {
   }
 
   #rows (z, x) {
-    return sharePromise(this.#columns, `${z}/${x}`, () => {
-      const [oldest = ''] = this.#columns.keys()
-      if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(oldest)
-      return this.#column(z, x).then(readColumn)
-    })
+    return sharePromise(this.#columns, `${z}/${x}`, () => this.#column(z, x).then(readColumn))
   }
 
   /** The folder of a column. Throws if it, or that of the zoom, is a link or a file. */

@@ -21,10 +21,7 @@ import * as upstream from './upstream.js'
 import { isWmts, openWmts } from './wmts.js'
 import { attempt, decodedText, isObject, jsonOf } from '../../../core/values.js'
 
-export const descriptionDefaults = {
-  timeout: 30 // seconds until the whole document is there
-}
-
+const TIMEOUT = 30 // seconds until the whole document is there
 const GEOJSON = new Set([
   'Feature', 'FeatureCollection', 'GeometryCollection', 'Point', 'MultiPoint', 'LineString', 'MultiLineString',
   'Polygon', 'MultiPolygon'
@@ -81,7 +78,7 @@ async function fetchDocument (url, { secrets, networks, userAgent = userAgentOf(
     secrets: new Secrets(secrets),
     networks: new Networks(networks),
     headers: { 'user-agent': userAgent, accept: ACCEPT, 'accept-encoding': 'identity' },
-    timeout: descriptionDefaults.timeout,
+    timeout: TIMEOUT,
     connections: 1,
     maxBytes: sourceLimits.metadata
   })
