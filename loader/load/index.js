@@ -299,7 +299,8 @@ export async function isEmpty (source) {
 /** Tiles of the layer that a complete source no longer has become gone. */
 async function remove (store, source, { layer, time, isSelected, absent, summary, options }) {
   const versions = async function * () {
-    const missing = missingTiles(store, source, { layer, isSelected, absent, signal: options.signal })
+    const heads = store.heads(layer, { signal: options.signal })
+    const missing = missingTiles(heads, source, { layer, isSelected, absent })
     for await (const tile of missing) yield { layer, time, ...tile, gone: true }
   }
   const removed = await store.write(versions(), options)

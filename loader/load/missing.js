@@ -4,17 +4,17 @@ import { TilecouchError } from '../errors.js'
 
 /**
  * Walks what the source has beside what the layer has. Both come in the order of their ids, so that it needs no memory.
- * @param {import('../store/index.js').Store} store
+ * @param {AsyncIterable<{id: string, z: number, x: number, y: number}>} heads of the layer
  * @param {import('./sources/index.js').Source} source
  * @param {{layer: string, isSelected: (z: number, x: number, y: number) => boolean,
- *   absent?: import('../formats/spool.js').Spool, signal?: AbortSignal}} options absent: tiles that the source named,
- *   and had none when it was asked
+ *   absent?: import('../formats/spool.js').Spool}} options absent: tiles that the source named, and had none when it
+ *   was asked
  * @returns {AsyncGenerator<{z: number, x: number, y: number}>}
  */
-export async function * missingTiles (store, source, { layer, isSelected, absent, signal }) {
+export async function * missingTiles (heads, source, { layer, isSelected, absent }) {
   const isPresent = walkBeside(source.tiles(), layer, source.name)
   const isDenied = absent ? walkBeside(absent.tiles(), layer, source.name) : async () => false
-  for await (const { id, z, x, y } of store.heads(layer, { signal })) {
+  for await (const { id, z, x, y } of heads) {
     if (!isSelected(z, x, y)) continue
     if (!await isPresent(id) || await isDenied(id)) yield { z, x, y }
   }

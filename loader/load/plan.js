@@ -63,8 +63,8 @@ export async function planLoad (store, source, { layer, time, complete, area: gi
 
 /** How many tiles of the layer the source lacks. */
 async function lost (store, source, { layer, area, zooms, signal }) {
-  const current = /** @type {any} */ ({ heads: () => store.list(layer, { signal }) }) // those that are not gone already
-  const missing = missingTiles(current, source, { layer, isSelected: selectorOf(area, zooms), signal })
+  const heads = store.list(layer, { signal }) // those that are not gone already
+  const missing = missingTiles(heads, source, { layer, isSelected: selectorOf(area, zooms) })
   let number = 0
   while (!(await missing.next()).done) number++
   return number
