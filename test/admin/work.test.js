@@ -6,13 +6,15 @@ import path from 'node:path'
 import { TIME_FACTOR, end, until } from '../../bench/wait.js'
 import { workId } from '../../core/index.js'
 import { Store } from '../../loader/index.js'
-import { finishCommand, startCommand } from '../support/command.js'
+import { runCommand } from '../support/cli.js'
+import { startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { startUpstream } from '../support/upstream-server.js'
 import { png, square } from '../support/tiles.js'
 import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
 
 const LIVE = 2000 // milliseconds until a change shows
+const LOOK = 5000 // milliseconds between two looks of the page at mirrors on other machines
 const RUNS = 2000
 const DAY = 86_400_000 // milliseconds
 
@@ -28,6 +30,21 @@ onAdmin('the section Work', (stage, kind) => {
     await stage.store.couch.update(_id,
       () => ({ type: 'work', state: 'running', user: stage.owner.name, ...times, ...fields }))
     return _id
+  }
+
+  /** Runs a command to its end. */
+  const finish = async argv => {
+    const { code, err } = await runCommand(argv)
+    assert.equal(code, 0, err)
+  }
+
+  /** The section on a page whose clock can be moved forward. */
+  const enterWithClock = async () => {
+    const page = await stage.enter('layers')
+    await page.clock.install()
+    await page.locator('#sections').getByText('Work').click()
+    await isRead(page, '.work')
+    return page
   }
 
   /** The command that runs was killed ten minutes ago. */
@@ -50,10 +67,11 @@ onAdmin('the section Work', (stage, kind) => {
     const page = await stage.enter('work')
     await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
     const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
+    // batches of one tile: the first document of the work has a rate
+    const load = ['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6',
+      '--rate', '20/s', '--batch', '1', '--time', '2024', '--db', stage.backend.database]
     // by the environment: the control room builds no command with an option that opens inner networks
-    const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6',
-      '--rate', '2/s', '--time', '2024', '--db', stage.backend.database],
-    { env: { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' } })
+    const { child } = startCommand(load, { env: { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' } })
     try {
       const running = part(page, 'Running now').locator('.run')
       await running.getByText('load town').waitFor()
@@ -76,11 +94,11 @@ onAdmin('the section Work', (stage, kind) => {
   })
 
   it('shows a command as interrupted after a long silence, without a new document', async () => {
-    const page = await stage.enter('work')
-    await isRead(page, '.work')
+    const page = await enterWithClock()
     const times = { started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) }
     await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], ...times })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE * TIME_FACTOR })
+    await page.clock.fastForward(6000)
     await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor()
     assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed( --db http:\S+)? osm$/)
   })
@@ -116,7 +134,7 @@ onAdmin('the section Work', (stage, kind) => {
     for (let y = 0; y < 3; y++) await writeFile(path.join(tiles, `${y}.png`), png(y))
     const load = ['load', path.join(folder.dir, 'tiles'), '--layer', 'osm', '--time', '2024']
     for (const { argv, unit } of [{ argv: load, unit: 'tiles' }, { argv: ['check', 'osm'], unit: 'versions' }]) {
-      await finishCommand([...argv, '--db', stage.backend.database])
+      await finish([...argv, '--db', stage.backend.database])
       const row = part(page, 'Ended').locator('tbody tr').filter({ has: page.locator('th', { hasText: argv[0] }) })
       await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE * TIME_FACTOR })
       await row.getByText(new RegExp(`^3( of 3)? ${unit}`)).waitFor()
@@ -292,16 +310,17 @@ onAdmin('the section Work', (stage, kind) => {
     it('on other machines are shown by their checkpoints, with their layers and lag', async function () {
       this.timeout(60000)
       const mirror = ['mirror', stage.backend.database, urlOf(other), '--layer', 'land']
-      const page = await stage.enter('work')
-      await isRead(page, '.work')
+      const page = await enterWithClock()
       const copies = part(page, 'Mirrors on other machines')
       assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')
-      await finishCommand(mirror)
+      await finish(mirror)
+      await page.clock.fastForward(LOOK)
       const row = copies.locator('tbody tr').filter({ hasText: other.couch.db })
       await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor()
       assert.match(await row.innerText(), /\bland\b/)
       assert.match(await row.locator('td').last().innerText(), /^\d{1,2} \w+ 20\d\d/)
       await stage.store.write(square({ layer: 'land', time: '2021-01-01T00:00:00Z', side: 3, seed: () => 1 }))
+      await page.clock.fastForward(LOOK)
       await row.getByText(/^\d+ changes behind$/).waitFor()
       assert.equal(await row.count(), 1)
     })
