@@ -8,14 +8,20 @@ import { gate } from '../support/client/front.js'
 import { onAdmin } from '../support/control-room.js'
 import { resize, screens } from '../viewer/browser.js'
 
+const PAUSE = 5000 // milliseconds before the feed is asked again after a failure
 const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
 
 onAdmin('the frame', stage => {
   beforeEach(() => setAccess(stage.store, { public: true }))
 
-  /** A page whose session has ended, and which has taken notice. @param {string} layer that is made meanwhile */
+  /**
+   * A page whose session has ended, and which has taken notice. Its clock can be moved forward.
+   * @param {string} layer that is made meanwhile
+   */
   async function enterAndEnd (layer) {
-    const page = await stage.enter('layers')
+    const page = await stage.visit('layers')
+    await page.clock.install()
+    await stage.signIn(page, stage.owner.name, stage.owner.password)
     await page.getByText('Live').waitFor()
     await page.context().clearCookies()
     await setAccess(stage.store, { public: false })
@@ -77,6 +83,7 @@ onAdmin('the frame', stage => {
     await dialog.getByLabel('Password').fill(stage.owner.password)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
     await dialog.waitFor({ state: 'detached' })
+    await page.clock.fastForward(PAUSE)
     await page.getByText('Live').waitFor()
   })
 
@@ -84,6 +91,7 @@ onAdmin('the frame', stage => {
     const { page, dialog } = await enterAndEnd('later')
     await dialog.evaluate(node => { node.dataset.closed = 'true' })
     await page.keyboard.press('Escape')
+    await page.clock.fastForward(PAUSE)
     // another request may be refused at once, so the page may never be seen without a dialog
     await page.locator('dialog:not([data-closed])').getByText('Your session has ended').waitFor()
   })
