@@ -1,5 +1,6 @@
 /* global window -- of the page, in functions that run there */
-// What axe finds on a page: the rules of WCAG 2.2 A and AA, and its best practice.
+// What axe finds on a page: the rules of WCAG 2.2 A and AA, and its best practice. In the dark only the colours are
+// others, so only the rules about colours are tried there again.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
@@ -8,15 +9,22 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** @param {any} page of the browser @returns {Promise<string[]>} what is in the way, in the light and in the dark */
 export async function findBarriers (page) {
-  await page.evaluate(await readFile(AXE, 'utf8'))
+  if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(await readFile(AXE, 'utf8'))
   const barriers = []
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme })
-    const { violations } = await page.evaluate(
-      values => /** @type {any} */ (window).axe.run({ runOnly: { type: 'tag', values } }), RULES
-    )
+    const { violations } = await page.evaluate(runAxe, { tags: RULES, isDark: colorScheme === 'dark' })
     const parts = nodes => nodes.map(({ html }) => html.slice(0, 200)).join('\n')
     barriers.push(...violations.map(({ id, nodes }) => `${colorScheme}: ${id}: ${parts(nodes)}`))
   }
   return barriers
+}
+
+/** Runs in the page. @param {{tags: string[], isDark: boolean}} options tags: of the rules */
+function runAxe ({ tags, isDark }) {
+  const { axe } = /** @type {any} */ (window)
+  const ofColours = axe.getRules(['cat.color']).filter(rule => rule.tags.some(tag => tags.includes(tag)))
+    .map(({ ruleId }) => ruleId)
+  const runOnly = isDark ? { type: 'rule', values: ofColours } : { type: 'tag', values: tags }
+  return axe.run({ runOnly, resultTypes: ['violations'] })
 }
