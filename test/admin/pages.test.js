@@ -6,7 +6,7 @@ import { texts } from '../../attachments/admin/words.js'
 import { workId } from '../../core/index.js'
 import { setAccess } from '../../loader/store/access.js'
 import { findBarriers } from '../support/axe.js'
-import { screens } from '../viewer/browser.js'
+import { resize, screens } from '../viewer/browser.js'
 import { onAdmin } from '../support/control-room.js'
 
 const SECTIONS = Object.keys(texts.sections)
@@ -72,9 +72,10 @@ onAdmin('pages', stage => {
   }
 
   it('have no barriers in the sign-in form', async () => {
+    const page = await stage.visit()
+    await page.getByLabel('Password').waitFor()
     for (const screen of [screens.desk, screens.phone]) {
-      const page = await stage.visit('', screen)
-      await page.getByLabel('Password').waitFor()
+      await resize(page, screen)
       await check(page, 'the sign-in')
     }
   })
@@ -83,10 +84,11 @@ onAdmin('pages', stage => {
     it(`have no barriers in the state: ${name}`, async () => {
       await stage.store.defineLayer('empty')
       await workDocuments(stage)
+      const page = await stage.enter(place)
+      await isThere(page)
+      await act(page)
       for (const screen of [screens.desk, screens.phone]) {
-        const page = await stage.enter(place, stage.owner, screen)
-        await isThere(page)
-        await act(page)
+        await resize(page, screen)
         await page.locator(seen).first().waitFor()
         await check(page, `${name}, ${screen.viewport.width} pixels wide`)
       }
