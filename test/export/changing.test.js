@@ -27,7 +27,7 @@ onEachStore('a store that is written to while it is exported', backend => {
   const folder = useFolder()
   const at = name => path.join(folder.dir, name)
   const own = useStore(backend, {
-    published: true,
+    published: 'functions',
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
       await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: first }))
@@ -84,7 +84,7 @@ onEachStore('exports of an edition that is corrected', backend => {
     await store.putEdition('osm', T2, { title: 'first' })
   }
   const own = useStore(backend, {
-    published: true,
+    published: 'functions',
     once: true,
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })

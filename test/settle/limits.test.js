@@ -42,9 +42,9 @@ onEachStore('the limits of a store', backend => {
     return resolve(target)
   }
 
-  /** Faults, without those of images as small as these. */
+  /** Faults, without those of images as small as these, and of a store without the files of the viewer. */
   const faultsOf = async (store, options) => {
-    const { kinds: { 'odd-size': _, ...kinds } } = await check(store, options)
+    const { kinds: { 'odd-size': small, 'other-design': withoutViewer, ...kinds } } = await check(store, options)
     return kinds
   }
 

@@ -181,7 +181,7 @@ onEachStore('listing while a load runs', backend => {
     await store.defineLayer('osm')
     await store.write(edition(2000))
   }
-  useStore(backend, { published: true, q: 4, fill })
+  useStore(backend, { published: 'functions', q: 4, fill })
 
   it('gives every tile once as of an earlier time, with the bytes of that time', async function () {
     this.timeout(120000)

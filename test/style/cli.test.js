@@ -11,7 +11,7 @@ import { pattern } from '../support/pattern.js'
 
 describe('tilecouch layer --style', () => {
   const folder = useFolder()
-  const own = useStore(backends[0], { published: true, fill: async store => {
+  const own = useStore(backends[0], { published: 'functions', fill: async store => {
     await store.defineLayer('osm', { format: 'pbf' })
     await store.defineLayer('relief')
   } })
@@ -82,7 +82,7 @@ describe('tilecouch layer --style', () => {
 
 describe('tilecouch layer --qgis', () => {
   const folder = useFolder()
-  const own = useStore(backends[0], { published: true, fill: async store => {
+  const own = useStore(backends[0], { published: 'functions', fill: async store => {
     await store.defineLayer('town', { name: 'Town' })
     await store.defineLayer('swiss', { grid: 'LV95', format: 'jpg', maxzoom: 20 })
     await store.defineLayer('shapes', { grid: 'LV95', format: 'pbf' })

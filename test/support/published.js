@@ -1,4 +1,4 @@
-// A store with its design documents, on either kind of server.
+// A store with its design documents and without the viewer, on either kind of server.
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
@@ -12,10 +12,10 @@ export async function publishFunctions (store) {
   return publish(store, { docs })
 }
 
-/** @param {{database: () => Promise<string>}} backend */
+/** The same for a new store. @param {{database: () => Promise<string>}} backend */
 export async function publishedStore (backend) {
   const url = await backend.database()
   const store = await Store.create(url)
-  await publish(store)
+  await publishFunctions(store)
   return { store, url }
 }

@@ -62,7 +62,7 @@ export function useTrees (backend, fill = async () => {}) {
   afterEach(() => trees.end().catch(() => {})) // before its folder and store are removed
   const folder = useFolder()
   const own = useStore(backend, {
-    published: true,
+    published: 'functions',
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
       await fill(store)

@@ -128,7 +128,7 @@ describe('tilecouch check of files', () => {
 
 onEachStore('tilecouch check of a layer', backend => {
   const own = useStore(backend, {
-    published: true,
+    published: 'functions',
     async fill (store) {
       await store.defineLayer('osm', {})
       for (const [time, seed] of /** @type {const} */ ([['2021-01-01T00:00:00Z', 1], ['2022-01-01T00:00:00Z', 50]])) {
