@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
 import {
-  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, publish, restore
+  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, restore
 } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
 import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
@@ -14,6 +14,7 @@ import { verifyFile } from '../../loader/check/files/index.js'
 import { Report } from '../../loader/check/files/report.js'
 import { onEachStore } from '../support/backends.js'
 import { loadFrom } from '../support/load-from.js'
+import { publishFunctions } from '../support/published.js'
 import { startServer } from '../support/server.js'
 
 const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -113,7 +114,7 @@ onEachStore('a layer in another grid', backend => {
     const url = await backend.database()
     const store = Object.assign(await Store.create(url), { at: url })
     stores.push(store)
-    await publish(store)
+    await publishFunctions(store)
     return store
   }
 
