@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { Replication } from '../../core/mirror/index.js'
 import { Store, publish } from '../../loader/index.js'
-import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { peerOf } from '../../loader/store/peer.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { backends, json } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { designFunctions } from '../support/published.js'
 import { differences } from '../mirror/compare.js'
 import { png } from '../support/tiles.js'
 
@@ -52,7 +52,7 @@ export class Masters {
     const urls = []
     for (let at = 0; at < count; at++) urls.push(await mixture[at % mixture.length].database())
     const stores = await Promise.all(urls.map(url => Store.create(url, { public: false })))
-    const docs = (await ownDesigns()).filter(({ _id }) => designs.includes(_id))
+    const docs = (await designFunctions()).filter(({ _id }) => designs.includes(_id))
     for (const store of stores) await publish(store, { docs })
     return new Masters(stores, urls)
   }
