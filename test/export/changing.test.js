@@ -9,6 +9,7 @@ import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { assertSame, contentsOf } from '../support/exports.js'
 import { useFolder } from '../support/folder.js'
+import { publishFunctions } from '../support/published.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
@@ -27,10 +28,10 @@ onEachStore('a store that is written to while it is exported', backend => {
   const folder = useFolder()
   const at = name => path.join(folder.dir, name)
   const own = useStore(backend, {
-    published: 'functions',
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
       await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: first }))
+      await publishFunctions(store)
     }
   })
 
@@ -84,11 +85,11 @@ onEachStore('exports of an edition that is corrected', backend => {
     await store.putEdition('osm', T2, { title: 'first' })
   }
   const own = useStore(backend, {
-    published: 'functions',
     once: true,
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
       await load(store, 0)
+      await publishFunctions(store)
     }
   })
   const correct = async seed => {
