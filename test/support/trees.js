@@ -13,6 +13,9 @@ import { png } from './tiles.js'
 export const tile = (x, y, time, seed, layer = 'osm',
   z = 5) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
 
+/** A quiet store is heard of at once. */
+const QUICK = { heartbeat: 100, look: 50 } // milliseconds
+
 /** Writes an edition as load does. @param {any[]} tiles all of one layer and time */
 export async function edition (store, tiles, { finished = true, layer = tiles[0].layer, time = tiles[0].time } = {}) {
   await store.putEdition(layer, time, { started: time, finished: undefined })
@@ -37,11 +40,17 @@ export function useTrees (backend, fill = async () => {}) {
     to: () => path.join(folder.dir, 'tiles'),
     file: (name, time) => path.join(treeOf(trees.to(), time), name),
     run: options => exportTree(own.store, 'osm', trees.to(), options),
-    async follow (options = {}, store = own.store) {
+    /** @param {import('../../loader/export/tree/index.js').TreeOptions} [options] */
+    async follow ({ limits, ...options } = {}, store = own.store) {
       trees.stop = new AbortController()
       trees.states = []
-      const settings =
-        { follow: true, signal: trees.stop.signal, onState: state => trees.states.push(state), ...options }
+      const settings = {
+        follow: true,
+        signal: trees.stop.signal,
+        onState: state => trees.states.push(state),
+        limits: { ...QUICK, ...limits },
+        ...options
+      }
       trees.following = exportTree(store, 'osm', trees.to(), settings)
       trees.following.catch(() => {})
       await until(() => trees.states.some(({ state }) => state === 'following'), { what: 'following' })

@@ -7,7 +7,7 @@ import { pause } from '../../../core/promises.js'
 import { compareIds, selectorOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { canContinue, feedPosition } from '../../../core/feed-position.js'
-import { Follower, childSignal } from '../../store/follow.js'
+import { Follower, childSignal, followDefaults } from '../../store/follow.js'
 import { Changes, readChanges, readHeads, readPast } from './changes.js'
 import { Comparison } from './comparison.js'
 import { Files } from './files.js'
@@ -20,6 +20,7 @@ export const treeDefaults = {
   round: 500, // tiles read and written at once
   looks: 16, // tiles whose files are looked at, at once
   look: 1000, // milliseconds between two looks at how it goes, when nothing happens
+  heartbeat: followDefaults.heartbeat, // milliseconds between two signs of life of the store
   keepEvery: 10000, // milliseconds after which the state is written although nothing of the layer has changed
   longestWait: 5000, // milliseconds between two tries while the store is away
   mostTouched: 500000, // tiles that may change during a comparison; then changes wait for its end
@@ -154,7 +155,8 @@ export class TreeWriter {
       onReset: () => {
         this.#reset = Boolean(this.#follower?.isAnchored)
         this.#wake()
-      }
+      },
+      limits: { heartbeat: this.limits.heartbeat }
     })
     this.#follower.start()
   }
