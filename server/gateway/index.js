@@ -58,9 +58,10 @@ const MONITORING_ROUTES = { health, metrics: metricsRoute }
  * @param {import('pino').Logger} [environment.log]
  * @param {Metrics} [environment.metrics] of a worker
  * @param {import('./mirror-metrics.js').Mirroring} [environment.mirror] of an edge
+ * @param {Record<string, any>} [environment.tileLimits] other than the defaults of the files in tiles/
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (values, { log: ownLog, mirror, metrics: ownMetrics } = {}) {
+export async function startGateway (values, { log: ownLog, mirror, metrics: ownMetrics, tileLimits } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: values }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
@@ -78,7 +79,8 @@ export async function startGateway (values, { log: ownLog, mirror, metrics: ownM
   const upstreams = new Upstreams({ options, log })
   const memory = new Memory(options.memory)
   const tiles = new TileService({
-    store, layers, upstreams, memory, metrics, log, options, onAdministrative: id => { access?.tokens.changed(id) }
+    store, layers, upstreams, memory, metrics, log, options, limits: tileLimits,
+    onAdministrative: id => { access?.tokens.changed(id) }
   })
   /** @type {import('./dispatch.js').Context} */
   const ctx = {

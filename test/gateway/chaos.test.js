@@ -44,7 +44,8 @@ for (const { name, start } of kinds) {
           upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 }
         })
       })
-      gateway = await openGateway(`${server.url}/tiles`, { upstreamNetworks: LOOPBACK })
+      const tileLimits = { rest: 1000, timeout: 6000 } // milliseconds: both are ten seconds otherwise
+      gateway = await openGateway(`${server.url}/tiles`, { upstreamNetworks: LOOPBACK }, { tileLimits })
     })
 
     after(async () => {
