@@ -73,7 +73,7 @@ onEachStore('hostile documents of layers in a store without validation', functio
     this.timeout(120000)
     url = await backend.database()
     store = await fill(url)
-    const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
+    const gateway = await startGateway({ db: url, port: 0, grace: 0, logLevel: 'silent' })
     asBefore = await answersOf(gateway)
     await gateway.close()
     await plant(store, HOSTILE)
@@ -90,7 +90,7 @@ onEachStore('hostile documents of layers in a store without validation', functio
     const { rss } = process.memoryUsage()
     const lines = []
     const log = createLog({ destination: { write: line => { lines.push(JSON.parse(line)) } } })
-    const gateway = await startGateway({ db: url, port: 0 }, { log })
+    const gateway = await startGateway({ db: url, port: 0, grace: 0 }, { log })
     try {
       assert.match(asBefore['good.json'], /^200 /)
       assert.match(asBefore[WMTS], /^200 .*<ows:Identifier>good/s)
@@ -190,7 +190,7 @@ onEachStore('hostile documents of layers in a store without validation', functio
     await prune(store, 'good', { dryRun: true })
     await resolve(store, {})
     await upgrade(store, { dryRun: true })
-    const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
+    const gateway = await startGateway({ db: url, port: 0, grace: 0, logLevel: 'silent' })
     const { 'good.json': _, ...now } = await answersOf(gateway)
     await gateway.close()
     for (

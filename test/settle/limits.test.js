@@ -65,7 +65,8 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))),
       [2, 'NOT_KEPT', 'NOT_KEPT'])
     assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile, '2022'))), [1, 'NOT_KEPT'])
-    const gateway = await startGateway({ db: to, port: 0, viewer: false, logLevel: 'silent' })
+    const options = { db: to, port: 0, viewer: false, logLevel: 'silent', grace: 0 }
+    const gateway = await startGateway(options)
     const ask = async (tile, layer) => {
       const answer = await fetch(`${gateway.url}/${layer}/${tile.join('/')}.png`)
       return answer.ok ? 200 : (await answer.json()).error
@@ -73,7 +74,7 @@ onEachStore('the limits of a store', backend => {
     const answers = ['osm', 'osm@2022'].flatMap(layer => [NEAR, FAR].map(tile => ask(tile, layer)))
     assert.deepEqual(await Promise.all(answers), [200, 'NOT_KEPT', 200, 'NOT_KEPT'])
     await gateway.close()
-    const empty = await startGateway({ db: to, port: 0, viewer: false, logLevel: 'silent', missing: '204' })
+    const empty = await startGateway({ ...options, missing: '204' })
     const { status, headers } = await fetch(`${empty.url}/osm/${FAR.join('/')}.png`)
     assert.deepEqual([status, headers.get('cache-control')], [204, 'public, max-age=60'])
     await empty.close()

@@ -150,7 +150,7 @@ onEachStore('a description of tiles', backend => {
     const other = await publishedStore(backend)
     await other.store.write(square({ layer: 'town', time: T1, z: 3, side: 2, seed: (x, y) => x * 2 + y }))
     await other.store.defineLayer('town', { minzoom: 3, maxzoom: 3, bounds: [-180, 70, -91, 85] })
-    const gateway = await startGateway({ db: other.url, port: 0, logLevel: 'silent' })
+    const gateway = await startGateway({ db: other.url, port: 0, grace: 0, logLevel: 'silent' })
     try {
       const { created, missing } = await loaded(`${gateway.url}/town.json`)
       const bounds = [-180, 70, -91, 85]

@@ -38,7 +38,7 @@ describe('the viewer in the frame of another page', function () {
   })
 
   async function serve (options) {
-    const gateway = await openGateway(store.database, options)
+    const gateway = await openGateway(store.database, { grace: 0, ...options })
     gateways.push(gateway)
     return `${gateway.url.replace(/\/$/, '')}/`
   }
