@@ -10,24 +10,29 @@ import { drawn } from './drawn.js'
 import { folder, serveExamples, serveLibraries } from './server.js'
 import { openKinds } from './stores.js'
 
+const WITH_WEBGL = ['maplibre.html']
+
 const pages = (await readdir(folder)).filter(name => name.endsWith('.html') && name !== 'index.html').sort()
 for (const { name, open } of openKinds) {
   describe(`the examples on ${name}`, function () {
     this.timeout(60000)
-    let browser
+    let plain
+    let webgl
     let server
     let store
     let view
 
     before(async function () {
-      browser = await openBrowser(this)
+      plain = await openBrowser(this, { webgl: false })
+      webgl = await openBrowser(this)
       server = await serveExamples()
       store = await open()
       await hang(await Store.open(store.database), ['europe']) // for other-grids.html
     })
 
     after(async () => {
-      await browser?.close()
+      await plain?.close()
+      await webgl?.close()
       await server?.close()
       await store?.close()
     })
@@ -39,7 +44,7 @@ for (const { name, open } of openKinds) {
     })
 
     const visit = async (example, { base = server.url, options = screens.desk } = {}) => {
-      view = await openPage(browser, options)
+      view = await openPage(WITH_WEBGL.includes(example) ? webgl : plain, options)
       await serveLibraries(view.page)
       await view.page.goto(`${base}/${example}?db=${encodeURIComponent(store.url)}`)
       await drawn(view.page)
@@ -142,7 +147,7 @@ for (const { name, open } of openKinds) {
     })
 
     it('history.html says when there is no store', async () => {
-      view = await openPage(browser)
+      view = await openPage(plain)
       await view.page.goto(`${server.url}/history.html?db=${encodeURIComponent(`${store.url}-none`)}`)
       await view.page.getByText(`There is no store at ${store.url}-none`).waitFor()
       view.errors.length = 0 // what was not there
