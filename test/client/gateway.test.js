@@ -29,7 +29,7 @@ onEachStore('Leaflet on a gateway', backend => {
   let world, pages, server
 
   before(async function () {
-    pages = new Pages((await openBrowser(this)).browser)
+    pages = new Pages((await openBrowser(this, { webgl: false })).browser)
     world = await startWorld(await backend.database())
     server = await servePages({ ...await clientFiles(), '': ['text/html', HTML] })
   })

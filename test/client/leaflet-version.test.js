@@ -23,7 +23,7 @@ describe('tilecouch on a page with Leaflet', function () {
   let server
 
   before(async function () {
-    browser = await openBrowser(this)
+    browser = await openBrowser(this, { webgl: false })
     const folder = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-'))
     await buildModules(folder)
     const modules = readdirSync(folder)

@@ -26,7 +26,7 @@ for (const { name, open } of openKinds) {
     let isCut = false
 
     before(async function () {
-      browser = await openBrowser(this)
+      browser = await openBrowser(this, { webgl: false })
       server = await serveExamples()
       store = await open({ zooms: { min: 0, max: 3 }, hours: 2, surveys: 0 })
       link = await startLink(store.url)

@@ -95,7 +95,7 @@ onEachStore('the layers of a gateway', backend => {
 
   describe('as a page', () => {
     let browser
-    before(async function () { browser = await openBrowser(this) })
+    before(async function () { browser = await openBrowser(this, { webgl: false }) })
     after(() => browser?.close())
 
     /** @param {Record<string, any>} [options] */

@@ -108,7 +108,7 @@ onEachStore('the viewer of the gateway', backend => {
   describe('in a browser', () => {
     let browser
     const views = []
-    before(async function () { browser = await openBrowser(this) })
+    before(async function () { browser = await openBrowser(this, { webgl: false }) })
     afterEach(async () => {
       const errors = views.flatMap(view => view.errors)
       await Promise.all(views.splice(0).map(view => view.close()))

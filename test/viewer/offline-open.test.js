@@ -129,7 +129,7 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
   let browser
   before(async function () {
     this.timeout(60000)
-    browser = await openBrowser(this)
+    browser = await openBrowser(this, { webgl: false })
     const url = await backend.database()
     store = await openStore(url, made => hang(made, ['steps']))
     gateway = await openGateway(url)

@@ -20,7 +20,7 @@ describe('the viewer in the frame of another page', function () {
   const views = []
 
   before(async function () {
-    browser = await openBrowser(this)
+    browser = await openBrowser(this, { webgl: false })
     store = await embeddedStore({ demo: false })
     await hang(await Store.open(store.database), ['steps'])
     host = await serveExamples()
