@@ -96,7 +96,7 @@ onEachStore('the layers of a gateway', backend => {
   describe('as a page', () => {
     let browser
     before(async function () { browser = await openBrowser(this, { webgl: false }) })
-    after(() => browser?.close())
+    afterEach(() => browser.close()) // a gateway waits for the connections of pages that are open
 
     /** @param {Record<string, any>} [options] */
     async function open (path, { base = own.gateway.url, ...options } = {}) {
