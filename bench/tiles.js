@@ -12,13 +12,35 @@ export function random (seed) {
   }
 }
 
-function chunk (type, data) {
+/** A part of a PNG. @param {string} type @param {Buffer} data */
+export function chunk (type, data) {
   const body = Buffer.concat([Buffer.from(type), data])
   const length = Buffer.alloc(4)
   const check = Buffer.alloc(4)
   length.writeUInt32BE(data.length)
   check.writeUInt32BE(crc32(body))
   return Buffer.concat([length, body, check])
+}
+
+/**
+ * A PNG that is not compressed.
+ * @param {Buffer} rows of pixels, each after a zero: no filter
+ * @param {object} layout
+ * @param {number} layout.width pixels
+ * @param {number} layout.height
+ * @param {boolean} [layout.isGrey] else red, green and blue
+ * @param {Buffer[]} [layout.more] chunks before the pixels
+ */
+export function storedPng (rows, { width, height, isGrey = false, more = [] }) {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header[8] = 8 // bits of each channel
+  header[9] = isGrey ? 0 : 2
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), chunk('IHDR', header), ...more,
+    chunk('IDAT', deflateSync(rows, { level: 0 })), chunk('IEND', Buffer.alloc(0))
+  ])
 }
 
 /** A grey PNG of about so many bytes. @param {number} [size] bytes */
@@ -28,14 +50,7 @@ export function noiseTile (seed, size = 10000) {
   const pixels = Buffer.alloc(width * (width + 1))
   for (let at = 0; at + 4 <= pixels.length; at += 4) pixels.writeUInt32LE((next() * 4294967296) >>> 0, at)
   for (let row = 0; row < width; row++) pixels[row * (width + 1)] = 0 // no filter
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(width, 4)
-  header[8] = 8
-  return Buffer.concat([
-    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk('IHDR', header), chunk('IDAT', deflateSync(pixels, { level: 0 })), chunk('IEND', Buffer.alloc(0))
-  ])
+  return storedPng(pixels, { width, height: width, isGrey: true })
 }
 
 const EMPTY = 12 // bytes of a chunk that holds nothing, as the last one
