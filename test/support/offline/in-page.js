@@ -74,14 +74,10 @@ export function installField () {
     async unreadable (name) {
       const { db } = view.field.get(name)
       const { rows } = await db.allDocs({ include_docs: true })
-      const bad = []
-      for (const { id, doc } of rows) {
-        const stub = doc._attachments?.tile
-        if (!stub) continue
-        const blob = await db.getAttachment(id, 'tile').catch(() => undefined)
-        if (blob?.size !== stub.length) bad.push(id)
-      }
-      return bad
+      const images = rows.filter(({ doc }) => doc._attachments?.tile)
+      const sizes = await Promise.all(images.map(({ id }) =>
+        db.getAttachment(id, 'tile').then(({ size }) => size, () => undefined)))
+      return images.filter(({ doc }, index) => sizes[index] !== doc._attachments.tile.length).map(({ id }) => id)
     },
     /** Databases on the device, by name. */
     databases: async () => (await indexedDB.databases()).map(({ name }) => name).sort(),
