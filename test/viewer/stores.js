@@ -1,7 +1,9 @@
 // Stores for the viewer's tests: embedded always, and a CouchDB when COUCHDB_URL names one.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { sharePromise } from '../../core/promises.js'
 import { Store } from '../../loader/index.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { findEmbedded } from '../../loader/store/embedded.js'
@@ -9,9 +11,27 @@ import { up } from '../../server/index.js'
 
 export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, surveys: 0 }
 
+/**
+ * Folders that `up` has filled and published, by its options. The stores of suites begin as copies of them, which takes
+ * less time than to draw and publish everything again.
+ * @type {Map<string, Promise<string>>}
+ */
+const templates = new Map()
+
+const open = (folder, options) => up({ data: folder, port: 0, env: {}, demoSize: SMALL, ...options })
+
+async function makeTemplate (options) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-template-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await (await open(folder, options)).close()
+  return folder
+}
+
 export async function embeddedStore (options = {}) {
+  const template = await sharePromise(templates, JSON.stringify(options), () => makeTemplate(options))
   const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-viewer-'))
-  const running = await up({ data: folder, port: 0, env: {}, demoSize: SMALL, ...options })
+  await cp(template, folder, { recursive: true })
+  const running = await open(folder, options)
   return {
     url: running.url,
     viewer: running.viewer,
