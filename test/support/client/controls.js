@@ -7,8 +7,9 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { openBrowser, openPage } from '../../viewer/browser.js'
+import { openBrowser } from '../../viewer/browser.js'
 import { startServer } from '../server.js'
+import { Pages } from './pages.js'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const styles = path.join(here, '../../../client/tilecouch.css')
@@ -57,32 +58,29 @@ export async function serveControls () {
  * @returns {{visit: (scene?: object | null, options?: object) => Promise<import('playwright-core').Page>}}
  */
 export function onControls () {
-  let browser
+  /** @type {Pages} */
+  let pages
   let server
-  let view
 
   before(async function () {
-    browser = await openBrowser(this, { webgl: false })
+    pages = new Pages((await openBrowser(this, { webgl: false })).browser)
     server = await serveControls()
   })
 
-  after(async () => {
-    await browser?.close()
-    await server?.close()
-  })
+  after(() => server?.close())
 
   afterEach(async function () {
-    await view?.close()
-    if (this.currentTest?.isPassed()) assert.deepEqual(view?.errors ?? [], [], 'nothing on the console')
-    view = undefined
+    const hasPassed = this.currentTest?.isPassed()
+    const errors = await pages.leave(hasPassed)
+    if (hasPassed) assert.deepEqual(errors, [], 'nothing on the console')
   })
 
   return {
     async visit (scene = null, options = undefined) {
-      view = await openPage(browser, options)
-      await view.page.goto(server.url)
-      if (scene) await view.page.evaluate(each => /** @type {any} */ (globalThis).tilecouch.scene(each), scene)
-      return view.page
+      const page = await pages.open(options)
+      await page.goto(server.url)
+      if (scene) await page.evaluate(each => /** @type {any} */ (globalThis).tilecouch.scene(each), scene)
+      return page
     }
   }
 }

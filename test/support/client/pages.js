@@ -1,17 +1,68 @@
 // Pages for the tests of this process. To open a page takes more time than most tests, so a page that a test has left
-// serves the next one, of any suite: its document has ended, and the cache and the storage of its context are empty.
+// serves the next one, of any suite: its document has ended, and the cache and the storage of its context are empty. A
+// page is closed where a test has changed more than that, or has failed.
 import { openPage } from '../../viewer/browser.js'
 
 /**
  * @typedef {object} Entry
  * @property {Awaited<ReturnType<typeof openPage>>} view
+ * @property {import('playwright-core').BrowserContext} context
  * @property {import('playwright-core').CDPSession} session
+ * @property {boolean} isChanged a test has changed how the page behaves in every document
  * @property {string} kind only pages of the same options and script are equal
  * @property {import('playwright-core').Browser} browser
  */
 
-/** Pages that no test uses. @type {Entry[]} */
+const MOST = 6 // pages that no test uses: each is a process of the browser
+
+/** Pages that no test uses, the one that was used last at the end. @type {Entry[]} */
 const free = []
+
+/** Methods that change a page or its context for every document. */
+const CHANGES = {
+  page: ['addInitScript', 'emulateMedia', 'exposeBinding', 'exposeFunction', 'on', 'once', 'route',
+    'setExtraHTTPHeaders', 'setViewportSize'],
+  context: ['addInitScript', 'exposeBinding', 'exposeFunction', 'grantPermissions', 'newCDPSession', 'on', 'once',
+    'route', 'setExtraHTTPHeaders', 'setGeolocation', 'setOffline'],
+  clock: ['fastForward', 'install', 'pauseAt', 'setFixedTime', 'setSystemTime']
+}
+
+/** Notes when a test changes a page. @param {Entry} entry */
+function watchChanges (entry) {
+  const { view: { page }, context } = entry
+  for (const [owner, names] of /** @type {[any, string[]][]} */ (
+    [[page, CHANGES.page], [context, CHANGES.context], [page.clock, CHANGES.clock]]
+  )) {
+    for (const name of names) {
+      const method = owner[name].bind(owner)
+      owner[name] = (...given) => {
+        entry.isChanged = true
+        return method(...given)
+      }
+    }
+  }
+}
+
+/**
+ * Ends the document of a page, and empties its context.
+ * @param {Entry} entry
+ * @returns {Promise<boolean>} whether that was possible
+ */
+async function empty ({ view: { page, errors }, context, session }) {
+  const { origin } = new URL(page.url())
+  if (origin === 'null') return false // it could not be loaded: whose storage would be emptied?
+  try {
+    await page.goto('about:blank')
+    await page.mouse.move(-10, -10) // nothing of the next document is under the pointer
+    await context.clearCookies()
+    await session.send('Network.clearBrowserCache')
+    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+  } catch {
+    return false // it was on its way to another document
+  }
+  errors.length = 0
+  return true
+}
 
 /** The pages of one suite. */
 export class Pages {
@@ -37,26 +88,34 @@ export class Pages {
     } else {
       const view = await openPage(this.#browser, options)
       if (script) await view.page.addInitScript(script, argument)
-      const session = await view.page.context().newCDPSession(view.page)
-      this.#used.push({ view, session, kind, browser: this.#browser })
+      const context = view.page.context()
+      const session = await context.newCDPSession(view.page)
+      const entry = { view, context, session, isChanged: false, kind, browser: this.#browser }
+      watchChanges(entry)
+      this.#used.push(entry)
     }
     return (this.#used.at(-1)).view.page
   }
 
-  /** Ends the documents of a test. @returns {Promise<string[]>} what was on their consoles */
-  async leave () {
+  /** The pages of the test that runs. */
+  get used () {
+    return this.#used.map(({ view }) => view.page)
+  }
+
+  /**
+   * Ends the documents of a test.
+   * @param {boolean} [hasPassed] else its pages are not used again
+   * @returns {Promise<string[]>} what was on their consoles
+   */
+  async leave (hasPassed = true) {
     const left = this.#used.splice(0)
     const errors = left.flatMap(({ view }) => view.errors)
     for (const entry of left.filter(({ view }) => !view.page.isClosed())) {
-      const { view: { page, errors: ofPage }, session } = entry
-      const { origin } = new URL(page.url())
-      await page.goto('about:blank')
-      await page.mouse.move(-10, -10) // nothing of the next document is under the pointer
-      await session.send('Network.clearBrowserCache')
-      // a page that could not be loaded has no origin
-      if (origin !== 'null') await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
-      ofPage.length = 0
-      free.push(entry)
+      const { view, context, isChanged } = entry
+      const isFit = hasPassed && !isChanged && context.pages().length === 1
+      if (isFit && await empty(entry)) free.push(entry)
+      else await view.close()
+      if (free.length > MOST) await free.shift()?.view.close()
     }
     return errors
   }
