@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { gate } from './client/front.js'
-import { openBrowser, openPage, screens } from '../viewer/browser.js'
+import { Pages } from './client/pages.js'
+import { openBrowser, screens } from '../viewer/browser.js'
 import { kinds } from '../viewer/stores.js'
 
 /** @param {number} milliseconds */
@@ -31,15 +32,12 @@ export function onAdmin (title, body, options = { demo: false }) {
       const stage = new AdminStage()
 
       before(async function () {
-        stage.browser = await openBrowser(this, { webgl: false })
+        stage.pages = new Pages((await openBrowser(this, { webgl: false })).browser)
         stage.backend = await open(options)
         stage.store = await Store.open(stage.backend.database)
       })
       afterEach(function () { return stage.clear(this.currentTest?.isPassed()) })
-      after(async () => {
-        await stage.browser?.close()
-        await stage.backend?.close()
-      })
+      after(() => stage.backend?.close())
       body(stage, name)
     })
   }
@@ -60,14 +58,11 @@ export async function holdWrites (page, address) {
 }
 
 export class AdminStage {
-  /** @type {any} */
-  browser
+  pages = /** @type {Pages} */ (/** @type {unknown} */ (undefined))
   /** @type {any} */
   backend
   /** @type {import('../../loader/index.js').Store} */
   store = /** @type {any} */ (null)
-  /** @type {any[]} */
-  #views = []
   /** @type {RegExp[]} */
   #allowed = []
 
@@ -88,10 +83,9 @@ export class AdminStage {
 
   /** Another page of the store. */
   async open (address, options = screens.desk) {
-    const view = await openPage(this.browser, options)
-    this.#views.push(view)
-    await view.page.goto(address)
-    return view.page
+    const page = await this.pages.open(options)
+    await page.goto(address)
+    return page
   }
 
   /** A page on which the admin, or somebody else, has signed in. */
@@ -115,8 +109,7 @@ export class AdminStage {
 
   async clear (passed) {
     const allowed = [/401 \(Unauthorized\)/, ...this.#allowed] // before somebody has signed in
-    const errors = this.#views.flatMap(view => view.errors).filter(text => !allowed.some(pattern => pattern.test(text)))
-    await Promise.all(this.#views.splice(0).map(view => view.close()))
+    const errors = (await this.pages.leave(passed)).filter(text => !allowed.some(pattern => pattern.test(text)))
     this.#allowed = []
     if (passed) assert.deepEqual(errors, [], 'nothing on the console')
   }
