@@ -6,7 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import { Store } from '../../loader/index.js'
 import { startFront } from './client/front.js'
 import { hang, history } from './client/gallery.js'
-import { drawnTiles, openBrowser, openPage, screens } from '../viewer/browser.js'
+import { Pages } from './client/pages.js'
+import { drawnTiles, openBrowser, screens } from '../viewer/browser.js'
 import { kinds } from '../viewer/stores.js'
 
 const REWRITE = '/_design/tiles/_rewrite/'
@@ -24,6 +25,7 @@ export function onViewer (title, { layers = [], demo = true, webgl = false }, bo
 
       before(async function () {
         stage.browser = await openBrowser(this, { webgl })
+        stage.pages = new Pages(stage.browser.browser)
         stage.backend = await open({ demo })
         stage.store = await Store.open(stage.backend.database)
         await hang(stage.store, layers)
@@ -43,14 +45,13 @@ export function onViewer (title, { layers = [], demo = true, webgl = false }, bo
 export class Stage {
   /** @type {any} */
   browser
+  pages = /** @type {Pages} */ (/** @type {unknown} */ (undefined))
   /** @type {any} */
   backend
   /** @type {any} */
   front
   /** @type {import('../../loader/index.js').Store} */
   store = /** @type {any} */ (null)
-  /** @type {any[]} */
-  #views = []
   /** @type {RegExp[]} */
   #allowed = []
 
@@ -60,10 +61,9 @@ export class Stage {
 
   /** @param {import('playwright-core').BrowserContextOptions} [options] */
   async visit (hash = '', options = screens.desk) {
-    const view = await openPage(this.browser, options)
-    this.#views.push(view)
-    await view.page.goto(this.address + hash)
-    return view.page
+    const page = await this.pages.open(options)
+    await page.goto(this.address + hash)
+    return page
   }
 
   /** A page on which all in view is drawn. @param {import('playwright-core').BrowserContextOptions} [options] */
@@ -89,10 +89,8 @@ export class Stage {
   }
 
   async clear (passed) {
-    if (passed === false) for (const { page } of this.#views) console.log(await stateOf(page))
-    const errors = this.#views.flatMap(view => view.errors)
-      .filter(text => !this.#allowed.some(pattern => pattern.test(text)))
-    await Promise.all(this.#views.splice(0).map(view => view.close()))
+    if (passed === false) for (const page of this.pages.used) console.log(await stateOf(page))
+    const errors = (await this.pages.leave(passed)).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     this.#allowed = []
     this.front.reset()
     if (passed) assert.deepEqual(errors, [], 'nothing on the console')
