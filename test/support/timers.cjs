@@ -3,9 +3,9 @@ const timers = require('node:timers')
 const promises = require('node:timers/promises')
 const { syncBuiltinESMExports } = require('node:module')
 
-const MANY = 20000 // entries, before those that are over are forgotten
+const MANY = 2000 // entries, before those that are over are forgotten
 
-/** @type {Map<object, string>} */
+/** Where each began: only what is printed is made a text of. @type {Map<object, {stack?: string}>} */
 const begun = new Map()
 
 const runs = timer => !timer._destroyed && timer.hasRef()
@@ -14,7 +14,7 @@ function remember (timer, began) {
   if (begun.size > MANY) for (const known of begun.keys()) if (!runs(known)) begun.delete(known)
   const here = {}
   Error.captureStackTrace(here, began)
-  begun.set(timer, here.stack.split('\n').slice(1, 6).map(line => line.trim()).join('\n    '))
+  begun.set(timer, here)
 }
 
 for (const name of ['setTimeout', 'setInterval']) {
@@ -40,4 +40,5 @@ promises.setTimeout = (milliseconds, value, options) => {
 syncBuiltinESMExports()
 
 /** @returns {string[]} where each began */
-exports.openTimers = () => [...begun].filter(([timer]) => runs(timer)).map(([, where]) => where)
+exports.openTimers = () => [...begun].filter(([timer]) => runs(timer))
+  .map(([, { stack = '' }]) => stack.split('\n').slice(1, 6).map(line => line.trim()).join('\n    '))
