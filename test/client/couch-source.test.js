@@ -6,7 +6,7 @@ import { Store } from '../../loader/index.js'
 import { onEachStore, as } from '../support/backends.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 
 const T = step => `2024-01-0${step}T00:00:00Z`
 const version = (x, y, step) => ({ layer: 'osm', z: 3, x, y, time: T(step), bytes: png(x * 100 + y * 10 + step) })
@@ -25,7 +25,7 @@ onEachStore('a CouchSource', backend => {
     await store.defineLayer('empty', {})
     await store.write([version(1, 1, 1), version(1, 2, 2), version(1, 1, 3), version(2, 5, 1)])
     await store.write([{ layer: 'osm', z: 3, x: 2, y: 5, time: T(2), gone: true }])
-    await furnish(store)
+    await publishFunctions(store)
   })
 
   for (const path of paths) {

@@ -5,8 +5,7 @@ import { gridOf, parseArea } from '../../core/index.js'
 import { openGateway } from '../support/gateway/stand.js'
 import { gridFiles } from '../support/client/client-page.js'
 import { T, layers as gallery, stepAt } from '../support/client/gallery.js'
-import { install } from '../support/client/in-page.js'
-import { draw } from '../support/client/maps.js'
+import { draw, install } from '../support/client/maps.js'
 import { UNHURRIED, call, eventsOf, expected, onStage, pictureOf, waitForEvent } from '../support/client/suite.js'
 
 const leaflet = { files: gridFiles, install, draw }

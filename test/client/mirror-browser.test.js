@@ -11,7 +11,7 @@ import { as, json, startThrowAwayEmbedded } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { openBrowser } from '../viewer/browser.js'
-import { serveMirrorPage } from '../support/client/mirrors.js'
+import { serveMirrorPage } from '../support/client/client-page.js'
 import { everything } from '../support/client/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`

@@ -8,7 +8,6 @@ export class FakePeer {
   name = 'fake'
   /** Leaves by id. @type {Map<string, Map<string, any>>} */
   docs = new Map()
-  /** @type {Map<string, any>} */
   local = new Map()
   /** Ids in the order of their last change. @type {Map<string, number>} */
   order = new Map()
@@ -18,7 +17,7 @@ export class FakePeer {
    * @type {(call: string, ...given: any[]) => any}
    */
   hook = () => {}
-  calls = /** @type {Record<string, number>} */ ({})
+  calls = {}
   #woken = () => {}
 
   constructor (fields = {}) {

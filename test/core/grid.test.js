@@ -218,13 +218,13 @@ describe('the bounds of a layer', () => {
   })
 
   it('stay as they were given when all tiles touch them', () => {
-    const given = /** @type {[number, number, number, number]} */ ([5.96, 45.82, 10.49, 47.81])
+    const given = [5.96, 45.82, 10.49, 47.81]
     assert.deepEqual(extentOf(...pyramid(8, 133, 90)).widen(given), given)
     assert.deepEqual(extentOf([0, 0, 0], [1, 1, 0]).widen(given), given, 'a load of the overviews alone')
   })
 
   it('over the antimeridian stay when they hold all tiles, and else span all longitudes', () => {
-    const fiji = /** @type {[number, number, number, number]} */ ([177, -20, -178, -15])
+    const fiji = [177, -20, -178, -15]
     assert.deepEqual(extentOf([0, 0, 0], [4, 15, 8]).widen(fiji), fiji)
     assert.deepEqual(extentOf([4, 3, 8]).widen(fiji), [-180, -20, 180, -15])
     assert.deepEqual(union(fiji, [178, -16, 180, -14]), [-180, -20, 180, -14])
@@ -237,7 +237,7 @@ describe('the bounds of a layer', () => {
     fc.assert(fc.property(fc.array(shallow, { minLength: 1, maxLength: 12 }), fc.option(shallow, {
       nil: undefined
     }), (tiles, before) => {
-      const bounds = extentOf(...tiles).widen(before && /** @type {any} */ (tileBounds(...before)))
+      const bounds = extentOf(...tiles).widen(before && tileBounds(...before))
       const touches = selector({ bbox: bounds })
       for (const [z, x, y] of before ? [before, ...tiles] : tiles) {
         assert.ok(touches(z, x, y), `${z}/${x}/${y} of ${bounds}`)
@@ -248,12 +248,12 @@ describe('the bounds of a layer', () => {
 
   it('in a grid of degrees are compared without walking columns, at a deep zoom', () => {
     const grid = gridOf({ grid: 'WorldCRS84Quad' })
-    for (const [bounds, box, isInside] of /** @type {[import('../../core/grid.js').Bbox, number[], boolean][]} */ ([
+    for (const [bounds, box, isInside] of [
       [[-180, -90, 180, 90], [0, 0, 2 ** 24 - 1, 2 ** 23 - 1], true], [[7, 46, 9, 48], [0, 0, 2 ** 24 - 1, 9], false],
       [[170, -20, -170, 10], [0, 2 ** 22, 9, 2 ** 22], true],
       [[170, -20, -170, 10], [0, 2 ** 22, 2 ** 24 - 1, 2 ** 22], false],
       [[170, -20, -170, 10], [0, 0, 9, 2 ** 22], false]
-    ])) {
+    ]) {
       const extent = new Extent(grid)
       extent.add(24, box[0], box[1])
       extent.add(24, box[2], box[3])

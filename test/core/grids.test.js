@@ -6,18 +6,11 @@ import { gridNames, gridOf, isSameGrid, parseArea, areaFrom,
   registerProj4, soundLayers, tileRanges } from '../../core/index.js'
 import { tileMatrixSets } from '../../core/grids/sets.js'
 import { Extent, widen } from '../../core/store/extent.js'
+import { townGrid } from '../support/samples.js'
 
 registerProj4(proj4)
 
-/** A small set of a town, as a user writes it: two matrices that do not halve. */
-const town = {
-  id: 'Town',
-  crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
-  tileMatrices: [[100, 3, 2], [40, 7, 5]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
-    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
-    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
-  }))
-}
+const town = townGrid()
 const grids = [...gridNames().slice(1), town].map(grid => gridOf({ grid }))
 
 /** Places of a tile, corners and between, as degrees. */

@@ -225,10 +225,10 @@ describe('batches of a replication', () => {
         return { docs: asked.map(({ id, rev }) => ({ _id: id, _rev: rev })), bytes }
       }
     }
-    const target = /** @type {any} */ (
-      { name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] } }
-    )
-    const tally = /** @type {any} */ ({ bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 })
+    const target = {
+      name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] }
+    }
+    const tally = { bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 }
     const failures =
       new FailureStreak({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
     const copier = new RevisionCopier({ source, target, tally, limits: {

@@ -63,7 +63,7 @@ function serve (docs) {
     url: 'http://here/db',
     async exchange ({ url, body }) {
       asked.push(url.pathname.slice('/db/'.length))
-      const { queries, docs: wantedDocs } = JSON.parse(/** @type {string} */ (body))
+      const { queries, docs: wantedDocs } = JSON.parse(body)
       const results = queries ? queries.map(range) : wantedDocs.map(({ id }) => ({ id, docs: [leafOf(id)] }))
       return { status: 200, bytes: Buffer.from(JSON.stringify({ results })) }
     }

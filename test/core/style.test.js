@@ -22,7 +22,7 @@ const idsOf = ({ layers }, type) => layers.filter(one => one.type === type).map(
 const at = (style, id) => style.layers.find(one => one.id === id)
 
 describe('the default style of a layer', () => {
-  for (const theme of /** @type {const} */ (['light', 'dark'])) {
+  for (const theme of ['light', 'dark']) {
     it(`is a valid style of MapLibre for vector tiles, ${theme}`, () => {
       const style = defaultStyle(town, { theme })
       assert.deepEqual(faults(style), [])
@@ -80,7 +80,7 @@ describe('the default style of a layer', () => {
 
   it('knows water, roads and woods by their names in common schemas', () => {
     const hue = (id, theme) => Number(/\d+/.exec(coloursOf({ vector_layers: [{ id }] }, theme)[0].colour)?.[0])
-    for (const theme of /** @type {const} */ (['light', 'dark'])) {
+    for (const theme of ['light', 'dark']) {
       for (const id of ['water', 'ocean', 'waterway', 'water_polygons', 'Lakes', 'sea']) {
         assert.ok(Math.abs(hue(id, theme) - 210) < 10, id)
       }
@@ -126,7 +126,7 @@ describe('the default style of a layer', () => {
 })
 
 const point = properties => (
-  { type: /** @type {const} */ ('Point'), lines: [[/** @type {[number, number]} */ ([1, 2])]], properties }
+  { type: 'Point', lines: [[[1, 2]]], properties }
 )
 const countIn = (...tiles) => {
   const counter = new LetterCounter()

@@ -66,11 +66,9 @@ describe('times', () => {
 
   it('are exact only when complete, normal and on the calendar', () => {
     assert.ok(isExactTime('2024-02-29T23:59:59Z'))
-    for (
-      const text of ['2024', '2024-02-30T00:00:00Z', '2024-01-01T24:00:00Z',
-        '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T00:00:00.0Z',
-        '2024-01-01T00:00:60Z', '+02024-01-01T00:00:00Z', null, 2024, new Date()]
-    ) {
+    for (const text of ['2024', '2024-02-30T00:00:00Z', '2024-01-01T24:00:00Z',
+      '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T00:00:00.0Z',
+      '2024-01-01T00:00:60Z', '+02024-01-01T00:00:00Z', null, 2024, new Date()]) {
       assert.equal(isExactTime(text), false, String(text))
     }
   })
@@ -133,12 +131,12 @@ describe('durations', () => {
 
   it('ignore values of other programs that are not valid times or numbers', () => {
     const stored = '2024-01-01T00:00:00Z'
-    const bad = /** @type {any[]} */ (['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, ''])
+    const bad = ['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, '']
     for (const expires of bad) {
       assert.equal(expiryOf({ expires, stored }, { ttl: 60 }), '2024-01-01T00:01:00Z', `${expires}`)
     }
     for (const wrong of bad) assert.equal(expiryOf({ stored: wrong }, { ttl: 60 }), null, `${wrong}`)
-    for (const ttl of /** @type {any[]} */ (['60', 0, -1, NaN, Infinity, 1e15, null])) {
+    for (const ttl of ['60', 0, -1, NaN, Infinity, 1e15, null]) {
       assert.equal(expiryOf({ stored }, { ttl }), null, `${ttl}`)
     }
     assert.equal(expiryOf({ stored: '9999-12-31T23:59:58Z' }, { ttl: 1 }), '9999-12-31T23:59:59Z')

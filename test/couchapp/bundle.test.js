@@ -9,7 +9,7 @@ import {
   adminBundles, besides, bundle, clientBundles, layersBundles, shipBundles, viewerBundles, stamp
 } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
-import { useFolder } from '../support/couch-database.js'
+import { useFolder } from '../support/folder.js'
 
 const entry = { 'main.js': { entry: 'main.js', format: 'iife', leaflet: 'global' } }
 

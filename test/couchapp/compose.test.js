@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, symlinkSync, existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { compose, root, composeFolder } from '../../loader/couchapp/compose.js'
-import { useFolder } from '../support/couch-database.js'
+import { useFolder } from '../support/folder.js'
 
 const md5 = bytes => createHash('md5').update(bytes).digest('hex')
 const MAP = '(function (doc) {\n  emit(doc._id, null)\n})'

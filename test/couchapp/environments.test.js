@@ -4,7 +4,7 @@ import path from 'node:path'
 import { findDatabase, resolveDatabase } from '../../loader/couchapp/environments.js'
 import { useDataFolder } from '../../loader/store/secrets.js'
 import { startEmbedded } from '../../server/embedded/index.js'
-import { useFolder } from '../support/couch-database.js'
+import { useFolder } from '../support/folder.js'
 
 describe('environments', () => {
   const folder = useFolder()

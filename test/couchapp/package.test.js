@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { buildModules, entries } from '../../client/build.js'
 import { TARGETS, clientBundles, mapLibraries } from '../../loader/couchapp/bundle.js'
 import { root } from '../../loader/couchapp/compose.js'
-import { useFolder } from '../support/couch-database.js'
+import { useFolder } from '../support/folder.js'
 
 const read = name => JSON.parse(readFileSync(path.join(root, name), 'utf8'))
 

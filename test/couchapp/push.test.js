@@ -1,11 +1,31 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import couchdbPush from 'couchdb-push'
 import { compose, composeFolder } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Couch } from '../../loader/store/couch.js'
-import { request, useDatabase, useFolder } from '../support/couch-database.js'
+import { json, post, put, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { skip } from '../support/tools.js'
 
+/** A database of its own for each test of a suite on the CouchDB of COUCHDB_URL; without one the suite is skipped. */
+function useDatabase () {
+  const database = { url: '' }
+  before(function () { if (!process.env.COUCHDB_URL) skip(this, 'no real CouchDB: COUCHDB_URL is not set') })
+  beforeEach(async () => {
+    const server = new URL(process.env.COUCHDB_URL)
+    server.pathname = `/unit_${Math.random().toString(36).slice(2)}`
+    database.url = server.href
+    await request(database.url, { method: 'PUT' })
+  })
+  afterEach(async () => { if (database.url) await request(database.url, { method: 'DELETE' }) })
+  return database
+}
+
+/** A document with its attachments, which CouchDB sends in several parts to who does not ask for JSON. */
+const whole = url => json(`${url}?attachments=true`, { headers: { accept: 'application/json' } })
+const pushClassic = promisify(couchdbPush)
 const view = body => `(function (doc) { ${body} })`
 const design = (map, more = {}) => (
   { _id: '_design/app', language: 'javascript', views: { all: { map: view(map), reduce: '_count' } }, couchapp: {
@@ -16,10 +36,10 @@ const actions = pushed => Object.fromEntries(pushed.map(({ id, action }) => [id,
 
 describe('pushing design documents', function () {
   const database = useDatabase()
-  const fill = count => request(`${database.url}/_bulk_docs`,
-    { method: 'POST', body: { docs: Array.from({ length: count }, (_, index) => ({ _id: `d${index}`, index })) } })
+  const fill = count => post(`${database.url}/_bulk_docs`,
+    { docs: Array.from({ length: count }, (_, index) => ({ _id: `d${index}`, index })) })
   const couch = () => new Couch(database.url, { retries: 2 })
-  const ids = async () => (await request(`${database.url}/_all_docs`))
+  const ids = async () => (await json(`${database.url}/_all_docs`))
     .rows.map(({ id }) => id).filter(id => id.startsWith('_design/'))
 
   it('deploys new documents, and leaves no staging document', async () => {
@@ -27,7 +47,7 @@ describe('pushing design documents', function () {
     assert.deepEqual(Object.values(actions(await push(couch(), docs))), ['new', 'new'])
     assert.deepEqual(await ids(), docs.map(({ _id }) => _id).sort())
     for (const doc of docs) {
-      const { _rev, _attachments, ...stored } = await request(`${database.url}/${doc._id}`)
+      const { _rev, _attachments, ...stored } = await json(`${database.url}/${doc._id}`)
       const { _attachments: attachments, ...wanted } = doc
       assert.deepEqual(stored, wanted)
       assert.deepEqual(Object.keys(_attachments ?? {}).sort(), Object.keys(attachments ?? {}).sort())
@@ -37,7 +57,7 @@ describe('pushing design documents', function () {
   it('does not write unchanged documents', async () => {
     const docs = await compose()
     await push(couch(), docs)
-    const revs = async () => (await request(`${database.url}/_all_docs`))
+    const revs = async () => (await json(`${database.url}/_all_docs`))
       .rows.map(({ id, value }) => `${id} ${value.rev}`)
     const before = await revs()
     assert.deepEqual([...new Set(Object.values(actions(await push(couch(), docs))))], ['unchanged'])
@@ -47,7 +67,7 @@ describe('pushing design documents', function () {
   it('replaces only the documents that changed, and names their fields', async () => {
     const docs = await compose()
     await push(couch(), docs)
-    const revOf = async id => (await request(`${database.url}/${id}`))._rev
+    const revOf = async id => (await json(`${database.url}/${id}`))._rev
     const before = await revOf('_design/versions')
     const changed = docs.map(doc => doc._id === '_design/tiles' ? { ...doc, rewrites: [], lists: undefined } : doc)
     const pushed = await push(couch(), JSON.parse(JSON.stringify(changed)))
@@ -56,7 +76,7 @@ describe('pushing design documents', function () {
     })),
       [{ id: '_design/tiles', action: 'changed', fields: ['lists', 'rewrites'] }])
     assert.equal(await revOf('_design/versions'), before)
-    assert.equal((await request(`${database.url}/_design/tiles`)).lists, undefined)
+    assert.equal((await json(`${database.url}/_design/tiles`)).lists, undefined)
   })
 
   it('notices an attachment whose bytes changed', async () => {
@@ -68,8 +88,7 @@ describe('pushing design documents', function () {
     await push(couch(), app('one', '1'))
     assert.deepEqual(actions(await push(couch(), app('one', '1'))), { '_design/app': 'unchanged' })
     assert.deepEqual(actions(await push(couch(), app('two', '2'))), { '_design/app': 'changed' })
-    assert.equal((await request(`${database.url}/_design/app?attachments=true`))._attachments['a.txt'].data,
-      btoa('two'))
+    assert.equal((await whole(`${database.url}/_design/app`))._attachments['a.txt'].data, btoa('two'))
   })
 
   it('changes nothing in a dry run', async () => {
@@ -79,7 +98,7 @@ describe('pushing design documents', function () {
     await push(couch(), [design('emit(doc._id)')])
     const pushed = await push(couch(), [design('emit(doc.index)')], { dryRun: true })
     assert.deepEqual(pushed, [{ id: '_design/app', action: 'changed', fields: ['views'] }])
-    assert.match((await request(`${database.url}/_design/app`)).views.all.map, /_id/)
+    assert.match((await json(`${database.url}/_design/app`)).views.all.map, /_id/)
   })
 
   it('never lets a reader see a view without its index', async function () {
@@ -90,13 +109,13 @@ describe('pushing design documents', function () {
     const seen = []
     const reading = (async () => {
       while (!done) {
-        const { rows } = await request(`${database.url}/_design/app/_view/all?update=false`)
+        const { rows } = await json(`${database.url}/_design/app/_view/all?update=false`)
         seen.push(rows[0]?.value ?? 0)
       }
     })()
     await push(couch(), [design('emit(doc._id); emit(doc.index)')])
     // one look after the swap at least
-    seen.push((await request(`${database.url}/_design/app/_view/all?update=false`)).rows[0]?.value ?? 0)
+    seen.push((await json(`${database.url}/_design/app/_view/all?update=false`)).rows[0]?.value ?? 0)
     done = true
     await reading
     assert.deepEqual([...new Set(seen)], [1500, 3000], 'the old index whole, then the new one whole')
@@ -105,16 +124,16 @@ describe('pushing design documents', function () {
 
   it('replaces the staging document of an earlier push that did not end', async () => {
     await push(couch(), [design('emit(doc._id)')])
-    await request(`${database.url}/_design/app-staging`,
-      { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(1)') } } } })
+    await put(`${database.url}/_design/app-staging`,
+      { language: 'javascript', views: { all: { map: view('emit(1)') } } })
     await push(couch(), [design('emit(doc.index)')])
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
   it('cleans up after a push that was killed between the swap and the end', async () => {
     await push(couch(), [design('emit(doc._id)')])
-    await request(`${database.url}/_design/app-staging`,
-      { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(doc._id)') } } } })
+    await put(`${database.url}/_design/app-staging`,
+      { language: 'javascript', views: { all: { map: view('emit(doc._id)') } } })
     assert.deepEqual(actions(await push(couch(), [design('emit(doc._id)')])), { '_design/app': 'unchanged' })
     assert.deepEqual(await ids(), ['_design/app'])
   })
@@ -127,7 +146,7 @@ describe('pushing design documents', function () {
         return push(couch(), [design(body)])
       }))
       assert.ok(pushed.flat().some(({ action }) => action !== 'unchanged'))
-      assert.equal((await request(`${database.url}/_design/app`)).views.all.map, view(body))
+      assert.equal((await json(`${database.url}/_design/app`)).views.all.map, view(body))
       assert.deepEqual(await ids(), ['_design/app'])
     }
   })
@@ -162,7 +181,7 @@ describe('pushing design documents', function () {
     while (!(await ids()).includes('_design/app-staging')) await sleep(5)
     stop.abort()
     await stopped
-    assert.match((await request(`${database.url}/_design/app`)).views.all.map, /_id/)
+    assert.match((await json(`${database.url}/_design/app`)).views.all.map, /_id/)
   })
 })
 
@@ -173,25 +192,17 @@ describe('the classic couchapp folders', function () {
   it('are pushed unchanged by couchdb-push, and become the same design documents', async () => {
     const folders = await composeFolder(folder.dir)
     const docs = await compose()
-    for (const source of folders) {
-      await new Promise(
-        (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }
-      )
-    }
+    for (const source of folders) await pushClassic(database.url, source)
     for (const { _id, couchapp, _attachments = {}, ...wanted } of docs) {
-      const { _rev, _attachments: pushed = {}, ...stored } = await request(`${database.url}/${_id}?attachments=true`)
+      const { _rev, _attachments: pushed = {}, ...stored } = await whole(`${database.url}/${_id}`)
       assert.deepEqual(stored, { _id, ...wanted })
       assert.deepEqual(bytesOf(pushed), bytesOf(_attachments))
     }
   })
 
   it('pushed by couchdb-push answer requests, and differ only in signatures and attachments', async () => {
-    for (const source of await composeFolder(folder.dir)) {
-      await new Promise(
-        (resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) }
-      )
-    }
-    const { error } = await request(`${database.url}/_design/tiles/_rewrite/osm/1/5/0.png`)
+    for (const source of await composeFolder(folder.dir)) await pushClassic(database.url, source)
+    const { error } = await json(`${database.url}/_design/tiles/_rewrite/osm/1/5/0.png`)
     assert.equal(error, 'BAD_TILE')
     const pushed = await push(new Couch(database.url), await compose(), { dryRun: true })
     assert.deepEqual(pushed.map(

@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { flipY } from '../../core/index.js'
-import { writeMbtiles } from '../sources/mbtiles-writer.js'
+import { writeMbtiles } from '../sources/archive-writers.js'
 import { drawPixels } from '../support/tiles.js'
 
 const SIZE = 256 // pixels

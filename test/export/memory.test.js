@@ -9,8 +9,7 @@ import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
-import { collectGarbage } from '../support/garbage.js'
-import { measureHeap } from '../support/heap.js'
+import { collectGarbage, measureHeap } from '../support/garbage.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']

@@ -208,16 +208,14 @@ onEachStore('private layers', backend => {
       assert.equal((await with_('bearer', path, token(['secret']))).status, 403, path)
       assert.ok([200, 400, 404].includes((await with_('bearer', path, token(['*']))).status), path)
     }
-    for (
-      const [path, body] of /** @type {[string, any][]} */ (
-        [['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }],
-          ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]]
-      )
-    ) {
+    for (const [path, body] of [
+      ['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }],
+      ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]
+    ]) {
       assert.equal((await post(own.gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
     }
     // fields that a question does not have open nothing, and hide nothing
-    for (const [path, body] of /** @type {[string, any][]} */ ([
+    for (const [path, body] of [
       ['/db/_all_docs', { doc_ids: ['open:3:0:0'], docs: [{ id: 'open:3:0:0' }], limit: 5 }],
       ['/db/_all_docs?keys=["open:3:0:0"]', { startkey: 'secret:' }],
       ['/db/_all_docs/queries?startkey="secret:"', { queries: [{ endkey: 'secret;' }] }],
@@ -227,7 +225,7 @@ onEachStore('private layers', backend => {
         ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }],
         ['/db/_bulk_get',
           { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
-    ])) {
+    ]) {
       const answer = await post(own.gateway.url, path.replaceAll('"', '%22'), body)
       assert.ok([400, 401].includes(answer.status), `${path} ${JSON.stringify(body)}: ${answer.status}`)
       assertSilent(answer, path, { names: false })

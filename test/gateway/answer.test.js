@@ -47,14 +47,12 @@ describe('CachePolicy', () => {
   afterEach(() => mock.timers.reset())
 
   const policy = new CachePolicy({ maxAge: 300, staleWhileRevalidate: 86400, staleIfError: 604800 })
-  const of = (time, entry, outcome = 'hit') => policy.of(/** @type {any} */ ({ time }),
-    /** @type {any} */ ({ entry: entryOf(entry), outcome }))
+  const of = (time, entry, outcome = 'hit') => policy.of({ time }, { entry: entryOf(entry), outcome })
 
   const EXPIRED = { expires: '2026-11-24T04:29:59Z' }
   const HOLDS = { expires: '2026-11-24T04:31:40Z' }
   const TIMES = ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-01T00:00:00Z', '2024-03-02T00:00:00Z']
 
-  /** @type {[string, [time: string | undefined, entry: any, outcome?: string][], number][]} */
   const cases = [
     ['the remaining seconds for a tile that expires later', [[undefined, HOLDS], [undefined, HOLDS, 'miss']], 100],
     ['no seconds for a tile that has expired or is stale', [[undefined, EXPIRED], [undefined, EXPIRED, 'stale'],
@@ -75,8 +73,7 @@ describe('CachePolicy', () => {
 
   it('omits directives that are set to 0, and allows a minute at most for missing tiles', () => {
     const plain = new CachePolicy({ maxAge: 10, staleWhileRevalidate: 0, staleIfError: 0 })
-    assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })),
-      'public, max-age=10')
+    assert.equal(plain.of({}, { entry: entryOf(), outcome: 'hit' }), 'public, max-age=10')
     assert.deepEqual([plain.missing, policy.missing], ['public, max-age=10', 'public, max-age=60'])
   })
 })
@@ -84,14 +81,13 @@ describe('CachePolicy', () => {
 describe('Unpacked', () => {
   it('accepts a tile again after the client of another tile has left', async () => {
     const unpacked = new Unpacked({ most: 1000, mostHeld: 10 })
-    const [first, second] = ['a', 'b'].map(letter => /** @type {any} */ (
-      entryOf({ bytes: gzipSync(letter.repeat(10)), type: 'application/vnd.mapbox-vector-tile' })
-    ))
-    const response = /** @type {any} */ (new EventEmitter())
+    const [first, second] = ['a', 'b'].map(letter =>
+      entryOf({ bytes: gzipSync(letter.repeat(10)), type: 'application/vnd.mapbox-vector-tile' }))
+    const response = new EventEmitter()
     await unpacked.take(first, response)
-    await assert.rejects(unpacked.take(second, /** @type {any} */ (new EventEmitter())), { code: 'BUSY' })
+    await assert.rejects(unpacked.take(second, new EventEmitter()), { code: 'BUSY' })
     response.emit('close')
-    assert.equal(`${await unpacked.take(second, /** @type {any} */ (new EventEmitter()))}`, 'b'.repeat(10))
+    assert.equal(`${await unpacked.take(second, new EventEmitter())}`, 'b'.repeat(10))
   })
 })
 
@@ -99,7 +95,6 @@ describe('a tile as an answer', () => {
   beforeEach(stopClock)
   afterEach(() => mock.timers.reset())
 
-  /** @type {Awaited<ReturnType<typeof openFront>>} */
   let front
   const open = async setup => { front = await openFront(setup) }
   const get = (path, headers = {}, method = 'GET') => ask(front.url, path, { headers, method })
@@ -188,8 +183,7 @@ describe('a tile as an answer', () => {
   })
 
   it('is unpacked once for all clients, and refused with 503 while idle clients ' +
-    'hold too many bytes', async function () {
-    this.timeout(60000)
+    'hold too many bytes', async () => {
     const type = 'application/vnd.mapbox-vector-tile'
     const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
     const names = Array.from({ length: 7 }, (_, at) => `osm:3:${at}:0`)
@@ -214,21 +208,20 @@ describe('a tile as an answer', () => {
     for (const socket of idle) socket.destroy()
     const isFree = async () => (await get('/osm/3/6/0.pbf', {}, 'HEAD')).status === 200
     await until(isFree, { what: 'room again when they have left' })
-  })
+  }).timeout(60000)
 
-  it('is not unpacked for clients that had left before it was found', async function () {
-    this.timeout(60000)
+  it('is not unpacked for clients that had left before it was found', async () => {
     const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
     const columns = [0, 1, 2, 3, 4, 5]
     const entryAt = () => entryOf({ bytes: Buffer.from(packed), type: 'application/vnd.mapbox-vector-tile' })
     await open({ kept: Object.fromEntries(columns.map(x => [`osm:3:${x}:0`, entryAt()])) })
     const gone = { destroyed: true, once () {} }
     for (const x of columns.slice(1)) {
-      const asked = /** @type {any} */ ({ layer: 'osm', z: 3, x, y: 0 })
+      const asked = { layer: 'osm', z: 3, x, y: 0 }
       await Promise.resolve(tile(front.ctx, asked, { method: 'GET', headers: {} }, gone)).catch(() => {})
     }
     assert.equal((await get('/osm/3/0/0.pbf')).status, 200)
-  })
+  }).timeout(60000)
 
   it('is refused when a stored vector tile cannot be unpacked', async () => {
     const entry =
@@ -283,14 +276,12 @@ describe('a tile as an answer', () => {
     }
 
     it('is an uncacheable error when the layer is unknown or the store cannot be reached', async () => {
-      await open(
-        {
-          get: async id => {
-            throw new TilecouchError(id.startsWith('osm') ? 'TILE_NOT_FOUND' : 'UNREACHABLE',
-              { id, url: 'http://inside:5984/tiles', why: 'connect ECONNREFUSED 10.0.0.5' })
-          }, layers: {}, options: { missing: 'transparent' }
-        }
-      )
+      await open({
+        get: async id => {
+          throw new TilecouchError(id.startsWith('osm') ? 'TILE_NOT_FOUND' : 'UNREACHABLE',
+            { id, url: 'http://inside:5984/tiles', why: 'connect ECONNREFUSED 10.0.0.5' })
+        }, layers: {}, options: { missing: 'transparent' }
+      })
       const unknown = await get('/osm/1/0/0.png')
       assert.deepEqual([unknown.status, unknown.json.error, unknown.headers['cache-control']],
         [404, 'LAYER_NOT_FOUND', 'no-store'])

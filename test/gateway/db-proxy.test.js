@@ -26,7 +26,7 @@ describe('the proxy of /db', () => {
     couch = new Couch(`${store.url.replace('//', '//reader:p%40ss@')}/couch/tiles`)
     ctx = { options: { dbAccess: true }, proxy: new DatabaseProxy(couch) }
     gate = await startServer((req, res) => {
-      const [path, query = ''] = /** @type {string} */ (req.url).slice(3).split(/\?(.*)/s)
+      const [path, query = ''] = req.url.slice(3).split(/\?(.*)/s)
       db(ctx, { path, query }, req, res).catch(error => res.destroy(error))
     })
     base = gate.url
@@ -54,11 +54,10 @@ describe('the proxy of /db', () => {
     assert.deepEqual([method, url], ['GET', '/couch/tiles/layer%3Aosm?rev=1-a'])
     assert.equal(headers.authorization, `Basic ${btoa('reader:p@ss')}`)
     const { host, connection, ...rest } = headers
-    assert.deepEqual(rest,
-      {
-        accept: 'application/json', 'if-none-match': '"x"', 'accept-encoding': 'gzip',
-        authorization: headers.authorization
-      })
+    assert.deepEqual(rest, {
+      accept: 'application/json', 'if-none-match': '"x"', 'accept-encoding': 'gzip',
+      authorization: headers.authorization
+    })
     assert.equal(host, new URL(couch.url).host)
     await ask(base, '/db/a/b', { headers: { range: 'bytes=0-1,5-9', 'accept-encoding': 'br, gzip;q=0' } })
     assert.deepEqual([seen[1].headers.range, seen[1].headers['accept-encoding']], [undefined, undefined])
@@ -107,11 +106,10 @@ describe('the proxy of /db', () => {
     const { status, headers, text } = await ask(base, '/db/a/b')
     const { date, connection, 'keep-alive': keep, ...rest } = headers
     assert.deepEqual([status, text], [200, 'ok'])
-    assert.deepEqual(rest,
-      {
-        'accept-ranges': 'bytes', 'content-type': 'text/html', 'content-length': '2', etag: '"e"',
-        'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff'
-      })
+    assert.deepEqual(rest, {
+      'accept-ranges': 'bytes', 'content-type': 'text/html', 'content-length': '2', etag: '"e"',
+      'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff'
+    })
   })
 
   it('hides error messages and redirects of the store', async () => {
@@ -203,7 +201,7 @@ describe('the proxy of /db', () => {
   async function openLimited ({ endings, ...limits }) {
     const proxy = new DatabaseProxy(couch, { trustProxy: true, ...limits })
     const limited = await startServer((req, res) => {
-      const [path, search = ''] = /** @type {string} */ (req.url).split('?')
+      const [path, search = ''] = req.url.split('?')
       const asked = parseDbRequest('GET', path, search)
       asked.isLarge = checkLimits(asked)
       proxy.forward(asked, undefined, req, res, { endings })

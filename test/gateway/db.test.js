@@ -1,12 +1,9 @@
 // The store's database through the gateway: what reads answers as the store itself does, all else is refused.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, post as postJson, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
+import { PouchDB, usePouches } from '../support/client/pouches.js'
 import { SECRET, secretDatabase } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 import { ask, post, speak } from '../support/gateway/wire.js'
@@ -31,8 +28,7 @@ onEachStore('the store at /db', backend => {
     (text, { headers, ...options } = {}) => own.ask(`/db${text}`, { headers: { accept, ...headers }, ...options })
   const question = (text, body) => post(own.gateway.url, `/db${text}`, body, { headers: { accept } })
   const direct = text => json(own.url + text, { headers: { accept } })
-  const asked = (text, body) => json(own.url + text,
-    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const asked = (text, body) => postJson(own.url + text, body)
   const key = value => encodeURIComponent(JSON.stringify(value))
 
   it('answers every read as the store does', async () => {
@@ -141,10 +137,10 @@ onEachStore('the store at /db', backend => {
     const before = await direct('/_all_docs')
     const doc = JSON.stringify({ _id: 'intruder', type: 'tile' })
     const headers = { 'content-type': 'application/json' }
-    for (const [method, text, status, error] of /** @type {[string, string, number, string][]} */ ([
+    for (const [method, text, status, error] of [
       ['PUT', '/intruder', 405, 'method_not_allowed'], ['DELETE', '/osm:3:0:0/tile', 405, 'method_not_allowed'],
       ['POST', '/_bulk_docs', 403, 'forbidden'], ['PUT', '/_security', 403, 'forbidden']
-    ])) {
+    ]) {
       const { json: body, ...answer } = await at(text, { method, body: doc, headers })
       assert.deepEqual([answer.status, Object.keys(body), body.error], [status, ['error', 'reason'], error],
         `${method} ${text}`)
@@ -193,7 +189,7 @@ onEachStore('the store at /db', backend => {
   const ids = (count, make = id => id) => Array.from({ length: count }, (_, index) => make(`osm:9:0:${index}`))
 
   it('refuses queries that name too many documents, rows or ranges', async () => {
-    for (const [path, make, most] of /** @type {[string, (count: number) => any, number][]} */ ([
+    for (const [path, make, most] of [
       ['/_all_docs', count => ({ keys: ids(count) }), 10000],
       ['/_all_docs?include_docs=true', count => ({ keys: ids(count) }), 2000],
       ['/_all_docs/queries', count => (
@@ -201,7 +197,7 @@ onEachStore('the store at /db', backend => {
       ), 2000],
       ['/_bulk_get', count => ({ docs: ids(count, id => ({ id })) }), 2000],
       ['/_design/versions/_view/by_tile/queries', count => ({ queries: ids(count, () => ({ limit: 0 })) }), 1000]
-    ])) {
+    ]) {
       assert.equal((await question(path, make(most + 1))).status, 413, path)
       assert.equal((await question(path, make(Math.min(most, 500)))).status, 200, path)
     }
@@ -251,14 +247,14 @@ onEachStore('the store at /db', backend => {
   })
 
   it('sends the images of queries with a limit or with keys, and of one document', async () => {
-    for (const [path, body] of /** @type {[string, any][]} */ ([
+    for (const [path, body] of [
       [`/_all_docs?${images}`, { limit: 5 }],
       [`/_all_docs/queries?${images}`, { queries: [{ limit: 5 }, { keys: ['osm:3:0:0'] }] }],
       [`/_changes?${images}&filter=_doc_ids`, { doc_ids: ['osm:3:0:0'] }],
       ['/_bulk_get?attachments=true', { docs: [{ id: 'osm:3:0:0' }] }],
       [`/_all_docs?${images}&limit=5`], ['/osm:3:0:0?attachments=true'],
       [`/_all_docs?${images}&keys=[%22osm:3:0:0%22]`]
-    ])) {
+    ]) {
       const { status, text } = body ? await question(path, body) : await at(path)
       assert.equal(status, 200, path)
       assert.match(text, /"data":/, path)
@@ -266,20 +262,11 @@ onEachStore('the store at /db', backend => {
   })
 
   describe('for PouchDB', () => {
-    let folder
-    let remote
-    let local
-    beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'tilecouch-pouch-'))
-      local = new PouchDB(join(folder, 'local'))
-      remote = new PouchDB(`${own.gateway.url.replace(/\/$/, '')}/db`)
-    })
-    afterEach(async () => {
-      await local.close()
-      await rm(folder, { recursive: true, force: true })
-    })
+    const pouch = usePouches()
 
     it('is replicated with every image, and continues from its checkpoint the next time', async () => {
+      const local = pouch()
+      const remote = new PouchDB(`${own.gateway.url.replace(/\/$/, '')}/db`)
       const first = await local.replicate.from(remote, { batch_size: 10 })
       assert.equal(first.ok, true)
       assert.equal((await local.info()).doc_count, (await direct('')).doc_count)
@@ -298,17 +285,11 @@ onEachStore('the store at /db', backend => {
     it('is a source for the replicator of CouchDB without checkpoints', async () => {
       const server = await backend.url()
       const target = await backend.database()
-      const answer = await json(`${server}/_replicate`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(
-          {
-            source: `${own.gateway.url.replace(/\/$/, '')}/db`,
-            target: { url: as(target), headers: {
-              Authorization: `Basic ${btoa(`${new URL(target).username}:${new URL(target).password}`)}`
-            } }, create_target: true, use_checkpoints: false
-          }
-        )
+      const { username, password } = new URL(target)
+      const answer = await postJson(`${server}/_replicate`, {
+        source: `${own.gateway.url.replace(/\/$/, '')}/db`,
+        target: { url: as(target), headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } },
+        create_target: true, use_checkpoints: false
       })
       assert.equal(answer.ok, true, JSON.stringify(answer))
       assert.equal((await json(target)).doc_count, (await direct('')).doc_count)

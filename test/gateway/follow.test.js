@@ -15,11 +15,8 @@ const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 
 
 /** A follower and what it has told. */
 function follow (couch, limits) {
-  const told = {
-    ids: /** @type {string[]} */ ([]), changes: /** @type {any[]} */ ([]),
-    resets: 0, events: /** @type {string[]} */ ([])
-  }
-  const follower = new Follower(/** @type {any} */ ({ couch }), {
+  const told = { ids: [], changes: [], resets: 0, events: [] }
+  const follower = new Follower({ couch }, {
     limits: { ...quick, ...limits },
     onChange (change) {
       told.ids.push(change.id)
@@ -115,7 +112,6 @@ onEachStore('the follower of a store', backend => {
 })
 
 describe('a feed that misbehaves', () => {
-  /** @type {(() => Promise<void>)[]} */
   let closing
   beforeEach(() => { closing = [] })
   afterEach(async () => { for (const close of closing) await close() })

@@ -8,8 +8,7 @@ import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { png, square } from '../support/tiles.js'
-import { FORWARDED, hostile, onTheWire } from '../support/gateway/hostile.js'
-import { UPSTREAM_SECRET, startHostileUpstreams } from '../support/gateway/hostile-upstreams.js'
+import { FORWARDED, UPSTREAM_SECRET, hostile, onTheWire, startHostileUpstreams } from '../support/gateway/hostile.js'
 import { SECRET, secretDatabase } from '../support/gateway/private.js'
 import { openGateway, useGateway } from '../support/gateway/stand.js'
 import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.js'
@@ -28,9 +27,7 @@ const FORBIDDEN = [SECRET, UPSTREAM_SECRET, 'org.couchdb.user:',
   '"devDependencies"', '"scripts":', 'node:internal', 'at file://', 'node_modules', 'Welcome', 'AuthSession=']
 
 onEachStore('the gateway under hostile requests', backend => {
-  let gateway
-  let secrets
-  let upstreams
+  let gateway, secrets, upstreams
   const stray = []
   const note = error => stray.push(error)
 
@@ -60,16 +57,13 @@ onEachStore('the gateway under hostile requests', backend => {
     await secretDatabase(backend)
     if (backend.supports.users) {
       secrets = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
-      await request(secrets,
-        {
-          method: 'PUT', headers,
-          body: JSON.stringify(
-            {
-              _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`,
-              type: 'user', roles: [], password: 'x', text: SECRET
-            }
-          )
+      await request(secrets, {
+        method: 'PUT', headers,
+        body: JSON.stringify({
+          _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`,
+          type: 'user', roles: [], password: 'x', text: SECRET
         })
+      })
     }
     gateway = await openGateway(own.url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
     process.on('unhandledRejection', note).on('warning', note)
@@ -97,14 +91,12 @@ onEachStore('the gateway under hostile requests', backend => {
     assert.deepEqual(stray.map(({ stack }) => stack), [])
   }
 
-  it(`answers ${REQUESTS} requests without a server error, a leak or a write (seed ${SEED})`, async function () {
-    this.timeout(300000)
+  it(`answers ${REQUESTS} requests without a server error, a leak or a write (seed ${SEED})`, async () => {
     const make = hostile(SEED)
     const before = await everything()
     const memory = process.memoryUsage().heapUsed
     const counts = {}
     const chains = []
-    /** @type {string[]} */
     const wrong = []
     // some come several on one connection, before the first is answered
     for (let left = REQUESTS, turn = 0; left > 0; turn++) {
@@ -152,7 +144,7 @@ onEachStore('the gateway under hostile requests', backend => {
     assert.ok(counts[200] > 800 && counts[400] > 1000 && counts[404] > 500 && counts[405] > 200, JSON.stringify(counts))
     assert.ok(process.memoryUsage().heapUsed - memory < 200e6, 'memory')
     await isWell()
-  })
+  }).timeout(300000)
 
   it('shows no file of the package but those of the viewer', async () => {
     const { description } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -190,8 +182,7 @@ onEachStore('the gateway under hostile requests', backend => {
     await isWell()
   })
 
-  it('serves other clients while some send slowly and some leave', async function () {
-    this.timeout(90000)
+  it('serves other clients while some send slowly and some leave', async () => {
     const { hostname, port } = new URL(gateway.url)
     closeConnections()
     const before = sockets()
@@ -233,7 +224,7 @@ onEachStore('the gateway under hostile requests', backend => {
     await isWell()
     closeConnections()
     await until(() => sockets() <= before + 200, { what: 'connections of those that left to be closed, on both sides' })
-  })
+  }).timeout(90000)
 })
 
 // the length of such a body cannot be told: the connection ends, also in the middle of an answer

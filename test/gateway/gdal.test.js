@@ -87,7 +87,6 @@ describe('the GDAL_WMS document of a layer', () => {
 })
 
 onEachStore('GDAL', backend => {
-  /** @type {Awaited<ReturnType<typeof startWorld>>} */
   let world
   const folder = useFolder()
   before(async function () {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { TilecouchError } from '../../core/index.js'
 import { ThrottledLog, createLog, logAccess, secretsOf, sentenceOf } from '../../server/gateway/log.js'
-import { memory } from '../support/answering-server.js'
+import { memory } from '../support/cli.js'
 
 describe('the log of the gateway', () => {
   const open = options => {

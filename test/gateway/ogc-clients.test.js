@@ -14,7 +14,6 @@ const run = promisify(execFile)
 const EDGE = 20037508.3427892
 
 onEachStore('clients of the OGC API', backend => {
-  /** @type {Awaited<ReturnType<typeof startWorld>>} */
   let world
   const folder = useFolder()
 
@@ -31,10 +30,7 @@ onEachStore('clients of the OGC API', backend => {
     await store.defineLayer('roads',
       { format: 'pbf', minzoom: 1, maxzoom: 1, vector_layers: [{ id: 'roads', fields: { name: 'String' } }] })
     for (const [time, name] of [['2023-01-01T00:00:00Z', 'old'], ['2024-01-01T00:00:00Z', 'new']]) {
-      const line = {
-        type: /** @type {const} */ ('LineString'), lines: /** @type {any} */ ([[[0, 0], [4096, 4096]]]),
-        properties: { name }
-      }
+      const line = { type: 'LineString', lines: [[[0, 0], [4096, 4096]]], properties: { name } }
       await store.write([{ layer: 'roads', z: 1, x: 1, y: 0, time, bytes: packTile({ roads: [line] }) }])
     }
     await store.defineLayer('degrees', { grid: 'WorldCRS84Quad', format: 'png', minzoom: 1, maxzoom: 2 })
@@ -90,7 +86,7 @@ onEachStore('clients of the OGC API', backend => {
         const { size, at } = await picture(`collections/world${search}`)
         assert.deepEqual(size, [1024, 1024])
         for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
-          assert.deepEqual(at(x, y), [...color(2, x, y, /** @type {number} */ (year)), 255], `${search} 2/${x}/${y}`)
+          assert.deepEqual(at(x, y), [...color(2, x, y, year), 255], `${search} 2/${x}/${y}`)
         }
       }
     })

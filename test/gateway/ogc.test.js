@@ -30,8 +30,8 @@ onEachStore('the OGC API', backend => {
         await store.write([{ layer: 'osm', z: 3, x: 4, y: 3, time, bytes: png(seed) }])
         await store.putEdition('osm', time, { title: 'one', complete: true })
       }
-      const road = { type: /** @type {const} */ ('LineString'), lines: [[[0, 0], [9, 9]]], properties: { name: 'a' } }
-      const bytes = packTile({ roads: [/** @type {any} */ (road)] })
+      const road = { type: 'LineString', lines: [[[0, 0], [9, 9]]], properties: { name: 'a' } }
+      const bytes = packTile({ roads: [road] })
       await store.write([{ layer: 'roads', z: 1, x: 1, y: 0, time: T1, bytes }])
       await store.write([{ layer: 'bare', z: 2, x: 1, y: 1, time: T1, bytes: png(3) }])
     }
@@ -103,12 +103,11 @@ onEachStore('the OGC API', backend => {
   it('announces vector tiles as such, with their layers and fields', async () => {
     const roads = await read(tileset('roads'))
     assert.deepEqual([roads.dataType, linkOf(roads, 'item').type], ['vector', 'application/vnd.mapbox-vector-tile'])
-    assert.deepEqual(roads.layers,
-      [
-        { id: 'roads', dataType: 'vector', propertiesSchema: {
-          type: 'object', properties: { name: { type: 'string' }, lanes: { type: 'number' }, x: {} }
-        } }
-      ])
+    assert.deepEqual(roads.layers, [
+      { id: 'roads', dataType: 'vector', propertiesSchema: {
+        type: 'object', properties: { name: { type: 'string' }, lanes: { type: 'number' }, x: {} }
+      } }
+    ])
     const { status, headers } = await get(`${tileset('roads')}/1/0/1`)
     assert.deepEqual([status, headers['content-type']], [200, 'application/vnd.mapbox-vector-tile'])
     for (const [path, words] of [['/ogc/collections/roads/map/tiles', /vector tiles, at tiles/],

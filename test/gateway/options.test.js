@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { loadOptions, resolveOptions } from '../../server/gateway/config.js'
 import { serveOptions } from '../../server/edge/options.js'
 import { longFlag, options } from '../../server/gateway/options.js'
-import { useFolder } from '../support/answering-server.js'
+import { useFolder } from '../support/folder.js'
 import { commandNamed, runCommand } from '../support/cli.js'
 
 const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
@@ -114,14 +114,12 @@ describe('the configuration of the gateway', () => {
   })
 
   it('stays the same when it is resolved again', () => {
-    const once = resolveOptions(
-      {
-        flags: {
-          memory: '1.5GiB', grace: 0.25, maxAge: '2h', publicUrl: 'https://maps.example.org/tiles',
-          upstream: 'no', upstreamHeaders: '{"a.example": {"X-Key": "1"}}', opsPort: 0, missing: 404
-        }
+    const once = resolveOptions({
+      flags: {
+        memory: '1.5GiB', grace: 0.25, maxAge: '2h', publicUrl: 'https://maps.example.org/tiles',
+        upstream: 'no', upstreamHeaders: '{"a.example": {"X-Key": "1"}}', opsPort: 0, missing: 404
       }
-    )
+    })
     assert.deepEqual([once.memory, once.grace, once.maxAge, once.publicUrl, once.upstream, once.opsPort, once.missing],
       [1.5 * 2 ** 30, 0.25, 7200, 'https://maps.example.org/tiles/', false, 0, '404'])
     assert.deepEqual(resolveOptions({ flags: once }), once)
@@ -135,7 +133,7 @@ describe('the configuration of the gateway', () => {
       true)
   })
 
-  for (const [name, good, bad] of /** @type {[string, any[], any[]][]} */ ([
+  for (const [name, good, bad] of [
     ['port', ['0', '8080', 65535], ['65536', '-1', '80a', '8080.5', '0x50', ' 80', '', [], {}, NaN]],
     ['workers', ['1', 64], ['0', '65', '1e1', -1]],
     ['memory', ['0', 1000, '256MB', '1.5 gb', '2KiB', '7b'], ['256M B', '1TB', '-1MB', '1e9', 'MB', 'much']],
@@ -156,7 +154,7 @@ describe('the configuration of the gateway', () => {
       [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }, { 'http://a': { '?key': '1' } }],
       ['[]', '{', 'null', { 'http://a/b': {} }, { 'ftp://a': {} },
         { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
-  ])) {
+  ]) {
     it(`accepts valid values of ${name}, and names the source of an invalid one`, () => {
       for (const value of good) assert.doesNotThrow(() => resolveOptions({ flags: { [name]: value } }), String(value))
       const flag = longFlag(optionsByName[name]).replace('--no-', '--')

@@ -132,7 +132,7 @@ onEachStore('a world with one detailed place', backend => {
     const file = join(folder.dir, 'world.mbtiles')
     await exportLayer(store, 'osm', file)
     const db = new Database(file)
-    const { value } = /** @type {any} */ (db.prepare("SELECT value FROM metadata WHERE name = 'bounds'").get())
+    const { value } = db.prepare("SELECT value FROM metadata WHERE name = 'bounds'").get()
     db.close()
     assert.deepEqual(value.split(',').map(Math.round), WORLD)
   })

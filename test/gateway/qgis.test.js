@@ -55,9 +55,7 @@ function mapOf (layer) {
 
 onEachStore('QGIS', backend => {
   const folder = useFolder()
-  /** @type {Awaited<ReturnType<typeof startWorld>>} */
-  let world
-  let couch
+  let world, couch
 
   before(async function () {
     this.timeout(60000)
@@ -66,11 +64,10 @@ onEachStore('QGIS', backend => {
     const { store } = world
     await put(`${store.url}/_security`, { members: { names: [], roles: [] } })
     couch = `${as(store.url)}/_design/tiles/_rewrite/`
-    await store.defineLayer('big',
-      {
-        name: NAME, description: NAME, attribution: '<a href="x">© Us &amp; them</a>',
-        format: 'png', tileSize: 512, minzoom: 0, maxzoom: 1
-      })
+    await store.defineLayer('big', {
+      name: NAME, description: NAME, attribution: '<a href="x">© Us &amp; them</a>',
+      format: 'png', tileSize: 512, minzoom: 0, maxzoom: 1
+    })
     const square = async rgb => sharp(
       { create: { width: 512, height: 512, channels: 3, background: { r: rgb, g: rgb, b: rgb } } }
     ).png().toBuffer()
@@ -81,14 +78,12 @@ onEachStore('QGIS', backend => {
     await store.defineLayer('roads', { format: 'pbf', minzoom: 0, maxzoom: 0 })
     const area = [[0, 0], [4096, 0], [4096, 4096], [0, 4096]]
     for (const [year, edge] of [[2023, 4096], [2024, 2048]]) {
-      const lines = /** @type {any} */ ([area.map(([x, y]) => [Math.min(x, edge), y])])
-      await store.write(
-        [
-          { layer: 'roads', z: 0, x: 0, y: 0, time: `${year}-01-01T00:00:00Z`, bytes: packTile(
-            { land: [{ type: 'Polygon', lines }] }
-          ) }
-        ]
-      )
+      const lines = [area.map(([x, y]) => [Math.min(x, edge), y])]
+      await store.write([
+        { layer: 'roads', z: 0, x: 0, y: 0, time: `${year}-01-01T00:00:00Z`, bytes: packTile(
+          { land: [{ type: 'Polygon', lines }] }
+        ) }
+      ])
       await store.putEdition('roads', `${year}-01-01T00:00:00Z`, { complete: false })
     }
     await store.defineLayer('hourly', { format: 'png', minzoom: 0, maxzoom: 5 })
@@ -119,8 +114,8 @@ onEachStore('QGIS', backend => {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const env =
       { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: home, XDG_CONFIG_HOME: home, XDG_RUNTIME_DIR: home }
-    const child = spawn(/** @type {string} */ (qgisPython()), [SCRIPT], { env, stdio: ['pipe', 'pipe', 'pipe'] })
-    const [out, err] = [/** @type {Buffer[]} */ ([]), /** @type {Buffer[]} */ ([])]
+    const child = spawn(qgisPython(), [SCRIPT], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const [out, err] = [[], []]
     child.stdout.on('data', part => out.push(part))
     child.stderr.on('data', part => err.push(part))
     child.stdin.end(JSON.stringify(task))
@@ -144,8 +139,7 @@ onEachStore('QGIS', backend => {
 
   const drawnFrom = async (base, name, draw = [], more = {}) => qgis({ qlr: await save(base, name), draw, ...more })
 
-  it('shows each edition from its time until the next one, with the pixels of the store', async function () {
-    this.timeout(60000)
+  it('shows each edition from its time until the next one, with the pixels of the store', async () => {
     for (const [what, base] of Object.entries(bases())) {
       const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
       // a frame of the temporal controller begins with its first moment and ends before its last one
@@ -153,12 +147,11 @@ onEachStore('QGIS', backend => {
         first), at('2024-05-31T23:59:59Z'), at(third, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
       const { loaded, tree, layers, drawn } = await drawnFrom(base, 'world.qlr', draw)
       assert.equal(loaded, true)
-      assert.deepEqual(tree,
-        [
-          { group: 'The world', ticked: true, choice: false, of: [
-            2024, 2023, 2022
-          ].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }
-        ])
+      assert.deepEqual(tree, [
+        { group: 'The world', ticked: true, choice: false, of: [
+          2024, 2023, 2022
+        ].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }
+      ])
       assert.deepEqual(layers.map(({ source, ...rest }) => rest),
       [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
         ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
@@ -169,20 +162,18 @@ onEachStore('QGIS', backend => {
         (isDeepStrictEqual(picture, NOTHING) ? 'nothing' : picture))
       assert.deepEqual(shown, [2022, 2023, 2024, 'nothing', 2023, 2024, 2024, 2024], what)
     }
-  })
+  }).timeout(60000)
 
-  it('shows the file of one time without a time range', async function () {
-    this.timeout(30000)
+  it('shows the file of one time without a time range', async () => {
     for (const base of Object.values(bases())) {
       const { tree, layers, drawn } = await drawnFrom(base, 'world@2023.qlr', [WORLD, at('2030-01-01T00:00:00Z')])
       assert.deepEqual(tree, [{ layer: 'The world, 2023', ticked: true }])
       assert.equal(layers[0].period, null)
       assert.deepEqual(drawn, [pictureOf(2023), pictureOf(2023)])
     }
-  })
+  }).timeout(30000)
 
-  it('shows tiles of 512 pixels, nothing where a tile is gone, and a hostile name', async function () {
-    this.timeout(30000)
+  it('shows tiles of 512 pixels, nothing where a tile is gone, and a hostile name', async () => {
     for (const [what, base] of Object.entries(bases())) {
       // the upper left tile of zoom 1
       const picture = year => (
@@ -196,11 +187,10 @@ onEachStore('QGIS', backend => {
       assert.deepEqual([layers[0].name, layers[0].abstract, layers[0].rights],
         [`${name}, 2024-01-01`, name, ['© Us & them']])
     }
-  })
+  }).timeout(30000)
 
   for (const [layer, { grid }] of Object.entries(GRIDS)) {
-    it(`shows each edition in the grid ${/** @type {any} */ (grid).id ?? grid}, pixel by pixel`, async function () {
-      this.timeout(60000)
+    it(`shows each edition in the grid ${grid.id ?? grid}, pixel by pixel`, async () => {
       const map = mapOf(layer)
       const then = (...time) => ({ ...map.picture, time: time.length === 1 ? [time[0], time[0]] : time })
       const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
@@ -217,7 +207,7 @@ onEachStore('QGIS', backend => {
       assert.deepEqual(drawn, [2022, 2023, 2024, undefined, 2023, 2024].map(year => map.in(year)))
       const one = await drawnFrom(gateway(), `${layer}@2023.qlr`, [map.picture, then('2030-01-01T00:00:00Z')])
       assert.deepEqual([one.layers[0].period, one.drawn], [null, [map.in(2023), map.in(2023)]])
-    })
+    }).timeout(60000)
   }
 
   /** Runs something with another gateway in front of the store. */
@@ -226,38 +216,34 @@ onEachStore('QGIS', backend => {
     await use(new URL('/', other.url).href).finally(() => other.close())
   }
 
-  it('shows a private layer in another grid, with the token of its file', async function () {
-    this.timeout(30000)
+  it('shows a private layer in another grid, with the token of its file', async () => {
     const accessKeys = { one: 'k'.repeat(40) }
     const token = signToken({ layers: ['swiss'], until: Math.floor(Date.now() / 1000) + 3600 }, accessKeys, 'one')
     const map = mapOf('swiss')
     await withGateway({ privateLayers: ['swiss'], accessKeys }, async base => {
       assert.equal((await fetch(`${base}swiss.qlr`)).status, 401)
-      for (const [file, year] of /** @type {[string, number][]} */ ([['swiss.qlr', 2024], ['swiss@2022.qlr', 2022]])) {
+      for (const [file, year] of [['swiss.qlr', 2024], ['swiss@2022.qlr', 2022]]) {
         const { drawn } = await drawnFrom(base, `${file}?token=${token}`, [map.picture])
         assert.deepEqual(drawn, [map.in(year)], file)
       }
     })
-  })
+  }).timeout(30000)
 
-  it('ticks only the newest of the times of vector tiles', async function () {
-    this.timeout(30000)
+  it('ticks only the newest of the times of vector tiles', async () => {
     // from a gateway: CouchDB answers gzipped tiles as they are, which QGIS 3.22 does not unpack
     const picture = { extent: WORLD.extent, size: [256, 256], at: [[64, 128], [192, 128]] }
     const [now, then] =
       [await drawnFrom(gateway(), 'roads.qlr', [picture]), await drawnFrom(gateway(), 'roads@2023.qlr', [picture])]
-    assert.deepEqual(now.tree,
-      [
-        { group: 'roads', ticked: true, choice: true, of: [
-          { layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }
-        ] }
-      ])
+    assert.deepEqual(now.tree, [
+      { group: 'roads', ticked: true, choice: true, of: [
+        { layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }
+      ] }
+    ])
     const isWhite = rgb => rgb.every(value => value === 255)
     assert.deepEqual([...now.drawn[0], ...then.drawn[0]].map(isWhite), [false, true, false, false])
-  })
+  }).timeout(30000)
 
-  it(`opens a layer of ${EDITIONS} editions in ten seconds, with only the newest map ticked`, async function () {
-    this.timeout(60000)
+  it(`opens a layer of ${EDITIONS} editions in ten seconds, with only the newest map ticked`, async () => {
     for (const [base, name] of [[gateway(), 'hourly'], [couch, 'hourly'], [gateway(), 'hourly-swiss']]) {
       const { seconds, tree, layers } = await drawnFrom(base, `${name}.qlr`)
       assert.ok(seconds < 10, `it took ${seconds} s`)
@@ -270,17 +256,14 @@ onEachStore('QGIS', backend => {
       assert.deepEqual([editions[0].layer, editions.at(-1).layer],
         [`${name}, 2024-01-13T11:00:00Z`, `${name}, 2024-01-01`])
     }
-  })
+  }).timeout(60000)
 
   it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`,
-    async function () {
-    this.timeout(60000)
+    async () => {
     const target = { base: '' }
-    /** @type {{url: string, status: number}[]} */
     const seen = []
     const proxy = await startServer(async (req, res) => {
-      const answer =
-        await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: /** @type {any} */ (req.headers) })
+      const answer = await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: req.headers })
       const { headers, status } = answer
       seen.push({ url: String(req.url), status })
       res.writeHead(status, { etag: headers.get('etag') ?? '', 'content-type': headers.get('content-type') ??
@@ -300,14 +283,11 @@ onEachStore('QGIS', backend => {
       const [one] = (await drawnFrom(base, 'hourly-swiss@2024-01-02.qlr')).layers
       assert.equal(one.source, `${common}&tileMatrixSet=LV95_Level16&url=${url}@2024-01-02/1.0.0/WMTSCapabilities.xml`)
     }).finally(() => proxy.close())
-  })
+  }).timeout(60000)
 
-  it('draws a WMTS at a time of its dimension', async function () {
-    this.timeout(30000)
+  it('draws a WMTS at a time of its dimension', async () => {
     const url = new URL('wmts/1.0.0/WMTSCapabilities.xml', gateway()).href
-    for (
-      const [time, year] of /** @type {[string, number][]} */ ([['2023-06-01T00:00:00Z', 2023], ['current', 2024]])
-    ) {
+    for (const [time, year] of [['2023-06-01T00:00:00Z', 2023], ['current', 2024]]) {
       const wmts = {
         crs: 'EPSG:3857', dpiMode: 7, format: 'image/png', layers: 'world',
         styles: 'default', tileMatrixSet: 'GoogleMapsCompatible_Level2', tileDimensions: `Time=${time}`, url
@@ -316,10 +296,9 @@ onEachStore('QGIS', backend => {
       assert.equal(layers[0].valid, true)
       assert.deepEqual(drawn, [pictureOf(year)], time)
     }
-  })
+  }).timeout(30000)
 
-  it('reads the lists of connections', async function () {
-    this.timeout(30000)
+  it('reads the lists of connections', async () => {
     const files = {}
     for (const kind of ['xyz', 'vector-tiles', 'wmts']) files[kind] = await save(gateway(), `qgis-${kind}.xml`)
     const { connections } = await qgis({ connections: files })
@@ -335,7 +314,7 @@ onEachStore('QGIS', backend => {
     assert.equal(pick(wms)['tilecouch/url'], `${gateway()}wmts/1.0.0/WMTSCapabilities.xml`)
     assert.ok(!Object.keys(connections).some(key => /swiss|shapes/.test(key)),
       'QGIS knows such addresses in Web Mercator only')
-  })
+  }).timeout(30000)
 
   it('gets an error with a code for layers and times that it cannot show', async () => {
     for (const base of Object.values(bases())) {

@@ -17,10 +17,10 @@ describe('rangeOf', () => {
   )
 
   it('reads the first and last byte, an open end, and a number of last bytes, none beyond the end', () => {
-    for (const [range, start, end] of /** @type {[string, number, number][]} */ ([
+    for (const [range, start, end] of [
       ['bytes=0-9', 0, 10], ['bytes=10-', 10, 100], ['bytes=-10', 90, 100], ['BYTES= 99-99 ', 99, 100],
       ['bytes=90-1000', 90, 100], ['bytes=-1000', 0, 100]
-    ])) assert.deepEqual(headerOf(range), { start, end, header: `bytes ${start}-${end - 1}/100` }, range)
+    ]) assert.deepEqual(headerOf(range), { start, end, header: `bytes ${start}-${end - 1}/100` }, range)
   })
 
   it('ignores several ranges, other units, other methods, and parts of another body', () => {
@@ -42,7 +42,6 @@ describe('rangeOf', () => {
 })
 
 describe('a range of a tile', () => {
-  /** @type {Awaited<ReturnType<typeof openFront>>} */
   let front
   const bytes = gzipSync(png(1))
   const kept = { 'osm:1:0:0': entryOf(), 'osm:1:1:0': entryOf({ bytes, type: 'application/vnd.mapbox-vector-tile' }) }

@@ -122,17 +122,17 @@ describe('the router', () => {
     assert.deepEqual(ask('/leaflet.js'), { kind: 'file', name: 'leaflet.js' })
     assert.deepEqual(ask('/health'), { kind: 'health' })
     assert.deepEqual(ask('/metrics?x'), { kind: 'metrics' })
-    const capabilities = /** @type {any} */ (ask('/wmts/1.0.0/WMTSCapabilities.xml'))
+    const capabilities = ask('/wmts/1.0.0/WMTSCapabilities.xml')
     assert.deepEqual([capabilities.kind, capabilities.path], ['wmts', ['1.0.0', 'WMTSCapabilities.xml']])
-    const kvp = /** @type {any} */ (ask('/wmts?SERVICE=WMTS&Layer=%C3%A4'))
+    const kvp = ask('/wmts?SERVICE=WMTS&Layer=%C3%A4')
     assert.deepEqual([kvp.path, kvp.query.get('Layer')], [[], 'ä'])
-    assert.deepEqual(/** @type {any} */ (
-      ask('/wmts/osm/default/2024-03-01T00%3A00%3A00Z/GoogleMapsCompatible/10/412/300.png')
-    ).path, ['osm', 'default', '2024-03-01T00:00:00Z', 'GoogleMapsCompatible', '10', '412', '300.png'])
+    assert.deepEqual(ask('/wmts/osm/default/2024-03-01T00%3A00%3A00Z/GoogleMapsCompatible/10/412/300.png').path, [
+      'osm', 'default', '2024-03-01T00:00:00Z', 'GoogleMapsCompatible', '10', '412', '300.png'
+    ])
     for (const [target, time] of [['/wmts@2023/1.0.0/WMTSCapabilities.xml', '2023'], [
       '/wmts@2023?SERVICE=WMTS', '2023'
     ], ['/wmts@yesterday/1.0.0/WMTSCapabilities.xml', 'yesterday'], ['/wmts?SERVICE=WMTS', undefined]]) {
-      const { kind, time: written } = /** @type {any} */ (ask(target))
+      const { kind, time: written } = ask(target)
       assert.deepEqual([kind, written], ['wmts', time], target)
     }
     assert.deepEqual(ask('/osm/gdal.xml'), { kind: 'gdal', layer: 'osm', time: undefined })
@@ -161,7 +161,7 @@ describe('the router', () => {
   it('refuses every method that is not a read', () => {
     for (const method of ['PUT', 'POST', 'DELETE', 'PATCH', 'COPY', 'TRACE', 'get', '', undefined]) {
       for (const target of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js', '/wmts', '/health', '/nowhere/at/all']) {
-        assert.equal(refusal(target, /** @type {any} */ (method ?? null)), 'READ_ONLY', `${method} ${target}`)
+        assert.equal(refusal(target, method ?? null), 'READ_ONLY', `${method} ${target}`)
       }
     }
   })
@@ -226,11 +226,11 @@ describe('the router and the rewrites of CouchDB', () => {
   /** What both make of an address: the tile or the refusal, in the same words. */
   function compare (target) {
     const code = refusal(target)
-    if (!code && /** @type {any} */ (ask(target)).kind === 'tms') return // only the gateway describes its TMS
+    if (!code && ask(target).kind === 'tms') return // only the gateway describes its TMS
     const theirs = rewritten(target)
     assert.equal(code, errorOf(theirs), target)
     if (code) return
-    const asked = /** @type {any} */ (ask(target))
+    const asked = ask(target)
     const { kind, layer, z, x, y, time } = asked
     if (kind === 'tile' && time === undefined) assert.equal(theirs.path, `../../${layer}:${z}:${x}:${y}/tile`, target)
     else if (kind === 'tile') {

@@ -68,7 +68,7 @@ onEachStore('tilecouch serve', backend => {
   })
 
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
-    const signals = /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])
+    const signals = ['SIGINT', 'SIGTERM']
     const both = signals.map(() => start(['--db', own.url, '--json', '--ops-port', '0', ...BARE]))
     for (const [index, serving] of both.entries()) {
       const value = await serving.ready()
@@ -103,7 +103,7 @@ onEachStore('tilecouch serve', backend => {
     const samples = parseMetrics(await (await fetch(metrics)).text()).get('tilecouch_requests_total').samples
     assert.equal(samples.filter(({ labels }) => labels.layer === 'osm').reduce((sum, { value }) => sum + value, 0),
       asked)
-    const { status, ...state } = /** @type {any} */ (await (await fetch(health)).json())
+    const { status, ...state } = await (await fetch(health)).json()
     assert.deepEqual([status, state.workers], ['ok', { ready: 2, wanted: 2 }])
     // Ctrl-C in a shell goes to all of them
     process.kill(-serving.child.pid, 'SIGINT')
@@ -173,15 +173,13 @@ describe('tilecouch serve', () => {
 
   it('takes its options from the file and the environment, and warns of a world-readable secret', async () => {
     const config = path.join(
-      folder.write(
-        {
-          'g.json': JSON.stringify(
-            { data: path.join(folder.dir, 'data'), viewer: false, upstreamHeaders: {
-              'a.example': { 'X-Key': 'hunter2hunter2' }
-            } }
-          )
-        }
-      ), 'g.json'
+      folder.write({
+        'g.json': JSON.stringify(
+          { data: path.join(folder.dir, 'data'), viewer: false, upstreamHeaders: {
+            'a.example': { 'X-Key': 'hunter2hunter2' }
+          } }
+        )
+      }), 'g.json'
     )
     chmodSync(config, 0o644)
     const serving = start(['--json'],

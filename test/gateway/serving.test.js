@@ -125,11 +125,10 @@ onEachStore('the gateway', backend => {
       const { status, json, headers } = await get(path)
       assert.deepEqual([status, headers['content-type']], [200, 'application/json'])
       const { tiles, ...rest } = json
-      assert.deepEqual(rest,
-        {
-          tilejson: '3.0.0', name: time ? `Test, ${time}` : 'Test', attribution: '© us', minzoom: Z, maxzoom: Z,
-          bounds: [-180, 0, 0, 85], scheme: 'xyz', format: 'png', ...(time && { time, 'tilecouch:name': 'Test' })
-        })
+      assert.deepEqual(rest, {
+        tilejson: '3.0.0', name: time ? `Test, ${time}` : 'Test', attribution: '© us', minzoom: Z, maxzoom: Z,
+        bounds: [-180, 0, 0, 85], scheme: 'xyz', format: 'png', ...(time && { time, 'tilecouch:name': 'Test' })
+      })
       const answer = await fetch(tiles[0].replace('{z}', Z).replace('{x}', 0).replace('{y}', 0))
       assert.ok(Buffer.from(await answer.arrayBuffer()).equals((await stored('osm', Z, 0, 0, time)).bytes))
     }
@@ -165,7 +164,7 @@ onEachStore('the gateway', backend => {
   })
 
   it('shows health and metrics only at its opsPort when that is set', async () => {
-    const onOpsPort = (path, headers = {}) => ask(/** @type {string} */ (own.gateway.opsUrl), path, { headers })
+    const onOpsPort = (path, headers = {}) => ask(own.gateway.opsUrl, path, { headers })
     const { status, json, headers } = await onOpsPort('/health')
     assert.deepEqual([status, json.status, headers['cache-control']], [200, 'ok', 'no-store'])
     assert.match(json.couchdb.version, /^\d+\./)
@@ -229,10 +228,10 @@ onEachStore('the gateway', backend => {
     })
 
     it('needs a token for each of the two layers that is private', async () => {
-      for (const [hidden, given, expected] of /** @type {[string[], string[], number][]} */ ([
+      for (const [hidden, given, expected] of [
         [['twin'], ['twin'], 200], [['paired'], ['paired'], 200],
         [['paired', 'twin'], ['paired', 'twin'], 200], [['paired', 'twin'], ['paired'], 403]
-      ])) {
+      ]) {
         const gateway = await own.another({ ...OPTIONS, privateLayers: hidden })
         assert.equal((await ask(gateway.url, '/paired/1/1/0@2x.png')).status, 401, `${hidden}`)
         const { status, headers } = await ask(gateway.url, `/paired/1/1/0@2x.png?token=${token(given)}`)

@@ -5,16 +5,15 @@ import { once } from 'node:events'
 import { Agent } from 'node:http'
 import net from 'node:net'
 import { join } from 'node:path'
-import { load } from '../../loader/load/index.js'
+import { Store, load } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { TIME_FACTOR, freePort, until } from '../../bench/wait.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { Listener } from '../../server/http/listener.js'
 import { gate, startFront } from '../support/client/front.js'
-import { onEachStore, request } from '../support/backends.js'
+import { onEachStore, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { memorySource } from '../support/memory-source.js'
 import { startServer } from '../support/server.js'
@@ -38,7 +37,7 @@ onEachStore('a gateway', backend => {
   it('refuses to start with a database that is not a store, or with a wrong option', async () => {
     const foreign = await backend.database()
     await request(foreign, { method: 'PUT' })
-    await request(`${foreign}/invoice`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } })
+    await put(`${foreign}/invoice`, {})
     const wrong = [
       [{ db: foreign }, 'NOT_A_STORE'], [{ db: await backend.database() }, 'DATABASE_NOT_FOUND'],
       [{ db: 'no/such:environment' }, 'BAD_DATABASE'], [{}, 'BAD_OPTION'],
@@ -62,8 +61,7 @@ onEachStore('a gateway', backend => {
     await gateway.close()
   })
 
-  it('ends feeds at once and answers all other requests when it closes under load', async function () {
-    this.timeout(60000)
+  it('ends feeds at once and answers all other requests when it closes under load', async () => {
     const side = 8
     await own.store.write(
       square({ layer: 'osm', time: '2024-03-01T00:00:00Z', z: 5, side, seed: (x, y) => x * side + y })
@@ -73,7 +71,7 @@ onEachStore('a gateway', backend => {
     const feed = ask(gateway.url, '/db/_changes?feed=continuous&heartbeat=5000&since=now', { agent: false })
       .catch(() => {})
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
-    const seen = { answers: 0, failures: /** @type {any[]} */ ([]) }
+    const seen = { answers: 0, failures: [] }
     async function client (number) {
       for (let round = number; ; round++) {
         const [x, y] = [round % side, (round * 3) % side]
@@ -95,7 +93,7 @@ onEachStore('a gateway', backend => {
     await Promise.all([clients, feed])
     agent.destroy()
     assert.deepEqual(seen.failures, [])
-  })
+  }).timeout(60000)
 
   describe('after an outage of its store', () => {
     let front
@@ -117,11 +115,11 @@ onEachStore('a gateway', backend => {
       return read()
     }
 
-    for (const [name, read] of /** @type {[string, (store: Store) => Promise<any>][]} */ ([
+    for (const [name, read] of [
       ['versions of a tile', store => store.versions('osm', 3, 1, 1)],
       ['times at which editions read the view', store => store.timesLooked('osm', VIEW)],
       ['the last check of a tile', store => store.shownSince('osm', 3, 1, 1)]
-    ])) {
+    ]) {
       it(`leaves no failure behind for ${name}, whichever request failed`, async () => {
         const expected = await read(own.store)
         front.forget()
@@ -135,8 +133,7 @@ onEachStore('a gateway', backend => {
       })
     }
 
-    it('leaves no failure behind at any address of a running gateway', async function () {
-      this.timeout(60000)
+    it('leaves no failure behind at any address of a running gateway', async () => {
       const gateway = await openGateway(through)
       try {
         await front.stop()
@@ -148,7 +145,7 @@ onEachStore('a gateway', backend => {
       } finally {
         await gateway.close()
       }
-    })
+    }).timeout(60000)
   })
 })
 
@@ -192,7 +189,6 @@ describe('a gateway that starts before its store', () => {
   })
 })
 
-/** @type {Awaited<ReturnType<typeof openFront>>} */
 let front
 const kept = { 'osm:1:0:0': entryOf() }
 const open = async setup => { front = await openFront({ kept, ...setup }) }
@@ -230,7 +226,6 @@ describe('the end of a gateway', () => {
 })
 
 describe('the connections of clients', () => {
-  /** @type {(() => Promise<any>)[]} */
   const closing = []
   afterEach(async () => {
     for (const close of closing.splice(0)) await close()
@@ -277,7 +272,7 @@ describe('the connections of clients', () => {
   })
 
   it('are limited for each address, but not for proxies on this machine', async () => {
-    let peer = /** @type {string | null} */ ('a')
+    let peer = 'a'
     const { port } =
       await openListener((req, res) => { res.end('here') }, { connectionsEach: 2, addressOf: () => peer })
     const sockets = []

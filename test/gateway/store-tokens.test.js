@@ -1,9 +1,7 @@
 // Tokens that live in the store: what they show, and that they end when they are revoked. Who can make them is tried in
 // security/table.
 import assert from 'node:assert/strict'
-import { mirror } from '../../loader/index.js'
-import { hashOf, newToken, tokenId, tokenText } from '../../core/index.js'
-import { Store } from '../../loader/store/index.js'
+import { Store, hashOf, mirror, newToken, tokenId, tokenText } from '../../loader/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
 import { fill } from '../support/gateway/private.js'
@@ -104,12 +102,10 @@ onEachStore('tokens of the store', backend => {
 
   it('are shown at no address of the gateway, and are copied by no mirror', async () => {
     const { doc, text } = await give(['*'])
-    for (
-      const path of [
-        `/db/${doc._id}`, `/db/_all_docs?include_docs=true&keys=${encodeURIComponent(JSON.stringify([doc._id]))}`,
-        '/db/_changes?include_docs=true'
-      ]
-    ) {
+    for (const path of [
+      `/db/${doc._id}`, `/db/_all_docs?include_docs=true&keys=${encodeURIComponent(JSON.stringify([doc._id]))}`,
+      '/db/_changes?include_docs=true'
+    ]) {
       assert.ok(!(await get(text, path)).text.includes(doc.hash), path)
     }
     const target = await backend.database()

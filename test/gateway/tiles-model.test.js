@@ -2,9 +2,7 @@
 // second before the question on. Memory is small, answers are late, and the feed breaks now and then.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { compose } from '../../loader/couchapp/compose.js'
-import { push } from '../../loader/couchapp/push.js'
-import { Store } from '../../loader/store/index.js'
+import { Store, compose, push } from '../../loader/index.js'
 import { random } from '../../bench/tiles.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -24,7 +22,6 @@ const timeOf = year => `${2000 + year}-01-01T00:00:00Z`
  */
 class History {
   constructor () {
-    /** @type {{versions: [number, number | null][], from: number, to: number}[]} */
     this.states = [{ versions: [], from: -Infinity, to: Infinity }]
     this.year = 0
     this.fills = 0 // before the newest
@@ -34,8 +31,7 @@ class History {
   begin (year, seed) {
     const before = this.states[this.states.length - 1]
     const older = before.versions.filter(([then]) => then < year)
-    const versions = [...older, /** @type {[number, number | null]} */ ([year, seed]),
-      ...before.versions.filter(([then]) => then > year)]
+    const versions = [...older, [year, seed], ...before.versions.filter(([then]) => then > year)]
     this.states.push({ versions, from: performance.now(), to: Infinity })
     return () => { before.to = performance.now() }
   }

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { Area } from '../../core/area.js'
-import { compose } from '../../loader/couchapp/compose.js'
-import { push } from '../../loader/couchapp/push.js'
+import { compose, push } from '../../loader/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { useStore } from '../support/store.js'
@@ -49,11 +48,10 @@ onEachStore('tiles of a gateway', backend => {
     assert.deepEqual({
       id: entry.id, rev: entry.rev, time: entry.time, stored: entry.stored,
       expires: entry.expires, type: entry.type, etag: entry.etag
-    },
-      {
-        id: 'osm:5:1:1', rev: doc._rev, time: T2, stored: doc.stored,
-        expires: null, type: 'image/png', etag: `"${digest.slice(4)}"`
-      })
+    }, {
+      id: 'osm:5:1:1', rev: doc._rev, time: T2, stored: doc.stored,
+      expires: null, type: 'image/png', etag: `"${digest.slice(4)}"`
+    })
     assert.equal(Date.parse(entry.lastModified), Date.parse(doc.stored))
     const again = service.tiles.peek('osm', 5, 1, 1)
     assert.deepEqual([again?.entry, again?.outcome], [entry, 'hit'])
@@ -220,8 +218,7 @@ onEachStore('reading ahead', backend => {
   }
   const get = (x, y, time, layer = 'osm') => service.tiles.get(layer, 5, x, y, time)
   const isHit = (x, y, time, layer = 'osm') => service.tiles.peek(layer, 5, x, y, time)?.outcome === 'hit'
-  const block =
-    (x0, y0) => Array.from({ length: 64 }, (_, at) => /** @type {[number, number]} */ ([x0 + (at >> 3), y0 + at % 8]))
+  const block = (x0, y0) => Array.from({ length: 64 }, (_, at) => [x0 + (at >> 3), y0 + at % 8])
   const isRead = () => until(() => service.reads.reduce((sum, { tiles }) => sum + tiles, 0) >= 64)
 
   it('reads the block around two requested tiles in the same request', async () => {
@@ -273,7 +270,7 @@ onEachStore('reading ahead', backend => {
 
   it('evicts no requested tile from memory', async () => {
     await open({ blockBytes: 2e6 }, { memory: 6e6 })
-    const asked = Array.from({ length: 20 }, (_, x) => /** @type {[number, number]} */ ([x, 31]))
+    const asked = Array.from({ length: 20 }, (_, x) => [x, 31])
     for (const [x, y] of asked) await get(x, y)
     await Promise.all([get(0, 0), get(1, 0), get(0, 9), get(1, 9)])
     await until(() => service.tiles.counts.ahead > 100)

@@ -5,7 +5,6 @@ import { CAPABILITIES, capabilitiesOf, layerOf, layers, layersOf, limitsOf, othe
   town } from './wmts/service.js'
 import { all, childrenOf, parseXml, textOf } from './wmts/xml.js'
 
-/** @type {Awaited<ReturnType<typeof startService>>[]} */
 const running = []
 const start = async options => {
   running.push(await startService(options))
@@ -71,11 +70,9 @@ describe('the WMTS capabilities', () => {
   })
 
   it('are also returned by KVP to clients that accept 1.0.0', async () => {
-    for (
-      const query of ['?SERVICE=WMTS&REQUEST=GetCapabilities', '?service=WMTS&request=GetCapabilities&version=1.0.0',
-        '?service=WMTS&request=GetCapabilities&AcceptVersions=2.0.0,1.0.0',
-        '?service=WMTS&request=GetCapabilities&acceptversions=&updatesequence=7']
-    ) {
+    for (const query of ['?SERVICE=WMTS&REQUEST=GetCapabilities', '?service=WMTS&request=GetCapabilities&version=1.0.0',
+      '?service=WMTS&request=GetCapabilities&AcceptVersions=2.0.0,1.0.0',
+      '?service=WMTS&request=GetCapabilities&acceptversions=&updatesequence=7']) {
       const answer = await service.get(query)
       assert.deepEqual([answer.status, answer.text], [200, text], query)
       assert.match(answer.headers.get('cache-control') ?? '', /must-revalidate/)
@@ -157,20 +154,18 @@ describe('the WMTS capabilities', () => {
     ])
     assert.deepEqual(childrenOf(byName('roads'), 'Dimension'), [])
     const templates = name => childrenOf(byName(name), 'ResourceURL').map(({ attributes }) => attributes)
-    assert.deepEqual(templates('osm'),
-      [
-        {
-          format: 'image/png', resourceType: 'tile',
-          template: `${service.url}wmts/osm/default/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`
-        }
-      ])
-    assert.deepEqual(templates('roads'),
-      [
-        {
-          format: 'application/vnd.mapbox-vector-tile', resourceType: 'tile',
-          template: `${service.url}wmts/roads/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.pbf`
-        }
-      ])
+    assert.deepEqual(templates('osm'), [
+      {
+        format: 'image/png', resourceType: 'tile',
+        template: `${service.url}wmts/osm/default/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`
+      }
+    ])
+    assert.deepEqual(templates('roads'), [
+      {
+        format: 'application/vnd.mapbox-vector-tile', resourceType: 'tile',
+        template: `${service.url}wmts/roads/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.pbf`
+      }
+    ])
   })
 
   it('list the newest thousand of many times', async () => {
@@ -285,13 +280,11 @@ describe('the WMTS capabilities of layers in other grids', () => {
 
   before(async () => {
     const reach = new Map([['swiss', new Map([[20, { x0: 100, x1: 120, y0: 50, y1: 60 }]])]])
-    grids = await read(
-      {
-        layers: { osm: layers.osm, ...others },
-        times: Object.fromEntries(['osm', ...Object.keys(others)].map(name => [name, []])),
-        reach
-      }
-    )
+    grids = await read({
+      layers: { osm: layers.osm, ...others },
+      times: Object.fromEntries(['osm', ...Object.keys(others)].map(name => [name, []])),
+      reach
+    })
   })
 
   it('have the set of the grid down to the deepest zoom of the layer', () => {

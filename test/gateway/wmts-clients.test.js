@@ -16,9 +16,7 @@ const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)
 
 onEachStore('clients of the WMTS', backend => {
-  /** @type {Awaited<ReturnType<typeof startWorld>>} */
-  let world
-  let store, gateway
+  let world, store, gateway
 
   before(async () => {
     world = await startWorld(await backend.database(), owslib() ? OTHERS : {}) // OWSLib alone reads other grids
@@ -111,7 +109,7 @@ print(json.dumps(out))
 `
     it('reads the capabilities, and tiles now and as of a time, by KVP and REST', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
-      const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
+      const { stdout } = await run(python, ['-c', SCRIPT, base()])
       const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
       for (const [name, found] of Object.entries(JSON.parse(stdout))) {
         const { refused, ...rest } = found
@@ -160,7 +158,7 @@ print(json.dumps(out))
 `
     it('reads the matrix sets, and tiles now and as of a time', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
-      const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
+      const { stdout } = await run(python, ['-c', SCRIPT, base()])
       const { hash } = await import('node:crypto')
       const md5 = async (...tile) => [hash('md5', await colored(color(...tile))),
         hash('md5', await colored(color(...tile, 2023)))]

@@ -9,7 +9,6 @@ import { all, parseXml } from './wmts/xml.js'
 const timeAt = (...parts) => new Date(Date.UTC(...parts)).toISOString().replace('.000', '')
 
 describe('the times of the WMTS', () => {
-  /** @type {Awaited<ReturnType<typeof startService>>} */
   let service
 
   before(async () => { service = await startService() })

@@ -186,7 +186,6 @@ const refused = {
     '20240301', '1709251200', ' 2024', '2024-03-01T25:00', 'x'.repeat(5000)], INVALID, 'Time')
 }
 
-/** @type {Record<string, any[][]>} */
 const refusedInGrids = {
   'a matrix that is not of the set or the layer': [
     ...each(SWISS, 'TILEMATRIXSET', ['GoogleMapsCompatible', 'LV95_Level21'], INVALID, 'TileMatrixSet'),
@@ -203,7 +202,6 @@ const refusedInGrids = {
 }
 
 describe('the WMTS', () => {
-  /** @type {Awaited<ReturnType<typeof startService>>} */
   let service
 
   before(async () => { service = await startService() })

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { meanings, partOf } from '../../loader/cli/options.js'
 import { groups } from '../../loader/cli/program.js'
-import { allCommands, runCommand } from '../support/cli.js'
+import { allCommands, runCommand, useEnvironment } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { bin, finishCommand } from '../support/command.js'
 import { readUpstream } from '../../loader/cli/upstream.js'
@@ -29,6 +29,7 @@ const commands = await allCommands()
 
 describe('the command line', () => {
   const folder = useFolder()
+  useEnvironment()
 
   it('lists every group and every command in its help', async () => {
     const { code, out } = await run('--help')
@@ -62,19 +63,13 @@ describe('the command line', () => {
   })
 
   it('shows stacks of errors where TILECOUCH_DEBUG is on, and refuses a value that is neither on nor off', async () => {
-    const before = process.env.TILECOUCH_DEBUG
     const failWith = async value => {
       process.env.TILECOUCH_DEBUG = value
       return (await runAction(async () => { throw new Error('broken') })).err
     }
-    try {
-      for (const on of ['1', 'true', 'YES', 'on']) assert.match(await failWith(on), /broken[^]*\n +at /)
-      for (const off of ['', '0', 'false', 'No', 'off']) assert.doesNotMatch(await failWith(off), /\n +at /)
-      assert.match(await failWith('maybe'), /"maybe" for TILECOUCH_DEBUG: it takes true or false.*BAD_OPTION/s)
-    } finally {
-      if (before === undefined) delete process.env.TILECOUCH_DEBUG
-      else process.env.TILECOUCH_DEBUG = before
-    }
+    for (const on of ['1', 'true', 'YES', 'on']) assert.match(await failWith(on), /broken[^]*\n +at /)
+    for (const off of ['', '0', 'false', 'No', 'off']) assert.doesNotMatch(await failWith(off), /\n +at /)
+    assert.match(await failWith('maybe'), /"maybe" for TILECOUCH_DEBUG: it takes true or false.*BAD_OPTION/s)
   })
 
   it('prints help of at most 80 columns, except for examples', async () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { Couch } from '../../loader/store/couch.js'
-import { useServer } from '../support/answering-server.js'
+import { useEnvironment } from '../support/cli.js'
+import { useServer } from '../support/server.js'
 import { winnerOf } from '../../core/couch/answers.js'
 import { encodeId } from '../../core/couch/client.js'
 import { parseDatabaseUrl } from '../../loader/store/secrets.js'
@@ -201,17 +202,7 @@ describe('requests to CouchDB', () => {
 })
 
 describe('a database URL', () => {
-  // the tests' own environment must not lend its password
-  const saved = {}
-  beforeEach(() => {
-    for (const name of ['COUCHDB_USER', 'COUCHDB_PASSWORD']) {
-      saved[name] = process.env[name]
-      delete process.env[name]
-    }
-  })
-  afterEach(() => { for (const [name, value] of Object.entries(saved)) {
-    if (value === undefined) delete process.env[name]; else process.env[name] = value
-  } })
+  useEnvironment('COUCHDB_USER', 'COUCHDB_PASSWORD') // that of the tests must not lend its password
 
   it('is split into database, server and credentials, and is shown without its password', () => {
     assert.deepEqual(parseDatabaseUrl('http://admin:secret@localhost:5984/tiles'), {

@@ -13,21 +13,15 @@ import { rectangleOf } from '../../loader/load/upstream/image.js'
 import { verifyFile } from '../../loader/check/files/index.js'
 import { Report } from '../../loader/check/files/report.js'
 import { onEachStore } from '../support/backends.js'
-import { loadFrom } from '../support/load-from.js'
+import { loadFrom } from '../support/memory-source.js'
 import { publishFunctions } from '../support/published.js'
+import { townGrid } from '../support/samples.js'
 import { startServer } from '../support/server.js'
 
 const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-/** A set that no program knows, whose zooms do not halve and begin with zoom 2. */
-const own = {
-  id: 'Town',
-  crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
-  tileMatrices: [[100, 3, 2], [40, 7, 5], [10, 27, 17]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
-    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
-    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
-  }))
-}
+/** A set that no program knows, whose zooms begin with zoom 2. */
+const own = townGrid([[100, 3, 2], [40, 7, 5], [10, 27, 17]])
 
 const cases = [
   { name: 'LV95', grid: 'LV95', bbox: [7.40, 46.90, 7.50, 46.97], half: [7.40, 46.90, 7.42, 46.97], zooms: {

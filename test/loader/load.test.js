@@ -1,17 +1,15 @@
 // What a load writes of a source: its tiles, its time, and what it lacks.
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
-import { parseArea } from '../../core/index.js'
-import { load, check, doctor, publish } from '../../loader/index.js'
+import { check, doctor, load, parseArea, publish } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
-import { loadFrom } from '../support/load-from.js'
+import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
-import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { useFolder } from '../support/answering-server.js'
+import { writeMbtiles } from '../sources/archive-writers.js'
 import { publishFunctions } from '../support/published.js'
-import { memorySource } from '../support/memory-source.js'
+import { loadFrom, memorySource } from '../support/memory-source.js'
 import { startGateway } from '../../server/gateway/index.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -183,8 +181,7 @@ onEachStore('tiles that are dated in the future', backend => {
     assert.match(met?.message, /2204-01-01T00:00:00Z/)
   })
 
-  it('are reported by check and doctor, once for each edition and each tile without an edition', async function () {
-    this.timeout(30000)
+  it('are reported by check and doctor, once for each edition and each tile without an edition', async () => {
     await loaded(1, FAR)
     await store.write([{ layer: 'osm', z: 3, x: 1, y: 3, time: '2205-01-01T00:00:00Z', bytes: png(2) }])
     await publish(store)
@@ -195,7 +192,7 @@ onEachStore('tiles that are dated in the future', backend => {
     assert.equal((await found())?.state, 'warning')
     const [met] = (await loaded(3, NOW)).warnings ?? []
     assert.equal(met?.details.newest, '2205-01-01T00:00:00Z', 'also without an edition')
-  })
+  }).timeout(30000)
 })
 
 // Tiles of 512 pixels: a new layer says so, another layer refuses them.

@@ -4,9 +4,10 @@ import path from 'node:path'
 import Database from 'libsql'
 import { openSource } from '../../loader/load/sources/index.js'
 import { childrenOf, filesOf } from '../support/processes.js'
-import { tilesOf, useFolder } from '../support/answering-server.js'
+import { tilesOf } from '../support/memory-source.js'
+import { useFolder } from '../support/folder.js'
 import { contents } from '../support/archives.js'
-import { writeMbtiles } from '../sources/mbtiles-writer.js'
+import { writeMbtiles } from '../sources/archive-writers.js'
 
 // equal images at two places
 const images = { '0/0/0': 'sea', '1/0/1': 'sea', '2/3/0': 'land', '10/100/5': 'town', '10/2/10': 'sea' }
@@ -18,7 +19,7 @@ const listOf = named => Object.entries(named).map(([name, bytes]) => {
 describe('an MBTiles file', () => {
   const folder = useFolder()
 
-  const make = ({ name = 'city.mbtiles', metadata, tiles = images } = /** @type {any} */ ({})) =>
+  const make = ({ name = 'city.mbtiles', metadata, tiles = images } = {}) =>
     writeMbtiles(path.join(folder.dir, name), listOf(tiles), metadata)
 
   const using = async (file, use) => {

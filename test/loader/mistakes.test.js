@@ -18,7 +18,7 @@ import { createProgram } from '../../loader/cli/program.js'
 import { serverCommands } from '../../server/commands.js'
 import { openEmbedded } from '../../server/up.js'
 import { backends, json, request } from '../support/backends.js'
-import { memory, runCommand } from '../support/cli.js'
+import { memory, runCommand, useEnvironment } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { vectorTile } from '../support/sample-tiles.js'
 import { png, square } from '../support/tiles.js'
@@ -29,17 +29,10 @@ const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
 /** A folder to type in, without settings of a store. */
 function useOwnFolder () {
   const home = process.cwd()
-  const databaseUrl = process.env.COUCHDB_URL
-  afterEach(() => { // before the folder is removed
-    process.chdir(home)
-    if (databaseUrl === undefined) delete process.env.COUCHDB_URL
-    else process.env.COUCHDB_URL = databaseUrl
-  })
+  useEnvironment('COUCHDB_URL')
+  afterEach(() => process.chdir(home)) // before the folder is removed
   const folder = useFolder()
-  beforeEach(() => {
-    delete process.env.COUCHDB_URL
-    process.chdir(folder.dir) // no .couchapprc here
-  })
+  beforeEach(() => process.chdir(folder.dir)) // no .couchapprc here
   return folder
 }
 
@@ -57,7 +50,6 @@ describe('a mistake on the command line', function () {
   const run = (...argv) => runCommand(argv)
   const load = (...argv) => runCommand(['load', ...argv, '--db', url])
 
-  /** @type {Record<string, [string[], RegExp]>} */
   const refusals = {
     'a mistyped option, named before a missing option': [['load', 'tiles', '--layr', 'osm'],
       /^error: unknown option '--layr'\n\(Did you mean --layer\?\)\n(?![^]*required)/],
@@ -248,8 +240,8 @@ describe('a mistake on the command line', function () {
 
     it('shows in the report of the load, also when the indexing after it is stopped', async () => {
       const ends = []
-      const output = new Output(/** @type {any} */ ({ json: false, stdout: memory(), stderr: memory() }))
-      const context = /** @type {any} */ ({ output, signal: AbortSignal.abort() })
+      const output = new Output({ json: false, stdout: memory(), stderr: memory() })
+      const context = { output, signal: AbortSignal.abort() }
       const task = {
         command: 'load',
         layer: 'osm',
@@ -374,7 +366,7 @@ describe('a port that is taken', function () {
       resolve => { listener.once('error', resolve).listen(5984, '127.0.0.1', () => resolve(undefined)) }
     )
     const [stdout, stderr] = [memory(), memory()]
-    const streams = /** @type {any} */ ({ stdout, stderr })
+    const streams = { stdout, stderr }
     const openNothing = async () => assert.fail('the store runs')
     folder.write({ '.couchapprc': JSON.stringify({ env: { default: { db: 'http://localhost:5984/tiles' } } }) })
     const ended = createProgram({ streams, openEmbedded: openNothing, more: serverCommands }).run(['up', '--no-demo'])

@@ -21,8 +21,8 @@ function boxesOf (bbox, { min = 3, max = 11 } = {}, place = (z, x, y) => [x, y])
   }
   return extent.zooms
 }
-const flipped = (z, x, y) => /** @type {[number, number]} */ ([x, flipY(z, y)])
-const swapped = (z, x, y) => /** @type {[number, number]} */ ([y, x])
+const flipped = (z, x, y) => [x, flipY(z, y)]
+const swapped = (z, x, y) => [y, x]
 const told = (boxes, bounds, more) => orientation(boxes, { bounds, most: 0.25, ...more })
 
 describe('the orientation of tiles', () => {
@@ -109,7 +109,7 @@ describe('the place of a box', () => {
   it('is found for any box, however small or odd', () => {
     for (const bbox of [[0, 0, 0, 0], [180, 0, -180, 1], [-180, -90, -180, 90],
       [7, 47, 7.0000001, 47.0000001], [0, 89, 1, 90], [-180, -90, 180, -89.9]]) {
-      assert.equal(typeof placeOf(/** @type {any} */ (bbox)).name, 'string', String(bbox))
+      assert.equal(typeof placeOf(bbox).name, 'string', String(bbox))
     }
   })
 })

@@ -13,7 +13,7 @@ import { memory } from '../support/cli.js'
 /** A progress line with a clock that a test moves. */
 function stage ({ json = false, columns = 0, counted = 'tiles', options = {} } = {}) {
   const stderr = Object.assign(memory(), columns ? { isTTY: true, columns } : {})
-  const output = new Output(/** @type {any} */ ({ json, stdout: memory(), stderr }))
+  const output = new Output({ json, stdout: memory(), stderr })
   const time = { now: 5000 }
   const line = new ProgressLine(output, counted, { clock: () => time.now, ...options })
   return {
@@ -102,8 +102,7 @@ describe('the progress of a long command', () => {
       log.at(second, done, 30000)
     }
     assert.match(log.lines[1], /1,000 tiles\/s/)
-    assert.match(/** @type {string} */ (log.lines.at(-1)),
-      /^67% {2}20,300 of 30,000 tiles {2}10 tiles\/s {2}16:10 left$/)
+    assert.match(log.lines.at(-1), /^67% {2}20,300 of 30,000 tiles {2}10 tiles\/s {2}16:10 left$/)
   })
 
   it('starts again for the next task, and when the count falls', () => {
@@ -137,12 +136,11 @@ describe('the progress of a long command', () => {
     assert.match(drawn[1], /^\[######-+\] {2}Reading: {2}25% {2}5\.0 MB of 20\.0 MB/)
 
     const tiles = async function * () { for (let x = 0; x < 8; x++) yield { z: 3, x, y: 0 } }
-    const source = /** @type {any} */ ({ name: 'x', fields: {}, tiles, close () {} })
+    const source = { name: 'x', fields: {}, tiles, close () {} }
     const progress = new CountingProgress(output, countSource(source))
     await new Promise(resolve => { setImmediate(resolve) })
     progress.drawFigures({ done: 2, failed: 0, about: { bytes: 1000, unchanged: 1 } })
-    assert.match(/** @type {string} */ (stderr.text.split('\r').at(-1)),
-      / 25% {2}2 of 8 tiles .*1\.0 kB {2}1 unchanged/)
+    assert.match(stderr.text.split('\r').at(-1), / 25% {2}2 of 8 tiles .*1\.0 kB {2}1 unchanged/)
     progress.end()
   })
 })

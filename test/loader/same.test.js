@@ -2,16 +2,13 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import fc from 'fast-check'
 import sharp from 'sharp'
-import { check } from '../../loader/check/index.js'
-import { load } from '../../loader/load/index.js'
-import { removeEdition } from '../../loader/maintain/remove/index.js'
+import { Store, check, load, removeEdition } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { memorySource } from '../support/memory-source.js'
 import { packTile } from '../support/vector-tile.js'
 import { publishFunctions } from '../support/published.js'
-import { Store } from '../../loader/store/index.js'
 
 const [T0, T1, T2, T3] = ['2020', '2021', '2022', '2023'].map(year => `${year}-01-01T00:00:00Z`)
 const SIDE = 256
@@ -147,8 +144,7 @@ onEachStore('tiles that differ only in their encoding', backend => {
     assert.deepEqual((await versionsOf()).map(([time]) => time), [T0, T1, T3])
   })
 
-  it('are written when the version that they equal is removed during the load', async function () {
-    this.timeout(60000)
+  it('are written when the version that they equal is removed during the load', async () => {
     await loadTiles(images('first', [0, 1, 2]), T1, { same: 'pixels' })
     const tiles = images('other', [0, 1, 2])
     const [last] = Object.keys(tiles).slice(-1)
@@ -164,10 +160,9 @@ onEachStore('tiles that differ only in their encoding', backend => {
       assert.deepEqual((await versionsOf(x)).map(([time]) => time), [T2])
     }
     assert.deepEqual((await check(store, { layers: [layer], decode: false })).kinds, {})
-  })
+  }).timeout(60000)
 
-  it('show the newest remaining edition at every time, after any order of loads and removals', async function () {
-    this.timeout(120000)
+  it('show the newest remaining edition at every time, after any order of loads and removals', async () => {
     const small = seed => sharp(Buffer.alloc(16 * 16 * 3, seed * 20), { raw: { width: 16, height: 16, channels: 3 } })
     const encodings = await Promise.all([0, 1, 2].map(seed => Promise.all([
       small(seed).png({ compressionLevel: 9 }).toBuffer(), small(seed).png({ compressionLevel: 0 }).toBuffer(),
@@ -208,7 +203,7 @@ onEachStore('tiles that differ only in their encoding', backend => {
         }
       }
     }), { seed: 24, numRuns: 25 })
-  })
+  }).timeout(120000)
 
   it('show the right pixels after two loads at the same moment', async () => {
     await loadTiles(images('first', [0, 1, 2, 3]), T1, { same: 'pixels' })

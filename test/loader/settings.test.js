@@ -91,7 +91,6 @@ onEachStore('tilecouch settings', backend => {
       'logo.svg': '<svg/>', 'large.png': noiseTile(1, 3e5), 'cut.png': png(1).subarray(0, 100),
       'bad.json': '{', 'other.json': '{"tiles": []}'
     })
-    /** @type {[string[], RegExp][]} */
     const refused = [
       [['--title', 'x'.repeat(201)],
         pattern(

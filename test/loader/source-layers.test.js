@@ -4,13 +4,13 @@ import { layerDocument } from '../../core/layer-document.js'
 import { defaultStyle } from '../../core/style.js'
 import { SourceLayers, sourceLayersDefaults } from '../../loader/load/source-layers.js'
 import { onEachStore } from '../support/backends.js'
-import { loadFrom } from '../support/load-from.js'
+import { loadFrom } from '../support/memory-source.js'
+import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { encodeTile, packTile } from '../support/vector-tile.js'
-import { useFolder } from '../support/answering-server.js'
 
-const feature = properties => ({ type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties })
+const feature = properties => ({ type: 'Point', lines: [[[1, 1]]], properties })
 const tileOf =
   layers => packTile(Object.fromEntries(Object.entries(layers).map(([name, all]) => [name, all.map(feature)])))
 const summary = layers => layers?.map(
@@ -77,8 +77,7 @@ onEachStore('the vector tiles of a load', backend => {
     assert.deepEqual(await listed(), [['water', '', 2, 2]])
   })
 
-  it('cannot make the layer document too large with many source layers and fields', async function () {
-    this.timeout(20000)
+  it('cannot make the layer document too large with many source layers and fields', async () => {
     const wide =
       index => Object.fromEntries(Array.from({ length: 400 }, (_, field) => [`${'f'.repeat(150)}${index}-${field}`, 1]))
     const many = Object.fromEntries(
@@ -92,7 +91,7 @@ onEachStore('the vector tiles of a load', backend => {
     assert.ok(JSON.stringify(layers).length <= sourceLayersDefaults.size)
     assert.ok(layers.every(({ id, fields }) => id && id.length < 300 &&
       Object.keys(fields).length <= sourceLayersDefaults.fields))
-  })
+  }).timeout(20000)
 })
 
 describe('the source layers of a load', () => {

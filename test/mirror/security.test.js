@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, WRITER_ROLE } from '../../loader/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
-import { useServer } from '../support/answering-server.js'
+import { useServer } from '../support/server.js'
 import { as, json, onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { withUsers } from '../support/people.js'

@@ -7,7 +7,7 @@ import { Transfer } from '../../client/offline/transfer.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { usePouches } from '../support/client/pouches.js'
 import { json, onEachStore, request } from '../support/backends.js'
@@ -31,7 +31,7 @@ async function fill (url) {
   for (let y = 0; y < SIDE; y++) {
     for (let times = 0; times < y % 4; times++) await store.couch.put({ ...await json(`${url}/osm:6:3:${y}`), times })
   }
-  await furnish(store)
+  await publishFunctions(store)
   return store
 }
 

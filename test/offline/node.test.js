@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import PouchDB from 'pouchdb-node'
 import { OfflineStore, TilecouchError } from '../../client/offline/index.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { as, onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
@@ -38,7 +38,7 @@ onEachStore('a device in Node', backend => {
     await store.write(flight(2023))
     await store.write(flight(2024))
     await store.defineLayer('osm', { name: 'Map', minzoom: 5, maxzoom: 5 })
-    await furnish(store)
+    await publishFunctions(store)
     front = await startFront(url, { files: async () => ({}) })
     const { username, password } = new URL(url)
     remote = as(front.url, username, password)

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { json } from '../support/backends.js'
-import { startProfile } from '../support/offline/chrome.js'
-import { mortals } from '../support/offline/servers.js'
+import { mortals, startProfile } from '../support/offline/mortals.js'
 import { field, isBulk, onField, take } from '../support/offline/suite.js'
 import { tour } from '../support/offline/tour.js'
 import { T, hang, tilesOf } from '../support/offline/world.js'
@@ -131,7 +130,7 @@ onField('a device', ['plain', 'small'], stage => {
     await hang(stage.store, ['plain'])
     await stage.store.defineLayer('small', { name: 'Small', minzoom: 0, maxzoom: 4 })
     await stage.load('small', { 6: tilesOf(4, x => x < 8) })
-    await furnish(stage.store)
+    await publishFunctions(stage.store)
     const { result, ...error } = await field(page, 'call', 'Small', 'refresh')
     assert.equal(result?.state, 'complete', error.message)
     const places = /** @type {any} */ ([[0, 0, 4]])

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
+import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
+import { OfflineStore } from '../../client/offline/index.js'
 import { removeStyle } from '../../loader/maintain/remove/index.js'
 import { storeStyle } from '../../loader/store/style.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { openGateway } from '../support/gateway/stand.js'
 import { T1, T2, T3, folderOf, styleOf } from '../style/files.js'
@@ -15,7 +17,6 @@ import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { square } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
-import { useDevices } from '../support/offline/devices.js'
 
 const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-3' }
 const FONT = 'Noto Sans Regular'
@@ -32,15 +33,25 @@ const tile = (x, properties, time = T1) => ({
 onEachStore('styles on a device', backend => {
   describe('', function () {
     this.timeout(30000)
+    const opened = /** @type {OfflineStore[]} */ ([])
+    // before the folder with their databases is removed
+    afterEach(async () => { for (const store of opened.splice(0)) await store.close() })
     const folder = useFolder()
-    const device = useDevices()
+    /** A device as Electron and others have it: a new one, or with its `name` one that was there. */
+    async function device (address, { name = `${opened.length}`, ...options } = {}) {
+      const databases = path.join(folder.dir, `device-${name}`)
+      const store = new OfflineStore({ remote: address, name: databases, PouchDB, ...options })
+      opened.push(store)
+      await store.ready
+      return store
+    }
     const own = useStore(backend, { fill: async store => {
       await store.defineLayer('osm',
         { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
       await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
       await store.write([tile(0, { name: 'Zürich' }), tile(1, { name: 'Łódź', other: 'Αθήνα' })])
       await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
-      await furnish(store)
+      await publishFunctions(store)
     } })
     let front, remote, number
 

@@ -8,7 +8,7 @@ import { estimate } from '../../client/offline/estimate.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { usePouches } from '../support/client/pouches.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -66,7 +66,7 @@ onEachStore('areas after random changes of a store and random downloads', backen
     this.timeout(20000)
     url = await backend.database()
     store = await Store.create(url)
-    await furnish(store)
+    await publishFunctions(store)
     couch = new HttpCouch(url)
   })
 

@@ -5,7 +5,7 @@ import { HttpCouch } from '../../client/mirror/http.js'
 import { StoreReset, Transfer, readState } from '../../client/offline/transfer.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { usePouches } from '../support/client/pouches.js'
 import { json, onEachStore, request } from '../support/backends.js'
@@ -32,7 +32,7 @@ onEachStore('the transfer of an area', backend => {
       store = await Store.create(url)
       await store.defineLayer('osm', {})
       await store.write(square({ layer: 'osm', side: SIDE, time: T(2023), seed: (x, y) => x * SIDE + y }))
-      await furnish(store)
+      await publishFunctions(store)
       front = await startFront(url)
     })
     afterEach(() => front.close())
@@ -260,7 +260,7 @@ onEachStore('the transfer of an area', backend => {
       await request(url, { method: 'DELETE' })
       store = await Store.create(url)
       await store.defineLayer('osm', {})
-      await furnish(store)
+      await publishFunctions(store)
       await assert.rejects(transfer(db).run(), StoreReset)
       assert.deepEqual([(await db.info()).update_seq, fetched().length], [before, SIDE * SIDE + 2])
       assert.equal((await transfer(pouch()).run()).counts.tiles, 0)

@@ -6,7 +6,7 @@ import { OfflineStore } from '../../client/offline/index.js'
 import { removeEdition, removeTiles } from '../../loader/maintain/remove/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { replication } from '../support/bad-lines.js'
 import { as, onEachStore, request } from '../support/backends.js'
@@ -63,7 +63,7 @@ onEachStore('a removed tile or version', backend => {
 
   it('is removed from an offline area when the area is refreshed', async function () {
     this.timeout(60000)
-    await furnish(store)
+    await publishFunctions(store)
     const front = await startFront(url, { files: async () => ({}) })
     const { username, password } = new URL(url)
     const offline =

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { seed } from '../../loader/load/seed/index.js'
-import { measureHeap } from '../support/heap.js'
 import { png } from '../support/tiles.js'
 import { counts } from '../support/seeding.js'
 import { openSource } from '../../loader/index.js'
-import { collectGarbage } from '../support/garbage.js'
+import { collectGarbage, measureHeap } from '../support/garbage.js'
 
 const fakeUpstream = answer => () => ({
   covers: () => true,

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { Store } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
-import { furnish } from '../support/client/designs.js'
+import { publishFunctions } from '../support/published.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { PLACES } from './readers.js'
@@ -80,7 +80,7 @@ onEachStore(`random histories of a layer (${RUNS}, seed ${SEED})`, backend => {
     for (const url of urls) {
       const store = await Store.create(url)
       opened.stores.push(store)
-      await furnish(store)
+      await publishFunctions(store)
       opened.gateways.push(await startGateway({ db: url, port: 0, viewer: false, logLevel: 'silent' }))
     }
     return new World(urls, opened.gateways.map(({ url }) => url), folder.dir, () => backend.database())

@@ -1,13 +1,12 @@
 // tilecouch load on sources that are no files, as people run it: what it says before, during and after.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { parseArea } from '../../core/index.js'
-import { load } from '../../loader/index.js'
+import { load, parseArea } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
 import { square } from '../support/tiles.js'
-import { runCommand } from '../support/cli.js'
+import { runCommand, useEnvironment } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useSeeding } from '../support/seeding.js'
 import { pattern } from '../support/pattern.js'
@@ -19,17 +18,10 @@ const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
 onEachStore('tilecouch load', backend => {
   const map = useSeeding(backend)
   const folder = useFolder()
+  useEnvironment()
   const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
 
-  async function run (argv, env = {}) {
-    const before = { ...process.env }
-    Object.assign(process.env, env)
-    const result = await runCommand(['load', ...argv, '--db', map.url])
-    for (const name of Object.keys(env)) {
-      if (before[name] === undefined) delete process.env[name]; else process.env[name] = before[name]
-    }
-    return result
-  }
+  const run = argv => runCommand(['load', ...argv, '--db', map.url])
 
   it('prints how many tiles it will request, and then the result', async () => {
     const { code, out, err } = await run([address(), '-l', 'map', '-t', '2023', ...BOX])
@@ -55,11 +47,10 @@ onEachStore('tilecouch load', backend => {
   })
 
   it('sends the contact and the keys of the host, and never shows the keys', async () => {
-    const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(
-      { [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }
-    ) }
+    process.env.TILECOUCH_UPSTREAM_HEADERS =
+      JSON.stringify({ [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } })
     map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 8, status: 401 })
-    const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'], env)
+    const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'])
     const [{ headers, query }] = map.upstream.asked
     assert.match(headers['user-agent'], /^tilecouch\/.* \(me@example.org\)$/)
     assert.deepEqual([headers['x-token'], query.get('key')], ['s3cret-token', 's3cret-key'])
@@ -92,7 +83,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })
 
-  const refused = /** @type {[string, string[], string][]} */ ([
+  const refused = [
     ['a tile server without an area', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
     ['a server whose terms forbid a load', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
       'SEED_FORBIDDEN'],
@@ -104,7 +95,7 @@ onEachStore('tilecouch load', backend => {
     ['an invalid address', ['http://[/', '-l', 'map'], 'SOURCE_UNKNOWN'],
     ['a layer that does not exist', ['--source-layer', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
     ['an environment that does not exist', ['no:where', '--source-layer', 'map', '-l', 'map'], 'BAD_DATABASE']
-  ])
+  ]
   it('refuses other sources, areas and options that it does not take, without any request', async () => {
     await publishFunctions(map.store)
     for (const [what, argv, code] of refused) {

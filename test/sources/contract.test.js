@@ -1,24 +1,21 @@
 // What every source of stored tiles promises, whatever its kind: order, selection, rows, and the fields of a layer.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { flipY, parseArea, selectorOf } from '../../core/index.js'
-import { openSource } from '../../loader/load/sources/index.js'
+import { Store, flipY, openSource, parseArea, selectorOf } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { contents, inOrder, useRangeServer } from '../support/archives.js'
-import { tilesOf, useFolder } from '../support/answering-server.js'
+import { tilesOf } from '../support/memory-source.js'
+import { useFolder } from '../support/folder.js'
 import { backends } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
-import { writeMbtiles } from './mbtiles-writer.js'
-import { writeArchive } from './pmtiles-writer.js'
+import { writeArchive, writeMbtiles } from './archive-writers.js'
 
 const T = '2024-03-01T00:00:00Z'
 const SIDE = 8 // of a square in the middle of zoom 5
 const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5',
   '26/67108863/0', '26/0/67108863',
   ...Array.from({ length: SIDE * SIDE }, (_, index) => `5/${12 + index % SIDE}/${12 + Math.floor(index / SIDE)}`)]
-/** @type {Record<string, Buffer>} */
 const tiles = Object.fromEntries(names.map((name, index) => [name, png(index)]))
 const placeOf = name => name.split('/').map(Number)
 const listOf = named => Object.entries(named).map(([name, bytes]) => {
@@ -65,7 +62,6 @@ function archive (leaf) {
   }
 }
 
-/** @type {Record<string, () => Kind>} */
 const kinds = {
   'a folder': () => {
     const folder = useFolder()

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { sourceLimits } from '../../loader/formats/reading.js'
-import { openSource } from '../../loader/load/sources/index.js'
-import { load } from '../../loader/load/index.js'
-import { Store } from '../../loader/store/index.js'
+import { Store, load, openSource } from '../../loader/index.js'
 import { onEachStore, request } from '../support/backends.js'
-import { useDefaults } from '../support/defaults.js'
+import { useEnvironment } from '../support/cli.js'
+import { useDefaults } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { startServer } from '../support/server.js'
 
@@ -15,6 +14,7 @@ const kinds = { 'of tilecouch': { from: { layer: 'osm' } }, 'of MapProxy': { idT
 
 describe('a database of others as a source', () => {
   useDefaults(sourceLimits, { answer: 1e6 })
+  useEnvironment()
   let server, other, url, act, asked
   beforeEach(async () => {
     asked = []
@@ -49,21 +49,14 @@ describe('a database of others as a source', () => {
 
   for (const [kind, options] of Object.entries(kinds)) {
     it(`${kind} does not get the name and password of the server that is loaded into`, async () => {
-      const saved = { ...process.env }
       Object.assign(process.env, { COUCHDB_USER: 'me', COUCHDB_PASSWORD: 'secret' })
-      try {
-        const elsewhere = { ...options, home: 'https://couch.example.org/tiles' }
-        assert.deepEqual(await credentials(elsewhere), [undefined])
-        assert.deepEqual(await credentials({ ...options, home: '' }), [undefined], 'the embedded store')
-        assert.deepEqual(await credentials({ ...options, home: url.replace('anna:secret@', '') }),
-          ['me:secret'], 'which is the same server')
-        assert.deepEqual(await credentials(options), ['me:secret'], 'the store itself')
-        assert.deepEqual(await credentials(elsewhere, 'you:yours@'), ['you:yours'])
-      } finally {
-        for (const name of ['COUCHDB_USER', 'COUCHDB_PASSWORD']) {
-          if (saved[name] === undefined) delete process.env[name]; else process.env[name] = saved[name]
-        }
-      }
+      const elsewhere = { ...options, home: 'https://couch.example.org/tiles' }
+      assert.deepEqual(await credentials(elsewhere), [undefined])
+      assert.deepEqual(await credentials({ ...options, home: '' }), [undefined], 'the embedded store')
+      assert.deepEqual(await credentials({ ...options, home: url.replace('anna:secret@', '') }),
+        ['me:secret'], 'which is the same server')
+      assert.deepEqual(await credentials(options), ['me:secret'], 'the store itself')
+      assert.deepEqual(await credentials(elsewhere, 'you:yours@'), ['you:yours'])
     })
 
     it(`${kind} fails when its answers have no end`, async () => {

@@ -9,7 +9,7 @@ import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { writeMbtiles } from './mbtiles-writer.js'
+import { writeMbtiles } from './archive-writers.js'
 import { pattern } from '../support/pattern.js'
 import { startCommand } from '../support/command.js'
 
@@ -55,16 +55,14 @@ onEachStore('a load of a dated set', backend => {
     for (const [index, [name, called]] of cases.entries()) {
       url = await backend.database()
       for (const year of [2021, 2022]) {
-        writeMbtiles(at(`named-${index}/town-${year}.mbtiles`), town(0, 2),
-          { name: /** @type {string} */ (name).replace('2021', `${year}`) })
+        writeMbtiles(at(`named-${index}/town-${year}.mbtiles`), town(0, 2), { name: name.replace('2021', `${year}`) })
       }
       assert.equal((await run(at(`named-${index}/*.mbtiles`), '--dated')).code, 0)
       assert.equal((await (await Store.open(url)).layer('town')).name, called, name)
     }
   })
 
-  it('makes an edition of each source, oldest first, with a line for each and a total', async function () {
-    this.timeout(60000)
+  it('makes an edition of each source, oldest first, with a line for each and a total', async () => {
     writeSet()
     const { code, out, err } = await run(at('set'), '--dated', '--complete')
     assert.equal(code, 0, err)
@@ -79,10 +77,9 @@ onEachStore('a load of a dated set', backend => {
     assert.deepEqual(await editions(), [[TIMES[0], 'town_2021', 64, 0, true],
       [TIMES[1], 'town-2022-07', 64, 8, true], [TIMES[2], 'town@2023-06-01T121500Z', 56, 0, true]])
     await checkLoaded(url, loaded())
-  })
+  }).timeout(60000)
 
-  it('loads archives again only when they have changed', async function () {
-    this.timeout(60000)
+  it('loads archives again only when they have changed', async () => {
     writeSet()
     await run(at('set'), '--dated')
     const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
@@ -102,10 +99,9 @@ onEachStore('a load of a dated set', backend => {
     assert.equal(other.gone, 8)
     assert.match((await run(at('set/*.mbtiles'), '--dated', '--complete')).out,
       /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
-  })
+  }).timeout(60000)
 
-  it('lists bad tiles, stores the good tiles, and loads that source again in the next run', async function () {
-    this.timeout(60000)
+  it('lists bad tiles, stores the good tiles, and loads that source again in the next run', async () => {
     writeSet()
     writeMbtiles(at('set/town-2024.mbtiles'), [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
     const { code, out } = await run(at('set'), '--dated', '--complete')
@@ -120,10 +116,9 @@ onEachStore('a load of a dated set', backend => {
       TIMES[2], 'what could not be read is not gone')
     assert.equal(JSON.parse((await run(at('set'), '--dated', '--complete', '--json')).out).editions.at(-1).skipped,
       false)
-  })
+  }).timeout(60000)
 
-  it('resumes after it was stopped in the middle', async function () {
-    this.timeout(120000)
+  it('resumes after it was stopped in the middle', async () => {
     writeSet(32)
     const stopped = start(at('set'), '--dated', '--batch', '20', '--store-concurrency', '1')
     await until(() => /town_2021: /.test(stopped.said.out) || stopped.child.exitCode !== null,
@@ -137,10 +132,9 @@ onEachStore('a load of a dated set', backend => {
     const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
     assert.deepEqual([again.editions[0].skipped, again.failed, again.editions.at(-1).skipped], [true, 0, false])
     await checkLoaded(url, loaded(32).filter(({ gone }) => !gone))
-  })
+  }).timeout(120000)
 
-  it('reports a tile that cannot be read as failed', async function () {
-    this.timeout(60000)
+  it('reports a tile that cannot be read as failed', async () => {
     writeSet()
     writeMbtiles(at('set/town-2024.mbtiles'), town(3))
     const { code, out, err } = await run(at('set'), at('set/town-2024.mbtiles'), '--dated', '--ttl', 'soon')
@@ -150,10 +144,9 @@ onEachStore('a load of a dated set', backend => {
     const second = await run(at('set'), '--dated')
     assert.equal(second.code, 1)
     assert.match(second.out, /town-2022-07: 56 tiles .* 1 failed/)
-  })
+  }).timeout(60000)
 
-  it('loads diffs among other sources, and refuses them with --complete before it loads', async function () {
-    this.timeout(60000)
+  it('loads diffs among other sources, and refuses them with --complete before it loads', async () => {
     writeSet()
     folder.write({ 'set/town-2022-09-diff/gone.txt': '5/1/1\n5/1/2\n', 'set/town-2022-09-diff/5/2/2.png': png(9999) })
     const refused = await run(at('set'), '--dated', '--complete')
@@ -164,7 +157,7 @@ onEachStore('a load of a dated set', backend => {
     const store = await Store.open(url)
     await assert.rejects(store.at('town', 5, 1, 1, '2022'), { code: 'TILE_NOT_FOUND' })
     assert.deepEqual((await store.at('town', 5, 2, 2, '2022')).bytes, png(9999))
-  })
+  }).timeout(60000)
 
   it('refuses options that contradict each other', async () => {
     writeSet()

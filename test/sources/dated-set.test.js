@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { TIME_FACTOR } from '../../bench/wait.js'
-import { nameTime, openSet, timeInName } from '../../loader/index.js'
-import { seeded, useFolder } from '../support/answering-server.js'
+import { addSeconds, nameTime, openSet, timeInName } from '../../loader/index.js'
+import { random as seeded } from '../../bench/tiles.js'
+import { useFolder } from '../support/folder.js'
 import { codeOf } from '../upstream/support.js'
 import { png } from '../support/tiles.js'
-import { writeMbtiles } from './mbtiles-writer.js'
-import { addSeconds } from '../../core/index.js'
+import { writeMbtiles } from './archive-writers.js'
 
 describe('a dated set', () => {
   const folder = useFolder()

@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { check } from '../../loader/check/index.js'
-import { openSet } from '../../loader/load/set.js'
-import { openSource } from '../../loader/load/sources/index.js'
+import { check, openSet, openSource } from '../../loader/index.js'
 import { commandNamed, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
@@ -168,12 +166,12 @@ describe('a file or address that is no source of tiles', () => {
 
   it('is refused with the right folder: a folder one or two levels too deep', async () => {
     folder.write({ 'tiles/14/8530/5764.png': png(1), 'low/3/1/2.png': png(2), 'years/2023/3/1/2.png': png(3) })
-    for (const [name, what, next] of /** @type {[string, RegExp, RegExp][]} */ ([
+    for (const [name, what, next] of [
       ['tiles/14', /only zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME --zoom 14$/],
       ['tiles/14/8530', /one column of zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME$/],
       ['low/3', /only zoom 3: the zooms are in \S*low$/, /tilecouch load \S*low --layer NAME --zoom 3$/],
       ['low/3/1', /one column of zoom 3/, /tilecouch load \S*low --layer NAME$/]
-    ])) await isAnswered(at(name), what, next)
+    ]) await isAnswered(at(name), what, next)
     const good = await openSource(at('years/2023'))
     await good.close()
   })

@@ -5,8 +5,8 @@ import { zxyToTileId } from 'pmtiles'
 import { pmtilesDefaults } from '../../loader/load/sources/pmtiles.js'
 import { parseDirectory } from '../../loader/formats/pmtiles/directory.js'
 import { useArchive } from '../support/archives.js'
-import { useDefaults } from '../support/defaults.js'
-import { directory, varint, writeArchive } from './pmtiles-writer.js'
+import { useDefaults } from '../support/memory-source.js'
+import { directory, varint, writeArchive } from './archive-writers.js'
 
 const tiles =
   Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`3/${index >> 3}/${index & 7}`, `tile ${index}`]))
@@ -57,7 +57,7 @@ describe('a hostile PMTiles file', () => {
   })
 
   it('in zstd is refused with the Node version that it needs, or as damaged', async function () {
-    const { zstdCompressSync } = /** @type {any} */ (await import('node:zlib'))
+    const { zstdCompressSync } = await import('node:zlib')
     if (!zstdCompressSync) await refused({ header: { packing: 4 } }, /zstd, which needs Node 22.15/)
     else await refused({ header: { packing: 4 } }, /it is no zstd/)
   })

@@ -4,10 +4,9 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { Blocks, blockDefaults, remoteDefaults } from '../../loader/formats/pmtiles/remote.js'
-import { tilesOf } from '../support/answering-server.js'
+import { tilesOf, useDefaults } from '../support/memory-source.js'
 import { contents, inOrder, openAs, refuses, using, useRangeServer } from '../support/archives.js'
-import { useDefaults } from '../support/defaults.js'
-import { directory, writeArchive } from './pmtiles-writer.js'
+import { directory, writeArchive } from './archive-writers.js'
 
 const SIDE = 32 // tiles across
 
@@ -140,12 +139,10 @@ describe('PMTiles on a web server', () => {
   })
 
   it('fail without a repetition when they are missing or forbidden', async () => {
-    for (
-      const [status, code, words] of [[404, 'SOURCE_NOT_FOUND', /no such source/],
-        [410, 'SOURCE_NOT_FOUND', /no such source/],
-        [403, 'SOURCE_UNREADABLE', /another name, password or signature \(403\)/],
-        [418, 'SOURCE_UNREADABLE', /answered 418/]]
-    ) {
+    for (const [status, code, words] of [[404, 'SOURCE_NOT_FOUND', /no such source/],
+      [410, 'SOURCE_NOT_FOUND', /no such source/],
+      [403, 'SOURCE_UNREADABLE', /another name, password or signature \(403\)/],
+      [418, 'SOURCE_UNREADABLE', /answered 418/]]) {
       server.requests.length = 0
       answerWith(status)
       await refused(words, code)

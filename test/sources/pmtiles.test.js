@@ -9,16 +9,15 @@ import { parseArea } from '../../core/index.js'
 import { recogniseBytes } from '../../loader/formats/recognise.js'
 import { recognisesUrl } from '../../loader/load/sources/pmtiles.js'
 import { png, square } from '../support/tiles.js'
-import { tilesOf } from '../support/answering-server.js'
+import { loadFrom, tilesOf } from '../support/memory-source.js'
 import { childrenOf, filesOf } from '../support/processes.js'
 import { openAs, refuses, useArchive, using, contents, inOrder, useRangeServer } from '../support/archives.js'
-import { directory, writeArchive } from './pmtiles-writer.js'
+import { directory, writeArchive } from './archive-writers.js'
 import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
-import { loadFrom } from '../support/load-from.js'
 import { startCommand } from '../support/command.js'
 
 const plain = bytes => bytes
@@ -257,8 +256,7 @@ onEachStore('loading archives', backend => {
     assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
   })
 
-  it('with faults reports them, leaves no temporary file, and stores nothing of a damaged archive', async function () {
-    this.timeout(120000)
+  it('with faults reports them, leaves no temporary file, and stores nothing of a damaged archive', async () => {
     folder.write({ 'cut.pmtiles': pmtiles(first).subarray(0, -100) })
     const cut = await tilecouch('load', 'cut.pmtiles', '-l', 'osm', '-t', '2021', '--db', db)
     assert.equal(cut.code, 1)
@@ -270,5 +268,5 @@ onEachStore('loading archives', backend => {
     assert.match(out, /osm:4:0:0 .*\[TRUNCATED_IMAGE\]/)
     await checkLoaded(db, first.slice(2))
     assert.deepEqual(readdirSync(folder.dir).sort(), ['bad.pmtiles', 'cut.pmtiles'])
-  })
+  }).timeout(120000)
 })

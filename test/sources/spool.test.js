@@ -5,7 +5,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statfsSync, utimesSync }
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { Spool, spoolDefaults } from '../../loader/formats/spool.js'
-import { seeded, useFolder } from '../support/answering-server.js'
+import { random as seeded } from '../../bench/tiles.js'
+import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 import { runMeasured } from '../support/archives.js'
 
@@ -92,8 +93,7 @@ describe('a spool', () => {
     assert.throws(() => spool.slice(kept[299].offset, 1e6), { code: 'INTERNAL' })
   })
 
-  it('holds 100,000 tiles with half a gigabyte in little memory', async function () {
-    this.timeout(60000)
+  it('holds 100,000 tiles with half a gigabyte in little memory', async () => {
     const { count, peak } = await runMeasured(`
       const { Spool } = await import(${JSON.stringify(module)})
       const spool = await Spool.open({ folder: ${JSON.stringify(folder.dir)} })
@@ -112,7 +112,7 @@ describe('a spool', () => {
       report({ count })`)
     assert.equal(count, 5e8)
     assert.ok(peak < 250e6, `${Math.round(peak / 1e6)} MB`)
-  })
+  }).timeout(60000)
 
   it('leaves no files when it is closed, also when it is closed twice', async () => {
     const spool = await open()

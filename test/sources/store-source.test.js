@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load/index.js'
-import { openSource } from '../../loader/load/sources/index.js'
+import { Store, load, openSource } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from '../support/invariants.js'
 import { as, onEachStore } from '../support/backends.js'
 import { square } from '../support/tiles.js'
@@ -11,18 +9,15 @@ import { publishFunctions } from '../support/published.js'
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-01-01T00:00:00Z']
 
 onEachStore('another store as a source', backend => {
-  /** @type {Store} */
-  let origin
-  let url
+  let origin, url
   before(async function () {
     this.timeout(60000)
     url = await backend.database()
     origin = await Store.create(url)
-    await origin.defineLayer('osm',
-      {
-        name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12,
-        ttl: 3600, format: 'png', encoding: 'mapbox', retention: { last: 3 }
-      })
+    await origin.defineLayer('osm', {
+      name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12,
+      ttl: 3600, format: 'png', encoding: 'mapbox', retention: { last: 3 }
+    })
     await origin.write(square({ layer: 'osm', time: T1, z: 5, side: 12, seed: (x, y) => x * 12 + y }))
     await origin.write(
       square({ layer: 'osm', time: T2, z: 5, side: 12, seed: (x, y) => x < 3 ? 500 + x * 12 + y : undefined })
@@ -108,8 +103,7 @@ onEachStore('another store as a source', backend => {
     await target.destroy()
   })
 
-  it('fills another store with the same history when it is loaded once for each time', async function () {
-    this.timeout(60000)
+  it('fills another store with the same history when it is loaded once for each time', async () => {
     const targetUrl = await backend.database()
     const target = await Store.create(targetUrl)
     for (const time of ['2021', '2022', '2023']) {
@@ -135,7 +129,7 @@ onEachStore('another store as a source', backend => {
       { layer: 'osm', complete: true })
     assert.deepEqual([again.unchanged, again.tiles], [144, 144])
     await target.destroy()
-  })
+  }).timeout(60000)
 
   it('may be the store that is loaded into: an old state becomes the newest state', async () => {
     const source = await openSource(url, { from: { layer: 'osm', time: '2021' } })

@@ -1,14 +1,12 @@
 // A tile server as a source: what is asked for, what is written, and what a tile that could not be had means.
 import assert from 'node:assert/strict'
-import { parseArea } from '../../core/index.js'
-import { openSource } from '../../loader/index.js'
+import { openSource, parseArea } from '../../loader/index.js'
 import { QUICK, TILE, useSeeding } from '../support/seeding.js'
 import { codeOf } from '../upstream/support.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { loadFrom } from '../support/load-from.js'
+import { loadFrom, tilesOf } from '../support/memory-source.js'
 import { startUpstream } from '../support/upstream-server.js'
-import { tilesOf } from '../support/answering-server.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const part = { area: parseArea({ bbox: [0, 0, 44, 40] }), zooms: { min: 2, max: 4 } }
@@ -17,7 +15,7 @@ onEachStore('a load from a tile server', backend => {
   const map = useSeeding(backend)
   const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
 
-  const loadPart = (name, { time = T1, complete, signal, onProgress, ...options } = /** @type {any} */ ({})) => {
+  const loadPart = (name, { time = T1, complete, signal, onProgress, ...options } = {}) => {
     const { area = part.area, zooms = part.zooms } = options
     return loadFrom(map.store, name, { layer: 'map', time, complete, signal, onProgress, area, zooms },
       { ...part, fetching: QUICK, signal, ...options })

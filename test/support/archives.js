@@ -116,16 +116,9 @@ export async function runMeasured (script, env) {
 export function useRangeServer () {
   const served = {
     url: '',
-    /** @type {Buffer} */
     file: Buffer.alloc(0),
-    /** @type {string | undefined} */
     etag: '"1"',
-    /** @type {{from?: number, to?: number, headers: Record<string, any>, url: string}[]} */
     requests: [],
-    /**
-     * @type {((request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse, range:
-     *   {from: number, to: number}) => boolean | void) | undefined}
-     */
     answer: undefined
   }
   let server

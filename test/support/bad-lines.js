@@ -5,7 +5,7 @@ import { peerOf } from '../../loader/store/peer.js'
 import { Couch } from '../../loader/store/couch.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
-import { json } from './backends.js'
+import { json, post } from './backends.js'
 
 export const T1 = '2021-01-01T00:00:00Z'
 export const T2 = '2022-01-01T00:00:00Z'
@@ -36,8 +36,7 @@ export async function fill (url, { count, size }) {
   await write(store, edition({ count: count >> 2, size, time: T2, seed: 2 }))
   const { rows } = await json(`${url}/_all_docs?startkey="osm:10:0:0@"&limit=5`)
   const docs = rows.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
-  await json(`${url}/_bulk_docs`,
-    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+  await post(`${url}/_bulk_docs`, { docs })
   return store
 }
 
@@ -75,7 +74,7 @@ export const replication = (from, to, { couch = hasty, ...options } = {}) =>
 /** A live replication that a test may look at, and that has to be stopped. @param {string} from @param {string} to */
 export function follow (from, to, options = {}) {
   const stop = new AbortController()
-  const states = /** @type {{state: string, at: number, error?: string}[]} */ ([])
+  const states = []
   const running = replication(from, to, {
     live: true, signal: stop.signal,
     onState: ({ state, error }) => states.push({ state, error, at: performance.now() }), ...options

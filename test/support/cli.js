@@ -16,6 +16,22 @@ export const memory = () => ({
 
 const openEmbedded = async () => { throw new Error('no embedded store here') }
 
+/**
+ * What a test of the suite changes in the environment is put back after it.
+ * @param {string[]} without variables that its tests do not have
+ */
+export function useEnvironment (...without) {
+  let before
+  beforeEach(() => {
+    before = { ...process.env }
+    for (const name of without) delete process.env[name]
+  })
+  afterEach(() => {
+    for (const name of Object.keys(process.env)) if (!Object.hasOwn(before, name)) delete process.env[name]
+    Object.assign(process.env, before)
+  })
+}
+
 /** Every command, as commander has it. */
 export async function allCommands () {
   const program = await createProgram({ more: serverCommands, openEmbedded }).completed()
@@ -31,7 +47,7 @@ export const commandNamed = async name => (await allCommands()).find(command => 
  * @returns {Promise<{code: number, out: string, err: string}>}
  */
 export async function runCommand (argv, options = {}) {
-  const streams = /** @type {any} */ ({ stdout: memory(), stderr: memory() })
+  const streams = { stdout: memory(), stderr: memory() }
   const code = await createProgram({ streams, openEmbedded, more: serverCommands, ...options }).run(argv)
   return { code, out: streams.stdout.text, err: streams.stderr.text }
 }
@@ -46,8 +62,7 @@ export async function runCommand (argv, options = {}) {
 export async function runAtTerminal (argv, answer, { columns = 80, ...options } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY: true })
   stdin.write(`${answer}\n`)
-  const streams =
-    /** @type {any} */ ({ stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) })
+  const streams = { stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) }
   const code = await createProgram({ openEmbedded, more: serverCommands, ...options, streams }).run(argv)
   return { code, out: streams.stdout.text, err: plainly(streams.stderr.text) }
 }

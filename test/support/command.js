@@ -36,7 +36,6 @@ export function startCommand (args, { env = {}, cwd, group = false } = {}) {
     child,
     /** What it has printed so far. */
     said,
-    /** @type {Promise<{code: number | null, signal: string | null, out: string, err: string, bytes: Buffer}>} */
     ended
   }
 }

@@ -41,11 +41,9 @@ export function useEdges () {
      * @param {string} from @param {Record<string, any>} flags as mirrorOptions has them
      */
     async start (from, flags) {
-      const turns = /** @type {any[]} */ ([])
+      const turns = []
       const options = resolveOptions({ table: mirrorOptions, flags: { from, ...QUICK, ...flags } })
-      const running = /** @type {import('../../server/serve.js').Edge} */ (
-        await serve(options, { onStateChange: turn => turns.push(turn) })
-      )
+      const running = await serve(options, { onStateChange: turn => turns.push(turn) })
       const close = () => (open.delete(close), running.close())
       open.add(close)
       return new TestEdge(running, turns, close)
@@ -89,7 +87,7 @@ export class TestEdge {
   }
 
   async metrics () {
-    return (await fetch(/** @type {string} */ (this.running.metrics))).text()
+    return (await fetch(this.running.metrics)).text()
   }
 
   /** @param {string} [state] @param {number} [timeout] */

@@ -133,12 +133,12 @@ const inMbtiles = file => new Map(query(file, 'SELECT * FROM tiles').map(row => 
 /** By the official reader, asked for every place. */
 async function inPmtiles (file, names) {
   const bytes = readFileSync(file)
-  const archive = new PMTiles(/** @type {any} */ ({
+  const archive = new PMTiles({
     getKey: () => file,
     getBytes: async (offset, length) => (
       { data: bytes.buffer.slice(bytes.byteOffset + offset, bytes.byteOffset + offset + length) }
     )
-  }))
+  })
   const found = new Map()
   for (const name of names) {
     const [z, x, y] = name.split('/').map(Number)

@@ -1,7 +1,6 @@
 // A store whose bulk answers have errors for some documents, or leave them out, as a cluster answers while a shard is
 // away.
-import { createServer } from 'node:http'
-import { once } from 'node:events'
+import { startServer } from './server.js'
 
 /**
  * @typedef {(asked: {path: string, id: string, time: number}) => 'error' | 'missing' | undefined} Fault of a row; time:
@@ -19,13 +18,9 @@ const TROUBLE = { error: 'internal_server_error', reason: 'No DB shards could be
 export async function startFaulty (target) {
   const { host: behind, pathname, username, password } = new URL(target)
   const state = {
-    /** @type {Fault | undefined} */
     fault: undefined,
-    faults: 0,
-    url: '',
-    close: async () => {}
+    faults: 0
   }
-  /** @type {Map<string, number>} */
   const times = new Map()
   const judge = (path, id) => {
     const time = (times.get(`${path} ${id}`) ?? 0) + 1
@@ -71,7 +66,6 @@ export async function startFaulty (target) {
     }
   }
 
-  const server = createServer((request, response) => { serve(request, response).catch(() => response.destroy()) })
   async function serve (request, response) {
     const parts = []
     for await (const part of request) parts.push(part)
@@ -97,15 +91,11 @@ export async function startFaulty (target) {
     ].filter(([name]) => !['content-length', 'content-encoding', 'transfer-encoding', 'connection'].includes(name)))
     response.writeHead(answer.status, passed).end(spoilt)
   }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  state.url =
-    `http://${username && `${username}:${password}@`}127.0.0.1:${/** @type {any} */ (server.address()).port}${pathname}`
-  state.close = async () => {
-    server.closeAllConnections()
-    await new Promise(resolve => server.close(resolve))
-  }
-  return state
+  const { port, close } = await startServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  const account = username && `${username}:${password}@`
+  return Object.assign(state, { url: `http://${account}127.0.0.1:${port}${pathname}`, close })
 }
 
 /**

@@ -1,5 +1,5 @@
-// A source of a few tiles, for tests of loads.
-import { compareIds } from '../../core/index.js'
+// Sources of tiles: a small one in memory, for tests of loads; and what tests do with any source.
+import { compareIds, load, openSource } from '../../loader/index.js'
 import { png } from './tiles.js'
 
 /**
@@ -27,4 +27,41 @@ export const memorySource = (tiles, { diff = Object.values(tiles).includes(null)
 function readerOf (tile) {
   if (typeof tile === 'function') return tile
   return async () => typeof tile === 'number' ? png(tile) : tile
+}
+
+/**
+ * @param {import('../../loader/load/sources/index.js').Source} source
+ * @returns {Promise<string[]>} z/x/y of its tiles, in its order
+ */
+export async function tilesOf (source) {
+  const found = []
+  for await (const { z, x, y } of source.tiles()) found.push(`${z}/${x}/${y}`)
+  return found
+}
+
+/**
+ * Opens, loads and closes a source.
+ * @param {import('../../loader/store/index.js').Store} store
+ * @param {string} name path or address of the source
+ * @param {Parameters<typeof load>[2]} options
+ * @param {Parameters<typeof openSource>[1]} [opening]
+ */
+export async function loadFrom (store, name, options, opening) {
+  const source = await openSource(name, opening)
+  try {
+    return await load(store, source, options)
+  } finally {
+    await source.close()
+  }
+}
+
+/**
+ * Settings of sources that tests change, and which are as they were after each test.
+ * @param {Record<string, any>} defaults such as sourceLimits
+ * @param {Record<string, any>} [changes] that hold for every test of the suite
+ */
+export function useDefaults (defaults, changes = {}) {
+  const before = { ...defaults }
+  beforeEach(() => { Object.assign(defaults, changes) })
+  afterEach(() => { Object.assign(defaults, before) })
 }

@@ -2,7 +2,6 @@
 // They are started by ../viewer/browser.js: where Playwright has been loaded, Node's async hooks are on, and most tests
 // do without them.
 
-/** @type {Map<string, Promise<import('playwright-core').Browser>>} */
 const browsers = new Map()
 
 /** @param {string} kind @param {() => Promise<import('playwright-core').Browser>} launch */

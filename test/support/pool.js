@@ -49,7 +49,6 @@ export async function runFiles (lists, { jobs, env, onFile }) {
   await Promise.all(Array.from({ length: jobs }, async (_, at) => {
     // each process begins with another list
     for (const list of [...waiting.slice(at % waiting.length), ...waiting.slice(0, at % waiting.length)]) {
-      /** @type {ReturnType<typeof startWorker> | undefined} */
       let worker
       for (let file = list.shift(); file; file = list.shift()) {
         worker ??= startWorker(env)

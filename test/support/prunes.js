@@ -79,7 +79,7 @@ export async function contentOf (store, url, layer) {
 /** What should be left of it. */
 export function prunedOf ({ tiles, editions }, policy, { now = NOW } = {}) {
   const kept = naiveKept(policy, [...tiles.values()].flat().map(({ time }) => time), editions, now)
-  const left = [...tiles].map(([id, versions]) => /** @type {const} */ ([id, naiveStay(versions, kept)]))
+  const left = [...tiles].map(([id, versions]) => [id, naiveStay(versions, kept)])
     .filter(([, versions]) => versions.length)
   return { tiles: new Map(left), editions: editions.filter(time => kept.moments.has(time)), kept }
 }

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { random } from '../../bench/tiles.js'
 import { check } from '../../loader/check/index.js'
-import { varint } from '../sources/pmtiles-writer.js'
+import { varint } from '../sources/archive-writers.js'
 import { drawPixels } from './tiles.js'
 
 const palette = Uint8Array.from({ length: 768 }, (_, index) => index % 256)

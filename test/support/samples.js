@@ -36,6 +36,16 @@ export const iso = value => new Date(value * 1000).toISOString().slice(0, 19) + 
 
 export const time = seconds.map(iso)
 
+/** A tile matrix set of a town, as a user writes it: matrices with names, which do not halve. */
+export const townGrid = (matrices = [[100, 3, 2], [40, 7, 5]]) => ({
+  id: 'Town',
+  crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
+  tileMatrices: matrices.map(([cellSize, matrixWidth, matrixHeight], index) => ({
+    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
+    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
+  }))
+})
+
 const gradient = () => {
   const size = 32
   const data = Buffer.alloc(size * size * 3)

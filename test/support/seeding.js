@@ -13,8 +13,7 @@ export const QUICK = { attempts: 3, silent: 6, delay: 5, giveUpAfter: 20, failur
 /** @param {{database: () => Promise<string>}} backend */
 export function useSeeding (backend) {
   const context = Object.assign(useStore(backend), {
-    /** @type {Awaited<ReturnType<typeof startUpstream>>} */
-    upstream: /** @type {any} */ (undefined),
+    upstream: undefined,
 
     /**
      * Defines the layer `map` with that upstream.

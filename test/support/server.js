@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 export async function startServer (handler) {
   const server = createServer(handler)
   await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const { port } = server.address()
   const close = () => new Promise(resolve => {
     server.close(() => resolve(undefined))
     server.closeAllConnections()
@@ -24,4 +24,32 @@ export async function servePages (files) {
     response.writeHead(type ? 200 : 404, { 'content-type': `${type}; charset=utf-8` }).end(content)
   })
   return { url: `${origin}/`, close }
+}
+
+/**
+ * A server for each test that gives its answers one after the other, the last again and again. An answer is a function
+ * of request and response, or [status, body].
+ */
+export function useServer () {
+  const fake = { url: '', requests: [], answers: [] }
+  let server
+  beforeEach(async () => {
+    fake.requests = []
+    fake.answers = []
+    server = await startServer(async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      fake.requests.push(
+        { method: request.method, url: request.url, authorization: request.headers.authorization, body }
+      )
+      const answer = fake.answers.length > 1 ? fake.answers.shift() : fake.answers[0]
+      if (typeof answer === 'function') return answer(request, response)
+      const [status, content] = answer
+      response.writeHead(status, { 'content-type': 'application/json' })
+        .end(typeof content === 'string' ? content : JSON.stringify(content))
+    })
+    fake.url = `http://admin:s3cret@127.0.0.1:${server.port}/tiles`
+  })
+  afterEach(() => server.close())
+  return fake
 }

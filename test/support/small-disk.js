@@ -11,7 +11,7 @@ const run = (command, ...args) => spawnSync(command, args).status === 0
 export function useSmallDisk (size) {
   const disk = {
     /** Where it is mounted, while a test runs. */
-    dir: /** @type {string | undefined} */ (undefined),
+    dir: undefined,
     /** Leaves so many bytes. */
     fill (room) {
       const { bavail, bsize } = statfsSync(disk.dir)
@@ -19,7 +19,7 @@ export function useSmallDisk (size) {
     },
     free: () => rmSync(hog(), { force: true })
   }
-  const hog = () => path.join(/** @type {string} */ (disk.dir), 'hog')
+  const hog = () => path.join(disk.dir, 'hog')
   before(function () {
     const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-full-'))
     if (run('mount', '-t', 'tmpfs', '-o', `size=${size}m`, 'tmpfs', dir)) {

@@ -13,7 +13,7 @@ import { publishFunctions } from './published.js'
  * @returns {{store: Store, url: string}} set while a test runs
  */
 export function useStore (backend, { published = false, once = false, fill, ...options } = {}) {
-  const own = { store: /** @type {Store} */ (/** @type {unknown} */ (undefined)), url: '' }
+  const own = { store: undefined, url: '' }
   const [begin, end] = once ? [before, after] : [beforeEach, afterEach]
   begin(async function () {
     this.timeout(60000)

@@ -74,7 +74,7 @@ export const mbtilesTool = () => find(process.env.MBTILES_BIN || 'mbtiles')
  * @param {string} reason
  */
 export function skip (context, reason) {
-  const runnable = /** @type {any} */ (context.test ?? context.currentTest)
+  const runnable = context.test ?? context.currentTest
   // a hook that skips takes its whole suite with it
   const owner = runnable.type === 'hook' ? runnable.parent : runnable
   owner.skipReason = reason

@@ -1,10 +1,11 @@
 // A real HTTP server that tiles come from: XYZ, TMS, quadkeys, WMTS and WMS of one drawn world that changes when it is
-// told to, and that can be slow, broken, absent, or a liar.
+// told to, and that can be slow, broken, absent, or a liar. Every pixel of the world is known, so that what comes out of
+// a cache can be compared with what went in, however it was cut.
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { drawPixels, encode, HALF_WORLD } from './drawing.js'
+import sharp from 'sharp'
 
 /**
  * How the server answers, until it is told otherwise. Each value may be a function of the request.
@@ -43,17 +44,17 @@ import { drawPixels, encode, HALF_WORLD } from './drawing.js'
 const TILE = /^\/(xyz|tms|wmts)\/(?:\w+\/\w+\/\w+\/)?(?:EPSG:3857:)?(\d+)\/(\d+)\/(\d+)(?:@2x)?\.(png|jpg|webp|pbf)$/
 const QUADKEY = /^\/quadkey\/([0-3]*)\.(png)$/
 const FORMATS = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
+const HALF_WORLD = 20037508.342789244 // metres from the middle of Web Mercator to its edge
+const OUTSIDE = [255, 0, 255] // beyond the edge of the world: nobody should ever see it
 
 /** Where it is: an upstream in an inner network is only asked where that is named. */
 export const LOOPBACK = ['127.0.0.0/8']
 
 /** @param {{tileSize?: number}} [options] */
 export async function startUpstream ({ tileSize = 256 } = {}) {
-  /** @type {Asked[]} */
   const requests = []
   const made = new Map()
   const recent = []
-  /** @type {{[name in keyof Behaviour]: any}} */
   let behaviour = {}
   let server
   let port = 0
@@ -189,7 +190,6 @@ function parseWms (given, tileSize) {
   const px = (west + HALF_WORLD) / resolution
   const py = (HALF_WORLD - north) / resolution
   const near = value => Math.abs(value - Math.round(value)) < 1e-3
-  /** @type {[string, boolean][]} */
   const rules = [
     ['SERVICE', query.get('SERVICE') === 'WMS'],
     ['REQUEST', query.get('REQUEST') === 'GetMap'],
@@ -248,3 +248,37 @@ async function send (res, { headers: given, format }, now, whole) {
   }
   if (!now.drip) res.end(body)
 }
+
+/**
+ * Raw RGB pixels of a rectangle of the world, counted from its north-western corner at a zoom.
+ * @param {{z: number, px: number, py: number, width: number, height: number, epoch?: number, across: number}} view
+ *   across: pixels of the world at that zoom; epoch: moves on when the map changes
+ */
+function drawPixels ({ z, px, py, width, height, epoch = 0, across }) {
+  const pixels = Buffer.alloc(width * height * 3)
+  let at = 0
+  for (let row = py; row < py + height; row++) {
+    for (let column = px; column < px + width; column++, at += 3) {
+      const inside = column >= 0 && row >= 0 && column < across && row < across
+      pixels[at] = inside ? column + 37 * epoch : OUTSIDE[0]
+      pixels[at + 1] = inside ? row + 29 * z : OUTSIDE[1]
+      pixels[at + 2] = inside ? (column >> 8) * 31 + (row >> 8) * 57 + epoch * 101 : OUTSIDE[2]
+    }
+  }
+  return pixels
+}
+
+/** The pixels of a tile, as decoding it must give them. */
+export const tilePixels = (z, x, y, { epoch = 0, size = 256 } = {}) =>
+  drawPixels({ z, px: x * size, py: y * size, width: size, height: size, epoch, across: size * 2 ** z })
+
+/**
+ * @param {Buffer} pixels RGB
+ * @param {{width: number, height: number, format?: 'png' | 'jpeg' | 'webp'}} options
+ */
+const encode = (pixels, { width, height, format = 'png' }) =>
+  sharp(pixels, { raw: { width, height, channels: 3 } })
+    .toFormat(format, format === 'png' ? { compressionLevel: 6, adaptiveFiltering: true } : { quality: 90 }).toBuffer()
+
+/** What an image shows, as raw RGB. */
+export const pixelsOf = bytes => sharp(bytes).removeAlpha().raw().toBuffer()

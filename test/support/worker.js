@@ -1,7 +1,6 @@
 // A process that runs the test files which pool.js names, one after the other, and tells how each of them ended.
 import { openTimers } from './timers.cjs'
-import './seed.js'
-import './file-fetch.js'
+import './setup.js'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
 import { TIME_FACTOR } from '../../bench/wait.js'

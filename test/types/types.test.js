@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { buildDeclarations } from '../../client/build.js'
 import { clientClasses } from '../../docs/client-tables.js'
-import { useFolder } from '../support/couch-database.js'
+import { useFolder } from '../support/folder.js'
 import { loadGlobal } from './leaflet.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -8,7 +8,7 @@ import { tileFrom } from '../../loader/load/upstream/image.js'
 import { until } from '../../bench/wait.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
-import { seeded } from '../support/answering-server.js'
+import { random as seeded } from '../../bench/tiles.js'
 import { useUpstream } from './support.js'
 
 const NOW = '2024-03-01T12:00:00Z'

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
 import { inspectTile } from '../../core/index.js'
-import { pixelsOf, tilePixels } from '../support/drawing.js'
 import { until } from '../../bench/wait.js'
 import { Secrets } from '../../loader/load/upstream/secrets.js'
-import { startUpstream } from '../support/upstream-server.js'
+import { pixelsOf, startUpstream, tilePixels } from '../support/upstream-server.js'
 import { codeOf, useUpstream } from './support.js'
 
 for (const size of [256, 512]) {

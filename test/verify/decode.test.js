@@ -4,8 +4,8 @@ import { TIME_FACTOR } from '../../bench/wait.js'
 import { unpack } from '../../loader/formats/unpack.js'
 import { examine } from '../../loader/check/files/decode.js'
 import { checkVectorTile, readSourceLayers } from '../../loader/check/files/vector-tile.js'
-import { varint } from '../sources/pmtiles-writer.js'
-import { seeded } from '../support/answering-server.js'
+import { varint } from '../sources/archive-writers.js'
+import { random as seeded } from '../../bench/tiles.js'
 import { collectGarbage } from '../support/garbage.js'
 import {
   field, flipped, image, packed, rawVectorTile, tile, undecodable, varintField, vectorTile

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { parseArea } from '../../core/index.js'
 import { useFolder } from '../support/folder.js'
-import { directory, layOut, varint, writeArchive } from '../sources/pmtiles-writer.js'
+import { directory, layOut, varint, writeArchive } from '../sources/archive-writers.js'
 import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
 
 const MAP = { bounds: [-180, -85, 180, 85], center: [0, 0, 1] }

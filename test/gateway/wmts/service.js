@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
 import '../../../loader/store/index.js' // brings proj4js for other grids
+import { townGrid } from '../../support/samples.js'
 import { startServer } from '../../support/server.js'
 import { dangling, violations } from './schema.js'
 import { all, childrenOf, parseXml, textOf } from './xml.js'
@@ -20,16 +21,7 @@ export const layers = {
 export const times =
   { osm: ['2023-06-01T00:00:00Z', '2024-03-01T00:00:00Z'], alps: ['2020-01-01T00:00:00Z'], roads: [], pacific: [] }
 
-/** A set of a town, as a user writes it: matrices with names, which do not halve. */
-export const town = {
-  id: 'Town',
-  title: 'The town & around',
-  crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
-  tileMatrices: [[100, 3, 2], [40, 7, 5]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
-    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize,
-    pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
-  }))
-}
+export const town = { ...townGrid(), title: 'The town & around' }
 
 /** Layers in other grids. */
 export const others = {

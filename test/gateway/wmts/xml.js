@@ -25,7 +25,7 @@ export function parseXml (document) {
   assert.doesNotMatch(document, FORBIDDEN)
   const [declaration] = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/.exec(document) ??
     assert.fail('no XML declaration')
-  const top = { name: '', attributes: {}, children: /** @type {Node[]} */ ([]), text: '', scope: {
+  const top = { name: '', attributes: {}, children: [], text: '', scope: {
     xml: 'http://www.w3.org/XML/1998/namespace'
   } }
   const open = [top]
@@ -62,7 +62,7 @@ function element (raw, written, outer) {
   }
   const attributes =
     Object.fromEntries(all.filter(one => !isNamespace(one)).map(([name, value]) => [resolve(name, true), value]))
-  return { name: resolve(raw, false), raw, attributes, children: /** @type {Node[]} */ ([]), text: '', scope }
+  return { name: resolve(raw, false), raw, attributes, children: [], text: '', scope }
 }
 
 /** All elements of a name below a node, at any depth. @param {Node} node @returns {Node[]} */

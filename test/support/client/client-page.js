@@ -1,16 +1,27 @@
-// A page of a test with the client library on it, beside a store: the store's own origin answers for it, without being
-// asked.
+// What pages of tests with the client library consist of, by name: content type and text.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { besides, bundle } from '../../../loader/couchapp/bundle.js'
-import { openPage, screens } from '../../viewer/browser.js'
+import { servePages } from '../server.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" ' +
   'href="leaflet.css"><link rel="stylesheet" href="tilecouch.css">' +
   ('<style>html,body,#map{height:100%;margin:0}#map{background:#ddd}</style><div id="map"></div><script ' +
     'src="leaflet.js"></script><script src="tilecouch.js"></script>')
+
+const HTML_WITH_POUCH = HTML.replace('<script src="tilecouch.js">', '<script src="pouchdb.js"></script>$&')
+const HTML_OF_MIRRORS = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mirrors</title><link rel="icon" ' +
+  'href="data:,"><script src="/page.js"></script></html>'
+
+/** Serves the files of the page without a net. */
+const WORKER = `const FILES = ['./', 'leaflet.js', 'leaflet.css', 'pouchdb.js', 'tilecouch.js', 'tilecouch.css']
+const own = new Set(FILES.map(file => new URL(file, location.href).href))
+const store = () => caches.open('page').then(cache => cache.addAll(FILES))
+addEventListener('install', event => event.waitUntil(store().then(() => skipWaiting())))
+addEventListener('activate', event => event.waitUntil(clients.claim()))
+addEventListener('fetch', event => { if (own.has(event.request.url)) event.respondWith(caches.match(event.request)) })`
 
 /** What a page has besides for other grids: proj4js and Proj4Leaflet, before tilecouch. */
 const PROJECTIONS = { 'proj4.js': 'proj4/dist/proj4.js', 'proj4leaflet.js': 'proj4leaflet/src/proj4leaflet.js' }
@@ -23,7 +34,7 @@ export async function gridFiles () {
   return {
     ...await clientFiles(),
     'index.html': ['text/html', HTML.replace('<script src="tilecouch.js">', `${scripts}$&`)],
-    'plain.html': ['text/html', HTML.replace('<script src="tilecouch.js">', '<script src="pouchdb.js"></script>$&')],
+    'plain.html': ['text/html', HTML_WITH_POUCH],
     'pouchdb.js': ['text/javascript', (await bundle(besides))['pouchdb.js'].bytes.toString()],
     ...Object.fromEntries(await Promise.all(Object.entries(PROJECTIONS).map(read)))
   }
@@ -31,7 +42,7 @@ export async function gridFiles () {
 
 let files
 
-/** What the page consists of, by name: content type and text. */
+/** The page of one map. */
 export function clientFiles () {
   files ??= Promise.all([
     build({
@@ -57,22 +68,37 @@ export function clientFiles () {
   return files
 }
 
-/**
- * @param {import('playwright-core').Browser} browser
- * @param {string} db
- * @param {import('playwright-core').BrowserContextOptions} [options]
- */
-export async function openClientPage (browser, db, options = screens.desk) {
-  const served = await clientFiles()
-  const view = await openPage(browser, options)
-  const { origin } = new URL(db)
-  await view.page.route(`${origin}/__page/*`, (route, request) => {
-    const [contentType, body] = served[new URL(request.url()).pathname.slice('/__page/'.length)] ?? []
-    return body === undefined ? route.fulfill({ status: 404 }) : route.fulfill({ contentType, body })
+let mirrorBundle
+
+/** PouchDB, and the mirror of the client library, as globals of a page. */
+async function mirrorScript () {
+  mirrorBundle ??= build({
+    stdin: {
+      contents: `import PouchDB from 'pouchdb-browser'
+        import { Mirror } from './client/mirror/index.js'
+        Object.assign(globalThis, { PouchDB, Mirror })`,
+      resolveDir: root
+    },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    logLevel: 'silent',
+    define: { global: 'globalThis' }
   })
-  /** Requests to the store, in order. @type {import('playwright-core').Request[]} */
-  const requests = []
-  view.page.on('request', request => { if (request.url().startsWith(`${db}/`)) requests.push(request) })
-  await view.page.goto(`${origin}/__page/index.html`)
-  return { ...view, requests }
+  return (await mirrorBundle).outputFiles[0].text
 }
+
+/** A page with mirrors on an origin of its own: it asks a store from elsewhere, as most pages do. */
+export const serveMirrorPage =
+  async () => servePages({ '': ['text/html', HTML_OF_MIRRORS], 'page.js': ['text/javascript', await mirrorScript()] })
+
+/**
+ * The page of an application that works offline: a PouchDB of its own, and a service worker that has these files.
+ * @returns {Promise<Record<string, [string, string]>>}
+ */
+export const fieldFiles = async () => ({
+  ...await clientFiles(),
+  '': ['text/html', HTML_WITH_POUCH],
+  'pouchdb.js': ['text/javascript', await mirrorScript()],
+  'sw.js': ['text/javascript', WORKER]
+})

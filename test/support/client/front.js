@@ -32,20 +32,17 @@ const kindOf = path => /^_changes/.test(path) ? 'changes'
  */
 export async function startFront (target, { files = clientFiles } = {}) {
   const { pathname: database, port: upstream, hostname } = new URL(target)
-  /** @type {Entry[]} */
   let log = []
-  /** @type {Set<Rule>} */
   const rules = new Set()
   const sockets = new Set()
 
   async function serve (request, response) {
-    const url = /** @type {string} */ (request.url)
+    const url = request.url
     if (url.startsWith('/__page/')) return servePage(await files(), url, response)
     if (request.method === 'OPTIONS') return response.writeHead(204, sharing(request)).end()
     const body = await read(request)
     const path = url.slice(database.length + 1)
     const [, z, x, y] = /:(\d+):(\d+):(\d+)/.exec(decodeURIComponent(path)) ?? []
-    /** @type {Entry} */
     const entry = { kind: kindOf(path), path, tile: `${z}/${x}/${y}`, body: body.length ? JSON.parse(body.toString())
       : null, status: undefined, aborted: false, done: false, bytes: { up: body.length, down: 0 } }
     log.push(entry)
@@ -53,7 +50,6 @@ export async function startFront (target, { files = clientFiles } = {}) {
       entry.done = true
       entry.aborted = !response.writableFinished
     })
-    /** @type {Answer | void} */
     let answer
     for (const rule of [...rules].reverse()) {
       answer = await rule(entry)
@@ -98,7 +94,7 @@ export async function startFront (target, { files = clientFiles } = {}) {
   })
   const listen = port => new Promise(resolve => { server.listen(port, '127.0.0.1', () => resolve(undefined)) })
   await listen(0)
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const { port } = server.address()
   const stop = () => new Promise(resolve => {
     server.close(() => resolve(undefined))
     for (const socket of sockets) socket.destroy()

@@ -2,7 +2,7 @@
 // quarter it is.
 import { chunk, storedPng } from '../../../bench/tiles.js'
 import { gridOf } from '../../../core/index.js'
-import { squareTile } from './vector-tile.js'
+import { packTile } from '../vector-tile.js'
 
 const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in the middle of a quarter
 const ROW = 1 + 3 * SIZE // bytes
@@ -32,8 +32,13 @@ export function picture (step, z, x, y) {
 /** Bytes of each picture. They are not compressed, so all have as many. */
 export const { length: LENGTH } = picture(1, 3, 0, 0)
 
-/** The same as a vector tile: one square. */
-const square = (step, z, x, y) => squareTile(`rgb(${step * 8 + z}, ${x * 8}, ${y * 8})`)
+/** The same as a vector tile: one square that covers it, whose colour is an attribute. */
+const square = (step, z, x, y) => packTile({
+  squares: [{
+    type: 'Polygon', lines: [[[0, 0], [4096, 0], [4096, 4096], [0, 4096]]],
+    properties: { colour: `rgb(${step * 8 + z}, ${x * 8}, ${y * 8})` }
+  }]
+})
 
 /**
  * All versions of a layer.

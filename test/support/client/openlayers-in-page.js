@@ -9,11 +9,11 @@ import { register } from 'ol/proj/proj4.js'
 import proj4 from 'proj4'
 import * as tilecouch from '../../../client/openlayers/index.js'
 
-const page = /** @type {any} */ (window)
+const page = window
 const STEP = 24 // pixels between two samples
 const EVENTS = ['timeload', 'changes', 'tileerror', 'storeerror', 'storeback', 'layerload', 'extent']
 const canvas = document.createElement('canvas')
-const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { willReadFrequently: true }))
+const context = canvas.getContext('2d', { willReadFrequently: true })
 
 /**
  * z/x/y -> what is to be seen there: `step` as the pictures of gallery.js say it, `step<zoom` of another zoom, `-` for

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { install } from './in-page.js'
+import { install } from './maps.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" ' +
@@ -41,15 +41,14 @@ export function openlayersFiles () {
  * @param {Record<string, any>} [options] of the layer; and `map`: of its view
  */
 const draw = (page, layer, { kind, ...options } = {}) => page.evaluate(
-  ([name, given]) => { /** @type {any} */ (window).draw(name, given) }, /** @type {const} */ ([layer, options])
+  ([name, given]) => { window.draw(name, given) }, [layer, options]
 )
 
 /** For onStage of suite.js. */
 export const openlayers = { files: openlayersFiles, install, draw }
 
 /** Moves the map at once. @param {[number, number]} place longitude, latitude @param {number} [zoom] */
-export const move =
-  (page, place, zoom) => page.evaluate(([to, z]) => { /** @type {any} */ (window).move(to, z) }, [place, zoom])
+export const move = (page, place, zoom) => page.evaluate(([to, z]) => { window.move(to, z) }, [place, zoom])
 
 /** Each frame is read: Chromium says on the console that this takes time. */
 export const READING = /GPU stall due to ReadPixels/

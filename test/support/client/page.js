@@ -1,4 +1,4 @@
-/* global L, window -- of the page this is bundled for */
+/* global L, document, window -- of the page this is bundled for */
 // What the test pages hold: the controls, on Leaflet from a script tag, over a map without a server.
 import { clock } from '../../../client/engine/clock.js'
 import { compare } from '../../../client/leaflet/compare-control.js'
@@ -6,7 +6,66 @@ import { player } from '../../../client/timeline/player.js'
 import { timeline } from '../../../client/leaflet/timeline-control.js'
 import { CompareHandle } from '../../../client/timeline/compare-handle.js'
 import { Timeline } from '../../../client/timeline/timeline.js'
-import { fakeLayer } from './fake-layer.js'
+
+/** A history layer without a store: the test says what changed, and when tiles are there. */
+const FakeLayer = L.GridLayer.extend({
+  initialize (options) {
+    L.GridLayer.prototype.initialize.call(this, options)
+    this.clock = options.clock
+    this.title = options.title ?? 'Fake'
+    this.slow = false // while true no tile comes by itself: arrive() brings them
+    this._changes = options.changes ?? null
+    this._extent = options.extent ??
+      (this._changes?.length ? { first: this._changes[0].time, last: this._changes.at(-1).time } : null)
+    this._shown = true
+    this.clock.on('timechange', ({ time }) => {
+      this._shown = !this.slow
+      this.fire('timechange', { time })
+      if (this._shown) this.fire('timeload', { time })
+    })
+  },
+
+  createTile () {
+    const tile = document.createElement('div')
+    tile.style.background = this.options.colour ?? '#8fb3a0'
+    tile.style.boxShadow = 'inset 0 0 0 1px #ffffff66'
+    return tile
+  },
+
+  changes () {
+    return this._changes
+  },
+
+  extent () {
+    return this._extent
+  },
+
+  isShown () {
+    return this._shown
+  },
+
+  /** The tiles of the present time are there. */
+  arrive () {
+    this._shown = true
+    this.fire('timeload', { time: this.clock.getTime() })
+  },
+
+  setChanges (changes) {
+    this._changes = changes
+    if (changes) this.fire('changes', { changes })
+  },
+
+  setExtent (extent) {
+    this._extent = extent
+    this.fire('extent', extent)
+  }
+})
+
+// what the timeline asks of the engine of a layer
+Object.defineProperty(FakeLayer.prototype, 'isOnMap', { get () { return Boolean(this._map) } })
+
+/** @param {{clock: any, title?: string, changes?: any, extent?: any, colour?: string}} options */
+const fakeLayer = options => new FakeLayer(options)
 
 const makeMap = (options = {}) => L.map('map', { center: [20, 10], zoom: 3, fadeAnimation: false, ...options })
 

@@ -1,22 +1,19 @@
 // PouchDBs of a suite on LevelDB, and what is in them.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
+import { useFolder } from '../folder.js'
 
 export { PouchDB }
 
 /** A new PouchDB for whoever asks, all of them gone after each test. */
 export function usePouches () {
-  const made = /** @type {any[]} */ ([])
-  let dir = ''
-  beforeEach(() => { dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-pouch-')) })
+  const made = []
   afterEach(async () => {
     for (const db of made.splice(0)) await db.close().catch(() => {}) // some tests close them
-    rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   })
+  const folder = useFolder() // removed after they are closed
   return (options = {}) => {
-    const db = new PouchDB(path.join(dir, `${made.length}`), options)
+    const db = new PouchDB(path.join(folder.dir, `${made.length}`), options)
     made.push(db)
     return db
   }

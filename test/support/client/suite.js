@@ -2,14 +2,13 @@
 // A store with layers, a server before it that can be made to fail, and a browser: what the tests of the client library
 // stand on.
 import assert from 'node:assert/strict'
-import { Store } from '../../../loader/index.js'
+import { Store, warmIndexes } from '../../../loader/index.js'
 import { backends } from '../backends.js'
+import { publishFunctions } from '../published.js'
 import { openBrowser } from '../../viewer/browser.js'
-import { furnish, warmIndexes } from './designs.js'
 import { startFront } from './front.js'
 import { hang, history, stepAt } from './gallery.js'
-import { install } from './in-page.js'
-import { at, draw, rest } from './maps.js'
+import { at, draw, install, rest } from './maps.js'
 import { Pages } from './pages.js'
 
 /**
@@ -51,7 +50,7 @@ async function storeWith (backend, names) {
 async function newStore (url, names = []) {
   const store = await Store.create(url)
   await hang(store, names)
-  await furnish(store)
+  await publishFunctions(store)
   return store
 }
 
@@ -82,7 +81,6 @@ export function onStage (title, { layers, everywhere = false, library = leaflet,
 
 export class Stage {
   #allowed = []
-  /** @type {Pages} */
   #pages
   #library
 

@@ -1,7 +1,7 @@
 // A store with an open and two private layers, whose every byte is known, a gateway before it, and visitors of all
 // kinds.
 import { readToken, signToken } from '../../../loader/store/token.js'
-import { request } from '../backends.js'
+import { put, request } from '../backends.js'
 import { png } from '../tiles.js'
 
 export const KEYS = { kold: 'o'.repeat(40), knew: 'n'.repeat(40) }
@@ -38,19 +38,6 @@ export async function fill (store) {
   }
 }
 
-const userUrl = (server, name) => `${server}/_users/org.couchdb.user:${name}`
-
-/** A user of CouchDB, whose password is pass-of-a-reader. @param {string} server URL */
-export const addUser = (server, name, roles = []) => request(userUrl(server, name),
-  { method: 'PUT', headers: {
-    'content-type': 'application/json'
-  }, body: JSON.stringify({ name, type: 'user', roles, password: 'pass-of-a-reader' }) })
-
-export async function removeUser (server, name) {
-  const { _rev: rev } = await (await request(userUrl(server, name))).json()
-  if (rev) await request(`${userUrl(server, name)}?rev=${rev}`, { method: 'DELETE' })
-}
-
 /** Text of a database that no gateway shows. */
 export const SECRET = 'nobody may ever read this'
 
@@ -61,8 +48,7 @@ export const SECRET = 'nobody may ever read this'
 export async function secretDatabase (backend) {
   const url = await backend.database()
   await request(url, { method: 'PUT' })
-  await request(`${url}/secret`,
-    { method: 'PUT', body: JSON.stringify({ text: SECRET }), headers: { 'content-type': 'application/json' } })
+  await put(`${url}/secret`, { text: SECRET })
   return url
 }
 

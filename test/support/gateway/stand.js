@@ -55,8 +55,8 @@ export function useGateway (backend, { fill = async () => {}, options = {} } = {
   const more = []
   const own = {
     url: '',
-    store: /** @type {Store} */ (/** @type {unknown} */ (undefined)),
-    gateway: /** @type {import('../../../server/gateway/index.js').Gateway} */ (/** @type {unknown} */ (undefined)),
+    store: undefined,
+    gateway: undefined,
     /** @param {string} path @param {Parameters<typeof ask>[2]} [asked] */
     ask: (path, asked) => ask(own.gateway.url, path, asked),
     /** Another gateway, for one test. @param {Record<string, any>} others options */

@@ -21,7 +21,6 @@ export function ask (base, path, { body, headers, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const request =
       http.request({ hostname, port, path, agent, headers: { ...length, ...headers }, ...options }, response => {
-      /** @type {Buffer[]} */
       const parts = []
       const done = cut => {
         const bytes = Buffer.concat(parts)
@@ -65,7 +64,6 @@ export function speak (base, bytes, { timeout = 3000 } = {}) {
   const { hostname, port } = new URL(base)
   return new Promise(resolve => {
     const socket = net.connect(+port, hostname)
-    /** @type {Buffer[]} */
     const parts = []
     socket.setTimeout(timeout, () => socket.destroy())
     socket.on('data', part => parts.push(part))

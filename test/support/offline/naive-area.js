@@ -22,8 +22,7 @@ export async function assertSame (db, url, { layer, selection, isNew = false }) 
   const { rows } = await json(`${url}/_all_docs?include_docs=true&attachments=true`)
   const store = await contents(rows)
   const { layers, area, zooms, current, since } = selection
-  const wanted = belonging(rows.map(({ doc }) => doc),
-    { layers: [.../** @type {any} */ (layers)], polygon: area, zooms, current, since })
+  const wanted = belonging(rows.map(({ doc }) => doc), { layers: [...layers], polygon: area, zooms, current, since })
   const device = await contents((await db.allDocs({ include_docs: true, attachments: true })).rows)
   for (const id of wanted) assert.deepEqual(device.get(id), store.get(id), `${id} on the device`)
   for (const id of device.keys()) {

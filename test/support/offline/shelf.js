@@ -3,7 +3,7 @@ import path from 'node:path'
 import { OfflineStore } from '../../../client/offline/index.js'
 import { Store } from '../../../loader/store/index.js'
 import { startFront } from '../client/front.js'
-import { furnish } from '../client/designs.js'
+import { publishFunctions } from '../published.js'
 import { PouchDB } from '../client/pouches.js'
 import { useFolder } from '../folder.js'
 import { square } from '../tiles.js'
@@ -26,12 +26,10 @@ export const isCarried = entry => isBulk(entry) && entry.body.docs.length > 1 &&
 /** A store with a layer in it, for a suite. @param {{database: () => Promise<string>}} backend */
 export function useShelf (backend) {
   const folder = useFolder()
-  const opened = /** @type {OfflineStore[]} */ ([])
+  const opened = []
   const shelf = {
     url: '',
-    /** @type {any} */
     store: undefined,
-    /** @type {any} */
     front: undefined,
     /** A store of the device, open and ready. @param {Record<string, any>} [options] */
     async open (options = {}) {
@@ -52,7 +50,7 @@ export function useShelf (backend) {
     shelf.store = await Store.create(shelf.url)
     await shelf.store.defineLayer('osm', { minzoom: 6, maxzoom: 6 })
     for (const year of [2023, 2024]) await shelf.load(T(year), (x, y) => year * 1000 + x * SIDE + y)
-    await furnish(shelf.store)
+    await publishFunctions(shelf.store)
     // a name and password of the store go along, as a reader of a closed one would give them
     const { username, password } = new URL(shelf.url)
     const front = await startFront(shelf.url)

@@ -3,16 +3,15 @@
 // that may lose the net: what the tests of the whole stand on.
 import assert from 'node:assert/strict'
 import { Selection } from '../../../core/mirror/index.js'
-import { isTileId, parseArea, parseZooms } from '../../../core/index.js'
+import { Store, isTileId, parseArea, parseZooms } from '../../../loader/index.js'
 import { TIME_FACTOR } from '../../../bench/wait.js'
-import { Store } from '../../../loader/index.js'
-import { install } from '../client/in-page.js'
-import { furnish } from '../client/designs.js'
+import { fieldFiles } from '../client/client-page.js'
+import { install } from '../client/maps.js'
+import { publishFunctions } from '../published.js'
 import { startFront } from '../client/front.js'
 import { backends, json } from '../backends.js'
 import { openBrowser } from '../../viewer/browser.js'
 import { installField } from './in-page.js'
-import { fieldFiles } from './pages.js'
 import { hang, load } from './world.js'
 import { servePages } from '../server.js'
 
@@ -24,8 +23,7 @@ const NO_NET = new RegExp(`net::ERR_(${[
   'INCOMPLETE_CHUNKED_ENCODING', 'CONTENT_LENGTH_MISMATCH', 'SOCKET_NOT_CONNECTED', 'NETWORK_CHANGED'
 ].join('|')})`)
 
-let browser
-let own
+let browser, own
 
 /**
  * A suite on every store.
@@ -56,7 +54,6 @@ export function onField (title, layers, body, stores = backends) {
 }
 
 export class Stage {
-  /** @type {Device[]} */
   #devices = []
 
   constructor (backend) {
@@ -69,7 +66,7 @@ export class Stage {
     this.url = url
     this.store = await Store.create(url)
     await hang(this.store, layers)
-    await furnish(this.store)
+    await publishFunctions(this.store)
     this.front = await startFront(url, { files: fieldFiles })
   }
 
@@ -176,7 +173,7 @@ export class Stage {
 
 /** A browser of its own, as far as data goes: pages of it are tabs. */
 export class Device {
-  #errors = /** @type {string[]} */ ([])
+  #errors = []
   #allowed = [NO_NET]
 
   /** @param {Stage} stage @param {import('playwright-core').BrowserContext} context @param {DeviceOptions} [options] */
@@ -216,7 +213,7 @@ export class Device {
   begin (page, options = {}) {
     return page.evaluate(given => {
       Object.assign(window, { db: given.remote })
-      return /** @type {any} */ (window).field.open(given)
+      return window.field.open(given)
     }, { remote: this.stage.front.url, name: 'field', ...options })
   }
 
@@ -255,7 +252,7 @@ export const isTransfer = entry => isBulk(entry) || /queries$/.test(entry.path)
 
 /** Asks `field` of a page, which in-page.js describes. */
 export const field = (page, name, ...args) => page.evaluate(([method, values]) => {
-  const { [method]: member } = /** @type {any} */ (window).field
+  const { [method]: member } = window.field
   return typeof member === 'function' ? member(...values) : member
 }, [name, args])
 

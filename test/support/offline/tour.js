@@ -20,8 +20,7 @@ export async function tour (page, layer, { places, times }, options = {}) {
     } })
   await rest(page)
   for (const [lat, lng, zoom] of places) {
-    await page.evaluate(([center, z]) => { /** @type {any} */ (window).map.setView(center, z, { animate: false }) },
-      /** @type {any} */ ([[lat, lng], zoom]))
+    await page.evaluate(([center, z]) => { window.map.setView(center, z, { animate: false }) }, [[lat, lng], zoom])
     for (const time of times) seen[`${lat},${lng},${zoom} ${time}`] = await at(page, time)
   }
   return seen

@@ -1,7 +1,33 @@
-// Writes PMTiles archives for tests: right ones, and wrong ones on purpose. Written from the specification, not with
-// the code under test.
+// Writes MBTiles and PMTiles for tests, as other programs write them: right ones, and wrong ones on purpose. They are
+// written from the specifications, not with the code under test.
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { gzipSync } from 'node:zlib'
+import Database from 'libsql'
 import { zxyToTileId } from 'pmtiles'
+import { flipY } from '../../core/index.js'
+
+/**
+ * @param {string} file
+ * @param {Iterable<{z: number, x: number, y: number, bytes: Uint8Array | null}>} tiles
+ * @param {Record<string, string | number>} [metadata]
+ */
+export function writeMbtiles (file, tiles, metadata = {}) {
+  mkdirSync(path.dirname(file), { recursive: true })
+  const db = new Database(file)
+  db.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
+    CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB,
+      PRIMARY KEY (zoom_level, tile_column, tile_row));
+    BEGIN`)
+  const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
+  for (const { z, x, y, bytes } of tiles) insert.run(z, x, flipY(z, y), bytes)
+  for (const [name, value] of Object.entries(metadata)) {
+    db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, String(value))
+  }
+  db.exec('COMMIT')
+  db.close()
+  return file
+}
 
 export function varint (value) {
   const bytes = []

@@ -1,19 +1,20 @@
-// A browser whose process may be killed, and started again on the same profile.
+// What a test may kill and start again on the same data: a browser, and stores in processes of their own.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
+import { findCouchDb, startCouchDb } from '../../../bench/couchdb.js'
 import { until } from '../../../bench/wait.js'
 import { chromiumFor, flags } from '../../viewer/browser.js'
+import { startEmbeddedProcess } from '../embedded-process.js'
 
 /** @param {Mocha.Context} context skipped where there is no Chromium */
 export async function startProfile (context) {
   const executable = chromiumFor(context)
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-profile-'))
-  let child
-  let browser
+  let child, browser
 
   /** @returns {Promise<import('playwright-core').BrowserContext>} the one context of the profile */
   async function start () {
@@ -43,6 +44,42 @@ export async function startProfile (context) {
     async close () {
       await kill()
       await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    }
+  }
+}
+
+/**
+ * One of each kind, as backends of a suite: started when they are wanted, with `server()` to kill them and `close()`.
+ */
+export const mortals =
+  () => [mortal('embedded', startEmbeddedProcess), ...(findCouchDb() ? [mortal('CouchDB', () => startCouchDb())] : [])]
+
+function mortal (name, start) {
+  let server
+  return {
+    name,
+    async database () {
+      server = await start()
+      return `${server.url}/tiles`
+    },
+    server: () => server,
+    close: () => server?.close(),
+    /**
+     * The data as they are, to be put back by the function it answers. The server is killed for a moment, each time.
+     */
+    async keep () {
+      const { dir } = server
+      await server.kill()
+      await rm(`${dir}.kept`, { recursive: true, force: true })
+      await cp(dir, `${dir}.kept`, { recursive: true })
+      await server.start()
+      return async () => {
+        await server.kill()
+        await rm(dir, { recursive: true, force: true })
+        await cp(`${dir}.kept`, dir, { recursive: true })
+        await rm(`${dir}.kept`, { recursive: true, force: true })
+        await server.start()
+      }
     }
   }
 }
