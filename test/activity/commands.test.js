@@ -4,7 +4,7 @@ import path from 'node:path'
 import { activityKinds, faultIn } from '../../core/index.js'
 import { recordActivity } from '../../loader/store/activity.js'
 import { Couch } from '../../loader/store/couch.js'
-import { json } from '../support/backends.js'
+import { json, post, put } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { withPeople } from '../support/people.js'
@@ -23,8 +23,7 @@ withPeople('the activity of commands', start => {
   const folder = useFolder()
   let server, store
   const own = { url: '' }
-  before(async function () {
-    this.timeout(30000)
+  before(async () => {
     server = await start()
     own.url = server.database
     store = await Store.create(own.url, { public: false })
@@ -80,8 +79,7 @@ withPeople('the activity of commands', start => {
       [{ via: 'tilecouch remove', what: 'style', done: 'removed', layer: 'osm', edition: T1 }])
   })
 
-  it('is one document for each new, moved or removed layer or edition, none without changes', async function () {
-    this.timeout(60000)
+  it('is one document for each new, moved or removed layer or edition, none without changes', async () => {
     const files = tilesIn('tiles')
     const load = ['load', files, '--layer', 'survey']
     assert.deepEqual(await notedOf(...load, '--time', T1), [{
@@ -107,10 +105,9 @@ withPeople('the activity of commands', start => {
     }])
     const [removed] = await notedOf('remove', 'brother', '--all', '--yes')
     assert.deepEqual([removed.what, removed.done, removed.layer], ['layer', 'removed', 'brother'])
-  })
+  }).timeout(60000)
 
-  it('counts pruned tiles and versions', async function () {
-    this.timeout(30000)
+  it('counts pruned tiles and versions', async () => {
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--dry-run'), [])
     assert.deepEqual(await notedOf('prune', 'osm', '--keep-last', '1', '--yes'), [{
       via: 'tilecouch prune', what: 'layer', done: 'changed', layer: 'osm',
@@ -160,8 +157,7 @@ withPeople('the activity of commands', start => {
       _id: `activity:${day(days).replace(/[-:.Z]/g, '')}-000${at}`,
       type: 'activity', user, at: `${day(days).slice(0, 19)}Z`, what: 'layer', done: 'changed', layer: `old${days}`
     }))
-    const answers = await json(`${own.url}/_bulk_docs`,
-      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+    const answers = await post(`${own.url}/_bulk_docs`, { docs })
     assert.deepEqual(answers.filter(({ error }) => error), [])
     const left = async () => (await activityOf(own.url)).map(({ layer }) => layer).filter(layer => /^old/.test(layer))
     await notedOf('settings', '--activity-days', '')
@@ -181,10 +177,8 @@ withPeople('the activity of commands', start => {
     const [user, password] = server.writer
     const root = decodeURIComponent(new URL(own.url).username)
     const urlOf = ([username, secret]) => Object.assign(new URL(own.url), { username, password: secret }).href
-    await json(`${own.url}/activity:20010101T000000000-aaaa`,
-      { method: 'PUT', body: JSON.stringify(
-        { type: 'activity', user: root, at: '2001-01-01T00:00:00Z', what: 'layer', done: 'created' }
-      ) })
+    await put(`${own.url}/activity:20010101T000000000-aaaa`,
+      { type: 'activity', user: root, at: '2001-01-01T00:00:00Z', what: 'layer', done: 'created' })
     const before = (await activityOf(own.url)).length
     const { code, err } = await runCommand(['layer', 'osm', '--title', 'x', '--db', urlOf([user, password])])
     assert.equal(code, 0, err)

@@ -2,7 +2,7 @@
 /* global map, left, right, control, tilecouch, said -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { onControls } from '../support/client/controls.js'
+import { drag, onControls } from '../support/client/controls.js'
 
 /** Which part of the window shows a layer, as shares of its width; null when it is not clipped. */
 const shown = page => page.evaluate(() => [left, right].map(layer => {
@@ -89,10 +89,7 @@ describe('the compare control', function () {
     const center = () => page.evaluate(() => map.getCenter().toString())
     const before = await center()
     const box = /** @type {any} */ (await handle(page).boundingBox())
-    await page.mouse.move(box.x + 10, box.y + 22)
-    await page.mouse.down()
-    await page.mouse.move(box.x + 10 + 320, box.y + 50, { steps: 4 })
-    await page.mouse.up()
+    await drag(page, [box.x + 10, box.y + 22], [box.x + 10 + 320, box.y + 50])
     assert.deepEqual(await shown(page), [[0, 0.75], [0.75, 1]], 'it does not jump under the pointer')
     assert.equal((await page.evaluate(() => said)).at(-1), 0.75)
     await page.mouse.move(700, 200)
@@ -155,10 +152,7 @@ describe('the compare control', function () {
     assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 0.75]], 'nothing is cut')
     const box = /** @type {any} */ (await handle(page).boundingBox())
     assert.ok(Math.abs(box.x + box.width / 2 - (640 - 80)) <= 1, 'a quarter of 320 pixels in the middle')
-    await page.mouse.move(box.x + 22, box.y + 22)
-    await page.mouse.down()
-    await page.mouse.move(box.x + 22 + 160, box.y + 22, { steps: 4 })
-    await page.mouse.up()
+    await drag(page, [box.x + 22, box.y + 22], [box.x + 22 + 160, box.y + 22])
     assert.deepEqual(await opacity(), [1, 0.25])
     assert.equal(await handle(page).getAttribute('aria-valuetext'), '2020 75 %, Newest 25 %')
     await page.evaluate(() => control.setMode('swipe'))

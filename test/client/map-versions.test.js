@@ -66,9 +66,7 @@ const libraries = {
   OpenLayers: { text: () => sources('node_modules/ol'), name: 'ol', folder: 'client/openlayers' }
 }
 
-describe('the internals of the map libraries', function () {
-  this.timeout(30000)
-
+describe('the internals of the map libraries', () => {
   for (const [library, refused, supported] of [
     ['MapLibre GL JS', ['7.0.0', '5.23.0', '4.7.1'], ['6.17.0', '5.24.0']],
     ['OpenLayers', ['11.0.0', '10.10.0', '9.2.4'], ['10.11.0', '10.20.1']]

@@ -7,7 +7,7 @@ import { Mirror, mirror } from '../../client/mirror/index.js'
 import { PouchPeer } from '../../client/mirror/pouch-peer.js'
 import { Store } from '../../loader/index.js'
 import { startLink } from '../mirror/link.js'
-import { backends, json, request } from '../support/backends.js'
+import { backends, json, post, request } from '../support/backends.js'
 import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
 import { PouchDB, everything, takeImages, usePouches } from '../support/client/pouches.js'
@@ -122,10 +122,7 @@ describe('a mirror in a PouchDB', () => {
   it('skips and reports a document that PouchDB refuses', async () => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
-    await request(`${own}/_bulk_docs`,
-      { method: 'POST', headers: {
-        'content-type': 'application/json'
-      }, body: JSON.stringify({ docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] }) })
+    await post(`${own}/_bulk_docs`, { docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] })
     const db = pouch()
     const { bulkDocs } = db
     db.bulkDocs = (docs, options) => docs.some(({ _id: id }) => id === 'b')

@@ -3,15 +3,14 @@ import assert from 'node:assert/strict'
 import { Mirror, mirror } from '../../client/mirror/index.js'
 import { Store } from '../../loader/index.js'
 import { differences } from '../mirror/compare.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, post, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 import { PouchDB, everything, usePouches } from '../support/client/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 6
 
-const bulk = (url, docs) => json(`${url}/_bulk_docs`,
-  { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false }) })
+const bulk = (url, docs) => post(`${url}/_bulk_docs`, { docs, new_edits: false })
 const whole = (url, id) => json(`${url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
 const text = data => ({ content_type: 'text/plain', data: Buffer.from(data).toString('base64') })
 

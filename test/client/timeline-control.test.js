@@ -2,7 +2,7 @@
 /* global map, clock, layer, control, said, tilecouch -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { at, onControls, settled, spot } from '../support/client/controls.js'
+import { at, drag, onControls, settled, spot } from '../support/client/controls.js'
 
 const hour = number => `2024-06-20T${String(number).padStart(2, '0')}:00:00Z`
 /** @type {Array<[string, number]>} */
@@ -157,10 +157,7 @@ describe('the timeline on a map', function () {
   it('sets the clock to the newest beyond the right end of its axis, or by its button', async () => {
     const page = await visit(DAY)
     const { x, y, right } = await spot(page, hour(14))
-    await page.mouse.move(x, y)
-    await page.mouse.down()
-    await page.mouse.move(right + 40, y, { steps: 4 })
-    await page.mouse.up()
+    await drag(page, [x, y], [right + 40, y])
     assert.equal(await at(page), null)
     await page.locator('.tilecouch-timeline-thumb').focus()
     await page.keyboard.press('ArrowLeft')
@@ -187,10 +184,7 @@ describe('the timeline on a map', function () {
     const head = /** @type {any} */ (await page.locator('.tilecouch-timeline-now').boundingBox())
     const { x, y, strip } = await spot(page, hour(10))
     for (const [fromX, fromY] of [[head.x + 10, head.y + 10], [x, y], [x, strip]]) {
-      await page.mouse.move(fromX, fromY)
-      await page.mouse.down()
-      await page.mouse.move(fromX + 60, fromY - 20, { steps: 3 })
-      await page.mouse.up()
+      await drag(page, [fromX, fromY], [fromX + 60, fromY - 20])
       await page.mouse.dblclick(fromX, fromY)
       await page.mouse.wheel(0, 200)
     }

@@ -1,7 +1,7 @@
 /* global document, innerWidth, KeyboardEvent, map, clock, layer, control, said -- of the page */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { at, onControls, settled, spot } from '../support/client/controls.js'
+import { at, drag, onControls, settled, spot } from '../support/client/controls.js'
 
 const day = number => new Date(Date.UTC(2020, 0, number)).toISOString().slice(0, 19) + 'Z'
 /** @type {Array<[string, number]>} */
@@ -164,16 +164,10 @@ describe('the axis of the timeline on a page', function () {
     const page = await visit(YEARS)
     const [a, b, c] = await Promise.all([201, 401, 601].map(number => spot(page, day(number))))
     await page.keyboard.down('Shift')
-    await page.mouse.move(b.x + 2, b.y)
-    await page.mouse.down()
-    await page.mouse.move(a.x + 1, a.y, { steps: 3 })
-    await page.mouse.up()
+    await drag(page, [b.x + 2, b.y], [a.x + 1, a.y])
     await page.keyboard.up('Shift')
     assert.deepEqual(await range(page), { from: day(201), to: day(401) })
-    await page.mouse.move(a.x, a.y)
-    await page.mouse.down()
-    await page.mouse.move(c.x - 1, c.y, { steps: 5 })
-    await page.mouse.up()
+    await drag(page, [a.x, a.y], [c.x - 1, c.y])
     assert.deepEqual(await range(page), { from: day(401), to: day(601) }, 'one handle passes the other')
     assert.equal(await at(page), day(101), 'the time has not moved')
     assert.equal(await page.locator('.tilecouch-timeline-chosen').textContent(),
@@ -195,10 +189,7 @@ describe('the axis of the timeline on a page', function () {
     assert.ok(Math.abs(await under() - time) < 1000, 'what is under the pointer stays there')
     assert.equal(await page.evaluate(() => map.getZoom()), 3)
     const before = await span(page)
-    await page.mouse.move(x, strip)
-    await page.mouse.down()
-    await page.mouse.move(x - 100, strip, { steps: 3 })
-    await page.mouse.up()
+    await drag(page, [x, strip], [x - 100, strip])
     await settled(page)
     assert.ok((await span(page)).from > before.from)
     assert.equal(await at(page), day(101), 'the time has not moved')

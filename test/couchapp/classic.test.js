@@ -21,21 +21,21 @@ const pushed = (url, folder) => new Promise((resolve, reject) => {
 
 withPeople('a store that couchdb-push deployed', start => {
   const tiles = useFolder()
-  let server, url, folder, designs
+  let server, url, designs
   before(async function () {
     this.timeout(300000)
     server = await start()
     url = server.database
-    folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-classic-'))
     designs = await compose()
     await request(url, { method: 'PUT' })
+    const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-classic-'))
     for (const app of await composeFolder(folder)) await pushed(url, app)
+    await rm(folder, { recursive: true })
     await put(`${url}/_security`, PUBLIC_SECURITY)
   })
   after(async () => {
     await request(url, { method: 'DELETE' })
     await server.close()
-    await rm(folder, { recursive: true })
   })
 
   const actions = async () =>
@@ -48,8 +48,7 @@ withPeople('a store that couchdb-push deployed', start => {
     assert.equal(findings.find(({ check }) => check === 'deployed').state, 'ok')
   })
 
-  it('lets a writer load editions, also the first one', async function () {
-    this.timeout(100000)
+  it('lets a writer load editions, also the first one', async () => {
     tiles.write({ 'town/1/0/0.png': png(1), 'town/1/1/0.png': png(2) })
     const command = ['load', path.join(tiles.dir, 'town'), '--layer', 'town', '--db', as(url, ...server.writer)]
     for (const year of ['2023', '2024']) {
@@ -57,7 +56,7 @@ withPeople('a store that couchdb-push deployed', start => {
       assert.equal(code, 0, err)
     }
     assert.equal((await request(`${as(url)}/_design/tiles/_rewrite/town@2023/1/0/0.png`)).status, 200)
-  })
+  }).timeout(100000)
 
   it('needs a push only when bytes of a file, a content type or a function differ', async () => {
     const whole = await json(`${url}/_design/tiles?attachments=true`, { headers: { accept: 'application/json' } })

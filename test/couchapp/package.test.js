@@ -102,7 +102,6 @@ describe('the npm package for pages', () => {
 })
 
 // What `npm start` and `npm test` install before they run, with a stand-in for npm that says how it was called.
-
 describe('the installation before npm start and npm test', () => {
   const folder = useFolder()
 

@@ -101,8 +101,7 @@ describe('pushing design documents', function () {
     assert.match((await json(`${database.url}/_design/app`)).views.all.map, /_id/)
   })
 
-  it('never lets a reader see a view without its index', async function () {
-    this.timeout(30000)
+  it('never lets a reader see a view without its index', async () => {
     await fill(1500)
     await push(couch(), [design('emit(doc._id)')])
     let done = false

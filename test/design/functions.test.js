@@ -54,19 +54,13 @@ const others = [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, {
   _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T
 }, { _id: 'tilecouch', type: 'store' }, { _id: 'x' }]
 
+const key = ['osm', 10, 300, 412, T]
+const value = { rev: '3-a', bytes: 1234, expires: null, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg==' }
 const golden = {
   'versions/by_tile': [
-    [
-      head,
-      { key: ['osm', 10, 300, 412, T], value: {
-        rev: '3-a', bytes: 1234, expires: null, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg=='
-      } }
-    ],
-    [{ ...past, expires: T },
-      { key: ['osm', 10, 300, 412, T], value: {
-        rev: '3-a', bytes: 1234, expires: T, gone: false, digest: '1B2M2Y8AsgTpgAmY7PhCfg=='
-      } }],
-    [gone, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 0, expires: null, gone: true, digest: null } }]
+    [head, { key, value }],
+    [{ ...past, expires: T }, { key, value: { ...value, expires: T } }],
+    [gone, { key, value: { ...value, bytes: 0, gone: true, digest: null } }]
   ],
   'versions/by_time': [
     [head, { key: ['osm', T, 10], value: 1234 }],

@@ -15,7 +15,6 @@ import { T2, isThere, notesOf, origin } from './pairs.js'
 import { pattern } from '../support/pattern.js'
 import { startCommand } from '../support/command.js'
 
-
 onEachStore('tilecouch mirror', backend => {
   const folder = useFolder()
   let url, store, target

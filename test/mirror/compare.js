@@ -115,7 +115,7 @@ export async function theirs (server, from, to, options = {}) {
 }
 
 /** A database as the documents of CouchDB's replicator name it; once: makes the replication another one. */
-export function endpoint (url, once = 'no') {
+function endpoint (url, once = 'no') {
   const { username, password, origin, pathname } = new URL(url)
   const auth = username &&
     { auth: { basic: { username: decodeURIComponent(username), password: decodeURIComponent(password) } } }

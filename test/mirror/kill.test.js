@@ -43,8 +43,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       await servers.target?.close()
     })
 
-    it(`loses nothing, writes nothing twice and reads little again after ${KILLS} kills`, async function () {
-      this.timeout(PATIENCE)
+    it(`loses nothing, writes nothing twice and reads little again after ${KILLS} kills`, async () => {
       const clean = `${servers.target.url}/clean`
       assert.equal((await mirror(clean).ended).code, 0)
       const needed = link.bytes.down
@@ -77,7 +76,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.deepEqual(await differences(from, to), [])
       assert.deepEqual(await outline(to), standing, 'each revision is there as often as after a clean run')
       assert.ok(link.bytes.down <= 1.01 * needed + KILLS * IN_FLIGHT, `${link.bytes.down} bytes for ${needed}`)
-    })
+    }).timeout(PATIENCE)
 
     const mirror = to => startCommand(['mirror', link.url, to, '--json'])
   })

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { random } from '../../bench/tiles.js'
 
-export const linkDefaults = {
+const linkDefaults = {
   rate: Infinity, // bytes a second in each direction, of all connections together
   delay: 0, // milliseconds on the way, in each direction
   loss: 0, // bytes after which a connection is reset, on average; 0: never
@@ -28,7 +28,7 @@ export async function startLink (url, options) {
   return link
 }
 
-export class Link {
+class Link {
   #to
   #port = 0
   #random
@@ -58,11 +58,6 @@ export class Link {
       `${this.#port}${this.#to.pathname.replace(/\/$/, '')}`
   }
 
-  /** How many connections there are. */
-  get open () {
-    return this.#pairs.size
-  }
-
   /**
    * What it does to bytes from now on; what is not named is as it should be.
    * @param {Partial<typeof linkDefaults>} [settings]
@@ -82,10 +77,6 @@ export class Link {
   /** Cuts it when so many more bytes have come from the server. @param {number} bytes */
   cutAfter (bytes) {
     this.#fuse = bytes
-  }
-
-  get isCut () {
-    return !this.#server.listening
   }
 
   /** After a cut: the same address again. */

@@ -8,7 +8,7 @@ import { random } from '../../bench/tiles.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { T2, edition, fill, follow, hasty, limits, replication, write } from '../support/bad-lines.js'
+import { T2, edition, fill, follow, hasty, limits, replication, whileFollowing, write } from '../support/bad-lines.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const COUNT = 300
@@ -103,9 +103,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
 
     it(`is away while the connection to the ${side} is cut, and comes back by itself`, async () => {
       const link = side === 'source' ? near : far
-      const following = follow(near.url, far.url)
-      try {
-        await until(() => following.is('following'), { timeout: 30000, what: 'it to follow' })
+      await whileFollowing(near.url, far.url, {}, async following => {
         await until(() => (following.status().lag ?? Infinity) < MOMENT, { what: 'no lag' })
         for (const round of side === 'source' ? [1, 2] : [3, 4]) {
           link.cut()
@@ -120,9 +118,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
           await same()
           await until(() => (following.status().lag ?? Infinity) < MOMENT, { what: 'the lag to be gone' })
         }
-      } finally {
-        await following.stop()
-      }
+      })
     })
 
     it(`gives up a dead connection to the ${side}, and goes on when it works again`, async () => {
@@ -145,9 +141,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
 
     it(`replaces connections to the ${side} that a router has forgotten`, async () => {
       const link = side === 'source' ? near : far
-      const following = follow(near.url, far.url, { couch: { ...hasty, haste: HASTE } })
-      try {
-        await until(() => following.is('following'), { timeout: 30000, what: 'it to follow' })
+      await whileFollowing(near.url, far.url, { couch: { ...hasty, haste: HASTE } }, async following => {
         link.strand()
         const round = side === 'source' ? 5 : 6
         await change(10, round)
@@ -160,9 +154,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
         assert.ok(lag < POLL + 5000 * TIME_FACTOR, `there after ${lag} ms`)
         await until(async () => following.is('following') && !(await differences(from, to)).length,
           { what: 'the others' })
-      } finally {
-        await following.stop()
-      }
+      })
     })
   }
 

@@ -3,7 +3,7 @@ import { Store, publish } from '../../loader/index.js'
 import { json, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 
-export const T1 = '2022-03-01T00:00:00Z'
+const T1 = '2022-03-01T00:00:00Z'
 export const T2 = '2023-06-01T00:00:00Z'
 
 /**

@@ -7,7 +7,7 @@ import { initialFill } from '../../loader/maintain/mirror/initial-fill.js'
 import { json, request } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 
-export const selectionOf =
+const selectionOf =
   ({ bbox, polygon, ...rest }) => new Selection({ ...rest, area: bbox ? parseArea({ bbox }) : polygon })
 
 /**

@@ -45,8 +45,7 @@ onEachStore('a mirror through a gateway with private layers', backend => {
     ['a token for one private layer', () => token(['secret']), ['3', 'block']],
     ['a token for all layers', () => token(['*']), []]
   ])) {
-    it(`with ${who} has all documents of the visible layers, and follows later changes`, async function () {
-      this.timeout(60000)
+    it(`with ${who} has all documents of the visible layers, and follows later changes`, async () => {
       const text = tokenOf()
       const source = new URL(`${gateway.url}/db`)
       if (text) Object.assign(source, { username: 'mirror', password: text })
@@ -67,7 +66,7 @@ onEachStore('a mirror through a gateway with private layers', backend => {
       } finally {
         await request(target, { method: 'DELETE' })
       }
-    })
+    }).timeout(60000)
   }
 
   it('is refused ranges of documents that include private layers', async () => {

@@ -1,5 +1,7 @@
 // tilecouch check --only conflicts, as it is typed.
 import assert from 'node:assert/strict'
+import { compose } from '../../loader/couchapp/compose.js'
+import { push } from '../../loader/couchapp/push.js'
 import { backends } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { S, T, useMasters } from './masters.js'
@@ -45,8 +47,6 @@ describe('tilecouch check --only conflicts', () => {
   it('is suggested by info, which also shows the time that a moved version was loaded for', async () => {
     const db = ['--db', masters.urls[0]]
     await masters.stores[0].defineLayer('osm', {})
-    const { compose } = await import('../../loader/couchapp/compose.js')
-    const { push } = await import('../../loader/couchapp/push.js')
     await push(masters.stores[0].couch, await compose())
     assert.match((await run('info', 'osm', ...db)).out,
       /^2 documents with conflicts: `tilecouch check --fix` resolves them$/m)
@@ -59,10 +59,7 @@ describe('tilecouch check --only conflicts', () => {
   })
 
   it('names documents that it does not resolve, and exits 1', async () => {
-    const { rev } = await masters.stores[0].couch.request({
-      method: 'DELETE', path: '_design/tiles', qs: { rev: (await masters.stores[0].couch.get('_design/tiles'))._rev }
-    })
-    assert.ok(rev)
+    assert.ok((await masters.remove(0, '_design/tiles')).rev)
     await masters.graft(0, [{ _id: 'notes', _rev: '1-a' }, { _id: 'notes', _rev: '1-b', text: 'two' }])
     const { code, out } = await run('check', '--only', 'conflicts', '--fix', '--db', masters.urls[0])
     assert.equal(code, 1)
@@ -78,11 +75,7 @@ describe('tilecouch check --only conflicts', () => {
   })
 
   it('fails with INDEX_MISSING without the view of conflicts', async () => {
-    await masters.stores[
-      0
-    ].couch.request({ method: 'DELETE', path: '_design/versions', qs: {
-      rev: (await masters.stores[0].couch.get('_design/versions'))._rev
-    } })
+    await masters.remove(0, '_design/versions')
     const { code, err } = await run('check', '--only', 'conflicts', '--fix', '--db', masters.urls[0])
     assert.equal(code, 1)
     assert.match(err, /INDEX_MISSING/)

@@ -20,7 +20,7 @@ const [embedded, couchDb] = backends
 
 /** @typedef {typeof embedded} Backend */
 /** @type {Backend[][]} */
-export const mixtures = couchDb ? [[embedded, embedded], [couchDb, couchDb], [embedded, couchDb]]
+const mixtures = couchDb ? [[embedded, embedded], [couchDb, couchDb], [embedded, couchDb]]
   : [[embedded, embedded]]
 
 /** @param {string} title @param {(mixture: Backend[]) => void} body */
@@ -66,6 +66,13 @@ export class Masters {
     const version =
       { layer: 'osm', z: 3, x: 1, y: 2, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }
     return this.stores[at].write([version], { stored })
+  }
+
+  /** Deletes a document of one of them. @param {number} at @param {string} id */
+  async remove (at, id) {
+    const { couch } = this.stores[at]
+    const { _rev: rev } = await couch.get(id)
+    return couch.request({ method: 'DELETE', path: id, qs: { rev } })
   }
 
   /** Takes what one has over to another. */

@@ -53,7 +53,6 @@ export class MemoryCouch extends Couch {
       const answer = { results: question.docs.map(({ id, rev }) => ({ id, docs: this.#open(id, rev, qs) })) }
       return parse ? parse(Buffer.from(JSON.stringify(answer))) : answer
     }
-    if (path === '') return { doc_count: this.docs_.size, update_seq: 0, instance_start_time: this.name }
     if (path === '_all_docs/queries') return { results: question.queries.map(query => this.#all(query)) }
     if (path === '_all_docs') return this.#all(qs)
     if (path === '_design/versions/_view/conflicts/queries') {

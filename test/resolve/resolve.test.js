@@ -55,12 +55,6 @@ const cases = {
 const placeOf = title => ({ z: 4, x: Object.keys(cases).indexOf(title), y: 2 })
 const historyOf = (masters, { z, x, y }) => masters.history(`${z}:${x}:${y}`)
 
-/** What a load of another master comes after. */
-async function deleteHead ({ couch }, id) {
-  const { _rev: rev } = await couch.get(id)
-  await couch.request({ method: 'DELETE', path: id, qs: { rev } })
-}
-
 const STYLE = { version: 8, sources: {}, layers: [] }
 
 onEachMixture('conflicts', mixture => {
@@ -78,7 +72,7 @@ onEachMixture('conflicts', mixture => {
     await masters.meet()
     await loadAgain(1)
     await removeEdition(stores[0], 'again', T(1))
-    await deleteHead(stores[0], 'osm:3:1:2')
+    await masters.remove(0, 'osm:3:1:2')
     await masters.load(1, T(2), 2)
     for (const [title, [loads]] of Object.entries(cases)) {
       for (const [at, time, image, fields] of loads) {
@@ -167,7 +161,7 @@ onEachMixture('conflicts', mixture => {
   it('of a past version that is newer than all heads make it the head', async () => {
     const own = await Masters.open(mixture, 3)
     for (const day of [1, 6, 7]) await own.load(0, T(day), day)
-    await deleteHead(own.stores[0], 'osm:3:1:2')
+    await own.remove(0, 'osm:3:1:2')
     for (const day of [2, 3]) await own.load(1, T(day), day)
     await own.hand(0, 1)
     await own.load(2, T(4), 4)

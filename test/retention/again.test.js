@@ -51,8 +51,7 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
     store = await openStore(url)
   })
 
-  it('leaves exactly the versions that kept moments need, even after killed runs', async function () {
-    this.timeout(120000)
+  it('leaves exactly the versions that kept moments need, even after killed runs', async () => {
     const next = random(SEED)
     const any = list => list[Math.floor(next() * list.length)]
     for (let life = 0; life < LIVES; life++) {
@@ -87,7 +86,7 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
           `life ${life}, step ${step}: ${JSON.stringify(policy)}`)
       }
     }
-  })
+  }).timeout(120000)
 
   it('reads no tile when nothing has changed', async () => {
     const layer = await newLayer()

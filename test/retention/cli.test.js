@@ -10,8 +10,7 @@ describe('tilecouch prune', () => {
   /** @type {import('../../loader/store/index.js').Store} */
   let store
   let url
-  before(async function () {
-    this.timeout(30000)
+  before(async () => {
     url = await backends[0].database()
     store = await openStore(url)
     const days =

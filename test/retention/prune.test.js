@@ -35,8 +35,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     await fill(store, 'first', historyOf(SEED))
   })
 
-  it('shows every kept moment unchanged, keeps nothing else, and has nothing to prune again', async function () {
-    this.timeout(30000)
+  it('shows every kept moment unchanged, keeps nothing else, and has nothing to prune again', async () => {
     for (const policy of policies) {
       const { layer, before } = await made({ format: 'png' })
       const expected = prunedOf(before, policy)
@@ -76,8 +75,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       [told.versions, told.bytes, told.editions, told.tiles])
   })
 
-  it('is right as of every kept moment when a prune is killed, and the next prune completes', async function () {
-    this.timeout(60000)
+  it('is right as of every kept moment when a prune is killed, and the next prune completes', async () => {
     const policy = { daily: 2, editions: true }
     for (let writes = 0, isDead = true; isDead; writes += EACH) {
       const { layer, before } = await made()
@@ -90,7 +88,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       await prune(store, layer, { policy, ...options })
       assert.deepEqual(plain(await content(layer)), plain(expected), `killed after ${writes} writes`)
     }
-  })
+  }).timeout(60000)
 
   it('is the same after two prunes at once as after one', async () => {
     const { layer, before } = await made()
@@ -189,8 +187,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.deepEqual([kinds, checked.index, checked.editions], [{}, true, 4])
   })
 
-  it('leaves no deleted documents with purge, or refuses it where the store cannot purge', async function () {
-    this.timeout(20000)
+  it('leaves no deleted documents with purge, or refuses it where the store cannot purge', async () => {
     const { layer, before } = await made()
     const policy = { last: 2 }
     if (backend.name === 'embedded') {
@@ -205,7 +202,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       results.filter(({ id, deleted }) => deleted && id.includes(`${layer}@`) | id.startsWith(`${layer}:`)), []
     )
     assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
-  })
+  }).timeout(20000)
 
   it('is pruned with all layers that have a policy, repeatedly, even beside a bad policy', async () => {
     for (const { layer } of await store.layers()) await store.defineLayer(layer, { retention: null })

@@ -34,10 +34,7 @@ class Watched extends Couch {
 
 onEachStore('changes by another program at the same time', backend => {
   let store, url
-  beforeEach(async function () {
-    this.timeout(30000)
-    ;({ store, url } = await publishedStore(backend))
-  })
+  beforeEach(async () => { ({ store, url } = await publishedStore(backend)) })
   afterEach(() => store.destroy())
 
   const edition = (year, tiles, { into = store, layer = 'osm', ...options } = {}) =>
@@ -79,8 +76,7 @@ onEachStore('changes by another program at the same time', backend => {
     await both('----CCCCC')
   })
 
-  it('an edition that is loaded again during its removal stays, with its document', async function () {
-    this.timeout(120000)
+  it('an edition that is loaded again during its removal stays, with its document', async () => {
     for (let at = 3; ; at += 4) {
       await edition(1, { '1/0/0': A })
       await edition(5, { '1/0/0': B })
@@ -98,7 +94,7 @@ onEachStore('changes by another program at the same time', backend => {
       ;({ store, url } = await publishedStore(backend))
       if (!isDone) break
     }
-  })
+  }).timeout(120000)
 
   it('a copy into a layer without tiles respects its statement that a tile is gone', async () => {
     await edition(1, { '1/0/0': A })
@@ -117,8 +113,7 @@ onEachStore('changes by another program at the same time', backend => {
     await both('AABBBBBBB', 'two')
   })
 
-  it('a tile that is written again while it expires stays', async function () {
-    this.timeout(120000)
+  it('a tile that is written again while it expires stays', async () => {
     for (let at = 4; ; at++) {
       await edition(1, { '1/0/1': A })
       await edition(3, { '1/0/0': B })
@@ -132,7 +127,7 @@ onEachStore('changes by another program at the same time', backend => {
       ;({ store, url } = await publishedStore(backend))
       if (!isDone) break
     }
-  })
+  }).timeout(120000)
 
   it('a tile of which a killed write left a past copy expires at its own time', async () => {
     await write(1, A)
@@ -148,8 +143,7 @@ onEachStore('changes by another program at the same time', backend => {
     await both('AABBB----')
   })
 
-  it('an image that one master prunes and another confirms is shown or named as unknown', async function () {
-    this.timeout(30000)
+  it('an image that one master prunes and another confirms is shown or named as unknown', async () => {
     const { store: other, url: there } = await publishedStore(backend)
     await edition(1, { '1/0/0': A })
     await mirror(url, there)

@@ -24,7 +24,7 @@ async function isUnknown (store, layer, tile, time = '~') {
 }
 
 /** Compares what one reader shows. @param {Scene} scene @param {string} reader @param {string | undefined} time */
-export async function compare ({ store, layer, model, what, isPart }, reader, time, shown) {
+async function compare ({ store, layer, model, what, isPart }, reader, time, shown) {
   const [expected, actual] = [{}, {}]
   for (const { name: tile } of PLACES) {
     const isKnown = model.knows(tile)

@@ -9,8 +9,7 @@ import { publishFunctions } from '../support/published.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { PLACES } from './readers.js'
-import { PARTS, T, YEARS } from './scenery.js'
-import { World } from './world.js'
+import { PARTS, T, World, YEARS } from './world.js'
 
 const LONG = Boolean(process.env.TILECOUCH_LONG)
 const RUNS = +(process.env.TILECOUCH_HISTORIES ?? (LONG ? 300 : 10))

@@ -3,16 +3,17 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { request as ask } from 'node:http'
 import path from 'node:path'
+import { random } from '../../bench/tiles.js'
 import { Store } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { onEachStore } from '../support/backends.js'
 import { finishCommand, startCommand } from '../support/command.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
-import { random } from './memory.js'
-import { startKilling } from './killing-server.js'
 import { Model } from './model.js'
 import { PLACES } from './readers.js'
 
@@ -21,6 +22,55 @@ const SEED = +(process.env.TILECOUCH_SEED ?? 7)
 const T = year => `${year}-01-01T00:00:00Z`
 const YEARS = [2015, 2016, 2017, 2018, 2019, 2020, 2021, 2022]
 const LAST = 9 // of the writes of a command at which it may be ended
+
+const isWrite = ({ method, url }) => ['PUT', 'DELETE'].includes(method) ||
+  (method === 'POST' && /\/(_bulk_docs|_purge)(\?|$)/.test(url))
+
+/**
+ * A server before a store, which ends a program at one of its writes: before the store has it, or before the answer
+ * comes back.
+ * @param {string} target URL of a server, may hold a name and password
+ */
+async function startKilling (target) {
+  const { hostname, port, username, password } = new URL(target)
+  const state = {
+    url: '',
+    /**
+     * Whom to end, at which of its writes.
+     * @type {{child: import('node:child_process').ChildProcess, left: number, arrives: boolean} | undefined}
+     */
+    victim: undefined,
+    kills: 0,
+    close: async () => {}
+  }
+  const kill = () => {
+    state.victim?.child.kill('SIGKILL')
+    state.victim = undefined
+    state.kills++
+  }
+  const { port: own, close } = await startServer((request, response) => {
+    const { victim } = state
+    const isLast = victim && isWrite(request) && victim.left-- === 0
+    if (isLast && !victim.arrives) return kill()
+    const forward = ask({ hostname, port, method: request.method, path: request.url, headers: {
+      ...request.headers, host: `${hostname}:${port}`
+    } }, answer => {
+      if (isLast) {
+        answer.resume()
+        return kill()
+      }
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    forward.on('error', () => response.destroy())
+    request.on('error', () => forward.destroy())
+    response.on('error', () => {})
+    request.pipe(forward)
+  })
+  state.url = `http://${username ? `${username}:${password}@` : ''}127.0.0.1:${own}`
+  state.close = close
+  return state
+}
 
 /** Whether a database is there, and open. */
 const isOpen = async url => {

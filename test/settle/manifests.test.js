@@ -174,8 +174,7 @@ onEachStore('the baseline of an edition', backend => {
   const edition = (store, layer, year, seed, options) =>
     load(store, memorySource(squareOf(seed)), { layer, time: T(year), ...options })
 
-  it('is the last manifest, even if other documents and layers were written during its load', async function () {
-    this.timeout(60000)
+  it('is the last manifest, even if other documents and layers were written during its load', async () => {
     const store = open(url)
     const other = new Store(new Couch(url))
     let running
@@ -188,7 +187,7 @@ onEachStore('the baseline of an edition', backend => {
     store.couch.asked = 0
     assert.equal((await edition(store, 'first', 2023, D)).unchanged, SIDE ** 2)
     assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
-  })
+  }).timeout(60000)
 
   /** A source that ends after something else has happened. */
   const sourceAfter = (seed, happening) => {
@@ -202,8 +201,7 @@ onEachStore('the baseline of an edition', backend => {
     }
   }
 
-  it('needs no feed of changes where the same client wrote other documents meanwhile', async function () {
-    this.timeout(60000)
+  it('needs no feed of changes where the same client wrote other documents meanwhile', async () => {
     const store = open(url)
     const source = sourceAfter(D, async () => {
       await store.couch.update('work:20260101T000000000-efgh', () => ({ type: 'work', done: 1 }))
@@ -215,10 +213,9 @@ onEachStore('the baseline of an edition', backend => {
     store.couch.asked = 0
     assert.equal((await edition(store, 'alone', 2023, D)).unchanged, SIDE ** 2)
     assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
-  })
+  }).timeout(60000)
 
-  it('is the head of a tile that the same client wrote during the last load', async function () {
-    this.timeout(60000)
+  it('is the head of a tile that the same client wrote during the last load', async () => {
     const store = open(url)
     let isFirst = true
     const source = sourceAfter(D, async () => {
@@ -230,10 +227,9 @@ onEachStore('the baseline of an edition', backend => {
     assert.ok(store.couch.feeds > 0)
     await edition(store, 'same', 2024, D)
     assert.deepEqual((await store.head('same', 5, 3, 4)).bytes, png(D))
-  })
+  }).timeout(60000)
 
-  it('is the head of a tile that another program wrote during the last load', async function () {
-    this.timeout(60000)
+  it('is the head of a tile that another program wrote during the last load', async () => {
     const store = open(url)
     const other = new Store(new Couch(url))
     let writing
@@ -245,10 +241,9 @@ onEachStore('the baseline of an edition', backend => {
     await writing
     await edition(store, 'second', 2024, D)
     assert.deepEqual((await store.head('second', 5, 3, 4)).bytes, png(D))
-  })
+  }).timeout(60000)
 
-  it('is the head of a tile that was corrected in a mirror after the mirrored edition', async function () {
-    this.timeout(60000)
+  it('is the head of a tile that was corrected in a mirror after the mirrored edition', async () => {
     const store = open(url)
     await store.couch.bulk(workDocuments(300)) // a mirror leaves these out
     await edition(store, 'third', 2022, D)
@@ -264,5 +259,5 @@ onEachStore('the baseline of an edition', backend => {
     await edition(copy, 'third', 2024, D)
     assert.deepEqual((await copy.head('third', 5, 3, 4)).bytes, png(D))
     await copy.destroy()
-  })
+  }).timeout(60000)
 })

@@ -10,6 +10,7 @@ import { resolve } from '../../loader/check/conflicts.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { memorySource } from '../support/memory-source.js'
 import { publishedStore } from '../support/published.js'
 import { png } from '../support/tiles.js'
 
@@ -19,19 +20,9 @@ const SIDE = 10
 
 /** A source of a square of tiles, all alike. @param {number | ((x: number, y: number) => number | undefined)} image */
 function sourceOf (image) {
-  return /** @type {any} */ ({
-    name: 'memory',
-    fields: {},
-    async * tiles () {
-      for (let x = 0; x < SIDE; x++) {
-        for (let y = 0; y < SIDE; y++) {
-          const seed = typeof image === 'number' ? image : image(x, y)
-          if (seed !== undefined) yield { z: 5, x, y, read: async () => png(seed) }
-        }
-      }
-    },
-    async close () {}
-  })
+  const places = Array.from({ length: SIDE ** 2 }, (_, index) => [Math.floor(index / SIDE), index % SIDE])
+  const tiles = places.map(([x, y]) => [`5/${x}/${y}`, typeof image === 'number' ? image : image(x, y)])
+  return memorySource(Object.fromEntries(tiles.filter(([, seed]) => seed !== undefined)))
 }
 
 /** A promise that is resolved from outside. */
@@ -53,10 +44,7 @@ function meeting () {
 
 onEachStore('editions in any order', backend => {
   let store, url
-  beforeEach(async function () {
-    this.timeout(30000)
-    ;({ store, url } = await publishedStore(backend))
-  })
+  beforeEach(async () => { ({ store, url } = await publishedStore(backend)) })
   afterEach(() => store.destroy())
 
   const edition = (year, image, options) => load(store, sourceOf(image), { layer: 'osm', time: T(year), ...options })

@@ -1,15 +1,40 @@
 // Two stores that play a random history of a layer, and a model of what each of them shows (histories.test.js).
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { TilecouchError, layerId } from '../../core/index.js'
+import { TilecouchError, layerId, parseArea, parseDocumentId } from '../../core/index.js'
 import { Store, check, copyLayer, expire, load, mirror, moveLayer,
   prune, removeEdition, removeLayer, resolve } from '../../loader/index.js'
 import { json } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { compareDear, compareReaders, compareStore, expectSound } from './comparison.js'
 import { Model } from './model.js'
 import { PLACES } from './readers.js'
-import { PARTS, STYLES, T, YEARS, isOfMap, sourceOf } from './scenery.js'
+
+export const YEARS = [2019, 2020, 2021, 2022, 2023]
+export const T = year => `${year}-01-01T00:00:00Z`
+
+/** Parts of the map that are mirrored: how a mirror selects them, and which tiles belong to them. */
+export const PARTS = {
+  west: {
+    selection: { area: parseArea({ bbox: [-170, -80, -10, 80] }) },
+    has: tile => tile === '0/0/0' || +tile.split('/')[1] < 4
+  },
+  deep: { selection: { zooms: { min: 3, max: 3 } }, has: tile => tile !== '0/0/0' }
+}
+
+/** Styles that a layer may have. */
+const STYLES =
+  ['one', 'two'].map(name => ({ style: { version: 8, name, sources: {}, layers: [] }, digest: name }))
+
+/** A source of tiles. */
+const sourceOf = tiles => ({ ...memorySource(tiles), fields: { format: 'png' } })
+
+/** Tiles of a layer, and what editions and removals say of them. @param {string} id @param {string} layer */
+const isOfMap = (id, layer) => {
+  const { kind, layer: own } = parseDocumentId(id) ?? {}
+  return id.startsWith(`${layer}:`) || id.startsWith('block:') || (own === layer && kind !== 'style')
+}
 
 const isWrite = ({ method, path: asked }) => asked === '_bulk_docs' || method === 'PUT' || method === 'DELETE'
 const isKilled = ({ code }) => ['ABORTED', 'UNREACHABLE'].includes(code)

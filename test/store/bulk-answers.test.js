@@ -1,7 +1,6 @@
 // A store whose answers have errors for some documents, or leave them out: nothing is taken for missing because of
 // that.
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { backup } from '../../loader/backup/index.js'
 import { restore } from '../../loader/backup/restore.js'
@@ -11,7 +10,6 @@ import { diff } from '../../loader/export/diff/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { load } from '../../loader/load/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
-import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
@@ -21,7 +19,8 @@ import { onEachStore, request } from '../support/backends.js'
 import { startFaulty, wrongOnce } from '../support/faulty-store.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
-import { png, square } from '../support/tiles.js'
+import { memorySource } from '../support/memory-source.js'
+import { square } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
@@ -69,21 +68,11 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     return rows.map(({ id, doc }) => [id.slice(layer.length), doc.time, doc._attachments?.tile.digest ?? null])
   }
 
-  /** A folder of tiles: their numbers by place. */
-  async function sourceOf (tiles) {
-    const dir = path.join(folder.dir, `source${Math.round(performance.now() * 1000)}`)
-    for (const [place, seed] of Object.entries(tiles)) {
-      const file = path.join(dir, `${place}.png`)
-      mkdirSync(path.dirname(file), { recursive: true })
-      writeFileSync(file, png(seed))
-    }
-    return openSource(dir)
-  }
   const places = side => Array.from({ length: side * side }, (_, at) => `5/${Math.floor(at / side)}/${at % side}`)
 
   it('lose no past version in a load that overwrites heads', async () => {
     begin()
-    const { advanced, unchanged, failed } = await load(through, await sourceOf(
+    const { advanced, unchanged, failed } = await load(through, memorySource(
       Object.fromEntries(places(SIDE).map((place, at) => [place, at % 2 ? 300 + at : 200 + at % SIDE]))
     ), { layer: 'osm', time: T(2023) })
     wasSpoilt()
@@ -94,7 +83,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
 
   it('make only those tiles gone that a complete source lacks', async () => {
     begin()
-    const done = await load(through, await sourceOf({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
+    const done = await load(through, memorySource({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
       { layer: 'osm', time: T(2024), complete: true })
     wasSpoilt()
     assert.equal(done.failed, 0)
@@ -198,7 +187,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
       assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])
       return true
     }
-    await assert.rejects(load(through, await sourceOf({ '5/1/1': 500 }), { layer: 'osm', time: T(2023) }), named)
+    await assert.rejects(load(through, memorySource({ '5/1/1': 500 }), { layer: 'osm', time: T(2023) }), named)
     assert.deepEqual(await contentsOf(store, 'osm'), before)
     const target = await Store.create(await another())
     await assert.rejects(copyLayer(target, 'osm', 'two', { source: through }), named)

@@ -4,7 +4,7 @@ import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/ranges.js'
 import { tileDocument } from '../../core/store/documents.js'
-import { onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, put } from '../support/backends.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
@@ -69,8 +69,7 @@ onEachStore('listing', backend => {
   const column = (z, x, count) => Array.from({ length: count }, (_, y) => ({ z, x, y }))
   const listing = async (layer, options) => collect(store.list(layer, options))
 
-  it('gives the tiles of random histories in the order of ids, for any time, area and limits', async function () {
-    this.timeout(300000)
+  it('gives the tiles of random histories in the order of ids, for any time, area and limits', async () => {
     let layers = 0
     const anyTime = fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025')
     await fc.assert(fc.asyncProperty(history, selection, anyTime, limits, async (tiles, wanted, time, how) => {
@@ -117,7 +116,7 @@ onEachStore('listing', backend => {
         assert.ok(bytes.equals(shown.bytes) && digest === shown.digest)
       }
     }), { numRuns: RUNS, seed: +(process.env.TILECOUCH_SEED ?? 1) })
-  })
+  }).timeout(300000)
 
   describe('of a column with more tiles than a request answers', () => {
     const all = column(12, 7, 3000)
@@ -177,8 +176,7 @@ onEachStore('listing', backend => {
     return { read: () => rows, requests: () => requests, end () { delete couch.queries } }
   }
 
-  it('reads no rows of the past when only the present is requested', async function () {
-    this.timeout(120000)
+  it('reads no rows of the past when only the present is requested', async () => {
     await store.defineLayer('deep')
     const places = column(6, 3, 50)
     const days =
@@ -202,10 +200,9 @@ onEachStore('listing', backend => {
       (await store.versions('deep', 6, 3, tiles[7].y)).map(({ time }) => time))
     assert.deepEqual(new Set((await listing('deep', { time: '2020-01-17' })).map(({ time }) => time)),
       new Set(['2020-01-17T00:00:00Z']))
-  })
+  }).timeout(120000)
 
-  it('reads few rows for a small area, and needs few requests for a sparse layer', async function () {
-    this.timeout(60000)
+  it('reads few rows for a small area, and needs few requests for a sparse layer', async () => {
     await store.defineLayer('sparse')
     const places =
       Array.from({ length: 600 }, (_, at) => ({ z: 18, x: (at * 431 + 5) % 2 ** 18, y: (at * 7919) % 2 ** 18 }))
@@ -221,7 +218,7 @@ onEachStore('listing', backend => {
     assert.deepEqual(idsOf(few), world.filter(({ z, x, y }) => area.has(z, x, y)).map(({ id }) => id))
     assert.ok(few.length < 3 && rows.read() - before < 10, `${rows.read() - before} rows read`)
     rows.end()
-  })
+  }).timeout(60000)
 
   it('sorts tiles by their ids as text, not by their numbers', async () => {
     await store.defineLayer('digits')
@@ -239,15 +236,11 @@ onEachStore('listing', backend => {
   it('gives a version once that a killed load left as head and as past', async () => {
     await store.defineLayer('killed')
     await write('killed', column(3, 1, 2), T1)
-    const head =
-      await (await request(`${url}/killed:3:1:0?attachments=true`, { headers: { accept: 'application/json' } })).json()
+    const head = await json(`${url}/killed:3:1:0?attachments=true`, { headers: { accept: 'application/json' } })
     const copy = { ...head, _id: `killed:3:1:0@${T1}`, _rev: undefined, current: false }
     delete copy._attachments.tile.digest
     delete copy._attachments.tile.revpos
-    assert.equal(
-      (await request(`${url}/${encodeURIComponent(copy._id)}`,
-        { method: 'PUT', body: JSON.stringify(copy), headers: { 'content-type': 'application/json' } })).status, 201
-    )
+    assert.equal((await put(`${url}/${encodeURIComponent(copy._id)}`, copy)).ok, true)
     const [{ versions }] = await collect(store.listTiles('killed'))
     assert.deepEqual(versions.map(({ id, time, current }) => [id, time, current]), [['killed:3:1:0', T1, true]])
     assert.deepEqual(idsOf(await listing('killed', { time: '2021' })), ['killed:3:1:0', 'killed:3:1:1'])

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'libsql'
 import { Store } from '../../loader/store/index.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, put, request } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 import { until } from '../../bench/wait.js'
@@ -39,8 +39,7 @@ onEachStore('tilecouch load', backend => {
   let db
   beforeEach(async () => { db = await backend.database() })
 
-  it('loads editions and publishes the store; info and get show its content', async function () {
-    this.timeout(60000)
+  it('loads editions and publishes the store; info and get show its content', async () => {
     const one = await tilecouch('load', await writeFolder('one', first),
       '-l', 'osm', '-t', '2021', '--title', 'First', '--ttl', '7d', '--db', db)
     assert.equal(one.code, 0, one.err)
@@ -70,10 +69,9 @@ onEachStore('tilecouch load', backend => {
       assert.deepEqual(await readFile(fileOf('tile.png')), png(seed))
     }
     assert.equal((await request(`${as(db)}/_design/tiles/_rewrite/osm/4/1/0.png`)).status, 200, 'everybody reads')
-  })
+  }).timeout(60000)
 
-  it('loads MBTiles with their metadata, and counts their rows from the south', async function () {
-    this.timeout(60000)
+  it('loads MBTiles with their metadata, and counts their rows from the south', async () => {
     const file = fileOf(`${backend.name}.mbtiles`)
     const sqlite = new Database(file)
     sqlite.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
@@ -93,7 +91,7 @@ onEachStore('tilecouch load', backend => {
     await checkLoaded(db, first)
     const layer = await (await Store.open(db)).layer('osm')
     assert.deepEqual([layer.name, layer.attribution], ['Town', 'me'])
-  })
+  }).timeout(60000)
 
   it('stores the good tiles, names the bad ones, and exits 1', async () => {
     const bad = await writeFolder(`bad-${backend.name}`, first)
@@ -113,8 +111,7 @@ onEachStore('tilecouch load', backend => {
     await checkLoaded(db, first.filter(({ x, y }) => x > 0 || y > 3))
   })
 
-  it('exits 130 on Ctrl-C, and continues when the time of the stopped load is given', async function () {
-    this.timeout(60000)
+  it('exits 130 on Ctrl-C, and continues when the time of the stopped load is given', async () => {
     const many =
       await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
     const load = startCommand(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--store-concurrency', '1'])
@@ -132,7 +129,7 @@ onEachStore('tilecouch load', backend => {
     const summary = JSON.parse(resumed.out)
     assert.ok(summary.unchanged >= 100 && summary.created > 0)
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
-  })
+  }).timeout(60000)
 
   it('starts an edition of its own beside an unfinished one with the same source name', async () => {
     const store = await Store.create(db)
@@ -146,8 +143,7 @@ onEachStore('tilecouch load', backend => {
 
   it('refuses a database with other documents, and writes nothing to it', async () => {
     await request(db, { method: 'PUT' })
-    await request(`${db}/invoice-1`,
-      { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"total": 5}' })
+    await put(`${db}/invoice-1`, { total: 5 })
     const { code, err } = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '--db', db)
     assert.equal(code, 1)
     assert.match(err, /invoice-1.*\[NOT_A_STORE\]/)
@@ -184,12 +180,11 @@ onEachStore('tilecouch load', backend => {
 })
 
 describe('tilecouch without --db', () => {
-  it('loads into the embedded store of --data, and reads from it', async function () {
-    this.timeout(60000)
+  it('loads into the embedded store of --data, and reads from it', async () => {
     const tiles = await writeFolder('one', first)
     const typed = (...args) => startCommand([...args, '--data', 'store'], { cwd: folder }).ended
     assert.equal((await typed('load', tiles, '-l', 'osm', '-t', T1)).code, 0)
     assert.match((await typed('info')).out, /osm .* 64/)
     assert.deepEqual((await typed('get', 'osm', '4/0/5', '-o', '-')).bytes, png(5))
-  })
+  }).timeout(60000)
 })

@@ -151,8 +151,7 @@ withPeople('permissions', start => {
     assert.equal((await read('tilecouch')).title, 'Later')
   })
 
-  it('a writer’s mirror copies all documents, but the target keeps its own store document', async function () {
-    this.timeout(60000)
+  it('a writer’s mirror copies all documents, but the target keeps its own store document', async () => {
     const source = await Store.create(`${url}_from`)
     await source.defineLayer('osm')
     for (const title of ['One', 'Two', 'Three']) await source.couch.update('tilecouch', doc => ({ ...doc, title }))
@@ -162,7 +161,7 @@ withPeople('permissions', start => {
     assert.ok(await read('layer:osm'))
     assert.deepEqual(await read('tilecouch'), before)
     await source.destroy()
-  })
+  }).timeout(60000)
 })
 
 onEachStore('a store whose publication was stopped', backend => {
@@ -180,8 +179,7 @@ onEachStore('a store whose publication was stopped', backend => {
     }
   }
 
-  it('is opened after its index is built, which is not deployed again', async function () {
-    this.timeout(60000)
+  it('is opened after its index is built, which is not deployed again', async () => {
     await stopped.store.couch.put((await ownDesigns()).find(({ _id }) => _id === INDEX))
     const couch = new Remembering(stopped.url)
     assert.equal((await publish(new Store(couch))).opened, true)
@@ -189,5 +187,5 @@ onEachStore('a store whose publication was stopped', backend => {
       couch.asked.findIndex(line => line.startsWith(part)))
     assert.ok(view >= 0 && view < opening, couch.asked.join('\n'))
     assert.ok(!couch.asked.includes(`PUT ${INDEX}`))
-  })
+  }).timeout(60000)
 })

@@ -62,8 +62,7 @@ onEachStore('a command on a hostile file', backend => {
 
   for (const [phase, view] of Object.entries(years)) {
     for (const signal of ['SIGINT', 'SIGTERM']) {
-      it(`exits 130 on ${signal} while ${phase}, and leaves no process`, async function () {
-        this.timeout(60000)
+      it(`exits 130 on ${signal} while ${phase}, and leaves no process`, async () => {
         const { child, ended } = start('load', make('years.mbtiles', view), '-l', 'osm', '-t', TIME, '--db', db)
         const reader = await readerOf(child)
         const asked = performance.now()
@@ -73,12 +72,11 @@ onEachStore('a command on a hostile file', backend => {
         assert.match(err, /\[ABORTED\]/)
         assert.ok(performance.now() - asked < SOON * TIME_FACTOR, `${performance.now() - asked} ms`)
         assert.ok(!isRunning(reader))
-      })
+      }).timeout(60000)
     }
   }
 
-  it('stores the tiles that it read before it was stopped, and continues with a sound file', async function () {
-    this.timeout(60000)
+  it('stores the tiles that it read before it was stopped, and continues with a sound file', async () => {
     const { child, ended } =
       start('load', make('years.mbtiles', years['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
     await readerOf(child)
@@ -91,10 +89,9 @@ onEachStore('a command on a hostile file', backend => {
     assert.ok(JSON.parse(again.out).unchanged > 50)
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
     await checkLoaded(db, tiles)
-  })
+  }).timeout(60000)
 
-  it('leaves no process when a check is ended or killed', async function () {
-    this.timeout(60000)
+  it('leaves no process when a check is ended or killed', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL']) {
       const { child, ended } = start('check', make(`${signal}.mbtiles`, years['listing the zooms']))
       const reader = await readerOf(child)
@@ -103,10 +100,9 @@ onEachStore('a command on a hostile file', backend => {
       assert.equal(code, signal === 'SIGTERM' ? 130 : null)
       await until(() => !isRunning(reader), { timeout: SOON, what: 'the end of what read it' })
     }
-  })
+  }).timeout(60000)
 
-  it('loads the images of a folder with pipes and links to devices, and names the others', async function () {
-    this.timeout(60000)
+  it('loads the images of a folder with pipes and links to devices, and names the others', async () => {
     const [one] = tiles
     folder.write({ [`tiles/5/0/${one.y}.png`]: one.bytes })
     execFileSync('mkfifo', [path.join(folder.dir, 'tiles/5/0/8.png')])
@@ -118,5 +114,5 @@ onEachStore('a command on a hostile file', backend => {
     assert.deepEqual([code, created, failed], [1, 1, 3], err)
     assert.deepEqual(failures.map(({ reason }) => /no regular file|leads out of the folder/.test(reason)),
       [true, true, true])
-  })
+  }).timeout(60000)
 })

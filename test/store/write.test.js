@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { onEachStore, json } from '../support/backends.js'
+import { onEachStore, post } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
@@ -206,8 +206,7 @@ onEachStore('a tile with past versions but without a head', backend => {
     if (backend.name === 'CouchDB') {
       for (const year of years) await own.store.write([tileOf(year)])
       const { _rev: rev } = await own.store.couch.get(ID)
-      const purged = await json(`${own.url}/_purge`,
-        { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ [ID]: [rev] }) })
+      const purged = await post(`${own.url}/_purge`, { [ID]: [rev] })
       assert.deepEqual(purged.purged[ID], [rev])
       return
     }

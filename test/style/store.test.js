@@ -114,8 +114,7 @@ onEachStore('a style', backend => {
     assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before))
   })
 
-  it('is served with sprite and glyphs, now and as of a time, by CouchDB and a gateway', async function () {
-    this.timeout(30000)
+  it('is served with sprite and glyphs, now and as of a time, by CouchDB and a gateway', async () => {
     await put(T1, { name: 'A' })
     await put(T3, { name: 'C' })
     const gateway = await openGateway(own.url)
@@ -167,8 +166,7 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('is the same default style from CouchDB and a gateway when none is stored', async function () {
-    this.timeout(30000)
+  it('is the same default style from CouchDB and a gateway when none is stored', async () => {
     await own.store.defineLayer('waters', { format: 'pbf' })
     await put(T2)
     const gateway = await openGateway(own.url)
@@ -211,8 +209,7 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('goes with its layer into mirrors, copies, moves and backups', async function () {
-    this.timeout(60000)
+  it('goes with its layer into mirrors, copies, moves and backups', async () => {
     await put(T1)
     await put(T3, { name: 'C' })
     for (const selection of [{}, { layers: ['osm'] }, { current: true }]) {
@@ -239,7 +236,7 @@ onEachStore('a style', backend => {
     const restored = await backend.database()
     await restore([file], restored, { rights: 'give' })
     assert.deepEqual(await differences(own.url, restored, { revpos: backend.name === 'CouchDB' }), [])
-  })
+  }).timeout(60000)
 
   it('can be removed alone and stored again, and is removed with its layer', async () => {
     await put(T1)

@@ -38,8 +38,7 @@ onEachStore('documents about the running of a store', backend => {
   const idsOf = async url => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
   const isFree = async url => assert.deepEqual((await idsOf(url)).filter(isAdministrative), [])
 
-  it('are not mirrored, neither with the whole store nor with a part', async function () {
-    this.timeout(60000)
+  it('are not mirrored, neither with the whole store nor with a part', async () => {
     for (
       const wanted of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]
     ) {
@@ -48,10 +47,9 @@ onEachStore('documents about the running of a store', backend => {
       assert.deepEqual([lacking, tiles], [0, 16])
       await isFree(target)
     }
-  })
+  }).timeout(60000)
 
-  it('are in no backup, even when they change during it, and make no differences for a restore', async function () {
-    this.timeout(60000)
+  it('are in no backup, even when they change during it, and make no differences for a restore', async () => {
     const file = path.join(folder.dir, 'a.tcb')
     let changes = 0
     const change = async () => { await own.store.couch.update(WORK._id, doc => ({ ...doc, done: ++changes })) }
@@ -65,10 +63,9 @@ onEachStore('documents about the running of a store', backend => {
     assert.deepEqual([restored.differences, restored.refused], [0, 0])
     await json(`${url}/${WORK._id}`, { method: 'GET' })
     assert.ok(!(await idsOf(url)).some(id => isAdministrative(id) && id !== WORK._id))
-  })
+  }).timeout(60000)
 
-  it('are no faults for check, which compares indexes although they change', async function () {
-    this.timeout(30000)
+  it('are no faults for check, which compares indexes although they change', async () => {
     const plain = await check(own.store)
     assert.deepEqual([plain.faults, plain.kinds['foreign-document'], plain.layers?.map(({ layer }) => layer)],
       [0, undefined, ['osm']])
@@ -168,8 +165,7 @@ onEachStore('documents about the running of a store', backend => {
       assert.equal(rows.length, 16)
     })
 
-    it('let replications end without them', async function () {
-      this.timeout(30000)
+    it('let replications end without them', async () => {
       const target = await backend.database()
       const { tiles, lacking } = await mirror(db, target, {})
       assert.deepEqual([tiles, lacking], [16, 0])

@@ -44,8 +44,7 @@ onEachStore('the work of commands', backend => {
   }
   const db = () => ['--db', own.url]
 
-  it('shows for a load the tiles written and the arguments to continue', async function () {
-    this.timeout(30000)
+  it('shows for a load the tiles written and the arguments to continue', async () => {
     const files = tilesIn('tiles')
     const doc = await workOf(['load', files, '--layer', 'town', ...db()])
     assert.deepEqual([doc.command, doc.layer, doc.state, doc.unit, doc.done, doc.total, doc.failed, doc.about.created],
@@ -72,8 +71,7 @@ onEachStore('the work of commands', backend => {
     assert.equal(doc.error.code, 'OTHER_GRID')
   })
 
-  it('shows the figures of exports, checks, backups, restores, prunes and doctor', async function () {
-    this.timeout(60000)
+  it('shows the figures of exports, checks, backups, restores, prunes and doctor', async () => {
     const at = name => path.join(folder.dir, name)
     const exported = await workOf(['export', 'osm', at('osm'), ...db()])
     assert.deepEqual([exported.command, exported.layer, exported.state, exported.done, exported.about.target],
@@ -106,10 +104,9 @@ onEachStore('the work of commands', backend => {
     const works = await worksOf(restored)
     assert.deepEqual(works.map(({ command, state, done }) => [command, state, done]),
       [['restore', 'done', saved.done]], 'and none of the store that was saved')
-  })
+  }).timeout(60000)
 
-  it('shows for a mirror its source, target, selection and lag, only in the target', async function () {
-    this.timeout(60000)
+  it('shows for a mirror its source, target, selection and lag, only in the target', async () => {
     await workOf(['export', 'osm', path.join(folder.dir, 'osm'), ...db()])
     const target = await backend.database()
     const { code, err } = await runCommand(['mirror', own.url, target])
@@ -126,10 +123,9 @@ onEachStore('the work of commands', backend => {
     const part = (await worksOf(target))[1]
     assert.deepEqual(part.about.selection, { layers: ['osm'], zooms: { min: 0, max: 5 } }, 'which part')
     assert.deepEqual(part.args, ['mirror', scrub(own.url), '--layer', 'osm', '--zoom', '0-5'])
-  })
+  }).timeout(60000)
 
-  it('shows a live mirror as running until it is stopped', async function () {
-    this.timeout(60000)
+  it('shows a live mirror as running until it is stopped', async () => {
     const target = await backend.database()
     const { child, ended } = startCommand(['mirror', own.url, target, '--live'])
     try {
@@ -144,10 +140,9 @@ onEachStore('the work of commands', backend => {
     } finally {
       await end(child, 'SIGKILL')
     }
-  })
+  }).timeout(60000)
 
-  it('is not written into a new store before its first load', async function () {
-    this.timeout(60000)
+  it('is not written into a new store before its first load', async () => {
     const url = await backend.database()
     await Store.create(url, { public: false })
     await runCommand(['doctor', '--db', url])
@@ -162,7 +157,7 @@ onEachStore('the work of commands', backend => {
     assert.equal((await runCommand(['load', files, '--layer', 'osm', '--db', url])).code, 0)
     assert.deepEqual((await worksOf(url)).map(({ state }) => state), [undefined, 'done'])
     assert.ok((await json(`${url}/tilecouch`)).published)
-  })
+  }).timeout(60000)
 
   it('is not written by functions of the library', async () => {
     await own.store.list('osm')
@@ -171,8 +166,7 @@ onEachStore('the work of commands', backend => {
     assert.deepEqual(await worksOf(own.url), [])
   })
 
-  it('is left out by a load into a store whose validation refuses it', async function () {
-    this.timeout(30000)
+  it('is left out by a load into a store whose validation refuses it', async () => {
     await own.store.couch.update('_design/tiles', design => ({
       ...design,
       validate_doc_update: '(function (doc) { if (doc.type === \'work\') throw ({ forbidden: \'not a document of a ' +
@@ -199,24 +193,22 @@ onEachStore('the work of commands', backend => {
       return { ...load, doc }
     }
 
-    it('by SIGKILL stays in state running, and counts as interrupted after 20 seconds', async function () {
-      this.timeout(60000)
+    it('by SIGKILL stays in state running, and counts as interrupted after 20 seconds', async () => {
       const { child, doc } = await startLoad()
       await end(child, 'SIGKILL')
       const [left] = await worksOf(own.url)
       assert.deepEqual([left.state, left.command, left._id], ['running', 'load', doc._id])
       assert.equal(workState(left, Date.parse(left.seen) + 5000), 'running')
       assert.equal(workState(left, Date.parse(left.seen) + 21_000), 'interrupted')
-    })
+    }).timeout(60000)
 
-    it('by SIGINT is in state stopped', async function () {
-      this.timeout(60000)
+    it('by SIGINT is in state stopped', async () => {
       const { child, ended } = await startLoad()
       child.kill('SIGINT')
       assert.equal((await ended).code, 130)
       const [left] = await worksOf(own.url)
       assert.deepEqual([left.state, left.error, Boolean(left.finished)], ['stopped', undefined, true])
-    })
+    }).timeout(60000)
   })
 })
 
@@ -236,8 +228,7 @@ withPeople('the work of people', start => {
   })
   const folder = useFolder()
 
-  it('is written in the name of the user, and not for users who may only read', async function () {
-    this.timeout(60000)
+  it('is written in the name of the user, and not for users who may only read', async () => {
     const target = name => path.join(folder.dir, name)
     for (const [name, who] of [['writer', server.writer], ['reader', server.reader], ['nobody', []]]) {
       const { code, err } = await runCommand(['export', 'osm', target(name), '--db', as(server.database, ...who)])
@@ -246,5 +237,5 @@ withPeople('the work of people', start => {
     const works = await worksOf(server.database)
     assert.deepEqual(works.map(({ user }) => user), [server.writer[0]])
     assert.doesNotMatch(JSON.stringify(works), /s3cret/)
-  })
+  }).timeout(60000)
 })

@@ -61,8 +61,7 @@ async function play (world, steps) {
 }
 
 onEachStore(`random lives of a store (seed ${SEED})`, backend => {
-  it(`leave the same as a model in memory, in ${RUNS} runs`, async function () {
-    this.timeout(60000 + RUNS * 20000)
+  it(`leave the same as a model in memory, in ${RUNS} runs`, async () => {
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14, size: 'max' }), async steps => {
       const world = await new World([await backend.database(), await backend.database()],
         { revpos: backend.name === 'CouchDB' }).open()
@@ -72,5 +71,5 @@ onEachStore(`random lives of a store (seed ${SEED})`, backend => {
         await world.close()
       }
     }), { numRuns: RUNS, seed: SEED, endOnFailure: RUNS < 20, timeout: 120000 })
-  })
+  }).timeout(60000 + RUNS * 20000)
 })
