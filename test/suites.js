@@ -20,7 +20,7 @@ export const deepGroups = {
     'client/openlayers-contract', 'client/openlayers-controls',
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
-    'offline/quota', 'offline/system', 'offline/transfer', 'viewer/changes', 'viewer/compare', 'viewer/many',
+    'offline/quota', 'offline/system', 'offline/transfer', 'viewer/compare',
     'viewer/offline-open', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
     'viewer/take-vector', 'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],

@@ -1,16 +1,11 @@
-/* global document -- of the page, in functions that run there */
 // The section "access" of the control room: who may read and write, what a stranger sees, users.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { accessOf, setAccess } from '../../loader/store/access.js'
 import { activityOf, hashOf, parseToken } from '../../core/index.js'
 import { gate } from '../support/client/front.js'
-import { screens } from '../viewer/browser.js'
-import { holdWrites, onAdmin } from '../support/control-room.js'
+import { holdWrites, isRead, onAdmin } from '../support/control-room.js'
 
-const isRead = page => page.waitForFunction(
-  () => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]')
-)
 const group = (page, name) => page.getByRole('group', { name, exact: true })
 
 /** Adds a user or a role to a list. */
@@ -22,12 +17,17 @@ async function add (page, list, name, kind = 'User') {
   await form.locator('.chip').filter({ hasText: name }).waitFor()
 }
 
-onAdmin('the section Access', (stage, kind) => {
-  const shot = process.env.TILECOUCH_SHOTS
-  before(async () => {
-    await stage.store.defineLayer('osm', { name: 'OSM' })
-  })
+onAdmin('the section Access', stage => {
+  before(() => stage.store.defineLayer('osm', { name: 'OSM' }))
   beforeEach(() => setAccess(stage.store, { public: true, writers: null }))
+
+  /** What was noted as activity. */
+  const notes = async () => (await stage.store.couch.page(
+    { startkey: 'activity:', endkey: 'activity;', include_docs: true }
+  )).map(({ doc }) => doc)
+  /** The page reads the access again when this was noted. */
+  const noteChange = () => stage.store.couch.bulk([activityOf({ what: 'access', done: 'changed' },
+    { user: stage.owner.name, at: Date.now(), via: 'access' })])
 
   it('shows who may read and write, and closes and opens the store after a confirmation', async () => {
     const page = await stage.enter('access')
@@ -60,11 +60,6 @@ onAdmin('the section Access', (stage, kind) => {
     assert.deepEqual([readers.names, readers.roles], [['anna'], ['tilecouch-writer', 'staff']], 'a writer reads, too')
     assert.deepEqual([writers.names, writers.roles], [['anna'], ['tilecouch-writer']])
     assert.ok(admins.names.includes('boss'))
-    if (shot) {
-      await page.screenshot(
-        { path: `${shot}/access-${kind === 'CouchDB' ? 'couch' : 'embedded'}-desk.png`, fullPage: true }
-      )
-    }
     await group(page, 'Writers').getByRole('button', { name: 'Remove anna from the writers' }).click()
     await group(page, 'Writers').locator('.chip').filter({ hasText: 'anna' }).waitFor({ state: 'detached' })
     await group(page, 'Admins of this store').getByRole('button', { name: 'Remove boss from the admins' }).click()
@@ -73,13 +68,13 @@ onAdmin('the section Access', (stage, kind) => {
       .waitFor({ state: 'detached' })
     const after = await accessOf(stage.store)
     assert.deepEqual([after.writers.names, after.admins.names.includes('boss')], [[], false])
-    const notes = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
-    assert.ok(notes.some(({ doc }) => doc.what === 'access' && doc.fields?.writers?.after?.names?.includes('anna')))
+    assert.ok((await notes()).some(({ what, fields }) => what === 'access' &&
+      fields?.writers?.after?.names?.includes('anna')))
   })
 
   it('asks before a change when another admin has changed the access, and keeps both changes', async () => {
     const page = await stage.enter('access')
-    await isRead(page)
+    await isRead(page, '.access')
     await setAccess(stage.store, { writers: { names: ['otto'] } })
     const form = group(page, 'Writers')
     await form.getByLabel('Name').fill('anna')
@@ -93,18 +88,15 @@ onAdmin('the section Access', (stage, kind) => {
 
   it('shows a change of another admin as soon as its activity is recorded', async () => {
     const page = await stage.enter('access')
-    await isRead(page)
+    await isRead(page, '.access')
     await setAccess(stage.store, { writers: { names: ['<b>otto</b>'] } })
-    const { name } = stage.owner
-    await stage.store.couch.bulk(
-      [activityOf({ what: 'access', done: 'changed' }, { user: name, at: Date.now(), via: 'access' })]
-    )
+    await noteChange()
     await group(page, 'Writers').getByText('<b>otto</b>').waitFor()
   })
 
   it('keeps a change when an older answer arrives late', async () => {
     const page = await stage.enter('access')
-    await isRead(page)
+    await isRead(page, '.access')
     const [asked, late, ended] = [gate(), gate(), gate()]
     let isFirst = true
     await page.route('**/_security', async route => {
@@ -118,11 +110,10 @@ onAdmin('the section Access', (stage, kind) => {
       await late.opened
       await route.fulfill({ response }).catch(() => {}) // the page may have given it up
     })
-    const by = { user: stage.owner.name, at: Date.now(), via: 'access' }
-    await stage.store.couch.bulk([activityOf({ what: 'access', done: 'changed' }, by)]) // the page reads it again
+    await noteChange()
     await asked.opened
     await add(page, 'Writers', 'anna')
-    await isRead(page)
+    await isRead(page, '.access')
     late.open()
     await ended.opened
     await add(page, 'Writers', 'otto')
@@ -186,7 +177,7 @@ onAdmin('the section Access', (stage, kind) => {
 
   it('makes a token, shows it once, and revokes it', async () => {
     const page = await stage.enter('access')
-    await isRead(page)
+    await isRead(page, '.access')
     const card = page.locator('.tokens')
     await card.getByText('New token').click()
     await card.getByLabel('For whom, or what').fill('<i>the press</i>')
@@ -203,8 +194,6 @@ onAdmin('the section Access', (stage, kind) => {
       [await hashOf(secret), ['osm', 'draft-*'], stage.owner.name])
     const row = card.getByRole('row').filter({ hasText: '<i>the press</i>' })
     await row.getByText('valid', { exact: true }).waitFor()
-    const name = kind === 'CouchDB' ? 'couch' : 'embedded'
-    if (shot) await page.screenshot({ path: `${shot}/access-tokens-${name}-desk.png`, fullPage: true })
     await card.getByRole('button', { name: 'Done' }).click()
     await card.getByText('Copy it now').waitFor({ state: 'detached' })
     assert.ok(!(await page.content()).includes(secret), 'the page keeps no secret')
@@ -212,21 +201,11 @@ onAdmin('the section Access', (stage, kind) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
     await row.getByText('revoked', { exact: true }).waitFor()
     assert.ok((await stage.store.couch.request({ path: `token:${id}` })).revoked)
-    const readActivity = () =>
-      stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
     // what was done is noted after it is shown
-    const countNotes = async () => (await readActivity()).filter(({ doc }) => doc.what === 'token').length
-    await until(async () => await countNotes() === 2)
-    const all = await readActivity()
-    assert.ok(!JSON.stringify(all).includes(secret) && !JSON.stringify(all).includes(stored.hash),
-      'neither secret nor hash')
+    await until(async () => (await notes()).filter(({ what }) => what === 'token').length === 2)
+    const all = JSON.stringify(await notes())
+    assert.ok(!all.includes(secret) && !all.includes(stored.hash), 'neither secret nor hash')
     await row.getByRole('button', { name: 'Remove' }).click()
     await row.waitFor({ state: 'detached' })
-    if (shot) {
-      const phone =
-        await stage.enter('access', stage.owner, /** @type {any} */ ({ ...screens.phone, colorScheme: 'dark' }))
-      await isRead(phone)
-      await phone.screenshot({ path: `${shot}/access-${name}-phone.png`, fullPage: true })
-    }
   })
 })

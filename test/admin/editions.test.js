@@ -29,7 +29,7 @@ onAdmin('editions', stage => {
       { title: 'Whole', complete: true })
   })
 
-  it('are listed by layer, the newest first, with their counts', async () => {
+  it('are listed by layer, the newest first, with their counts, and reported when they do not exist', async () => {
     const page = await stage.enter('editions')
     const row = page.locator('tbody tr', { hasText: 'osm' })
     await row.waitFor()
@@ -43,6 +43,8 @@ onAdmin('editions', stage => {
     await rows.nth(2).getByRole('link').click()
     await page.getByRole('heading', { name: 'First survey' }).waitFor()
     await page.getByText('This is the first edition of the layer.').waitFor()
+    await page.evaluate(hash => { document.location.hash = hash }, 'editions/osm/1999-01-01T00:00:00Z')
+    await page.getByText('There is no edition osm@1999-01-01T00:00:00Z.').waitFor()
   })
 
   it('link to a comparison with the edition before, on the map and as a command', async () => {
@@ -53,8 +55,10 @@ onAdmin('editions', stage => {
     await page.getByRole('slider').first().waitFor()
   })
 
-  it('show how their removal would change the map', async () => {
+  it('show HTML in a title as text, and how their removal would change the map', async () => {
     const page = await stage.enter(`editions/osm/${T2}`)
+    await page.getByRole('heading', { name: '<b>Bold</b> <img src=x onerror=alert(1)>' }).waitFor()
+    assert.equal(await page.locator('#content b, #content img').count(), 0)
     const card = page.locator('.card.remove')
     await card.getByText(
       'Without this edition, from 1 Mar 2024 until Whole (1 Jun 2024), the map would show what it shows at First ' +
@@ -66,12 +70,6 @@ onAdmin('editions', stage => {
     await card.getByText(`tilecouch remove osm --edition ${T2} --dry-run`).waitFor()
     await page.evaluate(hash => { document.location.hash = hash }, `editions/osm/${T1}`)
     await card.getByText('the map would show nothing: there is no edition before.').waitFor()
-  })
-
-  it('show HTML in a title as text', async () => {
-    const page = await stage.enter(`editions/osm/${T2}`)
-    await page.getByRole('heading', { name: '<b>Bold</b> <img src=x onerror=alert(1)>' }).waitFor()
-    assert.equal(await page.locator('#content b, #content img').count(), 0)
   })
 
   it('can get a new title, which is recorded as activity and shown on other pages', async () => {
@@ -143,10 +141,5 @@ onAdmin('editions', stage => {
     await two.getByRole('button', { name: 'Keep theirs' }).click()
     assert.equal(await two.getByLabel('Title').inputValue(), 'kept')
     assert.equal((await stored()).title, 'kept')
-  })
-
-  it('show a message for an edition that does not exist', async () => {
-    const page = await stage.enter('editions/osm/1999-01-01T00:00:00Z')
-    await page.getByText('There is no edition osm@1999-01-01T00:00:00Z.').waitFor()
   })
 })

@@ -6,6 +6,9 @@ import { png } from '../support/tiles.js'
 import { holdWrites, onAdmin } from '../support/control-room.js'
 
 const input = (page, name) => page.locator(`[data-field="${name}"]`)
+const fill = async (page, values) => {
+  for (const [name, value] of Object.entries(values)) await input(page, name).fill(value)
+}
 const saved = page => page.getByText('Everything is saved.').waitFor()
 const save = page => page.getByRole('button', { name: 'Save changes' }).click()
 
@@ -74,11 +77,8 @@ onAdmin('the section Layers', stage => {
       await page.getByRole('button', { name: 'Discard changes' }).click()
     }
     assert.deepEqual(await doc('plain'), before, 'nothing bad was written')
-    await input(page, 'ttl').fill('7d')
-    await input(page, 'name').fill('Plain map')
-    await input(page, 'group').fill('Base maps')
+    await fill(page, { ttl: '7d', name: 'Plain map', group: 'Base maps', maxzoom: '' })
     await input(page, 'offline').selectOption({ label: 'forbidden by its terms' })
-    await input(page, 'maxzoom').fill('')
     await page.getByText('5 changes not saved').waitFor()
     await save(page)
     await saved(page)
@@ -107,11 +107,8 @@ onAdmin('the section Layers', stage => {
   it('keeps the changes of two users, and asks about fields that both changed', async () => {
     await stage.store.defineLayer('both', { name: 'Both', ttl: 60, description: 'old' })
     const [one, other] = [await form('both'), await form('both')]
-    await input(one, 'name').fill('One')
-    await input(one, 'ttl').fill('2m')
-    await input(other, 'name').fill('Other')
-    await input(other, 'ttl').fill('3m')
-    await input(other, 'description').fill('new')
+    await fill(one, { name: 'One', ttl: '2m' })
+    await fill(other, { name: 'Other', ttl: '3m', description: 'new' })
     await save(one)
     await saved(one)
     await save(other)
@@ -131,12 +128,10 @@ onAdmin('the section Layers', stage => {
     await stage.store.defineLayer('slow', { name: 'Slow', ttl: 60 })
     const page = await form('slow')
     const release = await holdWrites(page, '**/layer%3Aslow')
-    await input(page, 'name').fill('First')
-    await input(page, 'ttl').fill('2m')
+    await fill(page, { name: 'First', ttl: '2m' })
     await save(page)
     await page.getByText('Saving').waitFor()
-    await input(page, 'name').fill('Second')
-    await input(page, 'description').fill('more')
+    await fill(page, { name: 'Second', description: 'more' })
     release()
     await page.getByText(/^2 changes not saved: /).waitFor()
     const { name, ttl } = await doc('slow')
@@ -168,7 +163,7 @@ onAdmin('the section Layers', stage => {
     await stage.store.defineLayer('past', { name: 'Past' })
     const page = await form('past')
     assert.equal(await page.locator('.retention .command').isVisible(), false)
-    for (const [rule, value] of [['daily', '3'], ['within', '2d']]) await input(page, `retention.${rule}`).fill(value)
+    await fill(page, { 'retention.daily': '3', 'retention.within': '2d' })
     await page.locator('.retention .command')
       .getByText('tilecouch prune past --keep-daily 3 --keep-within 2d --dry-run').waitFor()
     assert.equal((await doc('past')).retention, undefined)

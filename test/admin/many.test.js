@@ -1,12 +1,11 @@
-/* global window, document, requestAnimationFrame -- of the page, in functions that run there */
+/* global document, requestAnimationFrame -- of the page, in functions that run there */
 // A store that has grown for years: 200 layers, 300 editions of one of them, 50 mirrors, 10,000 past runs and as many
-// notes of activity. Every section opens, draws a part of it, and finds the rest. TILECOUCH_FIGURES=1 prints how long
-// the longest task of each section took.
+// notes of activity. Every section opens and draws a part of it.
 import assert from 'node:assert/strict'
 import { activityId, editionId, layerId, workId } from '../../core/index.js'
 import { texts } from '../../attachments/admin/words.js'
 import { screens } from '../viewer/browser.js'
-import { onAdmin } from '../support/control-room.js'
+import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
 
 const LAYERS = 200
 const EDITIONS = 300 // of the first layer; 3 of the others
@@ -16,10 +15,6 @@ const NODES = 9000 // of a page, at most: it draws a part of long lists
 
 const PLACES = [...Object.keys(texts.sections), 'layers/sheet-1', 'editions/sheet-1']
 const DAY = 86_400_000 // milliseconds
-
-const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
-const runOf = (milliseconds, number) =>
-  `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
 function * documents (user) {
   const now = Date.now()
@@ -82,30 +77,14 @@ onAdmin('a large store', stage => {
       this.timeout(180000)
       const page = await stage.enter('', stage.owner, screen)
       await page.getByText('Live', { exact: true }).waitFor()
-      await page.evaluate(() => {
-        const view = /** @type {any} */ (window)
-        view.longest = 0
-        new PerformanceObserver(list => {
-          for (const { duration } of list.getEntries()) view.longest = Math.max(view.longest, duration)
-        }).observe({ type: 'longtask' })
-      })
-      const figures = {}
       for (const place of PLACES) {
-        await page.evaluate(hash => {
-          /** @type {any} */ (window).longest = 0
-          document.location.hash = hash
-        }, place)
-        await page.waitForFunction(() =>
-          document.querySelector('#content h2') && !document.querySelector('#content [aria-busy="true"]'))
-        const { nodes, longest } = await page.evaluate(() => new Promise(resolve => {
-          requestAnimationFrame(() => setTimeout(() => resolve({
-            nodes: document.querySelectorAll('*').length, longest: /** @type {any} */ (window).longest
-          })))
+        await page.evaluate(hash => { document.location.hash = hash }, place)
+        await isRead(page)
+        const nodes = await page.evaluate(() => new Promise(resolve => {
+          requestAnimationFrame(() => setTimeout(() => resolve(document.querySelectorAll('*').length)))
         }))
-        figures[place] = Math.round(longest)
         assert.ok(nodes < NODES, `${place} has ${nodes} elements`)
       }
-      if (process.env.TILECOUCH_FIGURES) console.log(`longest task, ms (${name})`, JSON.stringify(figures))
     })
   }
 })

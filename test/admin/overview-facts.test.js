@@ -33,11 +33,9 @@ describe('the growth of a store', () => {
 
   it('is the mean of the last half year, or of the age of a younger store', () => {
     const ago = days => new Date(NOW - days * DAY).toISOString()
-    assert.equal(bytesADay([edition(ago(400), 1e9), edition(ago(100), 183), edition(ago(1), 183)], NOW), 2)
-    assert.equal(bytesADay([edition(ago(2), 60)], NOW), 2)
-    assert.equal(bytesADay([edition(ago(61), 122)], NOW), 2)
-    assert.equal(bytesADay([], NOW), 0)
-    assert.equal(bytesADay([edition(ago(400), 1e9)], NOW), 0)
+    const means = [[[400, 1e9], [100, 183], [1, 183]], [[2, 60]], [[61, 122]], [], [[400, 1e9]]]
+      .map(loads => bytesADay(loads.map(([days, bytes]) => edition(ago(days), bytes)), NOW))
+    assert.deepEqual(means, [2, 2, 2, 0, 0])
   })
 
   it('predicts when the disk is full, but not without growth or beyond 30 years', () => {

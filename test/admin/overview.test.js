@@ -7,13 +7,11 @@ import { Store } from '../../loader/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { png, square } from '../support/tiles.js'
 import { size } from '../../attachments/format.js'
-import { onAdmin } from '../support/control-room.js'
+import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
 
 const DAY = 86_400_000 // milliseconds
 const MANY = 200 // layers
 
-const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
-const runOf = (ms, end = 'abcd') => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${end}`
 const monthName = ms => new Date(ms).toLocaleString('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' })
 
 /** The middle of the month that is so many months ago. */
@@ -28,10 +26,6 @@ const loaded = [4, 2, 2].map(monthsAgo) // when the store learnt of them
 /** Waits until a figure says so. */
 const figureIs = (page, name, text) => page.locator(`[data-figure="${name}"] .value`)
   .filter({ hasText: new RegExp(`^${RegExp.escape?.(text) ?? text.replace(/[.+]/g, '\\$&')}$`) }).waitFor()
-
-const isRead = page => page.waitForFunction(
-  () => document.querySelector('.overview') && !document.querySelector('#content [aria-busy="true"]')
-)
 
 const part = (page, head) => page.locator('.card')
   .filter({ has: page.getByRole('heading', { name: head, exact: true }) })
@@ -61,17 +55,16 @@ onAdmin('the overview', (stage, kind) => {
     await stage.store.defineLayer('radar', { ttl: 7200 })
   })
 
-  it('shows the same figures as the commands', async () => {
+  it('shows the figures of the commands, growth by month, tiles that expire, and the doctor command', async () => {
     const page = await stage.enter()
     const all = await Promise.all(['osm', 'weather', 'radar'].map(layer => stage.store.stats(layer)))
     const sum = field => all.reduce((total, each) => total + each[field], 0)
     assert.ok(sum('versions') > sum('tiles') && sum('bytes') > sum('currentBytes'))
-    await figureIs(page, 'layers', '3')
-    await figureIs(page, 'tiles', String(sum('tiles')))
-    await figureIs(page, 'versions', String(sum('versions')))
-    await figureIs(page, 'images', size(sum('bytes')))
-    await figureIs(page, 'editions', '3')
-    await figureIs(page, 'failed', '0')
+    const figures = {
+      layers: '3', tiles: String(sum('tiles')), versions: String(sum('versions')), images: size(sum('bytes')),
+      editions: '3', failed: '0', expired: '2'
+    }
+    for (const [name, text] of Object.entries(figures)) await figureIs(page, name, text)
     const row = part(page, 'Layers').getByRole('row').filter({ hasText: 'OpenStreetMap' })
     const cells = await row.locator('td').allInnerTexts()
     assert.deepEqual(cells.slice(1), [String(all[0].tiles), String(all[0].versions), size(all[0].bytes), '1 Mar 2024'])
@@ -81,10 +74,7 @@ onAdmin('the overview', (stage, kind) => {
     await page.waitForFunction(
       () => /** @type {any} */ (document.querySelector('.overview .picture img'))?.naturalWidth > 0
     )
-  })
 
-  it('plots the growth by the month of each load, with a table', async () => {
-    const page = await stage.enter()
     const card = part(page, 'Growth')
     const plots = card.getByRole('img')
     await plots.first().waitFor()
@@ -104,21 +94,15 @@ onAdmin('the overview', (stage, kind) => {
       [monthName(loaded[1]), size(bytes(times[1]) + bytes(times[2])),
         String(versions(times[1]) + versions(times[2])), '2'],
       none(3), [monthName(loaded[0]), size(bytes(times[0])), String(versions(times[0])), '1']
-    ])
-  })
+    ], 'each load in its month')
 
-  it('counts tiles that have expired or expire within a day or a week', async () => {
-    const page = await stage.enter()
-    await figureIs(page, 'expired', '2')
     const lines = part(page, 'Expiring and failed tiles').locator('dl > div')
     await lines.first().waitFor()
     assert.deepEqual((await lines.allInnerTexts()).map(text => text.replace(/\s*\n\s*/g, ': ')),
       ['Expired: 2', 'Expire within a day: 5', 'Expire within 7 days: 6'])
     await part(page, 'Expiring and failed tiles').getByText('tilecouch prune --expired --all').waitFor()
-  })
 
-  it('shows the doctor command while there is no report of the doctor', async () => {
-    const page = await stage.enter()
+    // there is no report of the doctor
     await part(page, 'Disk').getByText('How much room is left is not known').waitFor()
     await part(page, 'What needs attention').getByText('This page sees only a part').waitFor()
     assert.equal(await part(page, 'Disk').locator('code').innerText(),
@@ -127,9 +111,9 @@ onAdmin('the overview', (stage, kind) => {
     await page.getByText('Access: validation – the store checks what is written').waitFor()
   })
 
-  it('shows the findings of a new doctor report, the worst first, each with its remedy', async () => {
+  it('shows a new report of the doctor, the worst first, each finding with its remedy, and failed tiles', async () => {
     const page = await stage.enter()
-    await isRead(page)
+    await isRead(page, '.overview')
     const at = Date.now() - 3 * DAY
     const findings = [
       { area: 'server', check: 'version', state: 'ok', found: '3.5.0' },
@@ -145,8 +129,8 @@ onAdmin('the overview', (stage, kind) => {
       { area: 'clocks', check: 'mirrors', state: 'unknown', found: 'not asked' }
     ]
     const doc = {
-      _id: workId(runOf(at)), type: 'work', command: 'doctor', state: 'done', args: ['doctor'], user: stage.owner.name,
-      started: timeOf(at), seen: timeOf(at), finished: timeOf(at),
+      _id: workId(runOf(at, 0)), type: 'work', command: 'doctor', state: 'done', args: ['doctor'],
+      user: stage.owner.name, started: timeOf(at), seen: timeOf(at), finished: timeOf(at),
       about: { state: 'bad', counts: {}, disk: { free: 10e9, size: 100e9 }, findings }
     }
     const [{ error, reason }] = await stage.store.couch.bulk([doc])
@@ -177,11 +161,8 @@ onAdmin('the overview', (stage, kind) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove old index files' }).click()
     await page.locator('#messages').getByText('CouchDB has begun').waitFor()
     assert.equal(asked.length, 1)
-  })
 
-  it('shows failed tiles of editions and commands, and counts none twice', async () => {
-    const page = await stage.enter()
-    await isRead(page)
+    // of editions and commands
     const now = Date.now()
     await stage.store.couch.update(editionId('osm', times[1]), doc => ({ ...doc, failed: 3 }))
     const run = {
@@ -189,8 +170,8 @@ onAdmin('the overview', (stage, kind) => {
       finished: timeOf(now), user: stage.owner.name
     }
     const answers = await stage.store.couch.bulk([
-      { ...run, _id: workId(runOf(now, 'load')), command: 'load', layer: 'osm', edition: times[1], failed: 3 },
-      { ...run, _id: workId(runOf(now, 'seed')), command: 'seed', layer: 'radar', failed: 12 }
+      { ...run, _id: workId(runOf(now, 1)), command: 'load', layer: 'osm', edition: times[1], failed: 3 },
+      { ...run, _id: workId(runOf(now, 2)), command: 'seed', layer: 'radar', failed: 12 }
     ])
     assert.deepEqual(answers.filter(({ error }) => error), [])
     await figureIs(page, 'failed', '15')
@@ -249,7 +230,7 @@ onAdmin('the overview', (stage, kind) => {
           { method: 'PUT', headers, body: JSON.stringify({ ...before, admins: { ...before.admins, names: [name] } }) })
         const page = await stage.enter('', { name, password: 's3cret' })
         await page.getByText('Only an admin of the server sees how far it is.').waitFor()
-        await isRead(page)
+        await isRead(page, '.overview')
         await figureIs(page, 'layers', '4')
         assert.equal(await page.locator('.overview .problem').innerText(), '')
         await page.locator('#messages').waitFor({ state: 'attached' })
@@ -278,7 +259,7 @@ onAdmin('the overview of many layers', stage => {
     page.on('request', request => { if (request.url().includes('_design/versions/')) asked++ })
     await stage.signIn(page, stage.owner.name, stage.owner.password)
     await figureIs(page, 'layers', String(MANY))
-    await isRead(page)
+    await isRead(page, '.overview')
     assert.ok(asked > 0 && asked <= 15, `${asked} requests`)
     const rows = part(page, 'Layers').locator('tbody tr')
     assert.equal(await rows.count(), 24)

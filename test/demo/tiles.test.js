@@ -56,16 +56,11 @@ describe('the tiles of the demo', () => {
       const { x, y } = tileAt(lon, lat, 10) // a tile of zoom 10 is a pixel of zoom 2
       return '#' + world.subarray((y * size + x) * 3, (y * size + x) * 3 + 3).toString('hex')
     }
-    const { sea, land, ice } = colours
-    for (const [lon, lat] of [[-152, 5], [-32, 35], [80, -35], [-102, -15], [0.5, 72]]) {
-      assert.equal(colourAt(lon, lat), sea, `${lon} ${lat}`)
-    }
-    for (const [lon, lat] of [[100, 62], [-100, 40], [22, -2], [134, -25], [178.5, 67.5], [-177, 66.7]]) {
-      assert.equal(colourAt(lon, lat), land, `${lon} ${lat}`)
-    }
-    for (const [lon, lat] of [[-40, 75], [0, -80], [120, -75], [-179.5, -85]]) {
-      assert.equal(colourAt(lon, lat), ice, `${lon} ${lat}`)
-    }
+    for (const [kind, places] of Object.entries({
+      sea: [[-152, 5], [-32, 35], [80, -35], [-102, -15], [0.5, 72]],
+      land: [[100, 62], [-100, 40], [22, -2], [134, -25], [178.5, 67.5], [-177, 66.7]],
+      ice: [[-40, 75], [0, -80], [120, -75], [-179.5, -85]]
+    })) assert.deepEqual(places.filter(([lon, lat]) => colourAt(lon, lat) !== colours[kind]), [], kind)
   })
 })
 

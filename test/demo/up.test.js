@@ -3,8 +3,11 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
+import { Store } from '../../loader/index.js'
+import { demoEditions, isDemoWanted, loadDemo } from '../../server/demo/index.js'
 import { findEmbedded, up } from '../../server/index.js'
 import { serverCommands } from '../../server/commands.js'
+import { startThrowAwayEmbedded } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 
 const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, surveys: 0 }
@@ -20,9 +23,9 @@ describe('tilecouch up', () => {
     return started
   }
 
-  it('starts a store with the demo, its viewer, tiles and tiles as of a time', async () => {
+  it('starts a store with the demo, its viewer, tiles and tiles as of a time, and loads the demo once', async () => {
     const steps = []
-    const { viewer, tiles, asOf, url, demo, blocked } =
+    const { viewer, tiles, asOf, url, demo, blocked, close } =
       await start({ port: 0, onProgress: ({ step }) => steps.push(step) })
     assert.deepEqual([...new Set(steps)], ['server', 'demo', 'push', 'index', 'ready'])
     assert.equal(blocked, false)
@@ -35,6 +38,10 @@ describe('tilecouch up', () => {
     }
     const info = /** @type {any} */ (await (await fetch(url)).json())
     assert.equal(info.db_name, 'tiles')
+    await close()
+    const again = await start({ port: 0 })
+    assert.equal(again.demo, null)
+    assert.match(again.tiles, /daylight/)
   })
 
   it('shows the first layer of the demo before it loads the others', async () => {
@@ -52,22 +59,10 @@ describe('tilecouch up', () => {
       ['server', 'tilby-map', 'push', 'viewable', 'land', 'daylight', 'tilby', 'ready'])
   })
 
-  it('loads the demo once', async () => {
-    const { close } = await start({ port: 0 })
-    await close()
-    const { demo, tiles } = await start({ port: 0 })
-    assert.equal(demo, null)
-    assert.match(tiles, /daylight/)
-  })
-
-  it('leaves a store empty without the demo', async () => {
-    const { demo, tiles } = await start({ port: 0, demo: false })
-    assert.equal(demo, null)
-    assert.match(tiles, /LAYER/)
-  })
-
-  it('uses the server that already runs on the folder, and does not stop it', async () => {
+  it('leaves a store empty without the demo, and uses the server that already runs on the folder', async () => {
     const first = await start({ port: 0, demo: false })
+    assert.equal(first.demo, null)
+    assert.match(first.tiles, /LAYER/)
     const second = await start({ port: 0, demo: false })
     assert.deepEqual([second.started, second.url], [false, first.url])
     await second.close()
@@ -98,9 +93,8 @@ describe('tilecouch up', () => {
 
   it('closes the server when it is stopped, and loads the rest of the demo the next time', async () => {
     const stop = new AbortController()
-    const stopped =
-      start({ port: 0, signal: stop.signal, onProgress: ({ title }) => { if (title === '00:00 UTC') stop.abort() } })
-    await assert.rejects(stopped, { code: 'ABORTED' })
+    const onProgress = ({ title }) => { if (title === '00:00 UTC') stop.abort() }
+    await assert.rejects(start({ port: 0, signal: stop.signal, onProgress }), { code: 'ABORTED' })
     assert.equal(await findEmbedded(folder.dir), null)
     const { demo } = await start({ port: 0 })
     assert.equal(demo?.editions, 2)
@@ -119,11 +113,8 @@ describe('tilecouch up', () => {
     const couch = process.env.COUCHDB_URL
     delete process.env.COUCHDB_URL
     try {
-      const { run } = createProgram(
-        { openEmbedded: () => Promise.reject(new Error('not asked for')), more: serverCommands, streams: {
-          stdout, stderr
-        } }
-      )
+      const openEmbedded = () => Promise.reject(new Error('not asked for'))
+      const { run } = createProgram({ openEmbedded, more: serverCommands, streams: { stdout, stderr } })
       assert.equal(await run(['up', '--data', folder.dir, '--port', '0', '--no-demo']), 0)
       assert.equal(await run(['up', '--data', folder.dir, '--port', 'x']), 1)
     } finally {
@@ -132,5 +123,84 @@ describe('tilecouch up', () => {
     assert.match(text, /Viewer {4}http:\/\/127\.0\.0\.1:\d+\/tiles\/_design\/tiles\/_rewrite\/\n/)
     assert.match(text, /tilecouch load FOLDER --layer NAME/)
     assert.equal(await findEmbedded(folder.dir), null)
+  })
+})
+
+const small = { zooms: { min: 0, max: 2 }, hours: 4, surveys: 0 }
+
+describe('loading the demo', () => {
+  let server, store
+  let databases = 0
+
+  before(async () => { server = await startThrowAwayEmbedded() })
+  after(() => server?.close())
+  beforeEach(async () => { store = await Store.create(`${server.url}/demo_${++databases}`) })
+
+  it('fills an empty store once, with an edition for each hour, which holds only changed tiles', async () => {
+    assert.equal(await isDemoWanted(store), true)
+    const { editions, tiles } = await loadDemo(store, small)
+    assert.equal(editions, 5)
+    assert.equal(await isDemoWanted(store), false)
+    const daylight = await store.editions('daylight')
+    assert.deepEqual(daylight.map(({ title }) => title), ['00:00 UTC', '01:00 UTC', '02:00 UTC', '03:00 UTC'])
+    assert.ok(daylight.every(({ finished, failed }) => finished && !failed))
+    assert.equal(daylight[0].created, 21)
+    assert.ok(daylight.slice(1).every(({ advanced }) => advanced > 3 && advanced < 21))
+    assert.equal(tiles, 42 + daylight.slice(1).reduce((sum, { advanced }) => sum + advanced, 0))
+    const layers = await store.layers()
+    for (const { attribution } of layers) assert.match(attribution, /Natural Earth/)
+    assert.deepEqual(layers.map(({ layer, minzoom, bounds }) => [layer, minzoom, bounds.map(Math.round)]),
+      [['daylight', 0, [-180, -85, 180, 85]], ['land', 0, [-180, -85, 180, 85]]])
+  })
+
+  it('makes the town the first layer, with surveys every ten years as images and vector tiles', async () => {
+    await loadDemo(store, { zooms: { min: 0, max: 0 }, hours: 1, surveys: 2 })
+    const { opens } = await store.couch.get('tilecouch')
+    assert.equal(opens, 'tilby-map')
+    for (const [layer, format] of [['tilby-map', 'png'], ['tilby', 'pbf']]) {
+      const editions = await store.editions(layer)
+      assert.deepEqual(editions.map(({ title }) => title), ['Survey of 1930', 'Survey of 1940'])
+      assert.ok(editions[1].advanced > 5, `${layer}: the town has grown`)
+      assert.equal((await store.layer(layer)).format, format)
+    }
+  })
+
+  it('continues after a stop, without loading finished editions again', async () => {
+    const stop = new AbortController()
+    const seen = []
+    const onProgress = ({ layer, title }) => {
+      seen.push(`${layer} ${title}`)
+      if (title === '01:00 UTC') stop.abort()
+    }
+    await assert.rejects(loadDemo(store, { ...small, signal: stop.signal, onProgress }), { code: 'ABORTED' })
+    assert.ok(!seen.includes('daylight 02:00 UTC'))
+    assert.equal(await isDemoWanted(store), true)
+
+    const again = []
+    await loadDemo(store, { ...small, onProgress: ({ title }) => again.push(title) })
+    assert.deepEqual([...new Set(again)], ['01:00 UTC', '02:00 UTC', '03:00 UTC'],
+      'finished editions are not loaded again')
+    assert.equal(await isDemoWanted(store), false)
+
+    const whole = await Store.create(`${server.url}/demo_${++databases}`)
+    await loadDemo(whole, small)
+    const range = { startkey: 'daylight:', endkey: 'land;' }
+    const idsOf = async ({ couch }) => (await couch.page(range)).map(({ id }) => id)
+    assert.deepEqual(await idsOf(store), await idsOf(whole))
+  })
+
+  for (const [layer, fields] of /** @type {const} */ ([['osm', { name: 'mine' }], ['land', { description: 'mine' }]])) {
+    it(`is not wanted for a store with an own layer "${layer}"`, async () => {
+      await store.defineLayer(layer, fields)
+      assert.equal(await isDemoWanted(store), false)
+    })
+  }
+
+  it('lists its editions of each layer in the order of time', () => {
+    const editions = demoEditions()
+    assert.equal(editions.length, 45)
+    const times = editions.filter(({ layer }) => layer === 'daylight').map(({ time }) => time)
+    assert.deepEqual(times, [...times].sort())
+    assert.equal(times.at(-1), '2024-06-20T23:00:00Z')
   })
 })

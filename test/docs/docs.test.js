@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { promisify } from 'node:util'
+import vm from 'node:vm'
+import { clientClasses } from '../../docs/client-tables.js'
 import { readPages, withTables } from '../../docs/tables.js'
+import { onEachStore } from '../support/backends.js'
 import { allCommands } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { png } from '../support/tiles.js'
+import { loadGlobal } from '../types/leaflet.js'
 import { anchorsOf, blocksOf, pages, root, taskPages, textOf } from './pages.js'
 
 const CODE = ['_design', 'core', 'client', 'loader', 'server', 'deploy', 'examples'] // messages and comments name pages
@@ -94,5 +103,78 @@ describe('the documentation', () => {
     for (const [, name] of text.matchAll(/^\| `((?:versions|sizes|lifecycle)\/\w+)` \|/gm)) {
       assert.ok(existsSync(path.join(root, 'views', name)), name)
     }
+  })
+})
+
+describe('the reference of the client library', () => {
+  const paths = {
+    Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch',
+    HistoryLayer: 'TileLayer.Couch.History', CoverageLayer: 'TileLayer.Couch.Coverage',
+    TimelineControl: 'Control.Timeline', CompareControl: 'Control.Compare'
+  }
+  let L
+
+  /** Classes that are not Leaflet's have their options on each object. */
+  const made = { Clock: () => L.couch.clock(), Player: () => L.couch.player(L.couch.clock(), []) }
+
+  before(async () => { L = (await loadGlobal()).L })
+
+  it('describes every class of the map library', () => {
+    assert.deepEqual(clientClasses().map(({ name }) => name), Object.keys(paths).sort())
+  })
+
+  for (const { name, options, methods, properties, meaning, events } of clientClasses()) {
+    const find = () => paths[name].split('.').reduce((place, part) => place[part], L)
+
+    it(`lists the actual defaults of ${name}`, () => {
+      const written = Object.fromEntries(options.map(option => [option.name, vm.runInNewContext(`(${option.value})`)]))
+      assert.equal(JSON.stringify({ ...written }),
+        JSON.stringify({ ...(made[name]?.() ?? Object.getPrototypeOf(find().prototype)).options }))
+    })
+
+    it(`explains each option, method, property and event of ${name}`, () => {
+      for (const told of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) {
+        assert.ok(told.meaning, `${name}: ${told.name}`)
+      }
+    })
+
+    it(`lists only methods that ${name} has`, () => {
+      for (const method of methods) assert.equal(typeof find().prototype[method.name], 'function', method.name)
+    })
+  }
+})
+
+// its blocks are one program, in their order
+onEachStore('the page "With nano"', backend => {
+  const folder = useFolder()
+  const own = useStore(backend, { published: true, fill: store =>
+    store.write([{ layer: 'osm', z: 10, x: 534, y: 358, time: '2023-05-01T00:00:00Z', bytes: png(1) }]) })
+
+  it('reads, writes, follows and lists versions as it says', async () => {
+    folder.write({ 'tile.png': png(2) })
+    const { host, username, password, pathname } = new URL(own.url)
+    const env = { ...process.env, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
+    const blocks = [...textOf('docs/nano.md').matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code)
+    assert.equal(blocks.length, 7)
+    const program = `${blocks.join('\n')}
+      const next = new Promise(resolve => feed.once('change', resolve))
+      await store.defineLayer('osm', { name: 'Streets' })
+      await next
+      tiles.changesReader.stop()
+      console.log(JSON.stringify({ bytes: bytes.length, time, type, image: image.length, changes }))`
+      .replaceAll('localhost:5984', host).replace('tile.png', path.join(folder.dir, 'tile.png'))
+        .replaceAll("use('tiles')", `use('${pathname.slice(1)}')`)
+    const { stdout } =
+      await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: root, env })
+    const lines = stdout.trim().split('\n')
+    const result = JSON.parse(String(lines.at(-1)))
+    assert.deepEqual(lines.slice(0, -1), [
+      `2023-05-01T00:00:00Z ${png(1).length} bytes`,
+      `2024-03-01T00:00:00Z ${png(2).length} bytes`,
+      'layer:osm has changed'
+    ])
+    const { bytes, time: shown, type, image } = result
+    assert.deepEqual([bytes, image, shown, type], [png(1).length, png(1).length, '2023-05-01T00:00:00Z', 'image/png'])
+    assert.deepEqual(result.changes.map(({ time }) => time), ['2023-05-01T00:00:00Z', '2024-03-01T00:00:00Z'])
   })
 })

@@ -16,14 +16,8 @@ const NO_NETWORK = /net::ERR_/
 
 for (const { name, open } of openKinds) {
   describe(`the wish list for offline maps on ${name}`, function () {
-    this.timeout(90000)
-    let browser
-    let server
-    let store
-    let link
-    let view
-    let page
-    let isCut = false
+    this.timeout(300000)
+    let browser, server, store, link, view, page
 
     before(async function () {
       browser = await openBrowser(this, { webgl: false })
@@ -36,23 +30,11 @@ for (const { name, open } of openKinds) {
       await drawn(page)
     })
 
-    after(async () => {
-      await view?.close()
-      await browser?.close()
-      await link?.close()
-      await server?.close()
-      await store?.close()
-    })
-
-    afterEach(() => {
-      const errors = view.errors.splice(0)
-      assert.deepEqual(isCut ? errors.filter(text => !NO_NETWORK.test(text)) : errors, [], 'nothing on the console')
-    })
+    after(async () => { for (const each of [view, browser, link, server, store]) await each?.close() })
 
     const text = id => page.locator(`#${id}`).textContent()
-    const says = (id, words) => page.waitForFunction(
-      ([where, source]) => new RegExp(source).test(document.getElementById(where)?.textContent ?? ''), [id, words]
-    )
+    const says = (id, words) => page.waitForFunction(([where, source]) =>
+      new RegExp(source).test(document.getElementById(where)?.textContent ?? ''), [id, words])
     const button = label => page.getByRole('button', { name: label, exact: true })
     const areas = () => page.locator('#areas label').allTextContents()
     const move =
@@ -70,26 +52,20 @@ for (const { name, open } of openKinds) {
       await page.getByLabel('Name').fill(label)
       await page.getByLabel('Zooms').selectOption(zooms)
       await button('Add').click()
-      await page.waitForFunction(
-        wanted => [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === wanted), label
-      )
+      await page.waitForFunction(wanted =>
+        [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === wanted), label)
       await says('size', 'tiles?,')
     }
     /** Changes a tile in the store. */
     async function change (hour) {
       const writer = await Store.open(store.database)
       const { bytes } = await writer.at('daylight', 2, 0, 0, '2024')
-      await writer.write(
-        [
-          {
-            layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${hour}:00:00Z`,
-            bytes: Buffer.concat([bytes, Buffer.from(hour)])
-          }
-        ]
-      )
+      const changed = Buffer.concat([bytes, Buffer.from(hour)])
+      await writer.write([{ layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${hour}:00:00Z`, bytes: changed }])
     }
 
-    it('1, 2: the visible area gets a name and is listed, and nothing is downloaded', async () => {
+    it('come true on the page, one after the other, in the end without a network', async () => {
+      // 1, 2: the visible area gets a name and is listed, and nothing is downloaded
       await move(0, 0, 1)
       await add('World', '0-2')
       assert.deepEqual(await areas(), ['Worldnot downloaded'])
@@ -97,18 +73,16 @@ for (const { name, open } of openKinds) {
       await page.getByLabel('Name').fill('World')
       await button('Add').click()
       await says('trouble', 'there is an area "World" already. Use another name')
-    })
 
-    it('3, 4: the size of an area is known before the download, and equals the room that it takes', async () => {
+      // 3, 4: the size of an area is known before the download, and equals the room that it takes
       const before = await text('size')
       assert.match(before, /^21 tiles, \d+ kB$/)
       await button('Download').click()
       await says('progress', 'All 21 tiles are here')
       assert.deepEqual(await areas(), [`Worldcomplete, ${before.replace(/.*, /, '')}`])
       assert.equal(await text('trouble'), '')
-    })
 
-    it('5: a cancelled download continues after a reload without losing tiles', async () => {
+      // 5: a cancelled download continues after a reload without losing tiles
       await add('Everything', '0-3')
       assert.match(await text('size'), /^85 tiles, /)
       link.set({ rate: 60000 })
@@ -127,9 +101,8 @@ for (const { name, open } of openKinds) {
       await button('Resume').click()
       await says('progress', `All ${ALL} tiles are here`)
       assert.equal(await readable(), ALL)
-    })
 
-    it('6: a refresh fetches only changed tiles, and a live area fetches them by itself', async () => {
+      // 6: a refresh fetches only changed tiles, and a live area fetches them by itself
       await change('05')
       link.bytes.down = 0
       await button('Refresh').click()
@@ -142,33 +115,29 @@ for (const { name, open } of openKinds) {
       await until(() => page.evaluate(
         async () => (await offline.device.head('daylight', 2, 2, 1)).version.time === '2024-06-20T06:00:00Z'
       ), { timeout: 40000, what: 'the news' })
-    })
 
-    it('7: removing an area keeps another area with the same tiles complete', async () => {
+      // 7: removing an area keeps another area with the same tiles complete
       await choose('World')
       await button('Remove').click()
       await page.waitForFunction(() => document.querySelectorAll('#areas label').length === 1)
       assert.equal(await readable(), ALL)
       // it is live, and may be reading the last change
       await until(async () => /^Everythingcomplete, /.test((await areas())[0]), { what: 'the other area' })
-    })
 
-    it('9: the tiles on the device are marked', async () => {
+      // 9: the tiles on the device are marked
       await move(20, 0, 2)
       await page.getByLabel('mark the tiles').check()
       await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-coverage-whole').length >= 9)
       assert.equal(await page.locator('#map .tilecouch-coverage-part').count(), 0)
-    })
 
-    it('10: the used and the free room are shown, and the browser is asked to keep it', async () => {
+      // 10: the used and the free room are shown, and the browser is asked to keep it
       assert.match(await text('storage'), /Maps take \d+ kB of this device, and [\d.]+ GB are free\./)
       await button('Keep it safe').click()
       await page.waitForFunction(() => !document.getElementById('persist')?.textContent?.startsWith('Keep'))
-    })
 
-    it('8: the map is drawn without a network, with and without asking the store, and says so', async () => {
+      // 8: the map is drawn without a network, with and without asking the store, and says so
+      assert.deepEqual(view.errors, [], 'nothing on the console')
       await link.cut()
-      isCut = true
       await view.page.context().setOffline(true)
       for (const only of [false, true]) {
         await page.getByLabel('ask nobody but this device').setChecked(only)
@@ -182,6 +151,7 @@ for (const { name, open } of openKinds) {
       assert.match(await text('size'), /^85 tiles, /, 'what is here is known')
       await button('Refresh').click()
       await says('trouble', 'cannot reach')
+      assert.deepEqual(view.errors.filter(message => !NO_NETWORK.test(message)), [], 'nothing else on the console')
     })
   })
 }

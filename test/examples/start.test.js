@@ -13,9 +13,7 @@ const snippets = [...text.matchAll(/```html\n([^]*?)```/g)].map(([, html]) => ht
 
 describe('the pages of docs/client.md', function () {
   this.timeout(60000)
-  let browser
-  let server
-  let store
+  let browser, server, store
 
   before(async function () {
     browser = await openBrowser(this)
@@ -23,19 +21,11 @@ describe('the pages of docs/client.md', function () {
     store = await embeddedStore({ demoSize: { zooms: { min: 0, max: 3 }, hours: 1, surveys: 0 } })
   })
 
-  after(async () => {
-    await browser?.close()
-    await server?.close()
-    await store?.close()
-  })
+  after(async () => { for (const each of [browser, server, store]) await each?.close() })
 
-  const open = async (html, headers = {}) => {
-    server.pages.set('start.html',
-      {
-        headers,
-        html: `<!doctype html><link rel="icon" ` +
-          `href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}`
-      })
+  const open = async (written, headers = {}) => {
+    const html = written.replaceAll('http://127.0.0.1:5984/tiles', store.url)
+    server.pages.set('start.html', { headers, html: `<!doctype html><link rel="icon" href="data:,">${html}` })
     const view = await openPage(browser)
     await serveLibraries(view.page)
     await view.page.goto(`${server.url}/start.html`)

@@ -51,27 +51,26 @@ onEachStore('areas of a device', backend => {
     assert.equal(offline.areas.list().length, 1)
   })
 
-  it('download exactly what they estimated, and report their progress', async () => {
+  it('download exactly what they estimated, report progress, and stay complete when a refresh fails', async () => {
     const area = await offline.areas.add({ ...HALF, history: true })
     const estimate = await area.estimate()
     const events = []
     offline.on('areas progress tiles', ({ type, status }) => events.push(status ? [type, status.tiles] : type))
     const status = await area.download()
-    assert.deepEqual([status.state, status.failed, status.live], ['complete', 0, false])
-    assert.deepEqual([status.tiles, status.versions], [60, 120])
-    const { tiles, versions, bytes } = estimate
-    assert.deepEqual({ tiles: status.tiles, versions: status.versions, bytes: status.bytes },
-      { tiles, versions, bytes })
+    const { state, failed, live, tiles, versions, bytes } = status
+    assert.deepEqual([state, failed, live, tiles, versions], ['complete', 0, false, 60, 120])
+    assert.deepEqual([tiles, versions, bytes], [estimate.tiles, estimate.versions, estimate.bytes])
     assert.ok(Date.now() - Date.parse(status.updated) < 20000)
     assert.equal(events.filter(type => type === 'areas').length, 2, 'downloading, complete')
     assert.ok(events.some(([type, count]) => type === 'progress' && count === 60) && events.includes('tiles'))
-  })
 
-  it('download each tile once for several callers', async () => {
-    const area = await offline.areas.add(HALF)
-    const all = await Promise.all([area.download(), area.download(), area.refresh()])
-    assert.deepEqual(all.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
-    assert.equal(shelf.asked().length, 60)
+    shelf.front.rule(() => ({ status: 503, body: '{}' }))
+    const error = await area.refresh().then(() => undefined, reason => reason)
+    assert.equal(error.code, 'COUCHDB_ERROR')
+    const { state: later, tiles: left, error: code, reason } = area.status()
+    assert.deepEqual([later, left, code, reason], ['complete', 60, 'COUCHDB_ERROR', error.message])
+    shelf.front.reset()
+    assert.equal((await area.refresh()).error, undefined)
   })
 
   it('continue a download when one of two callers aborts, and stop when both have', async () => {
@@ -165,9 +164,11 @@ onEachStore('areas of a device', backend => {
     assert.equal((await again.areas.get('Half').download()).tiles, 60)
   })
 
-  it('copy tiles from an overlapping area, and keep them when that area is removed', async () => {
+  it('download each tile once for several callers, copy it for another area, and keep it for that one', async () => {
     const [half, other] = [await offline.areas.add(HALF), await offline.areas.add(OTHER)]
-    await half.download()
+    const all = await Promise.all([half.download(), half.download(), half.refresh()])
+    assert.deepEqual(all.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
+    assert.equal(shelf.asked().length, 60)
     shelf.front.forget()
     await other.download()
     assert.deepEqual(shelf.asked().length, 4 * SIDE, 'what is in both comes from the first')
@@ -179,20 +180,6 @@ onEachStore('areas of a device', backend => {
     const image = await other.db.getAttachment('osm:6:4:0', 'tile')
     assert.ok(image.equals(Buffer.from(await (await request(`${url}/osm:6:4:0/tile`)).arrayBuffer())))
     assert.deepEqual((({ changed, state }) => [changed.docs, state])(await other.refresh()), [0, 'complete'])
-  })
-
-  it('report the fault of a failed refresh, and stay complete', async () => {
-    const area = await offline.areas.add(HALF)
-    await area.download()
-    const heard = []
-    offline.on('online', ({ online }) => heard.push(online))
-    shelf.front.rule(() => ({ status: 503, body: '{}' }))
-    const error = await area.refresh().then(() => undefined, reason => reason)
-    assert.equal(error.code, 'COUCHDB_ERROR')
-    const { state, tiles, error: code, reason } = area.status()
-    assert.deepEqual([state, tiles, code, reason], ['complete', 60, 'COUCHDB_ERROR', error.message])
-    shelf.front.reset()
-    assert.equal((await area.refresh()).error, undefined)
   })
 }, { timeout: 20000 })
 
@@ -211,14 +198,11 @@ onEachStore('layers that forbid offline use', backend => {
     offline = await shelf.open()
   })
 
-  it('are refused by their field offline, with their name', async () => {
+  it('are refused by their field offline or the terms of their upstream, with the name', async () => {
     await define({ offline: false })
     assert.equal(await refusal(offline.areas.add(wish)), 'the layer "osm" does not allow offline use')
     assert.equal(await refusal(offline.areas.estimate(wish)), 'the layer "osm" does not allow offline use')
     assert.deepEqual(offline.areas.list(), [])
-  })
-
-  it('are refused when the terms of their upstream forbid it, with the name of the upstream', async () => {
     await define({ upstream: OSM })
     assert.equal(await refusal(offline.areas.add(wish)),
       'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')

@@ -129,8 +129,7 @@ onField('the coverage on a map', ['small'], stage => {
   }
 
   it('is updated when an area is downloaded, added or removed', async () => {
-    const device = await stage.device()
-    const page = await device.open()
+    const page = await (await stage.device()).open()
     await show(page)
     assert.deepEqual([...new Set(Object.values(await marks(page)))], [null])
     await take(page, { name: 'West', layer: 'small', bbox: [-180, -85, -0.1, 85], zooms: '0-4' })
@@ -166,8 +165,7 @@ onField('the coverage on a map', ['small'], stage => {
   })
 
   it('can be removed and added again during an update, and ends with the store', async () => {
-    const device = await stage.device()
-    const page = await device.open()
+    const page = await (await stage.device()).open()
     await take(page, { name: 'All', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-2' })
     await show(page)
     await page.evaluate(() => {

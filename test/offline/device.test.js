@@ -15,13 +15,12 @@ import { useFolder } from '../support/folder.js'
 const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
 
 /** A tile's document, as a store writes it. */
-const tile = async (step, [z, x, y], { current = true, gone = false, fields = {} } = {}) => ({
-  _id: current ? tileId('a', z, x, y) : versionId('a', z, x, y, T(step)),
-  type: 'tile', layer: 'a', z, x, y, current, time: T(step), ...(gone && { gone }), ...fields,
-  ...(
-    !gone && { _attachments: { tile: { content_type: 'image/png', data: Buffer.from(await picture(step, z, x, y)) } } }
-  )
-})
+async function tile (step, [z, x, y], { current = true, gone = false } = {}) {
+  const _id = current ? tileId('a', z, x, y) : versionId('a', z, x, y, T(step))
+  const fields = { _id, type: 'tile', layer: 'a', z, x, y, current, time: T(step) }
+  const image = { content_type: 'image/png', data: Buffer.from(await picture(step, z, x, y)) }
+  return gone ? { ...fields, gone } : { ...fields, _attachments: { tile: image } }
+}
 
 describe('a device', () => {
   const pouch = usePouches()
@@ -43,9 +42,8 @@ describe('a device', () => {
 
   it('lists versions by rows as numbers, although ids are sorted as text', async () => {
     const rows = [1, 8, 9, 10, 11, 80, 90, 91, 99, 100, 101, 102, 127]
-    const there = await device(
-      { docs: await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })])) }
-    )
+    const docs = await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })]))
+    const there = await device({ docs })
     for (const [y0, y1] of [[0, 127], [9, 10], [8, 100], [9, 9], [100, 102], [2, 7], [1, 1], [99, 127], [12, 79]]) {
       const [list] = await there.versions('a', [{ z: 7, x: 3, y0, y1 }])
       assert.deepEqual(list.map(({ y, time }) => [y, time]),
@@ -98,10 +96,10 @@ describe('a device', () => {
   })
 
   it('returns no image for a tile that is gone or a document that is not a tile', async () => {
-    const there = await device(
-      { docs: [await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' },
-        { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }] }
-    )
+    const there = await device({ docs: [
+      await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' },
+      { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }
+    ] })
     const [list] = await there.versions('a', [{ z: 7, x: 3, y0: 9, y1: 12 }])
     assert.deepEqual(list.map(({ y, time, gone }) => [y, time, gone]),
       [[9, T(1), false], [9, T(2), true], [11, T(1), true]])
@@ -109,7 +107,7 @@ describe('a device', () => {
       [undefined, false, undefined])
   })
 
-  it('answers from the remaining databases when one is closed or removed, also during a call', async () => {
+  it('answers from the databases that it has left when others are closed, removed or cannot be opened', async () => {
     const there = await device({ docs: [await tile(1, PLACE)] },
       { docs: [await tile(2, PLACE), { _id: layerId('a'), type: 'layer', layer: 'a' }] })
     const [[older, newer]] = await there.versions('a', [COLUMN])
@@ -125,9 +123,6 @@ describe('a device', () => {
     assert.deepEqual([await there.versions('a', [COLUMN]), await there.head('a', ...PLACE),
       await there.extent('a'), await there.layer('a'), await there.layers()], [[[]], undefined, null, undefined, []])
     assert.equal((await there.stats('a')).versions, 0)
-  })
-
-  it('is empty when its storage cannot be opened', async () => {
     const broken = new Device({ ready: Promise.reject(new Error('no storage')), databases: () => [] })
     assert.deepEqual([await broken.versions('a', [COLUMN]), await broken.layer('a'), await broken.extent('a')],
       [[[]], undefined, null])
@@ -145,8 +140,7 @@ describe('a device', () => {
 onEachStore('a downloaded area', backend => {
   const folder = useFolder()
   const WEST = [-170, -86, -10, 86]
-  let url
-  let offline
+  let url, offline
 
   before(async () => {
     url = await backend.database()
@@ -156,16 +150,15 @@ onEachStore('a downloaded area', backend => {
     await store.write(await history('deep', { 1: tiles, 2: tiles.filter(([, , y]) => y % 3), 4: [[5, 3, 9, true]] }))
     await publish(store)
   })
-  beforeEach(
-    () => { offline =
-      new OfflineStore({ remote: as(url), name: `${folder.dir}/device`, PouchDB, fetchOptions: credentials(url) }) }
-  )
+  beforeEach(() => { offline = new OfflineStore({ remote: url, name: `${folder.dir}/device`, PouchDB }) })
   afterEach(() => offline.close())
 
   it('has the same versions, images, times and figures as the store', async () => {
     const area = await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })
     await area.download()
-    const couch = new CouchSource(as(url), { fetchOptions: credentials(url) })
+    const { username, password } = new URL(url)
+    const headers = username ? { Authorization: `Basic ${btoa(`${username}:${password}`)}` } : {}
+    const couch = new CouchSource(as(url), { fetchOptions: { headers } })
     const columns = [{ z: 5, x: 3, y0: 1, y1: 30 }, { z: 4, x: 1, y0: 2, y1: 12 }, { z: 5, x: 4, y0: 2, y1: 30 }]
     const [there, here] = [await couch.versions('deep', columns), await offline.device.versions('deep', columns)]
     assert.deepEqual(here, there)
@@ -184,9 +177,8 @@ onEachStore('a downloaded area', backend => {
 
   it('returns an image in less than 20 ms in the median', async () => {
     await (await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })).download()
-    const versions = (
-      await offline.device.versions('deep', [{ z: 5, x: 3, y0: 0, y1: 31 }, { z: 4, x: 1, y0: 0, y1: 15 }])
-    ).flat().filter(({ gone }) => !gone)
+    const columns = [{ z: 5, x: 3, y0: 0, y1: 31 }, { z: 4, x: 1, y0: 0, y1: 15 }]
+    const versions = (await offline.device.versions('deep', columns)).flat().filter(({ gone }) => !gone)
     const times = []
     for (const version of versions) {
       const begun = performance.now()
@@ -203,11 +195,10 @@ describe('an image that a compaction removes during a read', () => {
   const answering = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ??
     Promise.reject(Object.assign(new Error('missing'), { status: 404 })) })
   const EMPTY = Buffer.alloc(0)
-  const doc = async (rev, data) => (
-    { ...await tile(1, [7, 3, 9]), _rev: rev, _attachments: {
-      tile: { content_type: 'image/png', digest: digestOf(await picture(1, 7, 3, 9)), data }
-    } }
-  )
+  const doc = async (rev, data) => ({
+    ...await tile(1, [7, 3, 9]), _rev: rev,
+    _attachments: { tile: { content_type: 'image/png', digest: digestOf(await picture(1, 7, 3, 9)), data } }
+  })
 
   it('is read again, and is undefined when its document is gone', async () => {
     const image = Buffer.from(await picture(1, 7, 3, 9))
@@ -218,9 +209,3 @@ describe('an image that a compaction removes during a read', () => {
       undefined, 'never nothing as an image')
   })
 })
-
-/** What is in an address that is not to be in one. */
-function credentials (url) {
-  const { username, password } = new URL(url)
-  return username ? { headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } } : {}
-}

@@ -10,12 +10,15 @@ import { Store } from '../../loader/index.js'
 import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { usePouches } from '../support/client/pouches.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 16
 const POLYGON = { type: 'Polygon', coordinates: [[[-180, 85], [-120, 60], [-140, 30], [-180, 40], [-180, 85]]] }
+
+/** Bytes of bodies that came. */
+const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
 
 /** Zooms 4 to 6 with three editions, places that are gone, and heads that were changed often. */
 async function fill (url) {
@@ -37,8 +40,7 @@ async function fill (url) {
 
 onEachStore('the estimate of an area', backend => {
   const pouch = usePouches()
-  let url
-  let front
+  let url, front
 
   before(async function () {
     this.timeout(30000)
@@ -51,9 +53,7 @@ onEachStore('the estimate of an area', backend => {
 
   const couch = () => {
     const { username, password } = new URL(url)
-    const address = new URL(front.url)
-    Object.assign(address, { username, password })
-    return new HttpCouch(address.href)
+    return new HttpCouch(as(front.url, username, password))
   }
 
   for (const [title, wanted, most] of /** @type {[string, any, number][]} */ ([
@@ -72,19 +72,17 @@ onEachStore('the estimate of an area', backend => {
       const asked = front.requests().length
       assert.equal(asked, said.requests, 'requests are counted')
       assert.ok(asked <= most, `${asked} requests`)
-      const images = front.requests().reduce((sum, { bytes }) => sum + bytes.down, 0)
+      const images = down(front.requests())
       front.forget()
       const progress = []
-      const transfer = new Transfer(
-        { couch: couch(), db: pouch(), area: { layer: 'osm', selection }, onProgress: now => progress.push(now) }
-      )
+      const area = { layer: 'osm', selection }
+      const transfer = new Transfer({ couch: couch(), db: pouch(), area, onProgress: now => progress.push(now) })
       const { counts } = await transfer.run()
       assert.deepEqual({ tiles: said.tiles, versions: said.versions, bytes: said.bytes }, counts)
       const { received } = transfer.progress()
-      const bodies = front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path))
-        .reduce((sum, { bytes }) => sum + bytes.down, 0)
+      const bodies = down(front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)))
       assert.ok(Math.abs(received - bodies) / bodies < 0.001, `${received} bytes were counted of ${bodies}`)
-      const all = front.requests().reduce((sum, { bytes }) => sum + bytes.down, 0)
+      const all = down(front.requests())
       assert.ok(Math.abs(said.transfer - all) / all < 0.25, `${said.transfer} bytes were said, about ${all} came`)
       assert.ok(images < bodies, 'it is less than what it speaks of')
       assert.deepEqual(progress.at(-1).bytes, counts.bytes)
@@ -93,9 +91,9 @@ onEachStore('the estimate of an area', backend => {
   }
 
   it('is 0 tiles for an area without tiles', async () => {
-    const { tiles, versions, bytes, transfer } = await estimate(couch(), new Selection(
-      { layers: ['osm'], current: true, zooms: { min: 5, max: 6 }, area: parseArea({ bbox: [100, 0, 120, 10] }) }
-    ))
+    const area = parseArea({ bbox: [100, 0, 120, 10] })
+    const selection = new Selection({ layers: ['osm'], current: true, zooms: { min: 5, max: 6 }, area })
+    const { tiles, versions, bytes, transfer } = await estimate(couch(), selection)
     assert.deepEqual({ tiles, versions, bytes }, { tiles: 0, versions: 0, bytes: 0 })
     assert.ok(transfer > 0 && transfer < 4000, 'the layer itself comes all the same')
   })
@@ -114,9 +112,9 @@ onEachStore('the estimate of an area', backend => {
     await request(bare, { method: 'PUT' })
     await assert.rejects(estimate(new HttpCouch(bare), new Selection({ layers: ['osm'], current: true })),
       { code: 'INDEX_MISSING' })
-    await assert.rejects(new Transfer(
-      { couch: new HttpCouch(bare), db: pouch(), area: { layer: 'osm', selection: new Selection({ layers: ['osm'] }) } }
-    ).run(), { code: 'INDEX_MISSING' })
+    const area = { layer: 'osm', selection: new Selection({ layers: ['osm'] }) }
+    await assert.rejects(new Transfer({ couch: new HttpCouch(bare), db: pouch(), area }).run(),
+      { code: 'INDEX_MISSING' })
   })
 
   it('ends with ABORTED when its signal aborts', async () => {

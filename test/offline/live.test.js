@@ -7,110 +7,107 @@ import { SIDE, T, box, useShelf } from '../support/offline/shelf.js'
 import { isBulk } from '../support/offline/suite.js'
 
 onEachStore('live areas', backend => {
-  describe('', function () {
-    this.timeout(30000)
-    const shelf = useShelf(backend)
-    const west = { name: 'West', layer: 'osm', bbox: box([0, 2], [0, 9]), zooms: 6 }
-    const east = { name: 'East', layer: 'osm', bbox: box([5, 9], [0, 9]), zooms: 6 }
-    let offline
-    let year = 2030
-    const polls = () => shelf.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
-    /** One column of the west is loaded anew. */
-    const load = () => {
-      const now = ++year
-      return shelf.load(T(now), (x, y) => x === 1 ? now * 1000 + y : undefined)
+  const shelf = useShelf(backend)
+  const west = { name: 'West', layer: 'osm', bbox: box([0, 2], [0, 9]), zooms: 6 }
+  const east = { name: 'East', layer: 'osm', bbox: box([5, 9], [0, 9]), zooms: 6 }
+  let offline
+  let year = 2030
+  const polls = () => shelf.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
+  /** One column of the west is loaded anew. */
+  const load = () => {
+    const now = ++year
+    return shelf.load(T(now), (x, y) => x === 1 ? now * 1000 + y : undefined)
+  }
+  const newest = area => area.db.get('osm:6:1:0').then(({ time }) => time)
+
+  beforeEach(async () => { offline = await shelf.open() })
+
+  it('download changes with one poll for all areas, and only those of their own tiles', async () => {
+    const areas = [await offline.areas.add(west), await offline.areas.add(east)]
+    for (const area of areas) {
+      await area.download()
+      await area.live(true)
     }
-    const newest = area => area.db.get('osm:6:1:0').then(({ time }) => time)
-
-    beforeEach(async () => { offline = await shelf.open() })
-
-    it('download changes with one poll for all areas, and only those of their own tiles', async () => {
-      const areas = [await offline.areas.add(west), await offline.areas.add(east)]
-      for (const area of areas) {
-        await area.download()
-        await area.live(true)
-      }
-      await until(() => polls().length === 1 && areas.every(({ state }) => state === 'complete'))
-      shelf.front.forget()
-      const failures = []
-      const touched = []
-      offline.on('failure', ({ error }) => failures.push(error))
-      offline.on('tiles', ({ area }) => touched.push(area.name))
-      const states = new Set()
-      offline.on('areas', () => states.add(areas[1].state))
-      await until(() => polls().length === 0) // forgotten, and still open
-      await load()
-      await until(async () => await newest(areas[0]) === T(year))
-      await until(() => areas[0].state === 'complete' && polls().length === 1)
-      assert.equal(shelf.asked().length, SIDE)
-      assert.deepEqual([failures, new Set(touched), states], [[], new Set(['West']), new Set(['complete'])])
-      assert.equal(shelf.front.requests().filter(isBulk)
-        .every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
-    })
-
-    it('continue after a restart with the changes since, until live is set to false', async () => {
-      const area = await offline.areas.add(west)
-      await area.download()
-      await area.live()
-      await offline.close()
-      await load()
-      offline = await shelf.open()
-      const again = offline.areas.get('West')
-      assert.equal(again.status().live, true)
-      await until(async () => await newest(again) === T(year))
-      await until(() => again.state === 'complete')
-      await again.live(false)
-      await until(() => polls().length === 0)
-      await load()
-      assert.equal(again.status().live, false)
-      assert.notEqual(await newest(again), T(year))
-    })
-
-    it('report once that the store is away, and continue when it is back', async () => {
-      const area = await offline.areas.add(west)
-      await area.download()
-      const said = []
-      offline.on('online', ({ online }) => said.push(online))
-      const { updated } = area.status()
-      await area.live(true)
-      await until(() => polls().length === 1 && area.status().updated !== updated) // it has asked what it missed
-      await shelf.front.stop()
-      await until(() => said.at(-1) === false)
-      await load()
-      await shelf.front.restart()
-      await until(async () => await newest(area) === T(year), { timeout: 20000 })
-      await until(() => said.at(-1) === true)
-      assert.deepEqual(said.filter(online => !online), [false])
-      await until(() => area.state === 'complete')
-    })
-
-    it('stay online when their poll breaks and the store has answered since it began', async () => {
-      const area = await offline.areas.add(west)
-      await area.download()
-      const said = []
-      offline.on('online', ({ online }) => said.push(online))
-      const { opened, open } = gate()
-      let broken = 0
-      shelf.front.rule(async ({ path }) => {
-        if (!/longpoll/.test(path) || broken++) return undefined
-        await opened
-        return { cut: 1 }
-      })
-      await area.live(true)
-      await until(() => broken === 1)
-      await area.estimate()
-      open()
-      await until(() => broken > 1)
-      assert.deepEqual(said.filter(online => !online), [])
-    })
-
-    it('download nothing by themselves before their first download', async () => {
-      const area = await offline.areas.add(west)
-      await area.live(true)
-      await until(() => polls().length === 1)
-      await load()
-      await until(() => shelf.front.requests('changes').length > 2)
-      assert.deepEqual([area.state, shelf.asked()], ['new', []])
-    })
+    await until(() => polls().length === 1 && areas.every(({ state }) => state === 'complete'))
+    shelf.front.forget()
+    const failures = []
+    const touched = []
+    offline.on('failure', ({ error }) => failures.push(error))
+    offline.on('tiles', ({ area }) => touched.push(area.name))
+    const states = new Set()
+    offline.on('areas', () => states.add(areas[1].state))
+    await until(() => polls().length === 0) // forgotten, and still open
+    await load()
+    await until(async () => await newest(areas[0]) === T(year))
+    await until(() => areas[0].state === 'complete' && polls().length === 1)
+    assert.equal(shelf.asked().length, SIDE)
+    assert.deepEqual([failures, new Set(touched), states], [[], new Set(['West']), new Set(['complete'])])
+    assert.equal(shelf.front.requests().filter(isBulk)
+      .every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
   })
-})
+
+  it('continue after a restart with the changes since, until live is set to false', async () => {
+    const area = await offline.areas.add(west)
+    await area.download()
+    await area.live()
+    await offline.close()
+    await load()
+    offline = await shelf.open()
+    const again = offline.areas.get('West')
+    assert.equal(again.status().live, true)
+    await until(async () => await newest(again) === T(year))
+    await until(() => again.state === 'complete')
+    await again.live(false)
+    await until(() => polls().length === 0)
+    await load()
+    assert.equal(again.status().live, false)
+    assert.notEqual(await newest(again), T(year))
+  })
+
+  it('report once that the store is away, and continue when it is back', async () => {
+    const area = await offline.areas.add(west)
+    await area.download()
+    const said = []
+    offline.on('online', ({ online }) => said.push(online))
+    const { updated } = area.status()
+    await area.live(true)
+    await until(() => polls().length === 1 && area.status().updated !== updated) // it has asked what it missed
+    await shelf.front.stop()
+    await until(() => said.at(-1) === false)
+    await load()
+    await shelf.front.restart()
+    await until(async () => await newest(area) === T(year), { timeout: 20000 })
+    await until(() => said.at(-1) === true)
+    assert.deepEqual(said.filter(online => !online), [false])
+    await until(() => area.state === 'complete')
+  })
+
+  it('stay online when their poll breaks and the store has answered since it began', async () => {
+    const area = await offline.areas.add(west)
+    await area.download()
+    const said = []
+    offline.on('online', ({ online }) => said.push(online))
+    const { opened, open } = gate()
+    let broken = 0
+    shelf.front.rule(async ({ path }) => {
+      if (!/longpoll/.test(path) || broken++) return undefined
+      await opened
+      return { cut: 1 }
+    })
+    await area.live(true)
+    await until(() => broken === 1)
+    await area.estimate()
+    open()
+    await until(() => broken > 1)
+    assert.deepEqual(said.filter(online => !online), [])
+  })
+
+  it('download nothing by themselves before their first download', async () => {
+    const area = await offline.areas.add(west)
+    await area.live(true)
+    await until(() => polls().length === 1)
+    await load()
+    await until(() => shelf.front.requests('changes').length > 2)
+    assert.deepEqual([area.state, shelf.asked()], ['new', []])
+  })
+}, { timeout: 30000 })

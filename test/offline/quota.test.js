@@ -10,9 +10,7 @@ const LOTS = { limits: { batch: 50, smallBytes: 1, batchMost: 50 } }
 const PART = { name: 'Part', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
 
 onField('areas on a device with little room', ['heavy', 'small'], stage => {
-  let device
-  let page
-  let session
+  let device, page, session
   beforeEach(async () => {
     session = undefined
     device = await stage.device()
@@ -149,20 +147,17 @@ describe('the check of free room', () => {
     }
   }
 
-  it('compares the missing bytes, a third larger as text, with the free room minus a reserve', () => {
+  it('compares the missing bytes, a third larger as text, with the free room minus a reserve, if any', async () => {
     const room = { quota: 1000 * MB, free: 500 * MB }
     assert.equal(fits(330 * MB, 0, room), true)
     assert.deepEqual(fits(360 * MB, 0, room),
       { area: 'A', needed: 480 * MB, free: 450 * MB, quota: 1000 * MB, reserve: 50 * MB })
     assert.equal(fits(360 * MB, 60 * MB, room), true)
     assert.equal(fits(360 * MB, 360 * MB, { quota: 1000 * MB, free: 0 }), true, 'nothing more is needed')
-  })
-
-  it('accepts every area when the browser reports no quota', async () => {
-    assert.equal(fits(1e15, 0, {}), true)
-    assert.deepEqual(await storageRoom(undefined),
-      { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
-    assert.deepEqual(await storageRoom(/** @type {any} */ ({ estimate: async () => ({}) })),
-      { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    assert.equal(fits(1e15, 0, {}), true, 'the browser reports no quota')
+    for (const storage of [undefined, /** @type {any} */ ({ estimate: async () => ({}) })]) {
+      assert.deepEqual(await storageRoom(storage),
+        { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    }
   })
 })

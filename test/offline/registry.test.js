@@ -9,6 +9,7 @@ import { TransferRate } from '../../client/offline/area-transfer.js'
 import { Connection } from '../../client/offline/connection.js'
 import { LetterReader } from '../../client/offline/letter-reader.js'
 import { TilecouchError } from '../../core/index.js'
+import { gate } from '../support/client/front.js'
 import { PouchDB } from '../support/client/pouches.js'
 import { backends } from '../support/backends.js'
 import { T, box, outcome, useShelf } from '../support/offline/shelf.js'
@@ -34,9 +35,8 @@ describe('the registry of areas', function () {
   it('stores one document for each area, without credentials', async () => {
     await offline.close()
     const { port, pathname } = new URL(shelf.front.url)
-    offline = await shelf.open(
-      { remote: `http://anna:s3cret@127.0.0.1:${port}${pathname}`, fetchOptions: { headers: { 'X-Key': 'hunter2' } } }
-    )
+    const remote = `http://anna:s3cret@127.0.0.1:${port}${pathname}`
+    offline = await shelf.open({ remote, fetchOptions: { headers: { 'X-Key': 'hunter2' } } })
     const told = []
     offline.on('areas progress tiles failure online',
       event => told.push({ ...event, area: event.area?.status(), areas: undefined }))
@@ -58,20 +58,16 @@ describe('the registry of areas', function () {
     const area = await offline.areas.add(wish)
     const { registry } = offline
     const { db } = registry
-    /** @type {() => void} */
-    let begun
-    const closing = new Promise(resolve => { begun = () => resolve(undefined) })
+    const closing = gate()
     const { close } = db
     db.close = async () => {
-      begun()
+      closing.open()
       await new Promise(resolve => setImmediate(resolve)) // somebody asks meanwhile
       return close.call(db)
     }
-    db.allDocs =
-      () => Promise.reject(Object.assign(new Error('the quota has been exceeded'), { name: 'QuotaExceededError' }))
-    db.get = () => closing.then(
-      () => { throw Object.assign(new Error('The database connection is closing.'), { name: 'InvalidStateError' }) }
-    )
+    const failure = (message, name) => Promise.reject(Object.assign(new Error(message), { name }))
+    db.allDocs = () => failure('the quota has been exceeded', 'QuotaExceededError')
+    db.get = () => closing.opened.then(() => failure('The database connection is closing.', 'InvalidStateError'))
     const [own, all] = await Promise.all([registry.get(area.id), registry.list()])
     assert.deepEqual([own?.name, all.length], [wish.name, 1])
     assert.notEqual(registry.db, db)
@@ -121,10 +117,10 @@ describe('the registry of areas', function () {
 
   it('keeps other documents and invalid areas, and does not list them', async () => {
     const area = await offline.areas.add(wish)
-    await between(
-      db => db.bulkDocs([{ _id: 'note', text: 'x' }, { _id: 'area:zzz' },
-        { _id: 'area:00000000', type: 'area', name: 'Bad', spec: { layer: 'osm' }, created: '' }])
-    )
+    await between(db => db.bulkDocs([
+      { _id: 'note', text: 'x' }, { _id: 'area:zzz' },
+      { _id: 'area:00000000', type: 'area', name: 'Bad', spec: { layer: 'osm' }, created: '' }
+    ]))
     assert.deepEqual(offline.areas.list().map(({ id }) => id), [area.id])
     assert.equal((await stored(offline.registry.db)).length, 4)
   })
@@ -141,25 +137,20 @@ describe('the registry of areas', function () {
     assert.equal((await (await offline.areas.add(wish)).download()).tiles, 16)
   })
 
-  it('reports an area whose database is missing as empty, and downloads it again', async () => {
+  it('continues from the tiles of an area when its own figures are older, and anew without its database', async () => {
     const { id } = await offline.areas.add(wish)
     await offline.areas.get(id).download()
+    // the registry is of before, the database of after
+    const older = { state: 'incomplete', tiles: 3, versions: 3, bytes: 5 }
+    await between(async db => db.put({ ...await db.get(`area:${id}`), ...older }))
+    shelf.front.forget()
+    const status = await offline.areas.get(id).download()
+    assert.deepEqual([status.state, status.tiles, status.versions, shelf.asked()], ['complete', 16, 16, []])
+
     await between(() => rm(shelf.path(`field-${id}`), { recursive: true }))
     const area = offline.areas.get(id)
     assert.deepEqual([area.state, area.status().tiles, area.status().updated], ['new', 0, undefined])
     assert.deepEqual((({ state, tiles }) => [state, tiles])(await area.download()), ['complete', 16])
-  })
-
-  it('continues from the tiles of an area when its own figures are older', async () => {
-    const { id } = await offline.areas.add(wish)
-    await offline.areas.get(id).download()
-    // the registry is of before, the database of after
-    await between(
-      async db => db.put({ ...await db.get(`area:${id}`), state: 'incomplete', tiles: 3, versions: 3, bytes: 5 })
-    )
-    shelf.front.forget()
-    const status = await offline.areas.get(id).download()
-    assert.deepEqual([status.state, status.tiles, status.versions, shelf.asked()], ['complete', 16, 16, []])
   })
 
   it('is shared by two stores of one process', async () => {
@@ -169,32 +160,20 @@ describe('the registry of areas', function () {
     const both = await Promise.all([area.download(), other.areas.get('Area').download()])
     assert.deepEqual(both.map(({ state, tiles }) => [state, tiles]), [['complete', 16], ['complete', 16]])
     assert.equal(shelf.asked().length, 16)
-    assert.deepEqual(await Promise.all([offline, other].map(one => outcome(one.areas.add({
-      ...wish, name: 'Same'
-    })).then(result => typeof result)))
-      .then(kinds => kinds.sort()), ['object', 'string'])
+    const added = await Promise.all([offline, other].map(one => outcome(one.areas.add({ ...wish, name: 'Same' }))))
+    assert.deepEqual(added.map(result => typeof result).sort(), ['object', 'string'])
   })
 
-  it('is deleted with all areas when the store is destroyed', async () => {
-    const area = await offline.areas.add(wish)
-    await area.download()
-    await offline.destroy()
-    assert.deepEqual(['field', `field-${area.id}`].map(name => existsSync(shelf.path(name))), [false, false])
-  })
-
-  it('keeps but ignores tiles that an earlier release let users edit, until it is destroyed', async () => {
-    const image = Buffer.from('edited')
+  it('ignores tiles that users edited in an earlier release, and is deleted with them and all areas', async () => {
+    const image = { content_type: 'image/png', data: Buffer.from('edited').toString('base64') }
     await between(async registry => {
       await registry.put({ _id: '_local/edits', made: T(2031) })
       const edits = new PouchDB(shelf.path('field-edits'))
       await edits.bulkDocs([
         { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'Edited', maxzoom: 9 },
         { _id: `edition:osm@${T(2031)}`, type: 'edition', layer: 'osm', time: T(2031), upload: { to: 'x', left: {} } },
-        {
-          _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1,
-          current: true, time: T(2031), upload: { error: 'REFUSED' },
-          _attachments: { tile: { content_type: 'image/png', data: image.toString('base64') } }
-        }
+        { _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1, current: true, time: T(2031),
+          upload: { error: 'REFUSED' }, _attachments: { tile: image } }
       ])
       await edits.close()
     })
@@ -206,7 +185,8 @@ describe('the registry of areas', function () {
       [undefined, { first: T(2024), last: T(2024) }])
     assert.equal(existsSync(shelf.path('field-edits')), true, 'what was not sent is not thrown away')
     await offline.destroy()
-    assert.equal(existsSync(shelf.path('field-edits')), false)
+    assert.deepEqual(['field', `field-${area.id}`, 'field-edits'].map(name => existsSync(shelf.path(name))),
+      [false, false, false])
   })
 
   it('refuses a missing PouchDB, an unknown adapter and a bad address', () => {
@@ -220,17 +200,15 @@ describe('the registry of areas', function () {
 
 describe('the specification of an area', () => {
   const bboxOf = wish => readSpec({ layer: 'osm', zooms: 3, ...wish }).bbox
-  const bounds = (west, south, east, north) => (
-    { getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north }
-  )
+  const bounds = (west, south, east, north) =>
+    ({ getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north })
 
   it('accepts boxes and polygons in the forms of Leaflet and GeoJSON', () => {
     const box1 = [5, 45, 11, 48]
-    for (const wish of [{ bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, {
-      bounds: [[48, 5], [45, 11]]
-    }, { bounds: bounds(5, 45, 11, 48) }, { bounds: [{ lat: 45, lng: 5 }, { lat: 48, lng: 11 }] }]) {
-      assert.deepEqual(bboxOf(wish), box1, JSON.stringify(wish))
-    }
+    for (const wish of [
+      { bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, { bounds: [[48, 5], [45, 11]] },
+      { bounds: bounds(5, 45, 11, 48) }, { bounds: [{ lat: 45, lng: 5 }, { lat: 48, lng: 11 }] }
+    ]) assert.deepEqual(bboxOf(wish), box1, JSON.stringify(wish))
     const polygon = { type: 'Polygon', coordinates: [[[5, 45], [11, 45], [11, 48], [5, 45]]] }
     assert.deepEqual(readSpec({ layer: 'osm', zooms: [0, 14], polygon }),
       { layer: 'osm', polygon, zooms: { min: 0, max: 14 }, history: false })
@@ -273,12 +251,12 @@ describe('the meter of a transfer', () => {
 })
 
 describe('the connection to a store', () => {
+  const unreachable = new TilecouchError('UNREACHABLE', { url: 'x', why: 'refused' })
+
   it('stays online when its own older request fails after another was answered', async () => {
     const changes = []
     let fail
-    const request = () => new Promise(
-      (resolve, reject) => { fail = () => reject(new TilecouchError('UNREACHABLE', { url: 'x', why: 'refused' })) }
-    )
+    const request = () => new Promise((resolve, reject) => { fail = () => reject(unreachable) })
     const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
     connection.report(false) // begins to ask
     connection.report(true) // the answer to another request
@@ -292,7 +270,6 @@ describe('the connection to a store', () => {
     const changes = []
     const request = () => new Promise(() => {}) // its own questions are not answered
     const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
-    const unreachable = new TilecouchError('UNREACHABLE', { url: 'x', why: 'refused' })
     let fail
     const late = connection.watch(() => new Promise((resolve, reject) => { fail = () => reject(unreachable) }))
     await connection.watch(async () => 'an answer')

@@ -1,16 +1,22 @@
 // The device first, the network first, the device only: what is asked where, and what comes when one of them fails or
-// hangs.
+// hangs, or when answers of the store have errors for some documents.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
+import { HttpCouch } from '../../client/mirror/http.js'
 import { OfflineStore } from '../../client/offline/index.js'
 import { OfflineSource } from '../../client/offline/offline-source.js'
+import { StoreListing } from '../../client/offline/store-listing.js'
 import { CouchSource } from '../../client/source/couch-source.js'
+import { Selection } from '../../core/mirror/index.js'
 import { Store, publish } from '../../loader/index.js'
 import { T, history, picture, tilesOf } from '../support/client/gallery.js'
 import { startFront } from '../support/client/front.js'
 import { PouchDB } from '../support/client/pouches.js'
 import { onEachStore } from '../support/backends.js'
+import { startFaulty, wrongOnce } from '../support/faulty-store.js'
 import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { square } from '../support/tiles.js'
 
 const WEST = [-179, -84, -1, 84]
 const WHOLE = { name: 'whole', layer: 'osm', bbox: WEST, zooms: '3', history: true }
@@ -23,9 +29,7 @@ const show =
 
 onEachStore('offline sources of layers', backend => {
   const folder = useFolder()
-  let store
-  let front
-  let offline
+  let store, front, offline
   const timeout = 1500
 
   before(async () => {
@@ -36,14 +40,13 @@ onEachStore('offline sources of layers', backend => {
     front = await startFront(`${await backend.url()}/${new URL(store.url).pathname.slice(1)}`)
   })
   beforeEach(async () => {
-    const authorization = credentials(await backend.url())
-    offline =
-      new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions: authorization })
+    const { username, password } = new URL(await backend.url())
+    const fetchOptions = username ? { headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } } : {}
+    offline = new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions })
     await offline.ready
-    source = (read, options) => new OfflineSource(
-      { offline, layer: 'osm', read, couch: new CouchSource(front.url,
-        { timeout, fetchOptions: authorization }), limits: { networkTimeout: 150 }, ...options }
-    )
+    const couch = new CouchSource(front.url, { timeout, fetchOptions })
+    source = (read, options) =>
+      new OfflineSource({ offline, layer: 'osm', read, couch, limits: { networkTimeout: 150 }, ...options })
   })
   afterEach(async () => {
     front.reset()
@@ -62,7 +65,7 @@ onEachStore('offline sources of layers', backend => {
   const silent = () => front.rule(() => new Promise(() => {}))
   const times = list => list.filter(({ y }) => y === 2).map(({ time }) => time)
 
-  it('send no request for tiles of an area with its past', async () => {
+  it('request only columns outside of all areas, and the past of areas that lack it', async () => {
     await take(WHOLE)
     const read = source()
     const [list] = await read.versions('osm', [INSIDE])
@@ -72,10 +75,6 @@ onEachStore('offline sources of layers', backend => {
     await show(await read.tile(list[0]), 1, 3, 1, 0)
     assert.ok(read.isFromDevice(await read.tile(list[0])))
     assert.deepEqual(front.requests(), [])
-  })
-
-  it('request columns outside of all areas, and the past of areas that lack it', async () => {
-    await take(WHOLE)
     const [inside, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
     assert.deepEqual([times(inside), times(outside)], [[T(1), T(2)], [T(1), T(2)]])
     assert.deepEqual(front.requests('index').map(({ body }) => body.queries.map(({ startkey }) => startkey[2])), [[6]])
@@ -100,9 +99,9 @@ onEachStore('offline sources of layers', backend => {
   it('report the versions of the device early, before the network answers', async () => {
     await take(HEADS)
     silent()
-    const early = await new Promise(
-      (resolve, reject) => { source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject) }
-    )
+    const early = await new Promise((resolve, reject) => {
+      source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject)
+    })
     assert.deepEqual([times(early[0].versions), early[0].isWhole], [[T(2)], false])
     await show(await source().tile(early[0].versions[0]), 2, 3, 1, 0)
     front.reset()
@@ -200,7 +199,46 @@ onEachStore('offline sources of layers', backend => {
   })
 })
 
-function credentials (url) {
-  const { username, password } = new URL(url)
-  return username ? { headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } } : {}
-}
+onEachStore('a device at a store whose bulk answers have errors or lack rows', backend => {
+  const own = useStore(backend, { published: 'functions', fill: async store => {
+    await store.defineLayer('osm', { format: 'png' })
+    await store.putEdition('osm', T(1), {})
+    await store.write(square({ layer: 'osm', time: T(1), side: 3, seed: (x, y) => x * 3 + y }))
+  } })
+  let faulty, http
+  beforeEach(async () => {
+    faulty = await startFaulty(own.url)
+    http = new HttpCouch(faulty.url, { firstDelay: 2, longestDelay: 4 })
+  })
+  afterEach(() => faulty.close())
+
+  it('finds every stored document, and reports only missing documents as missing', async () => {
+    faulty.fault = wrongOnce()
+    const ids = ['osm:5:0:0', 'osm:5:1:1', 'osm:5:2:2', 'osm:5:9:9', 'layer:osm']
+    assert.deepEqual((await http.docs(ids)).map(({ doc, deleted }) => [doc?._id, deleted]),
+      ids.map(id => [id === 'osm:5:9:9' ? undefined : id, false]))
+    assert.deepEqual((await http.docs(['osm:5:8:8'])).map(({ doc, deleted }) => [doc, deleted]),
+      [[undefined, false]], 'of a single one, too')
+    const ranges = await http.queries('_all_docs', ids.map(id => ({ startkey: id, endkey: id })))
+    assert.deepEqual(ranges.map(rows => rows.length), [1, 1, 1, 0, 1])
+    assert.ok(faulty.faults >= ids.length)
+  })
+
+  it('lists every document of a layer that is not a tile', async () => {
+    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments())
+      .documents.map(({ id }) => id)
+    const expected = await names()
+    assert.deepEqual(expected, ['tilecouch', 'layer:osm', `edition:osm@${T(1)}`])
+    faulty.fault = wrongOnce()
+    assert.deepEqual(await names(), expected)
+    assert.ok(faulty.faults > 0)
+  })
+
+  it('fails with the ids of documents that never get an answer', async () => {
+    faulty.fault = ({ id }) => id === 'osm:5:1:1' ? 'missing' : undefined
+    await assert.rejects(http.docs(['osm:5:0:0', 'osm:5:1:1']), error => {
+      assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])
+      return true
+    })
+  }).timeout(20000)
+})

@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
-import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
-import { OfflineStore } from '../../client/offline/index.js'
 import { removeStyle } from '../../loader/maintain/remove/index.js'
 import { storeStyle } from '../../loader/store/style.js'
 import { publishFunctions } from '../support/published.js'
@@ -17,6 +15,7 @@ import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { square } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
+import { useDevices } from '../support/offline/devices.js'
 
 const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-3' }
 const FONT = 'Noto Sans Regular'
@@ -31,279 +30,256 @@ const tile = (x, properties, time = T1) => ({
 })
 
 onEachStore('styles on a device', backend => {
-  describe('', function () {
-    this.timeout(30000)
-    const opened = /** @type {OfflineStore[]} */ ([])
-    // before the folder with their databases is removed
-    afterEach(async () => { for (const store of opened.splice(0)) await store.close() })
-    const folder = useFolder()
-    /** A device as Electron and others have it: a new one, or with its `name` one that was there. */
-    async function device (address, { name = `${opened.length}`, ...options } = {}) {
-      const databases = path.join(folder.dir, `device-${name}`)
-      const store = new OfflineStore({ remote: address, name: databases, PouchDB, ...options })
-      opened.push(store)
-      await store.ready
-      return store
-    }
-    const own = useStore(backend, { fill: async store => {
-      await store.defineLayer('osm',
-        { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
-      await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
-      await store.write([tile(0, { name: 'Zürich' }), tile(1, { name: 'Łódź', other: 'Αθήνα' })])
-      await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
-      await publishFunctions(store)
-    } })
-    let front, remote, number
+  const folder = useFolder()
+  const device = useDevices()
+  const own = useStore(backend, { fill: async store => {
+    await store.defineLayer('osm',
+      { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
+    await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
+    await store.write([tile(0, { name: 'Zürich' }), tile(1, { name: 'Łódź', other: 'Αθήνα' })])
+    await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
+    await publishFunctions(store)
+  } })
+  let front, remote, number
 
-    beforeEach(async () => {
-      number = 0
-      front = await startFront(own.url, { files: async () => ({}) })
-      const { username, password } = new URL(own.url)
-      remote = as(front.url, username, password)
-    })
-    afterEach(() => front.close())
-
-    /** Stores a style with all ranges of a font, and a font that it does not use. */
-    async function put (time, more) {
-      const name = `style${number++}`
-      const files = { ...folderOf(more), 'glyphs/Unused/0-255.pbf': Buffer.from([1]) }
-      for (const range of RANGES) files[`glyphs/${FONT}/${range}.pbf`] = Buffer.from(`${range} of ${FONT}`)
-      folder.write(Object.fromEntries(Object.entries(files).map(([file, bytes]) => [`${name}/${file}`, bytes])))
-      await storeStyle(own.store, 'osm', path.join(folder.dir, name), { time })
-      return files
-    }
-    /** The names of the files of a style that are there. */
-    async function there (offline, time, files) {
-      const blobs = await Promise.all(Object.keys(files).map(name => offline.device.styleFile('osm', time, name)))
-      for (const [at, [name, bytes]] of Object.entries(files).entries()) {
-        if (blobs[at]) assert.deepEqual(Buffer.from(await blobs[at].arrayBuffer()), Buffer.from(bytes), name)
-      }
-      return Object.keys(files).filter((name, at) => blobs[at]).sort()
-    }
-    const names = async (offline, times) =>
-      Promise.all(times.map(async time => (await offline.device.style('osm', time))?.style.name))
-    const documents = async area => (await area.db.allDocs({ startkey: 'style:', endkey: 'style;' }))
-      .rows.map(({ id }) => id)
-
-    it('are downloaded with their sprite and the glyphs of the labels, and read without a network', async () => {
-      const files = await put(T1, { name: 'A' })
-      const offline = await device(remote)
-      const area = await offline.areas.add(WORLD)
-      await area.download()
-      assert.equal(area.status().state, 'complete')
-      await front.stop()
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
-        'no Greek: no label shows that attribute')
-      const { style, time } = await offline.device.style('osm', '2024')
-      assert.equal(time, T1)
-      assert.deepEqual(style, styleOf({
-        name: 'A',
-        sources: { osm: { type: 'vector', url: 'couch://osm@2024' }, relief: {
-          type: 'raster', tiles: ['couch://relief@2024/{z}/{x}/{y}.png'], tileSize: 256
-        } },
-        sprite: `couch://styles/osm@${T1}/sprite`,
-        glyphs: `couch://styles/osm@${T1}/glyphs/{fontstack}/{range}.pbf`
-      }))
-      assert.deepEqual(validateStyleMin(style).map(({ message }) => message), [])
-      assert.equal((await offline.device.style('osm')).style.sources.osm.url, 'couch://osm')
-      assert.equal((await offline.device.styleFile('osm', T1, 'sprite.png')).type, 'image/png')
-      assert.ok(await offline.device.styleFile('osm', T1, `glyphs/${FONT},Arial/0-255.pbf`),
-        'the first font of a stack')
-      assert.equal(await offline.device.styleFile('osm', T2, 'sprite.png'), undefined)
-    })
-
-    it('are downloaded from a gateway too', async () => {
-      const files = await put(T1, { name: 'A' })
-      const gateway = await openGateway(own.url)
-      try {
-        const offline = await device(`${gateway.url}/db`)
-        const area = await offline.areas.add(WORLD)
-        assert.equal((await area.download()).state, 'complete')
-        assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
-      } finally {
-        await gateway.close()
-      }
-    })
-
-    it('are those of the times that their area keeps', async () => {
-      await put(T1, { name: 'A' })
-      await put(T2, { name: 'B' })
-      await put(T3, { name: 'C' })
-      const times = ['2021', '2022', '2023', '2024', undefined]
-      for (const [history, found] of /** @type {[any, any[]][]} */ ([
-        [false, ['osm', 'osm', 'osm', 'C', 'C']],
-        [true, ['osm', 'A', 'B', 'C', 'C']],
-        [{ since: '2023-06' }, ['osm', 'osm', 'B', 'C', 'C']],
-        [{ since: T2 }, ['osm', 'osm', 'B', 'C', 'C']],
-        [{ since: '2020' }, ['osm', 'A', 'B', 'C', 'C']]
-      ])) {
-        const offline = await device(remote)
-        await (await offline.areas.add({ ...WORLD, history })).download()
-        assert.deepEqual(await names(offline, times), found, JSON.stringify(history))
-      }
-    })
-
-    it('share their files, which another area copies from the device', async () => {
-      await put(T1, { name: 'A' })
-      await put(T2, { name: 'B' })
-      const offline = await device(remote)
-      await (await offline.areas.add({ ...WORLD, history: true })).download()
-      assert.equal(front.requests().filter(isFile).length, 6, 'each once')
-      front.forget()
-      const half = await offline.areas.add({ ...WORLD, name: 'half', zooms: '3' })
-      await half.download()
-      assert.deepEqual(front.requests().filter(isFile), [])
-      await offline.areas.get('all').remove()
-      assert.ok(await offline.device.styleFile('osm', T2, 'sprite.png'))
-      await half.remove()
-      assert.deepEqual([await offline.device.styleFile('osm', T2, 'sprite.png'), await offline.device.style('osm')],
-        [undefined, undefined])
-    })
-
-    it('follow the store in a refresh: new styles, removed styles and new letters', async () => {
-      const files = await put(T1, { name: 'A' })
-      const offline = await device(remote)
-      const area = await offline.areas.add(WORLD)
-      await area.download()
-      await put(T2, { name: 'B' })
-      await area.refresh()
-      assert.deepEqual(await names(offline, [undefined, '2022']), ['B', 'osm'])
-      assert.equal((await documents(area)).length, 7,
-        'the style before it is gone, its files are those of the next one')
-
-      await own.store.write([tile(2, { name: 'القاهرة' }, T2)])
-      front.forget()
-      await area.refresh()
-      assert.equal(front.requests().filter(isFile).length, 3)
-      assert.deepEqual(await there(offline, T2, files), [
-        ...SPRITE, ...glyphs('0-255', '256-511', '1536-1791', '64256-64511', '65024-65279')
-      ].sort(), 'with the joined forms of Arabic')
-
-      await removeStyle(own.store, 'osm', T2)
-      await area.refresh()
-      assert.deepEqual(await names(offline, [undefined]), ['A'])
-      await removeStyle(own.store, 'osm', T1)
-      await area.refresh()
-      assert.deepEqual([await names(offline, [undefined]), await documents(area), area.status().styles],
-        [['osm'], [], 0])
-    })
-
-    it('are downloaded by a live area as soon as they are stored', async () => {
-      const offline = await device(remote)
-      const area = await offline.areas.add(WORLD)
-      await area.download()
-      await area.live()
-      const told = new Promise(resolve => offline.on('tiles', resolve))
-      await until(() => front.requests().some(({ path: name }) => /^_changes.*longpoll/.test(name)),
-        { timeout: 10000, what: 'a poll' })
-      await put(T1, { name: 'A' })
-      await told
-      await until(async () => (await names(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
-    })
-
-    it('are part of the estimate, the status and the storage figures', async () => {
-      await put(T1, { name: 'A' })
-      const offline = await device(remote)
-      const without = await offline.areas.estimate({ ...WORLD, layer: 'relief' })
-      assert.equal(without.styles, 0)
-      const { styles, transfer, ...rest } = await offline.areas.estimate(WORLD)
-      const area = await offline.areas.add(WORLD)
-      await area.download()
-      const status = area.status()
-      assert.ok(status.styles > 900 && status.styles < styles && styles < status.styles + 300,
-        `${status.styles} of ${styles}`)
-      assert.ok(transfer > styles + rest.bytes)
-      assert.deepEqual([status.tiles, status.bytes], [rest.tiles, rest.bytes], 'images alone')
-      assert.ok((await offline.storage()).ours >= status.styles + status.bytes)
-    })
-
-    it('are completed after an abort, with the letters of tiles that were already there', async () => {
-      const files = await put(T1, { name: 'A' })
-      const name = 'again'
-      let offline = await device(remote, { name, limits: { concurrency: 1 } })
-      const stop = new AbortController()
-      let answered = 0
-      front.rule(entry => { if (isFile(entry) && ++answered === 4) stop.abort() })
-      const area = await offline.areas.add(WORLD)
-      await assert.rejects(area.download({ signal: stop.signal }), { code: 'ABORTED' })
-      await offline.close()
-      offline = await device(remote, { name })
-      assert.deepEqual(await names(offline, [undefined]), ['osm'], 'a style is there when its files are')
-      front.forget()
-      await offline.areas.get('all').download()
-      assert.equal(front.requests().filter(isFile).length, 3)
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
-    })
-
-    it('have the glyphs for tiles that arrived before the process ended', async () => {
-      const files = await put(T1, { name: 'A' })
-      await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern'.repeat(at + 1) })))
-      const name = 'ended'
-      let offline = await device(remote, { name, limits: { batch: 1, batchMost: 1, smallBytes: 1, concurrency: 1 } })
-      const stop = new AbortController()
-      const isThere = () => offline.device.has('osm', 3, 1, 0)
-      const open = front.rule(async ({ body }) => {
-        if (!body?.docs?.some(({ id, atts_since: known }) => id === 'osm:3:5:0' && !known)) return
-        await until(isThere, { timeout: 5000, what: 'the tile with a Polish name' })
-        stop.abort()
-      })
-      await assert.rejects((await offline.areas.add(WORLD)).download({ signal: stop.signal }), { code: 'ABORTED' })
-      open()
-      await offline.close()
-      offline = await device(remote, { name })
-      front.forget()
-      await offline.areas.get('all').download()
-      assert.ok(front.requests().every(({ body }) => !body?.docs?.some(({ id }) => id === 'osm:3:1:0')),
-        'it is not asked for again')
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
-    })
-
-    it('are completed by the next download when a file was damaged', async () => {
-      const files = await put(T1, { name: 'A' })
-      const offline = await device(remote, { limits: { concurrency: 1 } })
-      offline.couch.options.retries = 1
-      const mended =
-        front.rule(entry => /sprite\.png/.test(entry.path) && { status: 200, body: Buffer.from('a captive portal') })
-      const area = await offline.areas.add(WORLD)
-      const { state, error, tiles } = await area.download()
-      assert.deepEqual([state, error, tiles], ['incomplete', 'BAD_ANSWER', 2])
-      mended()
-      front.forget()
-      assert.equal((await area.download()).state, 'complete')
-      assert.equal(front.requests().filter(isFile).length, 1)
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
-    })
-
-    it('include every range of their fonts when the letters are unknown', async () => {
-      const files = await put(T1,
-        {
-          name: 'A',
-          sources: { osm: { type: 'vector', url: 'couch://osm' }, more: {
-            type: 'vector', url: 'https://example.org/more.json'
-          }, relief: { type: 'raster', url: 'couch://relief' } }
-        })
-      const offline = await device(remote)
-      await (await offline.areas.add(WORLD)).download()
-      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(),
-        'labels may come from tiles of another layer')
-      await own.store.defineLayer('later', { format: 'pbf', minzoom: 3, maxzoom: 3 })
-      await own.store.write([{ ...tile(0, { name: 'Bern' }), layer: 'later' }])
-      const area = await offline.areas.add({ ...WORLD, name: 'later', layer: 'later' })
-      await area.download()
-      await storeStyle(own.store, 'later', path.join(folder.dir, 'style0'), { time: T1 })
-      await area.refresh()
-      assert.equal((await documents(area)).length, 1 + SPRITE.length + RANGES.length, 'the style came after the tiles')
-    })
-
-    it('are default styles for a layer without any, and undefined for a layer not on the device', async () => {
-      const offline = await device(remote)
-      const area = await offline.areas.add({ ...WORLD, layer: 'relief' })
-      assert.equal((await area.download()).state, 'complete')
-      const { style, time } = await offline.device.style('relief', '2022')
-      assert.deepEqual([time, style.sources.relief],
-        [undefined, { type: 'raster', url: 'couch://relief@2022', tileSize: 256 }])
-      assert.equal(await offline.device.style('osm'), undefined)
-      assert.deepEqual(await documents(area), [])
-    })
+  beforeEach(async () => {
+    number = 0
+    front = await startFront(own.url, { files: async () => ({}) })
+    const { username, password } = new URL(own.url)
+    remote = as(front.url, username, password)
   })
-})
+  afterEach(() => front.close())
+
+  /** Stores a style with all ranges of a font, and a font that it does not use. */
+  async function put (time, more) {
+    const name = `style${number++}`
+    const files = { ...folderOf(more), 'glyphs/Unused/0-255.pbf': Buffer.from([1]) }
+    for (const range of RANGES) files[`glyphs/${FONT}/${range}.pbf`] = Buffer.from(`${range} of ${FONT}`)
+    folder.write(Object.fromEntries(Object.entries(files).map(([file, bytes]) => [`${name}/${file}`, bytes])))
+    await storeStyle(own.store, 'osm', path.join(folder.dir, name), { time })
+    return files
+  }
+  /** The names of the files of a style that are there. */
+  async function there (offline, time, files) {
+    const blobs = await Promise.all(Object.keys(files).map(name => offline.device.styleFile('osm', time, name)))
+    for (const [at, [name, bytes]] of Object.entries(files).entries()) {
+      if (blobs[at]) assert.deepEqual(Buffer.from(await blobs[at].arrayBuffer()), Buffer.from(bytes), name)
+    }
+    return Object.keys(files).filter((name, at) => blobs[at]).sort()
+  }
+  const names = async (offline, times) =>
+    Promise.all(times.map(async time => (await offline.device.style('osm', time))?.style.name))
+  const documents = async area => (await area.db.allDocs({ startkey: 'style:', endkey: 'style;' }))
+    .rows.map(({ id }) => id)
+
+  it('are downloaded with the sprite and glyphs that they need, and read without a network', async () => {
+    const files = await put(T1, { name: 'A' })
+    const offline = await device(remote)
+    const area = await offline.areas.add(WORLD)
+    await area.download()
+    assert.equal(area.status().state, 'complete')
+    await front.stop()
+    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
+      'no Greek: no label shows that attribute')
+    const { style, time } = await offline.device.style('osm', '2024')
+    assert.equal(time, T1)
+    assert.deepEqual(style, styleOf({
+      name: 'A',
+      sources: {
+        osm: { type: 'vector', url: 'couch://osm@2024' },
+        relief: { type: 'raster', tiles: ['couch://relief@2024/{z}/{x}/{y}.png'], tileSize: 256 }
+      },
+      sprite: `couch://styles/osm@${T1}/sprite`,
+      glyphs: `couch://styles/osm@${T1}/glyphs/{fontstack}/{range}.pbf`
+    }))
+    assert.deepEqual(validateStyleMin(style).map(({ message }) => message), [])
+    assert.equal((await offline.device.style('osm')).style.sources.osm.url, 'couch://osm')
+    assert.equal((await offline.device.styleFile('osm', T1, 'sprite.png')).type, 'image/png')
+    assert.ok(await offline.device.styleFile('osm', T1, `glyphs/${FONT},Arial/0-255.pbf`), 'the first font of a stack')
+    assert.equal(await offline.device.styleFile('osm', T2, 'sprite.png'), undefined)
+
+    const gateway = await openGateway(own.url)
+    try {
+      const other = await device(`${gateway.url}/db`)
+      assert.equal((await (await other.areas.add(WORLD)).download()).state, 'complete')
+      assert.deepEqual(await there(other, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(), 'of a gateway')
+    } finally {
+      await gateway.close()
+    }
+  })
+
+  it('are those of the times that their area keeps', async () => {
+    for (const [time, name] of [[T1, 'A'], [T2, 'B'], [T3, 'C']]) await put(time, { name })
+    const times = ['2021', '2022', '2023', '2024', undefined]
+    for (const [history, found] of /** @type {[any, any[]][]} */ ([
+      [false, ['osm', 'osm', 'osm', 'C', 'C']],
+      [true, ['osm', 'A', 'B', 'C', 'C']],
+      [{ since: '2023-06' }, ['osm', 'osm', 'B', 'C', 'C']],
+      [{ since: T2 }, ['osm', 'osm', 'B', 'C', 'C']],
+      [{ since: '2020' }, ['osm', 'A', 'B', 'C', 'C']]
+    ])) {
+      const offline = await device(remote)
+      await (await offline.areas.add({ ...WORLD, history })).download()
+      assert.deepEqual(await names(offline, times), found, JSON.stringify(history))
+    }
+  })
+
+  it('share their files, which another area copies from the device', async () => {
+    await put(T1, { name: 'A' })
+    await put(T2, { name: 'B' })
+    const offline = await device(remote)
+    await (await offline.areas.add({ ...WORLD, history: true })).download()
+    assert.equal(front.requests().filter(isFile).length, 6, 'each once')
+    front.forget()
+    const half = await offline.areas.add({ ...WORLD, name: 'half', zooms: '3' })
+    await half.download()
+    assert.deepEqual(front.requests().filter(isFile), [])
+    await offline.areas.get('all').remove()
+    assert.ok(await offline.device.styleFile('osm', T2, 'sprite.png'))
+    await half.remove()
+    assert.deepEqual([await offline.device.styleFile('osm', T2, 'sprite.png'), await offline.device.style('osm')],
+      [undefined, undefined])
+  })
+
+  it('follow the store in a refresh: new styles, removed styles and new letters', async () => {
+    const files = await put(T1, { name: 'A' })
+    const offline = await device(remote)
+    const area = await offline.areas.add(WORLD)
+    await area.download()
+    await put(T2, { name: 'B' })
+    await area.refresh()
+    assert.deepEqual(await names(offline, [undefined, '2022']), ['B', 'osm'])
+    assert.equal((await documents(area)).length, 7, 'the style before it is gone, its files are those of the next one')
+
+    await own.store.write([tile(2, { name: 'القاهرة' }, T2)])
+    front.forget()
+    await area.refresh()
+    assert.equal(front.requests().filter(isFile).length, 3)
+    assert.deepEqual(await there(offline, T2, files), [
+      ...SPRITE, ...glyphs('0-255', '256-511', '1536-1791', '64256-64511', '65024-65279')
+    ].sort(), 'with the joined forms of Arabic')
+
+    await removeStyle(own.store, 'osm', T2)
+    await area.refresh()
+    assert.deepEqual(await names(offline, [undefined]), ['A'])
+    await removeStyle(own.store, 'osm', T1)
+    await area.refresh()
+    assert.deepEqual([await names(offline, [undefined]), await documents(area), area.status().styles],
+      [['osm'], [], 0])
+  })
+
+  it('are downloaded by a live area as soon as they are stored', async () => {
+    const offline = await device(remote)
+    const area = await offline.areas.add(WORLD)
+    await area.download()
+    await area.live()
+    const told = new Promise(resolve => offline.on('tiles', resolve))
+    await until(() => front.requests().some(({ path: name }) => /^_changes.*longpoll/.test(name)),
+      { timeout: 10000, what: 'a poll' })
+    await put(T1, { name: 'A' })
+    await told
+    await until(async () => (await names(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
+  })
+
+  it('are part of the estimate, the status and the storage figures', async () => {
+    await put(T1, { name: 'A' })
+    const offline = await device(remote)
+    const without = await offline.areas.estimate({ ...WORLD, layer: 'relief' })
+    assert.equal(without.styles, 0)
+    const { styles, transfer, ...rest } = await offline.areas.estimate(WORLD)
+    const area = await offline.areas.add(WORLD)
+    await area.download()
+    const status = area.status()
+    assert.ok(status.styles > 900 && status.styles < styles && styles < status.styles + 300,
+      `${status.styles} of ${styles}`)
+    assert.ok(transfer > styles + rest.bytes)
+    assert.deepEqual([status.tiles, status.bytes], [rest.tiles, rest.bytes], 'images alone')
+    assert.ok((await offline.storage()).ours >= status.styles + status.bytes)
+  })
+
+  it('are completed after an abort, with the letters of tiles that were already there', async () => {
+    const files = await put(T1, { name: 'A' })
+    const name = 'again'
+    let offline = await device(remote, { name, limits: { concurrency: 1 } })
+    const stop = new AbortController()
+    let answered = 0
+    front.rule(entry => { if (isFile(entry) && ++answered === 4) stop.abort() })
+    const area = await offline.areas.add(WORLD)
+    await assert.rejects(area.download({ signal: stop.signal }), { code: 'ABORTED' })
+    await offline.close()
+    offline = await device(remote, { name })
+    assert.deepEqual(await names(offline, [undefined]), ['osm'], 'a style is there when its files are')
+    front.forget()
+    await offline.areas.get('all').download()
+    assert.equal(front.requests().filter(isFile).length, 3)
+    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+  })
+
+  it('have the glyphs for tiles that arrived before the process ended', async () => {
+    const files = await put(T1, { name: 'A' })
+    await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern'.repeat(at + 1) })))
+    const name = 'ended'
+    let offline = await device(remote, { name, limits: { batch: 1, batchMost: 1, smallBytes: 1, concurrency: 1 } })
+    const stop = new AbortController()
+    const isThere = () => offline.device.has('osm', 3, 1, 0)
+    const open = front.rule(async ({ body }) => {
+      if (!body?.docs?.some(({ id, atts_since: known }) => id === 'osm:3:5:0' && !known)) return
+      await until(isThere, { timeout: 5000, what: 'the tile with a Polish name' })
+      stop.abort()
+    })
+    await assert.rejects((await offline.areas.add(WORLD)).download({ signal: stop.signal }), { code: 'ABORTED' })
+    open()
+    await offline.close()
+    offline = await device(remote, { name })
+    front.forget()
+    await offline.areas.get('all').download()
+    const asked = front.requests().flatMap(({ body }) => body?.docs?.map(({ id }) => id))
+    assert.ok(!asked.includes('osm:3:1:0'), 'it is not asked for again')
+    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+  })
+
+  it('are completed by the next download when a file was damaged', async () => {
+    const files = await put(T1, { name: 'A' })
+    const offline = await device(remote, { limits: { concurrency: 1 } })
+    offline.couch.options.retries = 1
+    const mended =
+      front.rule(entry => /sprite\.png/.test(entry.path) && { status: 200, body: Buffer.from('a captive portal') })
+    const area = await offline.areas.add(WORLD)
+    const { state, error, tiles } = await area.download()
+    assert.deepEqual([state, error, tiles], ['incomplete', 'BAD_ANSWER', 2])
+    mended()
+    front.forget()
+    assert.equal((await area.download()).state, 'complete')
+    assert.equal(front.requests().filter(isFile).length, 1)
+    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+  })
+
+  it('include every range of their fonts when the letters are unknown', async () => {
+    const files = await put(T1, { name: 'A', sources: {
+      osm: { type: 'vector', url: 'couch://osm' }, relief: { type: 'raster', url: 'couch://relief' },
+      more: { type: 'vector', url: 'https://example.org/more.json' }
+    } })
+    const offline = await device(remote)
+    await (await offline.areas.add(WORLD)).download()
+    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(),
+      'labels may come from tiles of another layer')
+    await own.store.defineLayer('later', { format: 'pbf', minzoom: 3, maxzoom: 3 })
+    await own.store.write([{ ...tile(0, { name: 'Bern' }), layer: 'later' }])
+    const area = await offline.areas.add({ ...WORLD, name: 'later', layer: 'later' })
+    await area.download()
+    await storeStyle(own.store, 'later', path.join(folder.dir, 'style0'), { time: T1 })
+    await area.refresh()
+    assert.equal((await documents(area)).length, 1 + SPRITE.length + RANGES.length, 'the style came after the tiles')
+  })
+
+  it('are default styles for a layer without any, and undefined for a layer not on the device', async () => {
+    const offline = await device(remote)
+    const area = await offline.areas.add({ ...WORLD, layer: 'relief' })
+    assert.equal((await area.download()).state, 'complete')
+    const { style, time } = await offline.device.style('relief', '2022')
+    assert.deepEqual([time, style.sources.relief],
+      [undefined, { type: 'raster', url: 'couch://relief@2022', tileSize: 256 }])
+    assert.equal(await offline.device.style('osm'), undefined)
+    assert.deepEqual(await documents(area), [])
+  })
+}, { timeout: 30000 })

@@ -12,9 +12,7 @@ const TILES = 1365
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
 
 onField('areas in several tabs', ['plain', 'small'], stage => {
-  let device
-  let one
-  let two
+  let device, one, two
   beforeEach(async () => {
     device = await stage.device()
     ;[one, two] = [await open(), await open()]
@@ -37,14 +35,20 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
     return { open: () => { off(); held.open() }, reached: () => until(() => count > after) }
   }
 
-  /** The first tab downloads until it made so many requests, and the second waits for it. */
-  async function bothDownload (requests) {
+  /** The first tab downloads until it made so many requests, and the second knows. */
+  async function oneDownloads (requests) {
     await field(one, 'add', AREA)
     await stateIs(two, 'new')
     const held = hold(requests)
     await field(one, 'begin', 'Field', 'download')
     await held.reached()
     await stateIs(two, 'downloading')
+    return held
+  }
+
+  /** The second tab waits for the first one. */
+  async function bothDownload (requests) {
+    const held = await oneDownloads(requests)
     await field(two, 'begin', 'Field', 'download')
     await stateIs(two, 'waiting')
     return held
@@ -94,11 +98,7 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
   })
 
   it('an area is incomplete when its downloading tab is closed, and a new tab continues it', async () => {
-    await field(one, 'add', AREA)
-    const held = hold(4)
-    await field(one, 'begin', 'Field', 'download')
-    await held.reached()
-    await stateIs(two, 'downloading')
+    const held = await oneDownloads(4)
     await one.close({ runBeforeUnload: false })
     await stateIs(two, 'incomplete')
     held.open()
@@ -112,11 +112,7 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
   })
 
   it('any tab can pause or remove an area that another tab downloads', async () => {
-    await field(one, 'add', AREA)
-    await stateIs(two, 'new')
-    const held = hold(2)
-    await field(one, 'begin', 'Field', 'download')
-    await held.reached()
+    const held = await oneDownloads(2)
     await field(two, 'call', 'Field', 'pause')
     assert.equal((await field(one, 'ended', 'Field')).code, 'ABORTED')
     assert.deepEqual([await state(one), await state(two)], ['paused', 'paused'])

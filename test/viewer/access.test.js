@@ -23,9 +23,9 @@ const inDialog = name => async page => {
 
 /**
  * How each state comes about, and what is seen then.
- * @type {Record<string, {at?: string, act?: (page: any) => unknown, seen: string, isUnfolded?: boolean,
- *   hasTiles?: boolean, isPlaced?: boolean}>} isUnfolded: the panel; isPlaced: by the size that the page has when it
- *   comes about
+ * @type {Record<string, {at?: string, answer?: {status: number, body: string}, act?: (page: any) => unknown,
+ *   seen: string, isUnfolded?: boolean, hasTiles?: boolean, isPlaced?: boolean}>}
+ *   answer: of the store about its layers; isUnfolded: the panel; isPlaced: by the size that the page has when it comes
  */
 const states = {
   'the open panel': { isUnfolded: true, seen: '.editions' },
@@ -73,46 +73,35 @@ const states = {
   },
   'a downloaded offline area': { act: page => take(page, 'Steps'), seen: '.area .more' },
   'a time without tiles': { at: `#steps@${BEFORE_ALL}/3/0/0`, seen: '.toast', hasTiles: false },
-  'a layer in another grid': { at: '#swiss', seen: '.elsewhere', hasTiles: false }
-}
-
-/** What a store answers that has no layers, or that answers nothing good, and what is seen then. */
-const answers = {
-  'an empty store': [{ status: 200, body: '{"total_rows":0,"offset":0,"rows":[]}' }, 'tilecouch load'],
-  'a store that answers 503': [{ status: 503, body: '{"reason":"not now"}' }, 'not now']
+  'a layer in another grid': { at: '#swiss', seen: '.elsewhere', hasTiles: false },
+  'an empty store': {
+    at: '', answer: { status: 200, body: '{"total_rows":0,"offset":0,"rows":[]}' },
+    seen: '.notice >> text=tilecouch load', hasTiles: false
+  },
+  'a store that answers 503': {
+    at: '', answer: { status: 503, body: '{"reason":"not now"}' }, seen: '.notice >> text=not now', hasTiles: false
+  }
 }
 
 const SCREENS = [screens.desk, screens.phone]
 
-/** Fails when axe finds a barrier on the page, at one of several sizes. */
-async function check (page, seen, { isUnfolded = false, sizes = SCREENS } = {}) {
-  for (const screen of sizes) {
-    await resize(page, screen)
-    if (isUnfolded) await unfold(page)
-    await seen.first().waitFor()
-    assert.deepEqual(await findBarriers(page), [], `${screen.viewport.width} pixels wide`)
-  }
-}
-
 onViewer('accessibility', { layers: ['steps', 'late', 'swiss'], demo: false }, stage => {
-  for (const [name, { at = '#steps/3/0/0', act, seen, isUnfolded, hasTiles = true, isPlaced }] of
+  for (const [name, { at = '#steps/3/0/0', answer, act, seen, isUnfolded, hasTiles = true, isPlaced }] of
     Object.entries(states)) {
     it(`axe finds no barriers: ${name}`, async () => {
+      stage.front.rule(({ path }) => path.includes('_all_docs') ? answer : undefined)
+      if (answer?.status === 503) stage.allow(/503/)
       for (const sizes of isPlaced ? SCREENS.map(screen => [screen]) : [SCREENS]) {
         const page = await stage.visit(at, sizes[0])
         if (hasTiles) await drawnTiles(page)
         await act?.(page)
-        await check(page, page.locator(seen), { isUnfolded, sizes })
+        for (const screen of sizes) {
+          await resize(page, screen)
+          if (isUnfolded) await unfold(page)
+          await page.locator(seen).first().waitFor()
+          assert.deepEqual(await findBarriers(page), [], `${screen.viewport.width} pixels wide`)
+        }
       }
-    })
-  }
-
-  for (const [name, [answer, text]] of Object.entries(answers)) {
-    it(`axe finds no barriers: ${name}`, async () => {
-      stage.allow(/503/)
-      stage.front.rule(({ path }) => path.includes('_all_docs') ? answer : undefined)
-      const page = await stage.visit()
-      await check(page, page.locator('.notice').getByText(text))
     })
   }
 })

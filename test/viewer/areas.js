@@ -1,7 +1,4 @@
 // What tests of the viewer's areas press, and where they look.
-import { screens } from './browser.js'
-
-export const { phone } = screens
 
 /** The card of offline maps, opened by its button. */
 export async function openAreas (page) {

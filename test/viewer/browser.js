@@ -56,12 +56,8 @@ class SuiteBrowser {
     return context
   }
 
-  contexts () {
-    return [...this.#contexts]
-  }
-
   async close () {
-    await Promise.all(this.contexts().map(context => context.close()))
+    await Promise.all([...this.#contexts].map(context => context.close()))
   }
 }
 

@@ -22,9 +22,12 @@ const mark = page => page.locator('#map .here').evaluate(node => {
 onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }, stage => {
   const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
 
-  it('goes to typed coordinates or to a typed tile', async () => {
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
+  it('goes to coordinates, a tile or the area of a layer, and the page shows where the pointer is', async () => {
+    const page = await stage.open('#steps/3/0/0')
+    await page.mouse.move(640, 400)
+    await page.mouse.move(768, 400)
+    await page.locator('.pointer', { hasText: /^-?0\.00, 22\.\d\d$/ }).waitFor()
+    assert.ok(await page.evaluate(() => location.hash.startsWith('#steps/3')))
     await find(page, '20°30\'N 40°15\'W')
     await page.getByText('20.50000, -40.25000').waitFor()
     await page.getByText('Places and names on the map, layers, coordinates').waitFor() // what can be found stays
@@ -37,11 +40,6 @@ onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }
     await find(page, '4/8/5')
     await field(page).press('Enter')
     await page.waitForURL(/#steps\/4\//)
-  })
-
-  it('finds a layer by its name, and goes to its area', async () => {
-    const page = await stage.visit('#steps/3/0/-120')
-    await drawnTiles(page)
     await find(page, 'bound')
     await results(page).filter({ hasText: 'bounded' }).click()
     await page.waitForURL(/#bounded\/\d/)
@@ -52,8 +50,7 @@ onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }
 
   it('finds places that the settings of the store name, and says when it finds nothing', async () => {
     await settings({ places: [['Bern', 7.44, 46.95, 5], ['Bergen', 5.32, 60.39, 5]] })
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0')
     await find(page, 'ber')
     assert.deepEqual(await results(page).allTextContents(), ['Bern', 'Bergen'])
     await field(page).press('ArrowDown')
@@ -108,14 +105,5 @@ onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }
     const other = await stage.visit('#steps/3/0/0')
     await other.getByRole('button', { name: 'Show where I am' }).click()
     await other.getByText('The browser does not let this page know where you are.').waitFor()
-  })
-
-  it('shows the coordinates under the pointer', async () => {
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
-    await page.mouse.move(640, 400)
-    await page.mouse.move(768, 400)
-    await page.locator('.pointer', { hasText: /^-?0\.00, 22\.\d\d$/ }).waitFor()
-    assert.ok(await page.evaluate(() => location.hash.startsWith('#steps/3')))
   })
 })

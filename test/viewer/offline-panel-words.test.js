@@ -131,8 +131,7 @@ describe('an estimate for an area that changes', () => {
 
 describe('addresses of images on the device', () => {
   const { createObjectURL, revokeObjectURL } = URL
-  let made
-  let revoked
+  let made, revoked
   beforeEach(() => {
     made = []
     revoked = []

@@ -56,8 +56,12 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await couch?.close()
   })
 
-  const set = policy => request(`${couch.url}/_node/_local/_config/csp/attachments_header_value`,
+  const address = () => `${couch.url}/_node/_local/_config/${CSP}`
+  const currentPolicy = () => json(address())
+  const set = policy => request(address(),
     { method: policy === null ? 'DELETE' : 'PUT', ...(policy !== null && { body: JSON.stringify(policy) }) })
+  /** What the doctor says of it. */
+  const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
 
   /** An admin who has logged in opens it. */
   async function visit (path, waitUntil = 'networkidle') {
@@ -88,11 +92,9 @@ describe('the policy of a CouchDB that serves the viewer', function () {
   })
 
   it('is narrowed by `doctor --fix`, which allows the viewer only with --allow-viewer', async () => {
-    const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
     assert.equal((await state({}))?.state, 'bad', 'the old one')
     assert.equal((await state({ fix: true }))?.fixed, VIEWER_CSP)
-    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`),
-      await couchPolicy(ALLOWED))
+    assert.equal(await currentPolicy(), await couchPolicy(ALLOWED))
     await set(null)
     assert.equal(await state({ fix: true }), undefined, 'nothing runs, and it stays so')
     await set("default-src 'self' 'unsafe-inline'")
@@ -138,8 +140,7 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await close()
     await write({ _rev })
     await doctor(url, { fix: true })
-    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`),
-      await couchPolicy(ALLOWED))
+    assert.equal(await currentPolicy(), await couchPolicy(ALLOWED))
   })
 
   it('refuses the service worker of a foreign page that runs the scripts of the viewer', async () => {
@@ -164,10 +165,9 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await set(policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
     assert.equal(await outcome(), 'ran', 'as older versions allowed')
     assert.deepEqual(await hurt(), ['hurt_worker'])
-    const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
     assert.equal((await state({}))?.state, 'bad')
     assert.equal((await state({ fix: true }))?.fixed, policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
-    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), policy)
+    assert.equal(await currentPolicy(), policy)
   })
 
   it('runs no attached script if it is the default of CouchDB', async () => {

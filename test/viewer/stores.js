@@ -44,29 +44,41 @@ export async function embeddedStore (options = {}) {
   }
 }
 
-const CSP = '_node/_local/_config/csp/attachments_header_value'
+const CSP = 'csp/attachments_header_value'
 let counter = 0
+
+/**
+ * Changes settings of a CouchDB.
+ * @param {string} database URL
+ * @param {Record<string, string | null>} settings null: its default
+ * @returns {Promise<() => Promise<void>>} puts back what was set before
+ */
+export async function configure (database, settings) {
+  const { couch } = await Store.open(database)
+  const before = {}
+  for (const [key, value] of Object.entries(settings)) {
+    const ask = request => couch.request({ path: `_node/_local/_config/${key}`, server: true, raw: true, ...request })
+    before[key] = await ask({ parse: bytes => JSON.parse(bytes.toString()) })
+      .catch(error => { if (error.details?.status === 404) return null; throw error })
+    await ask(value === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(value) })
+  }
+  return async () => { await configure(database, before) }
+}
 
 async function couchStore (options = {}) {
   const server = new URL(/** @type {string} */ (process.env.COUCHDB_URL))
   server.pathname = `/viewer_${process.pid}_${Date.now().toString(36)}_${counter++}`
   const running = await up({ db: server.href, demoSize: SMALL, ...options })
-  const store = await Store.open(server.href)
-  const configure = value => store.couch.request({ method: value === null
-    ? 'DELETE' : 'PUT', path: CSP, server: true, raw: true, ...(value !== null && { body: JSON.stringify(value) }) })
-  const before =
-    await store.couch.request({ path: CSP, server: true, raw: true, parse: bytes => JSON.parse(bytes.toString()) })
-    .catch(error => { if (error.details?.status === 404) return null; throw error })
-  await configure(VIEWER_CSP)
+  const restore = await configure(server.href, { [CSP]: VIEWER_CSP })
   return {
     url: running.url,
     viewer: running.viewer,
     database: server.href,
-    forbidScripts: () => configure('sandbox'), // as a stock CouchDB has it
-    allowScripts: () => configure(VIEWER_CSP),
+    forbidScripts: () => configure(server.href, { [CSP]: 'sandbox' }), // as a stock CouchDB has it
+    allowScripts: () => configure(server.href, { [CSP]: VIEWER_CSP }),
     async close () {
-      await configure(before)
-      await store.destroy()
+      await restore()
+      await (await Store.open(server.href)).destroy()
     }
   }
 }

@@ -31,11 +31,7 @@ describe('the viewer in the frame of another page', function () {
     views.length = gateways.length = 0
     assert.deepEqual(errors, [], 'nothing on the console')
   })
-  after(async () => {
-    await browser?.close()
-    await host?.close()
-    await store?.close()
-  })
+  after(async () => { for (const each of [browser, host, store]) await each?.close() })
 
   async function serve (options) {
     const gateway = await openGateway(store.database, { grace: 0, ...options })
@@ -50,26 +46,24 @@ describe('the viewer in the frame of another page', function () {
     return view.page
   }
 
-  /** A page of another origin with frames. @param {string[]} addresses */
-  function frame (...addresses) {
-    const frames = addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`)
-    host.pages.set('host.html',
-      { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${frames.join('')}` })
+  /** A page of another origin. */
+  function show (html) {
+    host.pages.set('host.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${html}` })
     return visit(`${host.url}/host.html`)
   }
 
+  /** The same with frames. @param {string[]} addresses */
+  const frame = (...addresses) =>
+    show(addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join(''))
+
   const policyOf = async address => (await fetch(address)).headers.get('content-security-policy')
 
-  it('is refused by default, and the dialog for a link says so', async () => {
+  it('is refused by default', async () => {
     const gateway = await serve({})
     assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)], [VIEWER_CSP, VIEWER_CSP])
     const page = await frame(`${gateway}?embed#steps/3/0/0`)
     await page.waitForFunction(() => document.readyState === 'complete')
     assert.equal(await page.frameLocator('iframe').locator('#map').count(), 0)
-    const own = await visit(`${gateway}#steps/3/0/0`)
-    const card = await openTake(own, 'Link')
-    await card.getByText('Embed in a web page').click()
-    await card.getByText('Other sites may not show this map yet.').waitFor()
   })
 
   it('is a map alone for origins that the operator names, and never the whole viewer', async () => {
@@ -78,12 +72,10 @@ describe('the viewer in the frame of another page', function () {
       [VIEWER_CSP, viewerPolicy([host.url])])
     assert.equal(await policyOf(`${gateway}viewer.js?embed`), VIEWER_CSP)
     // the page reads its address in the same way
-    for (const search of ['?embed?x', '??embed', '?x?embed', '?embed%3Fx']) {
-      assert.equal(await policyOf(gateway + search), VIEWER_CSP)
-    }
-    for (const search of ['?x&embed', '?embed=1', '?%65mbed', '?x=?&embed']) {
-      assert.equal(await policyOf(gateway + search), viewerPolicy([host.url]), search)
-    }
+    for (const [policy, searches] of /** @type {const} */ ([
+      [VIEWER_CSP, ['?embed?x', '??embed', '?x?embed', '?embed%3Fx']],
+      [viewerPolicy([host.url]), ['?x&embed', '?embed=1', '?%65mbed', '?x=?&embed']]
+    ])) for (const search of searches) assert.equal(await policyOf(gateway + search), policy, search)
     const page = await frame(`${gateway}?embed#steps@${T(3)}/3/0/0`, `${gateway}#steps/3/0/0`, `${gateway}?embedded`)
     const map = page.frameLocator('iframe').first()
     await map.locator('#map .tilecouch-tile img').first().waitFor()
@@ -128,9 +120,7 @@ describe('the viewer in the frame of another page', function () {
     await card.getByText('Embed in a web page').click()
     await card.getByText(`Pages of these sites may show this map: ${host.url}, https://www.example.org.`).waitFor()
     const html = await card.getByLabel('HTML for your page').inputValue()
-    host.pages.set('snippet.html',
-      { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${html}` })
-    const page = await visit(`${host.url}/snippet.html`)
+    const page = await show(html)
     const iframe = page.locator('iframe')
     assert.deepEqual([await iframe.getAttribute('title'), await iframe.getAttribute('width')],
       ['Steps, 2 Jan 2024', '800'])
@@ -140,7 +130,7 @@ describe('the viewer in the frame of another page', function () {
     await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor({ state: 'attached' })
   })
 
-  it('makes an image, a GIF and an address for QGIS under the policy of a gateway', async () => {
+  it('makes files and addresses under the default policy of a gateway, and says that it allows no frames', async () => {
     const gateway = await serve({})
     const page = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
     await shownAt(page, '2 Jan 2024')
@@ -155,5 +145,7 @@ describe('the viewer in the frame of another page', function () {
     await card.getByText('Open in QGIS').click()
     assert.equal(await card.getByLabel('Address of the tiles').inputValue(),
       `${gateway}steps@${T(2)}/{z}/{x}/{y}.png`, 'a gateway gives the past without a redirect')
+    await card.getByText('Embed in a web page').click()
+    await card.getByText('Other sites may not show this map yet.').waitFor()
   })
 })

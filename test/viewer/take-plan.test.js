@@ -6,7 +6,6 @@ import { embedders as allowed } from '../../attachments/take/sharing.js'
 import { qgisLayers } from '../../core/qgis.js'
 import { VIEWER_CSP, couchPolicy, differsInLists, embedders,
   isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
-import { pattern } from '../support/pattern.js'
 
 const days = count => Array.from({ length: count },
   (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
@@ -66,24 +65,21 @@ describe('saving and sharing', () => {
   it('escapes the name and the address of a layer in a file for QGIS', () => {
     const text = qgisLayers({ layer: 'osm', name: '<A & "B">', minzoom: 2, maxzoom: 14, tileSize: 512 },
       { base: 'https://maps.example.org/', time: '2024' })
-    assert.match(text ?? '', /<layername>&#60;A &#38; &#34;B&#34;&#62;, 2024<\/layername>/)
-    assert.match(text ?? '',
-      pattern(
-        /<datasource>type=xyz&#38;url=https:\/\/maps\.example\.org\/osm@2024\/%7Bz%7D\/%7Bx%7D\/%7By%7D\.png&#38;/,
-        /zmax=14&#38;zmin=2&#38;tilePixelRatio=2<\/datasource>/
-      ))
+    for (const part of [
+      '<layername>&#60;A &#38; &#34;B&#34;&#62;, 2024</layername>',
+      '<datasource>type=xyz&#38;url=https://maps.example.org/osm@2024/%7Bz%7D/%7Bx%7D/%7By%7D.png&#38;' +
+        'zmax=14&#38;zmin=2&#38;tilePixelRatio=2</datasource>'
+    ]) assert.ok(text?.includes(part), text)
   })
 
   it('reads the same embedding origins from a policy in the page and on the server', async () => {
+    const stores = ['/tiles', '/a%2Fb']
     for (const origins of [[], ['*'], ['https://a.example', 'http://localhost:8080']]) {
-      for (
-        const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores: ['/tiles', '/a%2Fb'] })]
-      ) {
-        assert.deepEqual(embedders(policy), origins)
-        assert.deepEqual(allowed(policy), origins)
+      for (const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores })]) {
+        assert.deepEqual([embedders(policy), allowed(policy)], [origins, origins])
       }
     }
-    assert.deepEqual(storesIn(await couchPolicy({ stores: ['/tiles', '/a%2Fb'] })), ['/tiles', '/a%2Fb'])
+    assert.deepEqual(storesIn(await couchPolicy({ stores })), stores)
     assert.deepEqual([storesIn(''), storesIn(viewerPolicy()), storesIn(await couchPolicy())], [[], [], []])
     assert.deepEqual([allowed(null), allowed("default-src 'self'"), allowed("frame-ancestors 'none'")],
       [['*'], ['*'], []])
@@ -103,13 +99,10 @@ describe('the origins that an operator names', () => {
     assert.deepEqual(of({}), [[], []])
     assert.deepEqual(of({ base: 'land', gazetteer: '/search' }), [[], []], 'of the same origin')
     assert.deepEqual(of({ base: { url: '{z}/{x}/{y}.png' } }), [[], []])
-    assert.deepEqual(
-      of(
-        { base: {
-          url: 'https://Tiles.example.org:443/{z}/{x}/{y}.png?key=a;b'
-        }, gazetteer: 'http://places.example.org:8080/search?a=1' }
-      ), [['https://tiles.example.org'], ['http://places.example.org:8080']]
-    )
+    assert.deepEqual(of({
+      base: { url: 'https://Tiles.example.org:443/{z}/{x}/{y}.png?key=a;b' },
+      gazetteer: 'http://places.example.org:8080/search?a=1'
+    }), [['https://tiles.example.org'], ['http://places.example.org:8080']])
     assert.deepEqual(of({ base: { url: TILES } })[0],
       ['a', 'b', 'c'].map(letter => `https://${letter}.tiles.example.org`), 'as Leaflet writes {s}')
     for (const url of ["https://a';script-src *;/{z}", 'https://a b/{z}', 'https://*/{z}',
@@ -126,11 +119,8 @@ describe('the origins that an operator names', () => {
       assert.deepEqual(originsIn(policy), origins)
       assert.deepEqual(embedders(policy), ['https://a.example'])
       assert.match(policy, /; connect-src 'self' https:\/\/places\.example\.org; /)
-      assert.match(policy,
-        pattern(
-          /img-src 'self' data: blob: https:\/\/a\.tiles\.example\.org https:\/\/b\.tiles\.example\.org /,
-          /https:\/\/c\.tiles\.example\.org; /
-        ))
+      assert.ok(policy.includes("img-src 'self' data: blob: https://a.tiles.example.org https://b.tiles.example.org " +
+        'https://c.tiles.example.org; '), policy)
     }
     assert.equal(viewerPolicy([], originsOf({})), VIEWER_CSP)
     assert.deepEqual([storesIn(couch), letsRun(couch)], [['/tiles'], 'digests'])

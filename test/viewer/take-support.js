@@ -1,5 +1,6 @@
 /* global window, L, document, CanvasRenderingContext2D -- of the page, in functions that run there */
 // What tests of "Save or share the map" press, and how they read the files that come of it.
+import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import sharp from 'sharp'
 import { layers, stepAt } from '../support/client/gallery.js'
@@ -59,14 +60,26 @@ export const placeOf = ([x, y]) => [(x - 3) * 256 + 192, (y - 3) * 256 + 192]
 /** The colour that is there when the tile shows a step, as gallery.js draws it. */
 export const colourOf = ([x, y], step) => [step * 8 + 3, x * 8, y * 8 + 3]
 
-/** The steps that the tiles in the middle show as of a step. */
-export const stepsAt = step => MIDDLE.map(([x, y]) => Number(stepAt('steps', step, 3, x, y)))
+/** The colour of a tile of the layer as of a step. */
+export const colourAsOf = step => ([x, y]) => colourOf([x, y], Number(stepAt('steps', step, 3, x, y)))
 
 /** The steps at which the layer changes. */
 export const STEPS = Object.keys(layers.steps.steps).map(Number)
 
 /** How far two colours are apart, at most. */
 export const distance = (one, other) => Math.max(...one.map((value, at) => Math.abs(value - other[at])))
+
+/**
+ * Fails unless each tile in the middle of an image has its colour.
+ * @param {(x: number, y: number) => number[]} at @param {(tile: number[]) => number[]} colourOfTile
+ * @param {number} [most] how far the colours may be apart
+ */
+export function assertMiddle (at, colourOfTile, most = 0) {
+  for (const tile of MIDDLE) {
+    const [found, wanted] = [at(...placeOf(tile)), colourOfTile(tile)]
+    assert.ok(distance(wanted, found) <= most, `tile ${tile}: ${found} instead of ${wanted}`)
+  }
+}
 
 /** From now on, what the page writes on canvases is noted, and its map can be found: `window.texts`, `window.map`. */
 export const watch = page => page.evaluate(() => {

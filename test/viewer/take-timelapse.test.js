@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from '../support/client/front.js'
 import { T } from '../support/client/gallery.js'
-import { drawnTiles, shownAt } from './browser.js'
+import { shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
-import { MIDDLE, STEPS, choose, colourOf, decode, decodeVideo,
-  distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
+import { MIDDLE, STEPS, assertMiddle, choose, colourAsOf, colourOf, decode, decodeVideo,
+  distance, make, openTake, ownSize, placeOf, save, texts, watch } from './take-support.js'
 
 // of 256: how far a colour of a GIF may be from that of the tile, of which it has only the most important ones
 const PACKED = 6
@@ -19,17 +19,27 @@ const isFirst = ({ kind, path }) => kind === 'tile' && path.includes(':3:3:3@202
 const hasEnded = page => until(() => page.workers().length === 0, { what: 'no worker' })
 
 onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage => {
-  /** @param {string} format */
-  async function open (hash, format) {
+  /** The dialog for a GIF. */
+  async function open (hash = '#steps/3/0/0') {
     const page = await stage.visit(hash)
     const card = await openTake(page, 'Time-lapse')
-    await choose(card, 'Format', format)
+    await choose(card, 'Format', 'gif')
     await ownSize(card, 512, 512)
     return { page, card }
   }
 
+  /** A GIF is being made, of which one image does not come before the gate is opened. */
+  async function begin () {
+    const { page, card } = await open()
+    await card.getByText(/^5 frames/).waitFor()
+    const held = gate()
+    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
+    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    return { page, card, held }
+  }
+
   it('shows every change with its date in a GIF, after an estimate of its length', async () => {
-    const { page, card } = await open('#steps/3/0/0', 'gif')
+    const { page, card } = await open()
     await choose(card, 'Frames a second', '2')
     await card.getByText(/^5 frames, 4\.5 seconds, about [\d.,]+\s[kM]B\.$/).waitFor()
     await watch(page)
@@ -37,12 +47,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     assert.equal(name, 'steps-2024-01-01-2024-01-05.gif')
     const { width, height, pages, delay, at } = await decode(bytes)
     assert.deepEqual([width, height, pages, delay], [512, 512, 5, [500, 500, 500, 500, 2500]])
-    for (const [frame, step] of STEPS.entries()) {
-      for (const [index, tile] of MIDDLE.entries()) {
-        const [found, wanted] = [at(...placeOf(tile), frame), colourOf(tile, stepsAt(step)[index])]
-        assert.ok(distance(found, wanted) <= PACKED, `frame ${frame}, tile ${tile}: ${found} instead of ${wanted}`)
-      }
-    }
+    for (const [frame, step] of STEPS.entries()) assertMiddle((x, y) => at(x, y, frame), colourAsOf(step), PACKED)
     assert.deepEqual((await texts(page)).filter(text => /Jan/.test(text)), STEPS.map(step => `${step} Jan 2024`))
     // the map on the screen stays where it was
     assert.equal(await page.getByRole('slider', { name: 'Time' })
@@ -51,26 +56,21 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   })
 
   it('shows only the changes of the chosen range, from the state at its beginning', async () => {
-    const { page, card } = await open(`#steps@${T(3)}/3/0/0/${'2024-01-02T12:00:00Z'}..${T(4)}`, 'gif')
+    const { page, card } = await open(`#steps@${T(3)}/3/0/0/2024-01-02T12:00:00Z..${T(4)}`)
     await shownAt(page, '3 Jan 2024')
     await card.getByText(/^3 frames/).waitFor()
     const { name, bytes } = await make(card, 'Make the time-lapse')
     assert.equal(name, 'steps-2024-01-02T1200-2024-01-04.gif')
     const { pages, at } = await decode(bytes)
     assert.equal(pages, 3)
-    for (const [frame, step] of [2, 3, 4].entries()) {
-      for (const [index, tile] of MIDDLE.entries()) {
-        assert.ok(distance(at(...placeOf(tile), frame), colourOf(tile, stepsAt(step)[index])) <= PACKED,
-          `frame ${frame}, tile ${tile}`)
-      }
-    }
+    for (const [frame, step] of [2, 3, 4].entries()) assertMiddle((x, y) => at(x, y, frame), colourAsOf(step), PACKED)
     await choose(card, 'Period', 'all')
     await card.getByText(/^5 frames/).waitFor()
   })
 
   for (const [format, codec, type] of [['webm', 'vp09.00.10.08', 'video/webm'], ['mp4', 'avc1.42001f', 'video/mp4']]) {
     it(`shows every change in a file of the format ${format}, or says that the browser has no encoder`, async () => {
-      const { page, card } = await open('#steps/3/0/0', 'gif')
+      const { page, card } = await open()
       const isPossible = await page.evaluate(async name =>
         (await VideoEncoder.isConfigSupported({ codec: name, width: 640, height: 480, bitrate: 1e6 })).supported, codec)
       const option = card.locator(`option[value="${format}"]`)
@@ -82,13 +82,12 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
       await choose(card, 'Frames a second', '2')
       const { bytes } = await make(card, 'Make the time-lapse')
       // soon after the beginning of a frame: Chromium seeks to the next one where that is a key frame and not far
-      const places = STEPS.flatMap(
-        (step, frame) => MIDDLE.map(tile => ({ time: frame / 2 + 0.1, x: placeOf(tile)[0], y: placeOf(tile)[1] }))
-      )
+      const places = STEPS.flatMap((step, frame) =>
+        MIDDLE.map(placeOf).map(([x, y]) => ({ time: frame / 2 + 0.1, x, y })))
       const { width, height, duration, colours } = await decodeVideo(stage.browser, bytes, type, places)
       assert.deepEqual([width, height], [512, 512])
       assert.ok(Math.abs(duration - 4.5) < 0.6, `${duration} seconds`)
-      const wanted = STEPS.flatMap(step => MIDDLE.map((tile, index) => colourOf(tile, stepsAt(step)[index])))
+      const wanted = STEPS.flatMap(step => MIDDLE.map(colourAsOf(step)))
       for (const [at, colour] of colours.entries()) {
         assert.ok(distance(colour, wanted[at]) <= FILMED, `${at}: ${colour} instead of ${wanted[at]}`)
       }
@@ -96,8 +95,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   }
 
   it('offers no video format when the browser has no encoder', async () => {
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0')
     await page.evaluate(() => { /** @type {any} */ (window).VideoEncoder = undefined })
     const card = await openTake(page, 'Time-lapse')
     for (const format of ['mp4', 'webm']) {
@@ -108,11 +106,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   })
 
   it('stops its requests and its worker when it is cancelled, and can be made again', async () => {
-    const { page, card } = await open('#steps/3/0/0', 'gif')
-    await card.getByText(/^5 frames/).waitFor()
-    const held = gate()
-    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
-    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    const { page, card, held } = await begin()
     await until(() => stage.front.requests('tile').some(isFirst), { what: 'a request for an old tile' })
     await card.getByRole('button', { name: 'Cancel' }).click()
     await card.getByText('Cancelled. Nothing was saved.').waitFor()
@@ -126,11 +120,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   })
 
   it('is cancelled when its card is closed, and says so', async () => {
-    const { page, card } = await open('#steps/3/0/0', 'gif')
-    await card.getByText(/^5 frames/).waitFor()
-    const held = gate()
-    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
-    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    const { page, card, held } = await begin()
     await card.locator('progress').waitFor()
     await page.keyboard.press('Escape')
     await page.getByText('Cancelled. Nothing was saved.').waitFor()
@@ -139,7 +129,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   })
 
   it('says which time lacks a tile, and continues with "Try again" when the tile loads', async () => {
-    const { card } = await open('#steps/3/0/0', 'gif')
+    const { card } = await open()
     await card.getByText(/^5 frames/).waitFor()
     const heal = stage.front.rule(entry => isFirst(entry) ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     await card.getByRole('button', { name: 'Make the time-lapse' }).click()
@@ -159,11 +149,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   })
 
   it('goes on while the map is moved, and shows the place where it began', async () => {
-    const { page, card } = await open('#steps/3/0/0', 'gif')
-    await card.getByText(/^5 frames/).waitFor()
-    const held = gate()
-    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
-    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    const { page, card, held } = await begin()
     await page.evaluate(() => { document.location.hash = '#steps/3/50/100' })
     await page.waitForURL(/#steps\/3\/50/)
     held.open()

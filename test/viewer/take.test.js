@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { load } from '../../loader/load/index.js'
-import { T, stepAt, tilesOf } from '../support/client/gallery.js'
+import { T, tilesOf } from '../support/client/gallery.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
-import { MIDDLE, choose, colourOf, decode, distance, make, openTake,
-  ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
+import { assertMiddle, choose, colourAsOf, colourOf, decode, make, openTake,
+  ownSize, save, texts, watch } from './take-support.js'
 
 const GROUND = [219, 228, 233] // of the page, in light colours
+
+/** Two colours, each with half of its opacity. */
+const mix = (one, other) => one.map((value, index) => (value + other[index]) / 2)
 
 onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
   it('has the size that was chosen, every tile in its place, the date and the sources', async () => {
@@ -24,9 +27,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     assert.equal(name, 'steps-2024-01-04.png')
     const { width, height, at } = await decode(bytes)
     assert.deepEqual([width, height], [512, 512])
-    for (const [index, tile] of MIDDLE.entries()) {
-      assert.deepEqual(at(...placeOf(tile)), colourOf(tile, stepsAt(4)[index]), `tile ${tile}`)
-    }
+    assertMiddle(at, colourAsOf(4))
     assert.deepEqual(await texts(page), ['4 Jan 2024', 'Steps'],
       'without an attribution, the layer is named as the source')
     assert.ok(at(14, 14).every(value => value > 200), 'a plate at the top, at the left')
@@ -66,11 +67,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     }, `${stage.address}steps@${T(1)}/{z}/{x}/{y}.png`)
     await page.locator('.hidden-map:not([data-is-old])').waitFor({ state: 'attached' })
     const mixed = await decode((await make(card, 'Make the image')).bytes)
-    for (const [index, tile] of MIDDLE.entries()) {
-      const [above, below] = [colourOf(tile, stepsAt(4)[index]), colourOf(tile, 1)]
-      assert.ok(distance(mixed.at(...placeOf(tile)), above.map((value, at) => (value + below[at]) / 2)) <= 1,
-        `tile ${tile}`)
-    }
+    assertMiddle(mixed.at, tile => mix(colourAsOf(4)(tile), colourOf(tile, 1)), 1)
     const compared = await stage.visit(`#steps@${T(2)}..${T(4)}/3/0/0`)
     await compared.getByRole('slider', { name: 'Compare: left and right' }).waitFor()
     await drawnTiles(compared)
@@ -79,9 +76,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await ownSize(other, 512, 512)
     await texts(compared)
     const { at } = await decode((await make(other, 'Make the image')).bytes)
-    for (const [index, tile] of MIDDLE.entries()) {
-      assert.deepEqual(at(...placeOf(tile)), colourOf(tile, stepsAt(tile[0] === 3 ? 2 : 4)[index]), `tile ${tile}`)
-    }
+    assertMiddle(at, tile => colourAsOf(tile[0] === 3 ? 2 : 4)(tile))
     const written = await texts(compared)
     for (const date of ['2 Jan 2024', '4 Jan 2024']) assert.ok(written.includes(date), date)
   })
@@ -104,8 +99,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const column = Math.floor(middle / 256)
     for (const [left, step] of [[0, 1], [512, 5]]) {
       const x = Math.round(left + 256 + column * 256 + 192 - middle)
-      assert.deepEqual(beside.at(x, 448), colourOf([column, 4], Number(stepAt('steps', step, 3, column, 4))),
-        `step ${step}`)
+      assert.deepEqual(beside.at(x, 448), colourAsOf(step)([column, 4]), `step ${step}`)
     }
     assert.deepEqual(beside.at(512, 300), [255, 255, 255], 'a divider')
     const written = await texts(page)
@@ -117,11 +111,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await ownSize(faded, 512, 512)
     await texts(page)
     const { at } = await decode((await make(faded, 'Make the image')).bytes)
-    for (const tile of MIDDLE) {
-      const [left, right] = [1, 5].map(step => colourOf(tile, Number(stepAt('steps', step, 3, ...tile))))
-      assert.ok(distance(at(...placeOf(tile)), left.map((value, index) => (value + right[index]) / 2)) <= 1,
-        `tile ${tile}`)
-    }
+    assertMiddle(at, tile => mix(colourAsOf(1)(tile), colourAsOf(5)(tile)), 1)
     const dates = await texts(page)
     for (const date of ['1 Jan 2024', '5 Jan 2024']) assert.ok(dates.includes(date), date)
   })
@@ -209,8 +199,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
 
   it('is replaced by a message when the script of its dialog does not load', async () => {
     stage.front.rule(({ path }) => path.includes('/take.js') ? { status: 503, body: '' } : undefined)
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0')
     await page.locator('#take').click()
     await page.getByText(/This part of the page did not load \(.*\)\. Reload the page/).waitFor()
     stage.allow(/503/, AWAY)

@@ -1,11 +1,15 @@
 /* global document -- of the page, in functions that run there */
+// The card of a tile; and what changed in the view: its editions, how much of it they changed, small pictures, and how
+// often places did.
 import assert from 'node:assert/strict'
-import { T } from '../support/client/gallery.js'
+import { until } from '../../bench/wait.js'
 import { load } from '../../loader/load/index.js'
+import { T, tilesOf } from '../support/client/gallery.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
+const entries = page => page.locator('.editions li button .name').allTextContents()
 const card = page => page.getByRole('region', { name: 'This place' })
 const TILE_333 = { x: 600, y: 300 } // left of and above the middle of a desk's map at 0, 0
 
@@ -41,17 +45,21 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
     assert.equal(await page.locator('.picked-tile').count(), 0, 'the same tile again closes it')
   })
 
-  it('says when a tile expires by the time to live of its layer', async () => {
+  it('says when a tile expires by the ttl of its layer, and stays closed when a double click zooms', async () => {
     await stage.store.defineLayer('steps', { name: 'Steps', minzoom: 3, maxzoom: 3, ttl: 86400 * 365 })
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0')
     await page.mouse.click(TILE_333.x, TILE_333.y)
     await card(page).locator('dt', { hasText: 'Expires' }).waitFor({ state: 'attached' })
+    await page.mouse.click(TILE_333.x, TILE_333.y)
+    await card(page).waitFor({ state: 'detached' })
+    await page.mouse.dblclick(TILE_333.x, TILE_333.y)
+    await page.waitForURL(/#steps\/4\//)
+    await drawnTiles(page)
+    assert.equal(await card(page).count(), 0)
   })
 
   it('opens by keyboard for the middle of the map, and gives the focus back', async () => {
-    const page = await stage.visit('#steps/3/10/10')
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/10/10')
     await page.locator('#map').focus()
     await page.keyboard.press('Enter')
     await card(page).getByText('2 versions').waitFor()
@@ -71,18 +79,8 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
     assert.equal(await page.evaluate(() => document.activeElement?.id), 'map')
   })
 
-  it('stays closed when a double click zooms', async () => {
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
-    await page.mouse.dblclick(TILE_333.x, TILE_333.y)
-    await page.waitForURL(/#steps\/4\//)
-    await drawnTiles(page)
-    assert.equal(await card(page).count(), 0)
-  })
-
   it('says when the store has no tile, and shows a version that is written later', async () => {
-    const page = await stage.visit('#holes/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#holes/3/0/0')
     await page.mouse.click(TILE_333.x, 430)
     await card(page).getByText('The store has no tile here.').waitFor()
     await stage.write('holes', { 7: [[3, 3, 4]] })
@@ -90,8 +88,7 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
   })
 
   it('lies below the timeline on a phone, with the tile in sight', async () => {
-    const page = await stage.visit('#steps/3/0/0', screens.phone)
-    await drawnTiles(page)
+    const page = await stage.open('#steps/3/0/0', screens.phone)
     await page.touchscreen.tap(100, 560)
     await card(page).locator('.versions li').first().waitFor()
     const box = async selector => /** @type {any} */ (await page.locator(selector).boundingBox())
@@ -110,8 +107,7 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
       ['2024-02-01T00:00:00Z', 'Spring survey', { '3/3/3': 1, '3/4/4': 1 }],
       ['2024-05-01T00:00:00Z', 'Summer survey', { '3/3/3': 1, '3/4/4': 2 }]
     ])) await load(stage.store, memorySource(tiles), { layer: 'checked', time, title })
-    const page = await stage.visit('#checked/3/0/0')
-    await drawnTiles(page)
+    const page = await stage.open('#checked/3/0/0')
     const shown = card(page).locator('.shown')
     await page.mouse.click(TILE_333.x, TILE_333.y)
     await shown.getByText('Summer survey').waitFor()
@@ -126,5 +122,84 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
     await card(page).getByRole('button', { name: '1 Feb 2024' }).click()
     await shown.getByText('Changed again').waitFor()
     await shown.getByText('Spring survey').waitFor()
+  })
+})
+
+onViewer('changes of the view', { demo: false }, stage => {
+  before(async () => {
+    const world = n => Object.fromEntries(tilesOf(3).map(([z, x, y]) => [`${z}/${x}/${y}`, n]))
+    for (const [day, title, tiles] of /** @type {const} */ ([
+      ['01', 'First survey', world(1)], ['02', 'West', { '3/0/3': 2, '3/1/3': 2 }],
+      ['03', 'East', { '3/6/3': 3 }], ['04', 'West again', { '3/0/3': 4 }]
+    ])) await load(stage.store, memorySource(tiles), { layer: 'town', time: `2024-01-${day}T00:00:00Z`, title })
+  })
+  const WEST = '#town/5/20/-150' // within 3/0/3
+
+  it('lists only the editions that changed the view, each with its share and a picture', async () => {
+    const page = await stage.open('#town/3/0/0')
+    await page.getByText('4 editions').waitFor()
+    assert.deepEqual(await entries(page), ['Newest', 'West again', 'East', 'West', 'First survey'])
+    await page.getByLabel('Only what changed here').check()
+    await page.locator('.editions .share').first().waitFor()
+    const texts = async title => Promise.all(
+      ['.share', '.note'].map(part => page.locator('.editions li', { hasText: title }).locator(part).textContent())
+    )
+    assert.match((await texts('First survey')).join(), /^100%,1 Jan 2024 · \d\d tiles$/)
+    assert.match((await texts('East')).join(), /^\d%,3 Jan 2024 · 1 tile$/)
+    await page.goto(`${stage.address}${WEST}`)
+    // not what changed elsewhere; the map flies there
+    await until(async () => (await entries(page)).join() === 'Newest,West again,West,First survey',
+      { what: 'what changed in the west' })
+    await page.waitForFunction(() => {
+      const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector('.editions canvas'))
+      // Chromium warns of canvases read often
+      const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height })
+        .getContext('2d')
+      copy?.drawImage(canvas, 0, 0)
+      return copy?.getImageData(0, 0, canvas.width, canvas.height).data.some(value => value > 0)
+    })
+    await page.locator('.editions li button', { hasText: 'West again' }).click()
+    await shownAt(page, '4 Jan 2024')
+  })
+
+  it('marks how often each place changed', async () => {
+    const page = await stage.open('#town/3/0/-100')
+    await page.getByLabel('Show where it changed often').check()
+    await page.locator('#map .heat-5').first().waitFor({ state: 'attached' })
+    const numbers = await page.locator('#map .heat-number').allTextContents()
+    assert.deepEqual([...new Set(numbers)].sort(), ['1', '2'])
+    await page.getByLabel('Show where it changed often').uncheck()
+    assert.equal(await page.locator('#map .heat-square').count(), 0)
+  })
+
+  it('marks the change of a deeper tile in the size of that tile', async () => {
+    for (const [day, n] of /** @type {const} */ ([['01', 1], ['02', 2]])) {
+      const tiles = Object.fromEntries([3, 4, 5].flatMap(zoom => tilesOf(zoom))
+        .map(([z, x, y]) => [`${z}/${x}/${y}`, z === 5 && x === 16 && y === 15 ? n : 1]))
+      await load(stage.store, memorySource(tiles), { layer: 'depth', time: `2024-01-${day}T00:00:00Z` })
+    }
+    const page = await stage.open('#depth/3/0/0')
+    await page.getByLabel('Show where it changed often').check()
+    await page.locator('#map .heat-square').waitFor({ state: 'attached' })
+    const { width } = /** @type {any} */ (await page.locator('#map .heat-square').boundingBox())
+    assert.ok(Math.abs(width - 64) <= 1, `${width} pixels: a tile two zooms below that of the view`)
+  })
+
+  it('searches all editions of the layer, also those that were not read yet', async () => {
+    const times =
+      Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
+    const docs = times.map(
+      (time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3
+        ? 'The very old one' : `Daily ${at}`, finished: time })
+    )
+    await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
+    const page = await stage.visit('#town/3/0/0')
+    await page.getByText('The last 50 editions').waitFor()
+    await page.getByRole('searchbox', { name: 'Find an edition' }).fill('very old')
+    await page.locator('.editions li', { hasText: 'The very old one' }).waitFor()
+    assert.deepEqual(await entries(page), ['The very old one'])
+    await page.getByText('1,254 editions').waitFor()
+    await page.getByRole('searchbox', { name: 'Find an edition' }).fill('no such thing')
+    await page.getByText('No edition matches “no such thing”.').waitFor()
   })
 })

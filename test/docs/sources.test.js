@@ -1,8 +1,52 @@
-// Stylesheets of the pages keep the rules of the scripts, and style only what the pages have.
+// Sources: their imports form no cycle; stylesheets of the pages keep the rules of the scripts, and style only what the
+// pages have.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { root } from './pages.js'
+import { drawImports, readImports } from '../../docs/imports-picture.js'
+import { root, textOf } from './pages.js'
+
+const FOLDERS = ['core', 'client', 'loader', 'server', 'attachments', 'bench']
+
+/** The first circle that a walk from a file meets, as a path. */
+function findCircle (imports) {
+  const finished = new Set()
+  const visit = (file, trail) => {
+    if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file]
+    if (finished.has(file)) return undefined
+    for (const imported of imports.get(file) ?? []) {
+      const circle = visit(imported, [...trail, file])
+      if (circle) return circle
+    }
+    finished.add(file)
+    return undefined
+  }
+  for (const file of imports.keys()) {
+    const circle = visit(file, [])
+    if (circle) return circle.join(' -> ')
+  }
+}
+
+describe('the imports', () => {
+  const imports = readImports(FOLDERS)
+
+  it('are found in every folder', () => {
+    for (const folder of FOLDERS) {
+      assert.ok([...imports.keys()].filter(file => file.startsWith(`${folder}/`)).length > 20, folder)
+    }
+    assert.ok(imports.get('loader/load/set.js').includes('loader/load/index.js'))
+  })
+
+  it('are those of the picture in CONTRIBUTING.md (npm run docs draws it)', () => {
+    assert.equal(textOf('docs/images/imports.svg'), drawImports())
+  })
+
+  it('form no cycle, which would be found', () => {
+    assert.equal(findCircle(imports), undefined)
+    const circular = new Map([['a.js', ['b.js']], ['b.js', ['c.js']], ['c.js', ['b.js']]])
+    assert.equal(findCircle(circular), 'b.js -> c.js -> b.js')
+  })
+})
 
 const COLUMNS = 120
 
