@@ -34,14 +34,14 @@ export const deepGroups = {
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [
-    'check/running', 'client/restart', 'edge/outage',
+    'client/restart', 'edge/outage',
     'gateway/chaos', 'kills/commands', 'mirror/kill', 'remove/kill', 'resolve/running', 'store/kill',
     'tree/kill'
   ],
   // commands in processes of their own, large editions, whole histories, every tile of a zoom
   long: [
     'activity/commands', 'backup/cli', 'backup/writing', 'client/compare', 'copy/beside', 'copy/copy', 'core/area',
-    'demo/up', 'deploy/nginx-cache', 'deploy/nginx-files', 'diff/cli', 'diff/diff', 'diff/manifests', 'edge/edge',
+    'demo/up', 'deploy/nginx-cache', 'deploy/nginx-files', 'diff/cli', 'diff/diff', 'edge/edge',
     'embedded/design-functions', 'embedded/limits', 'embedded/owner', 'export/changing', 'export/folder',
     'export/layers', 'export/pmtiles-resume', 'gateway/http', 'gateway/layers-page', 'gateway/serve',
     'gateway/tiles-upstream', 'gateway/workers', 'loader/grids', 'loader/mistakes', 'loader/same', 'mirror/cli',
@@ -49,7 +49,7 @@ export const deepGroups = {
     'security/hostile-layers', 'security/secrets', 'seed/cli', 'seed/seed', 'seed/trouble', 'settle/beside',
     'settle/limits', 'sources/command', 'sources/dated-load', 'sources/hostile-sqlite', 'store/bulk-answers',
     'store/stopping', 'style/store', 'tree/follow', 'tree/nginx', 'tree/tree', 'types/types', 'upstream/hostile',
-    'upstream/metatile', 'verify/manifests', 'verify/mbtiles', 'verify/store', 'work/apart', 'work/commands'
+    'upstream/metatile', 'verify/archives', 'verify/manifests', 'verify/store', 'work/apart', 'work/commands'
   ],
   // random lives, models and damage
   random: [

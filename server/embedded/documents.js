@@ -38,7 +38,7 @@ export async function leavesOf (database, id) {
 /**
  * Reads one revision. `latest` is done here: PouchDB throws outside its callback, and so ends the process, when the
  * revision is unknown.
- * @param {import('./databases.js').Database} database @param {any} [options] of PouchDB's get
+ * @param {import('./databases.js').Database} database @param {string} id @param {any} [options] of PouchDB's get
  */
 export async function getDocument (database, id, { latest, ...options } = {}) {
   if (latest && options.rev && !id.startsWith('_local/')) {

@@ -192,7 +192,7 @@ function stubOf ({ data, ...attachment }) {
 /**
  * Calls validate_doc_update, once for a batch: a bulk load pays once for the way to its thread. Puts an error
  * into answers[i] for each refused document. Design and local documents are not validated.
- * @param {import('./design/runtime.js').DesignRuntime[]} validators
+ * @param {import('./design/runtime.js').DesignRuntime[]} validators @param {any[]} docs @param {any[]} olds
  * @param {{userCtx: any, database: import('./databases.js').Database, answers: any[]}} context
  */
 async function validate (validators, docs, olds, { userCtx, database, answers }) {

@@ -213,6 +213,7 @@ function readConfig (fileName) {
   return file
 }
 
+/** @param {Values} file */
 function holdsSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
   return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) ||
     (isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0)

@@ -102,6 +102,7 @@ export function createHandler (ctx, routes) {
   }
 }
 
+/** @param {any} failures @param {any} error @param {import('node:http').IncomingMessage} req */
 function logFailure (failures, error, { method, url }) {
   const code = codeOf(error)
   if (code === 'INTERNAL') failures.write('error', code, { method, url, code, err: error }, 'a request failed')

@@ -80,7 +80,7 @@ function clean (name, value, secrets) {
   return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), scrubbed)
 }
 
-/** One request, when every one is logged. */
+/** One request, when every one is logged. @param {any} log @param {any} request @param {Record<string, any>} answer */
 export function logAccess (log, { method, url, socket }, { seconds, ...answer }) {
   log.info({ method, url, ...answer, ms: Math.round(seconds * 1e5) / 100, from: socket.remoteAddress }, 'request')
 }

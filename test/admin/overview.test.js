@@ -164,7 +164,7 @@ onAdmin('the overview', (stage, kind) => {
 
     // of editions and commands
     const now = Date.now()
-    await stage.store.couch.update(editionId('osm', times[1]), doc => ({ ...doc, failed: 3 }))
+    await stage.store.couch.update(editionId('osm', times[1]), edition => ({ ...edition, failed: 3 }))
     const run = {
       type: 'work', state: 'done', started: timeOf(now), seen: timeOf(now),
       finished: timeOf(now), user: stage.owner.name
@@ -173,11 +173,11 @@ onAdmin('the overview', (stage, kind) => {
       { ...run, _id: workId(runOf(now, 1)), command: 'load', layer: 'osm', edition: times[1], failed: 3 },
       { ...run, _id: workId(runOf(now, 2)), command: 'seed', layer: 'radar', failed: 12 }
     ])
-    assert.deepEqual(answers.filter(({ error }) => error), [])
+    assert.deepEqual(answers.filter(answer => answer.error), [])
     await figureIs(page, 'failed', '15')
     const rows = part(page, 'Expiring and failed tiles').locator('tbody tr')
     assert.deepEqual((await rows.allInnerTexts())
-      .map(text => text.split('\t').filter((_, at) => at !== 2).map(each => each.trim())),
+      .map(text => text.split('\t').filter((_, column) => column !== 2).map(each => each.trim())),
       [['seed', 'radar', '12'], ['load', 'osm', '3']])
   })
 

@@ -41,14 +41,13 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.deepEqual([next.documents, next.moment, next.base], [0, 'store', file('a.tcb')])
     const looked = await run('restore', file('b.tcb'), file('a.tcb'), '--dry-run')
     assert.equal(looked.code, 0, looked.err)
-    assert.match(looked.out,
-      pattern(
-        /from .*a\.tcb, .*b\.tcb\n/,
-        /.*\n/,
-        / {2}By these files the role tilecouch-writer may write\n/,
-        / {2}By these files everybody may read, without a name\n/,
-        / {2}Every block, digest and count is right. Nothing was written\.\n$/
-      ))
+    assert.match(looked.out, pattern(
+      /from .*a\.tcb, .*b\.tcb\n/,
+      /.*\n/,
+      / {2}By these files the role tilecouch-writer may write\n/,
+      / {2}By these files everybody may read, without a name\n/,
+      / {2}Every block, digest and count is right. Nothing was written\.\n$/
+    ))
     const full = await run('restore', file('a.tcb'), '--dry-run', '--db', url)
     assert.deepEqual([full.code, full.out], [1, ''])
     assert.match(full.err, /RESTORE_NOT_EMPTY/)

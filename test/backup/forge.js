@@ -20,12 +20,9 @@ export const fullHeader = {
 }
 
 /** The image of a tile, as a backup describes it. */
-export const withImage = (doc, data, fields) =>
-  (
-    { ...doc, _attachments: {
-      tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data, ...fields }
-    } }
-  )
+export const withImage = (doc, data, fields) => ({ ...doc, _attachments: {
+  tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data, ...fields }
+} })
 
 /** Collects in `parts` what is written. @param {Buffer[]} parts */
 export const memorySink = parts => ({

@@ -1,31 +1,35 @@
-// The file of a backup: any damage and any invalid content is noticed.
+// The file of a backup: any damage and any invalid content is noticed. Backups that somebody made to do harm, or whose
+// files are not those that were made: replaced, changed while they are read, encrypted or signed by another program.
+// Folders in which others write, and documents that would spoil every backup.
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { gzipSync } from 'node:zlib'
-import { DOCUMENTS, END, HEADER, MAGIC, TRAILER, encodeBlock,
-  encodeFooter, formatDefaults } from '../../loader/backup/format.js'
-import { readBackup, readEnds } from '../../loader/backup/reader.js'
+import { crc32, gzipSync } from 'node:zlib'
+import { DOCUMENTS, END, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter,
+  formatDefaults } from '../../loader/backup/format.js'
+import { readBackup, readEnds, readFileParts } from '../../loader/backup/reader.js'
 import { BackupWriter } from '../../loader/backup/writer.js'
 import { digestOf } from '../../loader/store/tile.js'
+import { Store, backup, restore } from '../../loader/index.js'
 import { useFolder } from '../support/folder.js'
-import { png } from '../support/tiles.js'
-import { fullHeader, inChunks, memorySink, withImage } from './forge.js'
+import { png, square } from '../support/tiles.js'
+import { json, onEachStore, post, request } from '../support/backends.js'
+import { fails, fill, leaf } from '../support/backups.js'
+import { fullHeader, inChunks, memorySink, rewrite, withImage } from './forge.js'
 
-const ending = {
-  id: 'one', finished: '2024-01-01T00:00:01Z', moment: /** @type {const} */ ('store'),
-  seq: '9-x', purged: '0', noted: true, security: null
-}
+const ending =
+  { id: 'one', finished: '2024-01-01T00:00:01Z', moment: 'store', seq: '9-x', purged: '0', noted: true, security: null }
 const plainDoc = fields => ({ _id: 'layer:osm', _rev: '1-ab', _revisions: { start: 1, ids: ['ab'] }, ...fields })
 const tile = (x, seed, fields = {}) =>
   ({ ...withImage(plainDoc({ _id: `osm:5:${x}:1`, type: 'tile' }), png(seed), { revpos: 1 }), ...fields })
 
-/** A file in memory. @param {(writer: BackupWriter) => Promise<void>} fill */
-async function write (fill, about = fullHeader, end = ending) {
+/** A file in memory. @param {(writer: BackupWriter) => Promise<void>} put */
+async function write (put, about = fullHeader, end = ending) {
   const parts = []
   const writer = new BackupWriter(memorySink(parts))
-  await writer.begin(/** @type {any} */ (about))
-  await fill(writer)
+  await writer.begin(about)
+  await put(writer)
   await writer.end(end)
   return Buffer.concat(parts)
 }
@@ -67,7 +71,7 @@ describe('the file of a backup', function () {
     }
   })
 
-  it('is refused when any byte is changed', async () => {
+  it('is refused when any byte is changed, it is cut off anywhere, or continues after its end', async () => {
     const bytes = await small()
     for (let at = 0; at < bytes.length; at++) {
       const bad = Buffer.from(bytes)
@@ -75,22 +79,15 @@ describe('the file of a backup', function () {
       await assert.rejects(read(bad), error => error.code === 'BACKUP_DAMAGED' ||
         (at < MAGIC.length && error.code === 'CONFIG_INVALID'), `byte ${at}`)
     }
-  })
-
-  it('is refused when it is cut off anywhere, or continues after its end', async () => {
-    const bytes = await small()
     for (let length = 0; length < bytes.length; length++) await refuses(bytes.subarray(0, length), /cut off|begin/)
     await refuses(Buffer.concat([bytes, Buffer.from('x')]), /after its end/)
     await refuses(Buffer.concat([bytes, bytes]), /after its end/)
   })
 
   it('is refused when blocks are missing, repeated or swapped', async () => {
-    const [head, one, two] =
-      [encodeBlock(HEADER, fullHeader), documents([plainDoc()]), documents([plainDoc({ _id: 'layer:b' })])]
-    const whole = await write(async writer => {
-      await writer.write(1, [plainDoc()])
-      await writer.write(1, [plainDoc({ _id: 'layer:b' })])
-    })
+    const docs = [[plainDoc()], [plainDoc({ _id: 'layer:b' })]]
+    const [head, one, two] = [encodeBlock(HEADER, fullHeader), ...docs.map(some => documents(some))]
+    const whole = await write(async writer => { for (const some of docs) await writer.write(1, some) })
     const rest = whole.subarray((await blocks(head, one, two)).length)
     assert.equal((await read(Buffer.concat([await blocks(head, one, two), rest]))).docs.length, 2)
     for (const order of [[head, one], [head, two, one], [head, one, one, two], [one, two], [head, head, one, two]]) {
@@ -147,23 +144,174 @@ describe('the file of a backup', function () {
     })
   }
 
-  it('is refused if it has a block that is too long or unpacks to too much', async () => {
+  it('is refused if a block is too long or unpacks to too much, without control characters in the error', async () => {
     const claims = Buffer.from('D\xff\xff\xff\xff\xff\xff\xff\xff', 'latin1')
     await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), claims, Buffer.alloc(100)]), /no block/)
-    const bomb = gzipSync(Buffer.alloc(formatDefaults.unpacked + 1, ' '))
-    const block = await encodeBlock(DOCUMENTS, {}) // its JSON is exchanged
-    const { crc32 } = await import('node:zlib')
-    const body = Buffer.concat([block.subarray(0, 1), Buffer.alloc(8), bomb])
-    body.writeUInt32BE(bomb.length, 1)
-    const check = Buffer.alloc(4)
-    check.writeUInt32BE(crc32(body))
-    await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), body, check]), /unpacks to more/)
-  })
-
-  it('puts no control characters into error messages', async () => {
+    const bomb = Buffer.alloc(formatDefaults.unpacked + 1, ' ')
+    await refuses(await blocks(encodeBlock(HEADER, fullHeader), blockOf(bomb)), /unpacks to more/)
     const bytes = await blocks(encodeBlock(HEADER, fullHeader), documents([plainDoc({ _id: '_design/\u001b[2J' })]))
     await assert.rejects(read(bytes), error => !error.message.includes('\u001b'))
     assert.equal(END.length, 4)
     assert.equal(TRAILER, 'T')
+  })
+})
+
+/** A block whose JSON is this text, with a right check sum. */
+function blockOf (text) {
+  const packed = gzipSync(text)
+  const block = Buffer.concat([Buffer.from('D'), Buffer.alloc(8), packed, Buffer.alloc(4)])
+  block.writeUInt32BE(packed.length, 1)
+  block.writeUInt32BE(crc32(block.subarray(0, -4)), block.length - 4)
+  return block
+}
+
+async function readAll (file, keys = {}) {
+  for await (const part of readFileParts(file, keys)) assert.ok(part.kind)
+}
+
+onEachStore('a hostile backup', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+  let store
+
+  before(async () => { store = await fill(await backend.database()) })
+
+  const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, withImage(docs[0], png(99))] : docs
+
+  it('is refused with a repeated revision, or an invalid page, shard count, name or id', async () => {
+    await backup(store, file('a.tcb'))
+    const refused = async (change, words) => {
+      await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
+      await fails(restore([file('bad.tcb')], null, { dryRun: true }), 'BACKUP_DAMAGED', words)
+    }
+    await refused({ docs: twice }, /has osm:5\S* \S+ twice/)
+    await refused({ page: () => 2 ** 32 }, /lacks its documents/)
+    for (const q of [0, 1e9, '8', 2.5]) await refused({ header: one => ({ ...one, q }) }, /header/)
+    await refused({ header: one => ({ ...one, name: { toString: 1 } }) }, /header/)
+    await refused({ docs: docs => docs.map((doc, at) => at ? doc : { ...doc, _id: '_design/tiles' }) },
+      /not taken from a file/)
+    const to = await backend.database()
+    await fails(restore([file('bad.tcb')], to, { rights: 'give' }), 'BACKUP_DAMAGED')
+    assert.equal((await request(to)).status, 404)
+  })
+
+  it('opens only the given files', async () => {
+    await backup(store, file('a.tcb'))
+    await rewrite(file('a.tcb'), file('b.tcb'),
+      { header: one => ({ ...one, base: { id: 'x', made: one.made, file: '../../../etc/passwd' } }) })
+    await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
+  })
+
+  it('leaves out and names documents beyond its limits, and has the others', async () => {
+    const own = await backend.database()
+    const mine = await Store.create(own)
+    await mine.defineLayer('osm', { format: 'png' })
+    const deep = depth => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
+    const layerWith = (layer, field) => leaf(`layer:${layer}`, ['a'], { type: 'layer', layer, field })
+    const odd = [leaf(`x${'y'.repeat(1500)}`, ['a'], { _deleted: true }), layerWith('deep', deep(150)),
+      ...['many', 'more', 'most', 'other'].map(layer => layerWith(layer, Array(300000).fill(1)))]
+    for (const doc of odd) await post(`${own}/_bulk_docs`, { new_edits: false, docs: [doc] })
+    const made = await backup(mine, file('a.tcb'))
+    assert.equal(made.refused, 2, JSON.stringify(made.named))
+    assert.match(made.named.map(({ reason }) => reason).join(), /bad id|lists in lists/)
+    const to = await backend.database()
+    const restored = await restore([file('a.tcb')], to, { rights: 'give' })
+    // they are in the backup, and the validation function of the new store refuses fields that long
+    assert.deepEqual([restored.differences, restored.refused], [0, 4])
+    assert.equal((await json(`${to}/layer:osm`)).layer, 'osm')
+  })
+}, { timeout: 120000 })
+
+describe('a hostile folder or file', function () {
+  this.timeout(30000)
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+
+  it('is refused if it is a folder, a pipe or missing', async () => {
+    mkdirSync(file('folder'))
+    execFileSync('mkfifo', [file('pipe')])
+    for (const name of ['folder', 'pipe']) {
+      await fails(restore([file(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no regular file/)
+    }
+    await fails(restore([file('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
+  })
+
+  it('with nested lists or too many values is refused in bounded memory', async () => {
+    const most = formatDefaults.unpacked
+    const bombs = {
+      nested: Buffer.alloc(most - 1, '['),
+      lists: Buffer.concat([Buffer.from('{"page":1,"docs":['), Buffer.alloc(most - 100, '[],'), Buffer.from('[]]}')]),
+      text: Buffer.alloc(1e8, '"') // one line of 100 MB; one of 1 GB ends at the same place
+    }
+    for (const [name, bomb] of Object.entries(bombs)) {
+      writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, fullHeader), blockOf(bomb)]))
+      const before = process.memoryUsage().rss
+      await fails(readAll(file('bomb.tcb')), 'BACKUP_DAMAGED', /nested|values|unpacks to more/)
+      assert.ok(process.memoryUsage().rss - before < 250e6, name)
+    }
+  })
+})
+
+onEachStore('a folder in which others write', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+
+  it('gets no backup through a link, nor into a file that others may read', async () => {
+    const store = await Store.create(await backend.database())
+    writeFileSync(file('precious'), 'mine')
+    symlinkSync(file('precious'), file('a.tcb.part'))
+    await backup(store, file('a.tcb'))
+    assert.equal(readFileSync(file('precious'), 'utf8'), 'mine')
+    writeFileSync(file('b.tcb.part'), '', { mode: 0o666 })
+    await backup(store, file('b.tcb'))
+    assert.equal(statSync(file('b.tcb')).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(folder.dir), ['a.tcb', 'b.tcb', 'precious'])
+  })
+}, { timeout: 120000 })
+
+onEachStore('a backup whose files were replaced', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+  const dry = names => restore(names.map(file), null, { dryRun: true })
+  let store
+
+  before(async () => { store = await fill(await backend.database()) })
+
+  it('is refused when a file of a chain is an older one', async () => {
+    const mine = await fill(await backend.database())
+    await backup(mine, file('full.tcb'))
+    for (const [year, name, base] of [[2024, 'old', 'full'], [2025, 'two', 'old'], [2026, 'three', 'two']]) {
+      await mine.write(square({ layer: 'osm', time: `${year}-06-01T00:00:00Z`, side: 1, seed: () => 700 + year % 10 }))
+      await backup(mine, file(`${name}.tcb`), { base: file(`${base}.tcb`) })
+    }
+    assert.equal((await dry(['full.tcb', 'old.tcb', 'two.tcb', 'three.tcb'])).unneeded.length, 0)
+    renameSync(file('old.tcb'), file('two.tcb'))
+    await fails(dry(['full.tcb', 'two.tcb', 'three.tcb']), 'BACKUP_MISSING')
+  })
+
+  it('is refused when the file changes while it is read', async () => {
+    await backup(store, file('a.tcb'))
+    const to = await backend.database()
+    await backup(await fill(await backend.database()), file('b.tcb'))
+    const onProgress = ({ step }) => {
+      if (step === 'reading') writeFileSync(file('a.tcb'), readFileSync(file('b.tcb')))
+    }
+    await fails(restore([file('a.tcb')], to, { rights: 'give', onProgress }), 'BACKUP_DAMAGED')
+    if ((await request(to)).status === 200) assert.deepEqual((await json(`${to}/_security`)).members.roles, ['_admin'])
+  })
+
+  it('is reported as encrypted if age encrypted it, and read if an earlier release signed it', async () => {
+    for (const start of ['age-encryption.org/v1\n-> X25519 abc\n', '-----BEGIN AGE ENCRYPTED FILE-----\n']) {
+      writeFileSync(file('a.age'), start.padEnd(200, 'x'))
+      await fails(dry(['a.age']), 'BACKUP_DAMAGED', /it is encrypted: open it with `age -d` first/)
+    }
+    await backup(store, file('a.tcb'))
+    const before = (await dry(['a.tcb'])).documents
+    const signature = Buffer.alloc(64, 7)
+    await rewrite(file('a.tcb'), file('signed.tcb'),
+      { trailer: trailer => ({ ...trailer, signer: 'f'.repeat(64) }), signature })
+    assert.equal((await dry(['signed.tcb'])).documents, before)
+    await rewrite(file('a.tcb'), file('longer.tcb'), { signature })
+    await fails(dry(['longer.tcb']), 'BACKUP_DAMAGED')
   })
 })

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createServer } from 'node:http'
 import { measureLevels } from '../../bench/diskcache.js'
 import { clockOf } from '../../bench/diskcache/clients/gateway.js'
 import { openFiles } from '../../bench/diskcache/clients/files.js'
@@ -16,6 +15,7 @@ import { runWorkers } from '../../bench/diskcache/workers.js'
 import { findDiskCache } from '../../bench/programs/diskcache.js'
 import { inspectTile } from '../../core/index.js'
 import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 import { skip } from '../support/tools.js'
 import { openDocuments } from '../../bench/diskcache/clients/documents.js'
 
@@ -29,20 +29,21 @@ describe('the benchmark of caches', () => {
     const count = 20_000
     const operations = [...operationsOf(3, count)]
 
-    it('in the proportions of the original, the same in each run, different for each process', () => {
+    it('in the proportions of the original, the same each time, of distinct tiles, at advancing times', () => {
       const share = action => operations.filter(operation => operation.action === action).length / count
       assert.ok(Math.abs(share('get') - 0.9) < 0.01 && Math.abs(share('set') - 0.09) < 0.01 &&
         Math.abs(share('delete') - 0.01) < 0.005)
       assert.equal(new Set(operations.map(({ key }) => key)).size, KEYS)
       assert.deepEqual([...operationsOf(3, 500)], operations.slice(0, 500))
       assert.notDeepEqual([...operationsOf(4, 500)], operations.slice(0, 500))
-    })
-
-    it('with distinct tiles as values, as long as those of the original', () => {
       const values = operations.flatMap(({ value }) => value ?? [])
       for (const value of values.slice(0, 200)) assert.equal(inspectTile(value).type, 'image/png')
       assert.ok(values.every(({ length }) => length > 60 && length < 700))
       assert.equal(new Set(values.map(value => value.toString('hex'))).size, values.length)
+      const clocks = [0, 1].map(slot => clockOf({ slot, slots: 2, begun: 1000, now: () => 1005 }))
+      const times = [clocks[0](), clocks[1](), clocks[0](), clocks[1]()]
+      assert.deepEqual(times,
+        ['2000-01-01T00:00:10Z', '2000-01-01T00:00:11Z', '2000-01-01T00:00:12Z', '2000-01-01T00:00:13Z'])
     })
 
     it('in files that decode to the same operations', async () => {
@@ -54,13 +55,6 @@ describe('the benchmark of caches', () => {
       const sets = [0, 1].flatMap(seed => [...operationsOf(seed, 300)]).filter(({ action }) => action === 'set').length
       assert.equal([...known.values()].reduce((sum, digests) => sum + digests.size, 0), KEYS + sets)
     })
-
-    it('with clocks that never give the same time twice and only advance', () => {
-      const clocks = [0, 1].map(slot => clockOf({ slot, slots: 2, begun: 1000, now: () => 1005 }))
-      const times = [clocks[0](), clocks[1](), clocks[0](), clocks[1]()]
-      assert.deepEqual(times,
-        ['2000-01-01T00:00:10Z', '2000-01-01T00:00:11Z', '2000-01-01T00:00:12Z', '2000-01-01T00:00:13Z'])
-    })
   })
 
   describe('works', () => {
@@ -71,9 +65,7 @@ describe('the benchmark of caches', () => {
       return client
     }
 
-    for (const [name, open] of /** @type {[string, () => any][]} */ (
-      [['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]]
-    )) {
+    for (const [name, open] of [['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]]) {
       it(`on ${name}: reads return the last written value, and miss only after a delete`, async () => {
         const { outcome, timings } = await work(filled(open()), operations, { ...all, preset })
         assert.deepEqual({ ...outcome, ms: 0, samples: [] },
@@ -90,12 +82,6 @@ describe('the benchmark of caches', () => {
       })
     }
 
-    it('on files and leaves no temporary file', async () => {
-      const files = openFiles({ dir: folder.dir })
-      for (const { key, value } of preset) files.set(keys[key], value)
-      assert.equal((await readdir(folder.dir)).length, KEYS)
-    })
-
     it('and counts outdated answers and their age when no other process writes', async () => {
       const old = openMemory()
       const client = { ...filled(openMemory()), get: key => old.get(key) }
@@ -106,13 +92,16 @@ describe('the benchmark of caches', () => {
       assert.equal((await work(client, operations, { ...all, alone: false, preset })).outcome.behind, 0)
     })
 
-    it('and counts failed operations as misses, by error message', async () => {
+    it('and counts failed operations as misses, by error message; files leave no temporary file', async () => {
       const broken = async () => { throw new Error('no more room\nat all') }
       const { outcome, timings } = await work({ ...filled(openMemory()), set: broken }, operations, { ...all, preset })
       const sets = operations.filter(({ action }) => action === 'set').length
       assert.deepEqual(outcome.errors, { 'no more room': sets })
       assert.equal([...timings].filter((code, at) => at % 2 === 0 && code === codeOf('set', true)).length, sets)
       assert.equal(outcome.behind, 0)
+      const files = openFiles({ dir: folder.dir })
+      for (const { key, value } of preset) files.set(keys[key], value)
+      assert.equal((await readdir(folder.dir)).length, KEYS)
     })
 
     it('and excludes the warm-up, and stops at the time limit', async () => {
@@ -127,9 +116,8 @@ describe('the benchmark of caches', () => {
 
     it('in processes, and fails when a process read a value that was never written', async () => {
       const files = await writeOperations(folder.dir, { processes: 2, count: 500 })
-      const contender = { name: 'x', kind: 'memory', command: /** @type {[string, string[]]} */ (
-        [process.execPath, [worker('worker.js')]]
-      ), apart: true, open: async () => ({}) }
+      const command = [process.execPath, [worker('worker.js')]]
+      const contender = { name: 'x', kind: 'memory', command, apart: true, open: async () => ({}) }
       const options = {
         levels: [2], rounds: 1, operations: 500, warmup: 100, limit: 5,
         dir: folder.dir, work: files, signal: new AbortController().signal, log () {}
@@ -180,8 +168,8 @@ describe('the benchmark of caches', () => {
 async function startDatabase () {
   const docs = new Map()
   const seen = []
-  const own = { docs, seen, meddle: /** @type {(() => void) | undefined} */ (undefined) }
-  const server = createServer(async (request, response) => {
+  const own = { docs, seen, meddle: undefined }
+  const { port, close } = await startServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
     const [, , key] = pathname.split('/').map(decodeURIComponent)
     const parts = []
@@ -201,11 +189,7 @@ async function startDatabase () {
     else docs.set(key, { rev: `${seen.length}-a`, bytes: Buffer.concat(parts) })
     end(201, '{}')
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return Object.assign(own,
-    { db: `http://me:secret@127.0.0.1:${port}/tiles`, close: () =>
-      new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) })
+  return Object.assign(own, { db: `http://me:secret@127.0.0.1:${port}/tiles`, close })
 }
 
 // written at the revision that stands, and again where somebody else was quicker

@@ -15,8 +15,7 @@ import { AS_OF, LAYER, LENGTH as TILE_LENGTH, NEW, OLD, bytesOf, placesOf, shuff
   versions, writeMbtiles, writeTree, zipf } from '../../bench/block.js'
 import { configuration } from '../../bench/programs/mapproxy.js'
 import { filesConf, mainConf, proxyCacheConf, readProxyCacheConf } from '../../bench/programs/nginx.js'
-import { parsePeriod } from '../../core/index.js'
-import { openSource } from '../../loader/index.js'
+import { openSource, parsePeriod } from '../../loader/index.js'
 
 const LENGTH = 10_000
 const none = { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
@@ -48,21 +47,15 @@ describe('the benchmark of servers', () => {
   describe('counts no figure when', () => {
     const expected = { connections: 32, length: LENGTH }
 
-    it('a request failed with any kind of error', () => {
+    it('a request failed, or answers are too short, too long, missing, or tiles, unless the end cut them off', () => {
       checkSample('x', sample, expected)
       for (const kind of Object.keys(none)) {
         assert.throws(() => checkSample('x', { ...sample, errors: { ...none, [kind]: 1 } }, expected),
           new RegExp(`x: of 1000 requests 1 ${kind} errors`))
       }
-    })
-
-    it('answers are too short, too long or missing', () => {
       assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 300 }, expected), /300 bytes an answer/)
       assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 2 * LENGTH }, expected), /20000 bytes an answer/)
       assert.throws(() => checkSample('x', { ...sample, requests: 0, bytes: 0 }, expected), /no request/)
-    })
-
-    it('tiles came instead of 304, but allows answers that the end of the run cut off', () => {
       const unchanged = { connections: 32, length: 0 }
       checkSample('x', { ...sample, bytes: 1000 * 300 }, unchanged)
       assert.throws(() => checkSample('x', sample, unchanged), /10300 bytes an answer/)
@@ -119,7 +112,7 @@ describe('the benchmark of servers', () => {
   })
 
   describe('has as its reference one Node client', () => {
-    for (const client of /** @type {(keyof typeof CLIENTS)[]} */ (Object.keys(CLIENTS))) {
+    for (const client of Object.keys(CLIENTS)) {
       it(`that requests by ${client} over the given connections, and fails at a wrong answer`, async () => {
         const asked = { url: server.url, paths: ['/1', '/2'], length: LENGTH, connections: 3, seconds: 0.1 }
         const result = await runNodeClient(client, asked)
@@ -140,20 +133,14 @@ describe('the benchmark of servers', () => {
   })
 
   describe('starts programs', () => {
-    it('that are named or found on the PATH, and no others', () => {
+    it('that are named or found on the PATH, waits until they answer, reads their output, and ends them', async () => {
       assert.equal(findProgram(process.execPath, 'x'), process.execPath)
       assert.equal(findProgram(undefined, path.basename(process.execPath), { PATH: path.dirname(process.execPath) }),
         process.execPath)
       assert.equal(findProgram('/nowhere/node', 'node'), undefined)
       assert.equal(findProgram(undefined, 'no-such-program-at-all'), undefined)
-    })
-
-    it('and reads their output, even when they exit with an error', async () => {
       assert.equal(await outputOf(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']),
         '1\n2\n')
-    })
-
-    it('and waits until they answer, and ends them', async () => {
       const port = await freePort()
       const code = 'setTimeout(() => require("node:http").createServer((_, response) => ' +
         'response.end()).listen(+process.env.PORT, "127.0.0.1"), 200)'
@@ -180,14 +167,11 @@ describe('the tiles of the benchmark of servers', () => {
   const folder = useFolder()
   const places = placesOf(30)
 
-  it('are all of one length, and no two alike', () => {
+  it('are all of one length, no two alike, and asked for in a random order that is the same every time', () => {
     const bodies = places.flatMap(({ index }) => [bytesOf(index, OLD), bytesOf(index, NEW)])
     assert.deepEqual(new Set(bodies.map(({ length }) => length)), new Set([TILE_LENGTH]))
     assert.equal(new Set(bodies.map(bytes => bytes.toString('latin1'))).size, 60)
     assert.ok(parsePeriod(AS_OF).end > OLD && parsePeriod(AS_OF).end < NEW)
-  })
-
-  it('are asked for in a random order that is the same every time', () => {
     assert.deepEqual(shuffled(places, 1), shuffled(places, 1))
     assert.notDeepEqual(shuffled(places, 1), places)
     assert.deepEqual(shuffled(places, 1).toSorted((a, b) => a.index - b.index), places)
@@ -231,7 +215,7 @@ describe('the servers of the benchmark', () => {
     assert.match(mainConf({ dir: '/tmp/x', http: '', root: true }), /user root;/)
   })
 
-  it('use the configuration of deploy/, only with other addresses and folders', async () => {
+  it('use the configuration of deploy/ and the tile_id of docs/mapproxy.md', async () => {
     const conf =
       proxyCacheConf(await readProxyCacheConf(), { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001)
     assert.match(conf, /listen 127\.0\.0\.1:8001/)
@@ -239,9 +223,6 @@ describe('the servers of the benchmark', () => {
     assert.doesNotMatch(conf, /\/var\//)
     assert.throws(() => proxyCacheConf('events {}', { gateway: 'http://127.0.0.1:7777', cache: '/tmp/cache' })(8001),
       /has no/)
-  })
-
-  it('include a MapProxy with the tile_id of docs/mapproxy.md', () => {
     const manual = readFileSync(new URL('../../docs/mapproxy.md', import.meta.url), 'utf8')
     const yaml = configuration({ server: 'http://127.0.0.1:5984', db: 'tiles', tree: '/tmp/files', dir: '/tmp/x' })
     const [, id] = /tile_id: (".*?")/.exec(yaml) ?? []

@@ -48,7 +48,7 @@ describe('the tiles of the benchmark of 780 tiles', () => {
 })
 
 describe('a lap', () => {
-  it('requests every tile once, in order, over the given connections', async () => {
+  it('requests every tile once, in order, and is reported with mean, deviation and percentiles', async () => {
     const asked = []
     let [now, most] = [0, 0]
     const get = async tile => {
@@ -63,6 +63,14 @@ describe('a lap', () => {
     assert.equal(most, 3)
     assert.equal(lap.ms.length, 12)
     assert.ok(lap.seconds >= 0.006 && Math.min(...lap.ms) >= 1, JSON.stringify(lap))
+    assert.deepEqual(spread([1, 2, 3, 6]),
+      { seconds: [1, 2, 3, 6], mean: 3, deviation: 2.1602, median: 2.5, min: 1, max: 6 })
+    assert.equal(deviation([4]), 0)
+    const laps = [[1, 2], [3, 4]].map(ms => ({ seconds: 1, user: 0.5, sys: 0.25, ms }))
+    const { user, sys, sysDeviation, ms } = summarise(laps)
+    assert.deepEqual({ user, sys, sysDeviation, ms },
+      { user: 0.5, sys: 0.25, sysDeviation: 0, ms: { count: 4, p50: 2, p90: 4, p99: 4, max: 4 } })
+    assert.equal(percentiles([0.0456], 3).p50, 0.046)
   })
 
   it('fails when a byte is wrong or an answer is missing, and stops when aborted', async () => {
@@ -72,17 +80,6 @@ describe('a lap', () => {
     await assert.rejects(runLap('x', tiles, { get: async () => { throw new Error('404') }, connections: 6 }), /404/)
     await assert.rejects(runLap('x', tiles,
       { get: async tile => tile.bytes, connections: 1, signal: AbortSignal.abort() }), { name: 'AbortError' })
-  })
-
-  it('is reported with mean, deviation, median and the percentiles of all tiles', () => {
-    assert.deepEqual(spread([1, 2, 3, 6]),
-      { seconds: [1, 2, 3, 6], mean: 3, deviation: 2.1602, median: 2.5, min: 1, max: 6 })
-    assert.equal(deviation([4]), 0)
-    const laps = [[1, 2], [3, 4]].map(ms => ({ seconds: 1, user: 0.5, sys: 0.25, ms }))
-    const { user, sys, sysDeviation, ms } = summarise(laps)
-    assert.deepEqual({ user, sys, sysDeviation, ms },
-      { user: 0.5, sys: 0.25, sysDeviation: 0, ms: { count: 4, p50: 2, p90: 4, p99: 4, max: 4 } })
-    assert.equal(percentiles([0.0456], 3).p50, 0.046)
   })
 
   it('is run by contenders in turns, and drops the page cache only in that state', async () => {
@@ -103,23 +100,17 @@ describe('a lap', () => {
 describe('the page cache', () => {
   const folder = useFolder()
 
-  it('is dropped through the control file of the kernel', async () => {
+  it('is dropped through the control file, or not, with a reason; files hold the bytes of the tiles', async () => {
     const control = path.join(folder.dir, 'drop_caches')
     writeFileSync(control, '')
     const cache = await openPageCache('http://127.0.0.1:5984', control)
     await cache.drop()
     assert.equal(cache.why, undefined)
     assert.equal(readFileSync(control, 'utf8'), '3')
-  })
-
-  it('is not dropped, with a reason, without a writable file or on another machine', async () => {
     assert.match((await openPageCache('http://localhost', path.join(folder.dir, 'none', 'x'))).why ?? '',
       /may not be written/)
     assert.match((await openPageCache('http://tiles.example', path.join(folder.dir, 'drop_caches'))).why ?? '',
       /another machine/)
-  })
-
-  it('is tested with files that hold the bytes of the tiles', async () => {
     await writeFiles(folder.dir, tiles, { synced: true })
     for (const tile of tiles) assert.deepEqual(readFileSync(fileOf(folder.dir, tile)), tile.bytes)
   })

@@ -6,11 +6,11 @@ import { BY_TILE } from '../../loader/store/reader.js'
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
 /** A leaf beside others. */
-const leaf = (doc, letter, start = 1) => (
-  { ...doc, _rev: `${start}-${letter.repeat(32)}`, _revisions: {
-    start, ids: Array.from({ length: start }, (_, at) => letter.repeat(31) + 'fedcba'[at].replace('f', letter))
-  } }
-)
+const leaf = (doc, letter) =>
+  ({ ...doc, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
+
+const past = (id, time, fields = {}, bytes = tile(2)) => document(`${id}@${time}`, fields, bytes)
+const withAttachments = change => doc => ({ ...doc, _attachments: change(doc._attachments) })
 
 /**
  * What -> the documents of a tile, and what is found of it. Those with a revision are written as replicators write.
@@ -18,22 +18,22 @@ const leaf = (doc, letter, start = 1) => (
  * @type {Record<string, {docs: (id: string) => Promise<any>[], found: string[], after: string[], keeps?: number}>}
  */
 export const damage = {
-  'a head older than its past': { docs: id => [
-    document(id, { time: T1 }), document(`${id}@${T2}`, {}, tile(2)), document(`${id}@${T3}`, {}, tile(3))
-  ], found: ['head-too-old'], after: [T1, T2, T3] },
+  'a head older than its past': {
+    docs: id => [document(id, { time: T1 }), past(id, T2), past(id, T3, {}, tile(3))],
+    found: ['head-too-old'], after: [T1, T2, T3]
+  },
   'two images at one time': {
-    docs: id => [document(id), document(`${id}@${T2}`, { stored: T2 }, tile(2))],
+    docs: id => [document(id), past(id, T2, { stored: T2 })],
     found: ['two-at-one-time'], after: [`2022-05-31T23:59:59Z of ${T2}`, T2]
   },
   'a past without a head': {
-    docs: id => [document(`${id}@${T1}`), document(`${id}@${T2}`, {}, tile(2))], found: ['no-head'], after: [T1, T2]
+    docs: id => [document(`${id}@${T1}`), past(id, T2)], found: ['no-head'], after: [T1, T2]
   },
-  'a past without a head, gone at last': { docs: id => [
-    document(`${id}@${T1}`), document(`${id}@${T2}`, { gone: true }, null)
-  ], found: ['no-head'], after: [T1, T2] },
+  'a past without a head, gone at last': {
+    docs: id => [document(`${id}@${T1}`), past(id, T2, { gone: true }, null)], found: ['no-head'], after: [T1, T2]
+  },
   'a past version in two places': {
-    docs: id => [document(id), document(`${id}@${T1}`, {}, tile(2)),
-      document(`${id}@2021-05-31T23:59:59Z`, { contested: T1 }, tile(2))],
+    docs: id => [document(id), past(id, T1), past(id, '2021-05-31T23:59:59Z', { contested: T1 })],
     found: ['version-twice'], after: [`2021-05-31T23:59:59Z of ${T1}`, T2]
   },
   'heads of two masters': {
@@ -42,67 +42,49 @@ export const damage = {
   }
 }
 
+const TEXT = { content_type: 'text/plain', data: '' }
+/** What is wrong -> what is found of it, and the documents. */
+const wrong = {
+  'a head that lies elsewhere by its fields': ['fields-disagree', id => [document(id, { x: 7, layer: 'relief' })]],
+  'a head that says that it is past': ['wrong-current', id => [document(id, { current: false })]],
+  'a past version that says that it is the head':
+    ['wrong-current', id => [document(id), past(id, T1, { current: true })]],
+  'a past version that lies elsewhere by its fields':
+    ['fields-disagree', id => [document(id), past(id, T1, { y: 3 })]],
+  'a past version of another time than its id':
+    ['time-disagrees', id => [document(id), past(id, T1, { time: '2020-01-01T00:00:00Z' })]],
+  'a time of another zone, with a fraction': ['bad-time bad-time',
+    id => [document(id, { time: '2022-06-01T02:00:00.250+02:00', expires: '2030-01-01T00:00:00.000Z' })]],
+  'a document without a type': ['not-a-tile', id => [document(id, { type: undefined })]],
+  'a head that is not of the type it says': ['wrong-type', id => [document(id, {}, image('webp'))]],
+  'a past version that is not of the type it says':
+    ['wrong-type', id => [document(id), past(id, T1, {}, image('jpeg'))]],
+  'an image that is said to be text': ['wrong-type', id => [document(id, {})
+    .then(withAttachments(own => ({ tile: { ...own.tile, content_type: 'text/plain' } })))]],
+  'an attachment beside the tile': ['stray-attachment', id => [past(id, T1)
+    .then(withAttachments(own => ({ ...own, thumb: { content_type: 'text/plain', data: 'AAAA' } }))), document(id)]],
+  'a tile that is called otherwise': ['no-bytes stray-attachment',
+    id => [document(id).then(withAttachments(own => ({ 'tile.png': own.tile })))]],
+  'heads of two masters, one of them with wrong fields': ['conflict fields-disagree',
+    id => [document(id, { z: 9 }, tile(2)).then(doc => leaf(doc, 'b')),
+      document(id, { time: T3 }, tile(3)).then(doc => leaf(doc, 'a'))]],
+  'past versions of two masters, both with wrong fields': ['conflict wrong-current',
+    id => [document(id, { time: T3 }, tile(4)), past(id, T1, { current: true }).then(doc => leaf(doc, 'a')),
+      past(id, T1, { current: true }, tile(3)).then(doc => leaf(doc, 'b'))]],
+  'everything at once': [
+    'fields-disagree fields-disagree head-too-old not-a-tile stray-attachment wrong-current wrong-type',
+    id => [document(id, { time: T1, current: false, x: 2 }, image('webp')),
+      past(id, T2, { current: true, type: undefined }, image('jpeg')),
+      past(id, T3, { layer: 'b' }, tile(3)).then(withAttachments(own => ({ ...own, a: TEXT })))]
+  ]
+}
+
 /**
  * Tiles whose documents have wrong fields or bytes: they are found and left.
  * @type {Record<string, {docs: (id: string) => Promise<any>[], found: string[]}>}
  */
-export const broken = {
-  'a head that lies elsewhere by its fields': {
-    docs: id => [document(id, { x: 7, layer: 'relief' })], found: ['fields-disagree']
-  },
-  'a head that says that it is past': { docs: id => [document(id, { current: false })], found: ['wrong-current'] },
-  'a past version that says that it is the head': {
-    docs: id => [document(id), document(`${id}@${T1}`, { current: true }, tile(2))], found: ['wrong-current']
-  },
-  'a past version that lies elsewhere by its fields': {
-    docs: id => [document(id), document(`${id}@${T1}`, { y: 3 }, tile(2))], found: ['fields-disagree']
-  },
-  'a past version of another time than its id': { docs: id => [
-    document(id), document(`${id}@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))
-  ], found: ['time-disagrees'] },
-  'a time of another zone, with a fraction': { docs: id => [
-    document(id, { time: '2022-06-01T02:00:00.250+02:00', expires: '2030-01-01T00:00:00.000Z' })
-  ], found: ['bad-time', 'bad-time'] },
-  'a document without a type': { docs: id => [document(id, { type: undefined })], found: ['not-a-tile'] },
-  'a head that is not of the type it says': { docs: id => [document(id, {}, image('webp'))], found: ['wrong-type'] },
-  'a past version that is not of the type it says': {
-    docs: id => [document(id), document(`${id}@${T1}`, {}, image('jpeg'))], found: ['wrong-type']
-  },
-  'an image that is said to be text': {
-    docs: id => [document(id, {}).then(
-      doc => ({ ...doc, _attachments: { tile: { ...doc._attachments.tile, content_type: 'text/plain' } } })
-    )], found: ['wrong-type']
-  },
-  'an attachment beside the tile': {
-    docs: id => [document(`${id}@${T1}`, {}, tile(2)).then(
-      doc => ({ ...doc, _attachments: { ...doc._attachments, thumb: { content_type: 'text/plain', data: 'AAAA' } } })
-    ), document(id)],
-    found: ['stray-attachment']
-  },
-  'a tile that is called otherwise': {
-    docs: id => [document(id).then(doc => ({ ...doc, _attachments: { 'tile.png': doc._attachments.tile } }))],
-    found: ['no-bytes', 'stray-attachment']
-  },
-  'heads of two masters, one of them with wrong fields': {
-    docs: id => [document(id, { z: 9 }, tile(2)).then(doc => leaf(doc, 'b')),
-      document(id, { time: T3 }, tile(3)).then(doc => leaf(doc, 'a'))], found: ['conflict', 'fields-disagree']
-  },
-  'past versions of two masters, both with wrong fields': {
-    docs: id => [document(id, { time: T3 }, tile(4)), document(`${id}@${T1}`, { current: true }, tile(2))
-      .then(doc => leaf(doc, 'a')), document(`${id}@${T1}`, { current: true }, tile(3)).then(doc => leaf(doc, 'b'))],
-    found: ['conflict', 'wrong-current']
-  },
-  'everything at once': {
-    docs: id => [
-      document(id, { time: T1, current: false, x: 2 }, image('webp')),
-      document(`${id}@${T2}`, { current: true, type: undefined }, image('jpeg')),
-      document(`${id}@${T3}`, { layer: 'b' }, tile(3))
-        .then(doc => ({ ...doc, _attachments: { ...doc._attachments, a: { content_type: 'text/plain', data: '' } } }))
-    ],
-    found: ['fields-disagree', 'fields-disagree', 'head-too-old',
-      'not-a-tile', 'stray-attachment', 'wrong-current', 'wrong-type']
-  }
-}
+export const broken = Object.fromEntries(Object.entries(wrong)
+  .map(([what, [found, docs]]) => [what, { found: found.split(' '), docs }]))
 
 /** Digests of every image among documents, as they are before anything is repaired. */
 export const imagesOf = docs => docs.flatMap(({ _attachments: attachments = {} }) => Object.entries(attachments)
@@ -154,8 +136,8 @@ export function rebuiltWhile (store, lacks) {
       let isOver = false
       const reading = (async () => {
         while (!isOver) {
-          served.push((await reader.view(BY_TILE, { startkey: ['osm', 3], endkey: ['osm', 3, {}], reduce: false }))
-            .length)
+          const rows = await reader.view(BY_TILE, { startkey: ['osm', 3], endkey: ['osm', 3, {}], reduce: false })
+          served.push(rows.length)
         }
       })()
       const { report } = await task().finally(() => { isOver = true })

@@ -1,20 +1,21 @@
 // What is wrong with a store as a whole: found, mended where there is one right answer, found clean. Looking alone
-// writes nothing.
+// writes nothing. And stores of an earlier release.
 import assert from 'node:assert/strict'
-import { check } from '../../loader/check/index.js'
-import { rebuiltWhile, plant } from './damage.js'
-import { publish } from '../../loader/couchapp/publish.js'
+import { PRIVATE_SECURITY, RESERVED, Store, check, copyLayer, load, moveLayer, publish,
+  upgrade } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { PRIVATE_SECURITY, Store } from '../../loader/store/index.js'
-import { onEachStore } from '../support/backends.js'
-import { useStore } from '../support/store.js'
-import { document, tile, flipped } from '../support/sample-tiles.js'
-import { load, copyLayer, moveLayer } from '../../loader/index.js'
 import { written } from '../../loader/store/revisions.js'
 import { digestOf } from '../../loader/store/tile.js'
+import { SCHEMA } from '../../loader/store/marker.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
+import { steps } from '../../loader/check/upgrade.js'
+import { BY_TILE } from '../../loader/store/reader.js'
+import { onEachStore, post, request } from '../support/backends.js'
+import { useStore } from '../support/store.js'
+import { document, flipped, tile } from '../support/sample-tiles.js'
 import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
-import { RESERVED } from '../../core/index.js'
+import { plant, rebuiltWhile } from './damage.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
@@ -36,7 +37,7 @@ onEachStore('a whole store', backend => {
   const fill = async own => {
     store = own
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], format: 'png' })
-    for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50]])) {
+    for (const [time, seed] of [[T1, 1], [T2, 50]]) {
       await store.write(await Promise.all(
         Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 3, y, time, bytes: await tile(seed + y) }))
       ))
@@ -50,7 +51,7 @@ onEachStore('a whole store', backend => {
   const remove =
     async id => store.couch.request({ method: 'DELETE', path: id, qs: { rev: (await store.couch.get(id))._rev } })
 
-  it('has no findings if it is sound, and is not changed by a check', async () => {
+  it('has no findings if it is sound, and is not changed by a check or a repair', async () => {
     const before = await stateOf(store)
     const { report, said } = await look(store, { decode: true })
     assert.deepEqual(said, [])
@@ -58,12 +59,8 @@ onEachStore('a whole store', backend => {
       [{ layer: 'osm', tiles: 8, versions: 16, bytes: report.bytes, faults: 0, warnings: 0 }])
     assert.equal(report.repair, undefined)
     assert.deepEqual(await stateOf(store), before)
-  })
-
-  it('is not changed by a repair if there is nothing to repair', async () => {
-    const before = await stateOf(store)
-    const { report } = await look(store, { fix: true })
-    assert.deepEqual(report.repair, { repaired: {}, remaining: {}, faults: 0, warnings: 0, named: [] })
+    assert.deepEqual((await look(store, { fix: true })).report.repair,
+      { repaired: {}, remaining: {}, faults: 0, warnings: 0, named: [] })
     assert.deepEqual(await stateOf(store), before)
   })
 
@@ -81,9 +78,8 @@ onEachStore('a whole store', backend => {
     const [mark, layer, edition, versions] = await Promise.all(
       ['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/versions'].map(id => store.couch.get(id))
     )
-    const beside = (doc, letter, fields) => (
-      { ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } }
-    )
+    const beside = (doc, letter, fields) =>
+      ({ ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
     await plant(store, [
       beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }),
       beside(mark, 'a', { created: T3 }), beside(versions, '0', { views: {} }),
@@ -95,9 +91,8 @@ onEachStore('a whole store', backend => {
       { _id: '_design/mine', views: { all: { map: '(function (doc) { emit(doc._id) })' } } },
       { _id: '_design/versions-staging', language: 'javascript', views: versions.views }
     ])
-    await store.couch.put(
-      { ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4, bounds: [-20, -10, -10, 10] }
-    )
+    const elsewhere = { ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4 }
+    await store.couch.put({ ...elsewhere, bounds: [-20, -10, -10, 10] })
     await store.couch.put({ ...await store.couch.get('tilecouch'), schema: 'one' })
     const before = await stateOf(store)
     const expected = [
@@ -177,19 +172,15 @@ onEachStore('a whole store', backend => {
 
   it('gets no design documents if it was never published', async () => {
     const filling = await Store.create(await backend.database(), { public: false })
-    try {
-      await filling.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T1, bytes: await tile(1) }])
-      const { said, report } = await look(filling, { fix: true })
-      assert.deepEqual([said.map(text => text.split(' ')[0]), report.repair?.repaired],
-        [['no-layer', 'unpublished'], { 'no-layer': 1 }])
-      assert.equal(await filling.couch.get('_design/versions'), undefined)
-    } finally {
-      await filling.destroy()
-    }
+    await filling.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T1, bytes: await tile(1) }])
+    const { said, report } = await look(filling, { fix: true })
+    assert.deepEqual([said.map(text => text.split(' ')[0]), report.repair?.repaired],
+      [['no-layer', 'unpublished'], { 'no-layer': 1 }])
+    assert.equal(await filling.couch.get('_design/versions'), undefined)
+    await filling.destroy()
   })
 
-  it('gets a new index for a damaged one, and readers are served meanwhile', async function () {
-    this.timeout(60000)
+  it('gets a new index for a damaged one, and readers are served meanwhile', async () => {
     const { during, isWhole } = rebuiltWhile(store, 'osm:3:3:2')
     assert.deepEqual((await look(store)).said, ['index-too-long ocean', 'not-in-index osm:3:3:2'])
     const { served, report } = await during(() => look(store, { fix: true }))
@@ -197,7 +188,7 @@ onEachStore('a whole store', backend => {
     assert.ok(served.length > 1 && served.every(rows => rows === 17), `${served}`)
     assert.ok(isWhole(), 'the index was built under other functions and then under its own')
     assert.deepEqual((await look(store)).said, [])
-  })
+  }).timeout(60000)
 })
 
 // Bytes that a disk has damaged: they are found and left, and right after they were deleted and loaded again.
@@ -205,22 +196,15 @@ onEachStore('a whole store', backend => {
 /** With the revision that it has wherever it was moved to the past. */
 async function moved (id, seed) {
   const bytes = await tile(seed)
-  const { _attachments, ...doc } = await document(id, {}, tile(seed))
-  const { _rev, _revisions, ...rest } = written(
-    { ...doc, _attachments: {
-      tile: { content_type: 'image/png', data: bytes.toString('base64'), digest: digestOf(bytes) }
-    } }
-  )
-  return { ...rest, _rev, _revisions }
+  const image = { content_type: 'image/png', data: bytes.toString('base64'), digest: digestOf(bytes) }
+  return written({ ...await document(id), _attachments: { tile: image } })
 }
 
 onEachStore('damaged bytes', backend => {
-  /** @type {Store} */
   let store
   const damaged = new Set()
-
-  before(async () => {
-    store = await Store.create(await backend.database(), { public: false })
+  useStore(backend, { once: true, public: false, async fill (own) {
+    store = own
     const docs = await Promise.all(
       [0, 1, 2, 3].flatMap(y => [document(`osm:3:1:${y}`, {}, tile(y)),
         y === 1 ? document(`osm:3:1:${y}@${T1}`, {}, tile(10 + y)) : moved(`osm:3:1:${y}@${T1}`, 10 + y)])
@@ -231,18 +215,17 @@ onEachStore('damaged bytes', backend => {
       damaged.add((await store.couch.get(id))._rev)
     }
     // what the disk says of the damaged ones is read by everybody, until they are written anew
-    store.couch.request = async request => {
-      const answer = await Couch.prototype.request.call(store.couch, request)
-      if (request.path === '_bulk_get' && Array.isArray(answer)) {
+    store.couch.request = async asked => {
+      const answer = await Couch.prototype.request.call(store.couch, asked)
+      if (asked.path === '_bulk_get' && Array.isArray(answer)) {
         for (const { doc } of answer) if (damaged.has(doc?._rev) && doc._attachments.tile.data) {
-          doc._attachments.tile.data =
-            flipped(doc._attachments.tile.data, doc._attachments.tile.data.indexOf('IDAT') + 9)
+          const { tile: image } = doc._attachments
+          image.data = flipped(image.data, image.data.indexOf('IDAT') + 9)
         }
       }
       return answer
     }
-  })
-  after(() => store.destroy())
+  } })
 
   const lookAtBytes = async options => {
     const found = []
@@ -267,9 +250,8 @@ onEachStore('damaged bytes', backend => {
     await load(store, memorySource({ '3/1/1': 3, '3/1/2': 4 }), { layer: 'osm', time: T1 })
     const { found, report } = await lookAtBytes()
     assert.deepEqual([found, report.faults], [[], 0])
-    for (const [id, seed] of /** @type {const} */ (
-      [['osm:3:1:0', 1], ['osm:3:1:3', 2], [`osm:3:1:1@${T1}`, 3], [`osm:3:1:2@${T1}`, 4]]
-    )) {
+    const seeds = { 'osm:3:1:0': 1, 'osm:3:1:3': 2, [`osm:3:1:1@${T1}`]: 3, [`osm:3:1:2@${T1}`]: 4 }
+    for (const [id, seed] of Object.entries(seeds)) {
       const [{ doc }] = await store.couch.docs([id], { attachments: true })
       assert.ok(png(seed).equals(doc._attachments.tile.data), id)
     }
@@ -295,33 +277,104 @@ onEachStore('reserved names', backend => {
   })
 
   for (const name of ['db', 'work']) {
-    it(`of an existing layer, such as ${name}, are reported, and the layer can be read and renamed`,
-      () => readAndRename(name)).timeout(30000)
+    it(`of an existing layer, such as ${name}, are reported, and the layer can be read and renamed`, async () => {
+      const works = ['20240301T101500123-4f9k', '10240301T101500123-4f9k', '99990301T101500123-4f9k'].map(
+        run => ({ _id: `work:${run}`, type: 'work', command: 'load', state: 'done', started: T2, seen: T2 })
+      )
+      for (const work of works) await store.couch.put(work)
+      await store.couch.put({ _id: `layer:${name}`, type: 'layer', layer: name, minzoom: 3, maxzoom: 3 })
+      await store.write([versionOf(name, T2, 1), versionOf(name, T3, 2)])
+      await store.putEdition(name, T2, { title: 'First' })
+      await publish(store)
+      const { kinds, layers } = await check(store)
+      assert.deepEqual([Object.keys(kinds), kinds['reserved-name'], layers?.map(({ layer }) => layer)],
+        [['reserved-name', 'unfinished-edition', 'odd-size'], 1, [name]])
+      assert.deepEqual((await store.at(name, 3, 1, 2, '2022')).bytes, png(1))
+      const heads = []
+      for await (const { id } of store.heads(name)) heads.push(id)
+      assert.deepEqual(heads, [`${name}:3:1:2`])
+      assert.equal((await store.defineLayer(name, { name: 'Old' })).name, 'Old')
+      assert.equal((await moveLayer(store, name, 'base')).done, true)
+      assert.deepEqual((await store.versions('base', 3, 1, 2)).map(({ time }) => time), [T2, T3])
+      assert.deepEqual((await store.editions('base')).map(({ title }) => title), ['First'])
+      assert.equal((await check(store)).kinds['reserved-name'], undefined)
+      assert.deepEqual((await store.couch.docs(works.map(({ _id }) => _id))).map(({ deleted }) => deleted),
+        [false, false, false])
+    }).timeout(30000)
   }
+})
 
-  async function readAndRename (name) {
-    const works = ['20240301T101500123-4f9k', '10240301T101500123-4f9k', '99990301T101500123-4f9k'].map(
-      run => ({ _id: `work:${run}`, type: 'work', command: 'load', state: 'done', started: T2, seen: T2 })
-    )
-    for (const work of works) await store.couch.put(work)
-    await store.couch.put({ _id: `layer:${name}`, type: 'layer', layer: name, minzoom: 3, maxzoom: 3 })
-    await store.write([versionOf(name, T2, 1), versionOf(name, T3, 2)])
-    await store.putEdition(name, T2, { title: 'First' })
+describe('the steps from schema to schema', () => {
+  it('lead from the first schema to the current one without a gap', () => {
+    assert.deepEqual(steps.map(({ from }) => from), Array.from({ length: SCHEMA }, (_, from) => from))
+    for (const { name, does } of steps) assert.ok(name && does)
+  })
+})
+
+onEachStore('a store of an earlier release', backend => {
+  let url, store
+
+  /** As an earlier program left it: no mark, design documents of its own, and one that is missing. */
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    await request(url, { method: 'PUT' })
+    const docs = await Promise.all(Array.from({ length: 6 }, async (_, y) => document(`osm:3:1:${y}`, {}, tile(y))))
+    const designs = structuredClone(await ownDesigns())
+      .map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
+    const versions = designs.find(({ _id }) => _id === '_design/versions')
+    const { by_tile: byTile, by_time: byTime, by_area: byArea, by_zoom: byZoom, conflicts, expiring } = versions.views
+    versions.views = { by_tile: byTile, by_time: byTime }
+    designs.push(...Object.entries({ sizes: { by_area: byArea, by_zoom: byZoom }, lifecycle: { conflicts, expiring } })
+      .map(([name, views]) => ({ ...versions, _id: `_design/${name}`, views })))
+    versions.views.by_tile.map = versions.views.by_tile.map.replace('gone: !image', 'gone: image ? false : true')
+    const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 3, maxzoom: 3 }
+    await post(`${url}/_bulk_docs`, { docs: [...docs, layer, ...designs] })
+    store = await Store.open(url)
+  })
+  after(() => store.destroy())
+
+  const state = async () => parseInt((await store.info()).update_seq)
+
+  it('is unchanged by a dry run, which lists what to do', async () => {
+    const before = await state()
+    const { from, to, steps: todo, designs } = await upgrade(store, { dryRun: true })
+    assert.deepEqual([from, to, todo.map(({ name, done }) => [name, done])], [0, SCHEMA, [['mark', false]]])
+    assert.deepEqual(designs.map(({ id, action }) => `${id} ${action}`), ['_design/versions changed',
+      '_design/tiles changed', '_design/lifecycle removed', '_design/sizes removed'])
+    assert.equal(await state(), before)
+  })
+
+  it('is upgraded while it is read, keeps its security and has no faults afterwards', async () => {
+    const security = await store.security()
+    const served = []
+    let isOver = false
+    const reading = (async () => {
+      while (!isOver) {
+        served.push((await store.couch.view(BY_TILE, { startkey: ['osm'], endkey: ['osm', {}], reduce: false })).length)
+      }
+    })()
+    const summary = await upgrade(store).finally(() => { isOver = true })
+    await reading
+    assert.deepEqual([summary.steps.map(({ done }) => done),
+      summary.designs.filter(({ action }) => action === 'unchanged')], [[true], []])
+    assert.ok(served.length > 1 && served.every(rows => rows === 6), `${served}`)
+    const again = await upgrade(store)
+    assert.deepEqual([again.from, again.steps, again.designs.every(({ action }) => action === 'unchanged')],
+      [SCHEMA, [], true])
+    assert.deepEqual((await check(store)).kinds, {})
     await publish(store)
-    const { kinds, layers } = await check(store)
-    assert.deepEqual([Object.keys(kinds), kinds['reserved-name']],
-      [['reserved-name', 'unfinished-edition', 'odd-size'], 1])
-    assert.deepEqual(layers?.map(({ layer }) => layer), [name])
-    assert.deepEqual((await store.at(name, 3, 1, 2, '2022')).bytes, png(1))
-    const heads = []
-    for await (const { id } of store.heads(name)) heads.push(id)
-    assert.deepEqual(heads, [`${name}:3:1:2`])
-    assert.equal((await store.defineLayer(name, { name: 'Old' })).name, 'Old')
-    assert.equal((await moveLayer(store, name, 'base')).done, true)
-    assert.deepEqual((await store.versions('base', 3, 1, 2)).map(({ time }) => time), [T2, T3])
-    assert.deepEqual((await store.editions('base')).map(({ title }) => title), ['First'])
-    assert.equal((await check(store)).kinds['reserved-name'], undefined)
-    assert.deepEqual((await store.couch.docs(works.map(({ _id }) => _id))).map(({ deleted }) => deleted),
-      [false, false, false])
-  }
+    assert.deepEqual(await store.security(), security, 'a push does not open it')
+  }).timeout(60000)
+
+  it('is refused if its schema is newer, and gets no design documents if it was never published', async () => {
+    await store.couch.update('tilecouch', doc => ({ ...doc, schema: SCHEMA + 1 }))
+    await assert.rejects(Store.open(url), { code: 'CONFIG_INVALID' })
+    await store.couch.update('tilecouch', doc => ({ ...doc, schema: SCHEMA }))
+    const filling = await Store.create(await backend.database(), { public: false })
+    assert.deepEqual(await upgrade(filling),
+      { from: SCHEMA, to: SCHEMA, steps: [], designs: [], skipped: 'the store was never published' })
+    assert.equal(await filling.couch.get('_design/tiles'), undefined)
+    await filling.destroy()
+  })
 })

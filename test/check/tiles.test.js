@@ -2,18 +2,18 @@
 // after every write, and on every store. Tiles with wrong fields or bytes are left until they are deleted and loaded
 // again.
 import assert from 'node:assert/strict'
-import { parseTileId } from '../../core/index.js'
-import { check } from '../../loader/check/index.js'
-import { load } from '../../loader/index.js'
+import { Store, check, load, parseTileId, publish, push } from '../../loader/index.js'
+import { Couch } from '../../loader/store/couch.js'
 import { repairTimelines } from '../../loader/check/tile-repair.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
-import { push } from '../../loader/couchapp/push.js'
+import { TilecouchError } from '../../core/index.js'
 import { readTileLeaves } from '../../core/store/documents.js'
-import { Store } from '../../loader/store/index.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
 import { tile } from '../support/sample-tiles.js'
+import { useStore } from '../support/store.js'
 import { broken, damage, imagesOf, plant } from './damage.js'
 
 /** Versions as they stand, oldest first, with their images. */
@@ -36,21 +36,30 @@ async function versionsOf (couch, id) {
 }
 
 const sorted = values => [...new Set(values)].sort()
+/** Notes what is found, by layer. */
+const noteIn = into => ({ code, where }) => {
+  const [layer] = where.split(':')
+  into.set(layer, [...into.get(layer) ?? [], code].sort())
+}
 
 describe('a damaged tile in memory', () => {
   const id = 'osm:3:1:0'
+  const open = async planted => {
+    const couch = new MemoryCouch('m')
+    couch.validates = false
+    const store = new Store(couch)
+    await plant(store, structuredClone(planted))
+    couch.validates = true
+    return { couch, store, repair: (onLeft = () => {}) => repairTimelines(store, [id], { onLeft }) }
+  }
 
   for (const [what, { docs, after }] of Object.entries(damage)) {
     it(`with ${what} is repaired, after whichever write the repair is killed`, async () => {
       const planted = await Promise.all(docs(id))
       for (let lives = 0, isDone = false; !isDone; lives++) {
         assert.ok(lives < 30, 'it comes to an end')
-        const couch = new MemoryCouch('m')
-        couch.validates = false
-        const store = new Store(couch)
-        await plant(store, structuredClone(planted))
-        couch.validates = true
-        const repair = () => repairTimelines(store, [id], { onLeft: (at, why) => assert.fail(`${at}: ${why}`) })
+        const { couch, repair: mend } = await open(planted)
+        const repair = () => mend((at, why) => assert.fail(`${at}: ${why}`))
         couch.lives = lives
         await repair().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
         couch.lives = Infinity
@@ -69,24 +78,16 @@ describe('a damaged tile in memory', () => {
       const planted = await Promise.all(docs(id))
       const loads = [['2024-01-01T00:00:00Z', 8], ['2021-12-01T00:00:00Z', 9]]
       for (let writes = 0, hasRun = true; hasRun && writes < 10; writes++) {
-        const couch = new MemoryCouch('m')
-        couch.validates = false
-        const store = new Store(couch)
-        await plant(store, structuredClone(planted))
-        couch.validates = true
+        const { couch, store, repair } = await open(planted)
         const stored = []
-        couch.meanwhile = {
-          writes,
-          run: async () => {
-            for (const [time, seed] of loads) {
-              const bytes = await tile(seed)
-              const { created, advanced, backfilled } =
-                await store.write([{ layer: 'osm', z: 3, x: 1, y: 0, time, bytes }])
-              if (created + advanced + backfilled) stored.push(bytes.toString('base64'))
-            }
+        couch.meanwhile = { writes, async run () {
+          for (const [time, seed] of loads) {
+            const bytes = await tile(seed)
+            const { created, advanced, backfilled } =
+              await store.write([{ layer: 'osm', z: 3, x: 1, y: 0, time, bytes }])
+            if (created + advanced + backfilled) stored.push(bytes.toString('base64'))
           }
-        }
-        const repair = () => repairTimelines(store, [id], { onLeft: () => {} })
+        } }
         await repair()
         hasRun = !couch.meanwhile
         couch.meanwhile = undefined
@@ -100,33 +101,23 @@ describe('a damaged tile in memory', () => {
 })
 
 onEachStore('damaged tiles', backend => {
-  /** @type {Store} */
-  let store
+  let store, report
   const layers = new Map(Object.keys(damage).map((what, at) => [`damage${at}`, what]))
   const planted = new Map()
   const [found, repaired, again] = [new Map(), new Map(), new Map()]
-  /** @type {Awaited<ReturnType<typeof check>>} */
-  let report
-
-  before(async function () {
-    this.timeout(60000)
-    store = await Store.create(await backend.database(), { public: false })
+  useStore(backend, { once: true, public: false, async fill (own) {
+    store = own
     for (const [layer, what] of layers) {
       await store.defineLayer(layer, { minzoom: 0, maxzoom: 8 })
       planted.set(layer, await Promise.all(damage[what].docs(`${layer}:3:1:0`)))
     }
     await plant(store, [...planted.values()].flat())
     await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
-    const look = (into, options) => check(store, {
-      layers: [...layers.keys()],
-      onFinding: ({ code, where }) => into.set(where.split(':')[0],
-        [...into.get(where.split(':')[0]) ?? [], code].sort()), ...options
-    })
+    const look = (into, options) => check(store, { layers: [...layers.keys()], onFinding: noteIn(into), ...options })
     await look(found)
     report = await look(repaired, { fix: true, decode: false })
     await look(again)
-  })
-  after(() => store.destroy())
+  } })
 
   for (const [layer, what] of layers) {
     it(`are found and repaired: ${what}`, async () => {
@@ -150,12 +141,9 @@ onEachStore('damaged tiles', backend => {
 onEachStore('tiles with wrong fields or bytes', backend => {
   const layers = Object.keys(broken).map((_, at) => `broken${at}`)
   const T1 = '2021-06-01T00:00:00Z'
-  /** @type {Store} */
   let store
-
-  before(async function () {
-    this.timeout(60000)
-    store = await Store.create(await backend.database(), { public: false })
+  useStore(backend, { once: true, public: false, async fill (own) {
+    store = own
     const planted = []
     for (const [at, { docs }] of Object.values(broken).entries()) {
       await store.defineLayer(layers[at], { minzoom: 0, maxzoom: 8 })
@@ -163,31 +151,22 @@ onEachStore('tiles with wrong fields or bytes', backend => {
     }
     await plant(store, planted)
     await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
-  })
-  after(() => store.destroy())
+  } })
 
   const look = async options => {
     const found = new Map()
-    const note = ({ code, where }) => {
-      const [layer] = where.split(':')
-      found.set(layer, [...found.get(layer) ?? [], code].sort())
-    }
-    const report = await check(store, { layers, onFinding: note, ...options })
-    return { found, report }
+    return { found, report: await check(store, { layers, onFinding: noteIn(found), ...options }) }
   }
 
-  it('are found, and are not changed by a repair', async function () {
-    this.timeout(60000)
+  it('are found, and are not changed by a repair', async () => {
     const { found, report } = await look({ fix: true, decode: false })
     const codes = Object.values(broken).map(({ found: own }) => own)
     assert.deepEqual(layers.map(layer => found.get(layer)), codes)
-    assert.deepEqual(report.repair?.repaired, {})
-    assert.equal(report.repair?.faults, codes.flat().length)
+    assert.deepEqual([report.repair?.repaired, report.repair?.faults], [{}, codes.flat().length])
     assert.deepEqual((await look()).found, found, 'nothing was written')
-  })
+  }).timeout(60000)
 
-  it('are correct after they were deleted and loaded again', async function () {
-    this.timeout(60000)
+  it('are correct after they were deleted and loaded again', async () => {
     for (const layer of layers) {
       const [{ heads, pasts }] = await readTileLeaves(store.couch, [`${layer}:3:1:0`])
       const deletions = [...heads, ...pasts].map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
@@ -195,5 +174,65 @@ onEachStore('tiles with wrong fields or bytes', backend => {
       await load(store, memorySource({ '3/1/0': 1 }), { layer, time: T1 })
     }
     assert.equal((await look({ decode: false })).report.faults, 0)
-  })
+  }).timeout(60000)
+})
+
+// While loads write to the very tiles that it repairs, nothing of either is lost.
+onEachStore('a repair', backend => {
+  let store, url, planted
+  useStore(backend, { public: false, async fill (...own) {
+    [store, url] = own
+    await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
+    const docs = Object.values(damage).flatMap((one, at) => one.docs(`osm:3:${at >> 3}:${at % 8}`))
+    planted = await Promise.all(docs)
+    await plant(store, planted)
+    await publish(store)
+  } })
+
+  const found = async () => (await check(store, { decode: false })).kinds
+  const expectWhole = async images => {
+    const tiles = await checkInvariants(url)
+    const there = new Set([...tiles.values()].flat().flatMap(({ bytes }) => bytes ? [bytes.toString('base64')] : []))
+    for (const image of images) assert.ok(there.has(image))
+  }
+
+  it('loses no image while loads write to the same tiles', async () => {
+    const stored = []
+    const loadAt = async (time, seed) => {
+      const versions = await Promise.all(Object.keys(damage)
+        .map(async (_, at) => ({ layer: 'osm', z: 3, x: at >> 3, y: at % 8, time, bytes: await tile(seed + at) })))
+      const { failures } = await store.write(versions, { batch: 5, concurrency: 2 })
+      const failed = new Set(failures.map(({ id }) => id))
+      for (const { x, y, bytes } of versions) if (!failed.has(`osm:3:${x}:${y}`)) stored.push(bytes.toString('base64'))
+    }
+    const loads = (async () => {
+      for (const [time, seed] of [['2024-01', 100], ['2020-06', 200], ['2024-06', 300]]) {
+        await loadAt(`${time}-01T00:00:00Z`, seed)
+      }
+    })()
+    const repaired = check(store, { decode: false, fix: true })
+    await Promise.all([loads, repaired])
+    await check(store, { decode: false, fix: true }) // what loads had refused of damaged tiles is not repaired by them
+    assert.deepEqual(await found(), {})
+    await expectWhole([...stored, ...imagesOf(planted)])
+  }).timeout(60000)
+
+  const long = process.env.TILECOUCH_LONG ? it : it.skip
+  long('loses no image when it is killed after any number of writes and run again', async () => {
+    let runs = 0
+    for (let isDone = false; !isDone; runs++) {
+      let lives = runs
+      store.couch.request = async request => {
+        const writes = /_bulk_docs$/.test(request.path) || ['PUT', 'DELETE'].includes(request.method)
+        if (writes && lives-- <= 0) throw new TilecouchError('ABORTED')
+        return Couch.prototype.request.call(store.couch, request)
+      }
+      await check(store, { decode: false, fix: true })
+        .then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
+      store.couch.request = Couch.prototype.request
+    }
+    assert.ok(runs > 2, `${runs} runs`)
+    assert.deepEqual(await found(), {})
+    await expectWhole(imagesOf(planted))
+  }).timeout(600000)
 })

@@ -11,7 +11,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avi
 const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
 
 describe('the words of the pages for closed maps', () => {
-  it('have the same keys and placeholders in every language', () => {
+  it('have the same keys and placeholders in every language, and are in that which the reader prefers', () => {
     const placeholders = text => text.match(/\{\w+\}/g) ?? []
     for (const words of Object.values(languages)) {
       assert.deepEqual(Object.keys(words), Object.keys(languages.en))
@@ -19,9 +19,6 @@ describe('the words of the pages for closed maps', () => {
         assert.deepEqual(placeholders(text), placeholders(languages.en[key]), text)
       }
     }
-  })
-
-  it('are in the language that the reader prefers', () => {
     assert.equal(languageFor(), 'en')
     assert.equal(languageFor('de-AT,de;q=0.9,en;q=0.8'), 'de')
     assert.equal(languageFor('nl, en;q=0.3, fr-CA;q=0.7'), 'fr')
@@ -29,16 +26,13 @@ describe('the words of the pages for closed maps', () => {
     assert.equal(languageFor('ja'), 'en')
   })
 
-  it('are only for browsers that open a page', () => {
+  it('are only for browsers that open a page, and escape HTML in names', () => {
     const isAsked = (accept, method = 'GET') => asksForPage({ method, headers: { accept } })
     assert.ok(isAsked(BROWSER))
     for (const accept of [undefined, '*/*', 'application/json', 'image/avif,image/webp,*/*', 'text/html5']) {
       assert.ok(!isAsked(accept), accept)
     }
     for (const method of ['HEAD', 'POST']) assert.ok(!isAsked(BROWSER, method), method)
-  })
-
-  it('escape HTML in names', () => {
     const html = signInPage('<b title="x">&', 'en').body.toString()
     assert.match(html, /&lt;b title=&quot;x&quot;&gt;&amp;, who may not read/)
     assert.doesNotMatch(html, /<b /)
@@ -48,7 +42,6 @@ describe('the words of the pages for closed maps', () => {
 
 for (const { name, start } of targets) {
   describe(`a closed store on ${name}`, () => {
-    /** @type {any} */
     let target
     let db = ''
     before(async () => {
@@ -70,15 +63,12 @@ for (const { name, start } of targets) {
     const open = (client, path, headers = {}) => client('GET', `${db}/_design/tiles/_rewrite${path}`,
       undefined, { accept: BROWSER, ...headers })
 
-    it('answers programs with the errors of CouchDB', async () => {
+    it('answers programs with the errors of CouchDB, and shows the page to members', async () => {
       for (const path of PAGES) {
         const answer = await answered(401, open(target.anonymous, path, { accept: 'application/json' }), 'unauthorized')
         assert.equal(answer.headers['content-type'], 'application/json')
         await answered(403, open(target.writer, path, { accept: '*/*' }), 'forbidden')
       }
-    })
-
-    it('shows the page to members, and answers other addresses with errors', async () => {
       assert.equal((await open(target.admin, '/')).text, '<p>the page')
       for (const path of ['/viewer.js', '/osm/0/0/0.png', '/osm.json', '/db/_all_docs']) {
         await answered(401, open(target.anonymous, path), 'unauthorized')
@@ -96,7 +86,7 @@ for (const { name, start } of targets) {
       return
     }
 
-    it('offers browsers to sign in, on a page that runs its own script only', async () => {
+    it('offers browsers to sign in, and tells a user who is not a member his name', async () => {
       for (const path of PAGES) {
         const { status, headers, text } = await open(target.anonymous, path)
         assert.deepEqual([status, headers['content-type'], headers['cache-control'], headers['content-language']],
@@ -107,9 +97,6 @@ for (const { name, start } of targets) {
       }
       const german = await open(target.anonymous, '/', { 'accept-language': 'de' })
       assert.match(german.text, /<html lang="de">[^]*Diese Karte ist nicht öffentlich[^]*Anmelden/)
-    })
-
-    it('tells a signed-in user who is not a member his name', async () => {
       const { status, text } = await open(target.writer, '/')
       assert.equal(status, 403)
       assert.ok(text.includes(`You are signed in as ${target.writerName},`))
@@ -121,11 +108,15 @@ onEachStore('a gateway with private layers', backend => {
   const own = useGateway(backend, { fill, options: { ...OPTIONS, privateLayers: '*' } })
   const open = (path, headers = {}) => own.ask(path, { headers: { accept: BROWSER, ...headers } })
 
-  it('answers programs with the viewer, or with a JSON error for a bad token', async () => {
+  it('answers programs with the viewer or a JSON error, and addresses of layers with errors', async () => {
     const page = await own.ask('/')
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
     const { status, json } = await own.ask(`/?token=${expired(['*'])}`)
     assert.deepEqual([status, json.error], [401, 'TOKEN_EXPIRED'])
+    for (const path of ['/secret.json', '/secret/3/1/0.png', '/db/secret:3:1:0']) {
+      assert.equal((await open(path)).status, 401)
+    }
+    assert.equal((await open('/secret.json')).json.error, 'ACCESS_NEEDED')
   })
 
   it('tells a browser without access that a link with a token is needed', async () => {
@@ -150,20 +141,12 @@ onEachStore('a gateway with private layers', backend => {
 
   it('shows the viewer to a visitor with a token, and to everybody if a layer is public', async () => {
     assert.equal((await open(`/?token=${token(['secret'])}`)).status, 303)
-    for (
-      const headers of [{ cookie: `tilecouch-a=${token(['secret'])}` }, { authorization: `Bearer ${token(['*'])}` }]
-    ) {
+    for (const headers of [{ cookie: `tilecouch-a=${token(['secret'])}` },
+      { authorization: `Bearer ${token(['*'])}` }]) {
       assert.match((await open('/', headers)).text, /<title>tilecouch/)
     }
     const partly = await own.another({ privateLayers: ['secret'], accessKeys: KEYS })
     const answer = await fetch(partly.url, { headers: { accept: BROWSER } })
     assert.match(await answer.text(), /<title>tilecouch/)
-  })
-
-  it('answers addresses of layers with errors', async () => {
-    for (const path of ['/secret.json', '/secret/3/1/0.png', '/db/secret:3:1:0']) {
-      assert.equal((await open(path)).status, 401)
-    }
-    assert.equal((await open('/secret.json')).json.error, 'ACCESS_NEEDED')
   })
 })

@@ -1,18 +1,18 @@
-// A copy is the layer as it is, whatever it holds and whoever is at work meanwhile.
+// A copy is the layer as it is, whatever it holds and whoever is at work meanwhile. Another name for a layer: nothing
+// is lost on the way, whoever loads meanwhile and whenever it is killed.
 import assert from 'node:assert/strict'
-import { parseArea } from '../../core/index.js'
-import { copyLayer } from '../../loader/maintain/copy/index.js'
-import { removeLayer } from '../../loader/maintain/remove/index.js'
+import { Store, copyLayer, load, moveLayer, parseArea, removeLayer } from '../../loader/index.js'
 import { layerOf } from '../../loader/maintain/copy/documents.js'
-import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
-import { onEachStore } from '../support/backends.js'
+import { end, until } from '../../bench/wait.js'
+import { json, onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { S, T, fill, pastOfNowhere, tilesOf } from '../support/copies.js'
 import { publishFunctions } from '../support/published.js'
-import { load } from '../../loader/load/index.js'
+import { openService } from '../support/gateway/stand.js'
+import { startCommand } from '../support/command.js'
 
 onEachStore('copying a layer', backend => {
   let store, url
@@ -78,34 +78,27 @@ onEachStore('copying a layer', backend => {
     assert.deepEqual(await store.editions('part'), [])
   })
 
-  it('into an existing layer merges the versions and keeps the fields of that layer', async () => {
+  it('into an existing layer merges versions, keeps its fields, and extends its bounds to contain both', async () => {
     await store.defineLayer('other', { ttl: 5, attribution: 'mine' })
-    await store.write([
-      { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) },
-      { layer: 'other', z: 5, x: 1, y: 1, time: T(1), bytes: png(6) },
-      { layer: 'other', z: 5, x: 2, y: 2, time: T(3), bytes: png(7) }
-    ])
-    const { failed } = await copyLayer(store, 'osm', 'other')
-    assert.equal(failed, 0)
+    await store.write([[0, 99, 5], [1, 1, 6], [2, 3, 7]].map(([at, day, seed]) => (
+      { layer: 'other', z: 5, x: at, y: at, time: T(day), bytes: png(seed) })))
+    assert.equal((await copyLayer(store, 'osm', 'other')).failed, 0)
     // of two images of one time the later run counts, and the other keeps a place a second before
-    for (const [x, y, seed] of [[1, 1, 6], [2, 2, 7]]) {
+    for (const [at, seed] of [[1, 6], [2, 7]]) {
       assert.ok((await tilesOf(store, 'other'))
-        .some(tile => tile.x === x && tile.y === y && tile.digest === digestOf(png(seed))), `${x} ${y}`)
+        .some(tile => tile.x === at && tile.y === at && tile.digest === digestOf(png(seed))), `${at}`)
     }
     assert.deepEqual((await store.head('other', 5, 0, 0)).bytes, png(5), 'what is newer stays the newest')
     assert.ok((await store.versions('other', 5, 0, 0)).length > 2)
     const { ttl, attribution } = await store.layer('other')
     assert.deepEqual([ttl, attribution], [5, 'mine'])
     await checkInvariants(url)
-  }).timeout(20000)
-
-  it('into an existing layer extends its bounds to contain both', async () => {
     const box = [0, 0, 10, 10]
     const boundsOf = (...bounds) => layerOf({ layer: 'a', ...(bounds[0] && { bounds: bounds[0] }) },
       { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
     assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)],
       [[0, 0, 20, 20], undefined, undefined])
-  })
+  }).timeout(20000)
 
   it('keeps the terms of use of the upstream and offline: false', async () => {
     const upstream = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
@@ -153,16 +146,10 @@ const atYear = year => `${year}-01-01T00:00:00Z`
 const [A, B, C] = [1, 2, 3]
 
 onEachStore('a copy of a tile that was edited and reverted', backend => {
-  let source, target, urls
-  beforeEach(async () => {
-    urls = [await backend.database(), await backend.database()]
-    ;[source, target] = await Promise.all(urls.map(url => Store.create(url)))
-    for (const store of [source, target]) {
-      await publishFunctions(store)
-      await store.defineLayer('osm', { format: 'png' })
-    }
-  })
-  afterEach(() => Promise.all([source.destroy(), target.destroy()]))
+  let source, target, url
+  const define = store => store.defineLayer('osm', { format: 'png' })
+  useStore(backend, { published: 'functions', fill: store => { source = store; return define(store) } })
+  useStore(backend, { published: 'functions', fill: (...own) => { [target, url] = own; return define(target) } })
 
   /** One tile: an image a year. */
   const write = async (store, history, layer = 'osm') => {
@@ -192,15 +179,14 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
   const same = async (layer = 'osm') => {
     assert.deepEqual(await shown(target, layer), await shown(source))
     assert.deepEqual((await target.head(layer, 4, 1, 1)).digest, (await source.head('osm', 4, 1, 1)).digest)
-    await checkInvariants(urls[1])
+    await checkInvariants(url)
   }
 
-  const cases = {
+  for (const [what, histories] of Object.entries({
     'after an edit and its revert: A, B, A': [{ 2020: A }, { 2021: B, 2022: A }],
     'after a tile was gone and came back: A, gone, A': [{ 2020: A }, { 2021: null, 2022: A }],
     'after edits between two copied times: A, (B, A), C': [{ 2020: A, 2023: C }, { 2021: B, 2022: A }]
-  }
-  for (const [what, histories] of Object.entries(cases)) {
+  })) {
     it(`run again ${what}, shows the same as its source`, async () => {
       for (const history of histories) {
         await write(source, history)
@@ -210,15 +196,12 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     })
   }
 
-  it('under another name in the same store shows the same as its source', async () => {
+  it('under another name, or into a store that already has A of the same time, shows the same', async () => {
     await write(source, { 2020: A })
     await copyLayer(source, 'osm', 'two')
     await write(source, { 2021: B, 2022: A })
     await copyLayer(source, 'osm', 'two')
     assert.deepEqual(await shown(source, 'two'), await shown(source))
-  })
-
-  it('into a store that already has A of the same time shows the same as its source', async () => {
     await write(target, { 2020: A })
     await write(source, { 2020: A, 2021: B, 2022: A })
     await copyLayer(target, 'osm', 'osm', { source })
@@ -226,13 +209,13 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
   })
 
   it('copies statements of editions about tiles of the target: gone and unchanged ones', async () => {
-    const edition = (store, year, tiles, complete) => load(store, /** @type {any} */ ({
+    const edition = (store, year, tiles, complete) => load(store, {
       name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined,
       async * tiles () { for (const [y, image] of Object.entries(tiles)) {
         yield { z: 4, x: 1, y: +y, read: async () => png(image) }
       } },
       async close () {}
-    }), { layer: 'osm', time: atYear(year), complete })
+    }, { layer: 'osm', time: atYear(year), complete })
     await edition(target, 2020, { 1: A, 2: A })
     await edition(target, 2022, { 1: B, 2: B })
     await edition(source, 2020, { 1: A })
@@ -262,7 +245,7 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     await copyLayer(target, 'osm', 'osm', { source })
     await write(source, { 2021: B, 2022: A, 2023: C, 2024: A })
     for (let writes = 1; writes < 6; writes++) {
-      const { couch } = await Store.open(urls[1])
+      const { couch } = await Store.open(url)
       const bulk = couch.bulk.bind(couch)
       let left = writes
       couch.bulk = (...given) => left-- > 0 ? bulk(...given)
@@ -273,4 +256,112 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     await copyLayer(target, 'osm', 'osm', { source })
     await same()
   })
+})
+
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
+
+onEachStore('renaming a layer', backend => {
+  let store, url, service
+  useStore(backend, { once: true, published: 'functions', fill: (...own) => { [store, url] = own } })
+  after(() => service?.close())
+
+  const documentsOf = async layer => [...await tilesOf(store, layer), ...await store.editions(layer)]
+
+  it('moves tiles, editions and fields to the new name, and a gateway shows them', async () => {
+    await fill(store, 'osm')
+    await store.defineLayer('osm', { upstream: null })
+    const [before, fields, editions] =
+      [await tilesOf(store, 'osm'), await store.layer('osm'), await store.editions('osm')]
+    service = await openService(url)
+    await service.tiles.get('osm', 5, 0, 0)
+    const planned = await moveLayer(store, 'osm', 'new', { dryRun: true })
+    assert.deepEqual([planned.done, planned.versions], [false, before.length])
+    assert.deepEqual(await documentsOf('new'), [])
+    const { done, left, versions } = await moveLayer(store, 'osm', 'new')
+    assert.deepEqual([done, left, versions], [true, 0, before.length])
+    assert.deepEqual(await tilesOf(store, 'new'), before)
+    assert.deepEqual(await store.layer('new'), { ...fields, layer: 'new' })
+    assert.deepEqual(await store.editions('new'), editions.map(edition => ({ ...edition, layer: 'new' })))
+    assert.deepEqual(await documentsOf('osm'), [])
+    await assert.rejects(store.layer('osm'), { code: 'LAYER_NOT_FOUND' })
+    const { bytes } = (await service.tiles.get('new', 5, 0, 0)).entry
+    assert.deepEqual(bytes, png(50))
+    await until(async () => await service.tiles.get('osm', 5, 0, 0).then(() => false,
+      ({ code }) => ['TILE_NOT_FOUND', 'LAYER_NOT_FOUND'].includes(code)), { what: 'the old name to be forgotten' })
+    await checkInvariants(url)
+  }).timeout(30000)
+
+  it('back and forth gives the same layer, and a second run reports that it is done', async () => {
+    const before = await tilesOf(store, 'new')
+    await moveLayer(store, 'new', 'osm')
+    assert.deepEqual(await tilesOf(store, 'osm'), before)
+    assert.deepEqual(await documentsOf('new'), [])
+    await fill(store, 'early')
+    await moveLayer(store, 'early', 'late')
+    const { done, versions } = await moveLayer(store, 'early', 'late')
+    assert.deepEqual([done, versions], [true, 0])
+    await assert.rejects(moveLayer(store, 'never', 'late'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(moveLayer(store, 'early', 'other'), { code: 'LAYER_NOT_FOUND' })
+  }).timeout(20000)
+
+  it('refuses a new name that a layer or stray tiles already have', async () => {
+    await store.defineLayer('taken')
+    await store.write([{ layer: 'stray', z: 0, x: 0, y: 0, time: T(1), bytes: png(1) }])
+    for (const to of ['taken', 'stray']) await assert.rejects(moveLayer(store, 'osm', to), { code: 'LAYER_EXISTS' })
+    await assert.rejects(moveLayer(store, 'nowhere', 'x'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(moveLayer(store, 'osm', 'osm'), { code: 'BAD_OPTION' })
+    await assert.rejects(moveLayer(store, 'nowhere', 'taken'), { code: 'LAYER_NOT_FOUND' })
+  })
+
+  it('loses no tile of a load at the same time', async () => {
+    await fill(store, 'busy')
+    const later = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
+    let loaded
+    const { done } = await moveLayer(store, 'busy', 'calm',
+      { limits: { tiles: 4 }, onProgress: ({ step }) => {
+        if (step === 'copy') loaded ??= store.write(later, { stored: S(20) })
+      } })
+    await loaded
+    const again = done && !(await tilesOf(store, 'busy')).length ? { done } : await moveLayer(store, 'busy', 'calm')
+      .catch(async error => {
+        // it was done, and what came after is a layer of its own
+        assert.equal(error.code, 'LAYER_NOT_FOUND')
+        return { done: true }
+      })
+    assert.equal(again.done, true)
+    const all = [...await tilesOf(store, 'calm'), ...await tilesOf(store, 'busy')]
+    for (const { x, y } of later) {
+      assert.ok(all.some(tile => tile.x === x && tile.y === y && tile.time === T(20)), `${x} ${y}`)
+    }
+    for (const day of [1, 3]) {
+      assert.equal((await tilesOf(store, 'calm')).filter(({ time }) => time === T(day)).length, 16)
+    }
+    await checkInvariants(url)
+  }).timeout(30000)
+
+  it('loses no tile when it is killed, and is completed by another run', async () => {
+    const layer = 'osm'
+    await store.write(square({ layer, z: 7, time: T(1), side: 8, seed: (x, y) => x + y }))
+    await store.write(square({ layer, z: 7, time: T(2), side: 8, seed: (x, y) => 30 + x + y }))
+    const before = await tilesOf(store, layer)
+    for (let round = 0; round < ROUNDS; round++) {
+      const { child } = startCommand(['copy', 'osm', 'killed', '--move', '--db', url])
+      const seq = parseInt((await json(url)).update_seq)
+      const many = 20 + round * before.length
+      await until(async () => child.exitCode !== null || parseInt((await json(url)).update_seq) > seq + many,
+        { timeout: 30000, every: 2, what: 'a part of it' })
+      await end(child, 'SIGKILL')
+      const stands = [...await tilesOf(store, 'killed'), ...await tilesOf(store, layer)]
+      for (const { place, time, digest } of before) {
+        assert.ok(stands.some(tile => tile.place === place && tile.time === time && tile.digest === digest),
+          `${place} ${time}`)
+      }
+    }
+    const { done } = await moveLayer(store, layer, 'killed').catch(() => ({ done: true }))
+    assert.equal(done, true)
+    assert.deepEqual(await tilesOf(store, 'killed'), before)
+    assert.equal((await store.layer('killed')).renaming, undefined)
+    assert.deepEqual(await documentsOf(layer), [])
+    await checkInvariants(url)
+  }).timeout(60000)
 })

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { nginxDefaults } from '../../loader/export/tree/nginx.js'
 import { mirrorOptions, wantedOf } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { longFlag, options } from '../../server/gateway/options.js'
@@ -37,16 +38,15 @@ describe('deploy/compose.yaml', () => {
     const filled = Object.fromEntries(Object.entries(env)
       .map(([name, value]) => [name, [1, 2].reduce(text => text.replace(/\$\{\w+:-([^{}]*)\}/, '$1'), value)]))
     const { host, port, opsHost, opsPort, workers, trustProxy, publicUrl, db } = resolveOptions({ env: filled })
-    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl },
-      {
-        host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090,
-        workers: 2, trustProxy: true, publicUrl: 'http://localhost:8080/'
-      })
+    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl }, {
+      host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090,
+      workers: 2, trustProxy: true, publicUrl: 'http://localhost:8080/'
+    })
     assert.equal(new URL(db).hostname, 'couchdb')
     assert.ok(services[new URL(db).hostname])
   })
 
-  it('points nginx at the gateway, and keeps its cache in a volume', () => {
+  it('points nginx, whose port alone is published, at the gateway, and keeps its cache in a volume', () => {
     const { port } = resolveOptions({ env: { TILECOUCH_PORT: gateway.environment.TILECOUCH_PORT } })
     const [, from, to, mounted] = /sed 's\/([^/]+)\/([^/]+)\/' (\S+) /.exec(nginx.command.join(' ')) ?? []
     assert.equal(to, `gateway:${port}`)
@@ -57,9 +57,6 @@ describe('deploy/compose.yaml', () => {
     assert.ok(configuration.includes(nginx.volumes[1].split(':')[1]), 'the cache is kept')
     const [, listen] = /listen (\d+);/.exec(configuration) ?? []
     assert.deepEqual(nginx.ports, [`\${PORT:-8080}:${listen}`])
-  })
-
-  it('publishes only the port of nginx', () => {
     for (const [name, { ports }] of Object.entries(services)) if (name !== 'nginx') assert.equal(ports, undefined, name)
   })
 
@@ -75,7 +72,7 @@ describe('deploy/compose.yaml', () => {
     assert.match(read('.gitignore'), /^\.env$/m)
   })
 
-  it('starts each service after those that it depends on', () => {
+  it('starts each service after those it depends on, checks its health, and gives it time to stop', () => {
     const conditionsOf = ({ depends_on: others }) =>
       Object.entries(others).map(([name, { condition }]) => [name, condition])
     assert.deepEqual([prepare, user, gateway, nginx].map(conditionsOf),
@@ -83,6 +80,9 @@ describe('deploy/compose.yaml', () => {
         [['user', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
     assert.ok(couchdb.healthcheck && gateway.healthcheck)
     for (const service of [prepare, user]) assert.equal(service.restart, undefined, 'it ends')
+    const [address] = /http:[^']+/.exec(gateway.healthcheck.test.join(' ')) ?? []
+    assert.equal(address, `http://127.0.0.1:${gateway.environment.TILECOUCH_OPS_PORT}/health`)
+    assert.ok(seconds(gateway.stop_grace_period) > longestStop)
   })
 
   it('restricts the rights, files, memory and networks of all services', () => {
@@ -135,16 +135,7 @@ describe('deploy/compose.yaml', () => {
     }
   })
 
-  it('checks health at the address that the gateway serves', () => {
-    const [address] = /http:[^']+/.exec(gateway.healthcheck.test.join(' ')) ?? []
-    assert.equal(address, `http://127.0.0.1:${gateway.environment.TILECOUCH_OPS_PORT}/health`)
-  })
-
-  it('gives the gateway enough time to stop', () => {
-    assert.ok(seconds(gateway.stop_grace_period) > longestStop)
-  })
-
-  it('runs existing commands, from an image with all files that they need', async () => {
+  it('runs existing commands, from an image with all files and volumes that they need', async () => {
     for (const { command: [name, ...args] } of [prepare, gateway]) {
       const command = await commandNamed(name)
       assert.ok(command, name)
@@ -168,42 +159,65 @@ describe('deploy/compose.yaml', () => {
     assert.ok(
       image.includes(`COPY ${user.entrypoint[1].slice('/app/'.length)} ${user.entrypoint[1].slice('/app/'.length)}\n`)
     )
-  })
-
-  it('declares every named volume that its services use', () => {
     const named = Object.values(services).flatMap(service => service.volumes ?? [])
       .map(volume => volume.split(':')[0]).filter(name => !name.startsWith('.'))
     assert.deepEqual(named.sort(), Object.keys(volumes).sort())
   })
 })
 
-/** Verifies units and rates the last. @param {Mocha.Context} test skipped without systemd @param {string[]} files */
-function verifyUnits (test, files) {
-  const verify = spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' })
-  if (verify.error) skip(test, 'systemd-analyze is not installed')
-  assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
-  const rated = ['security', '--offline=true', String(files.at(-1))]
-  const { stdout } = spawnSync('systemd-analyze', rated, { encoding: 'utf8' })
-  assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]) < 2, stdout)
+const linesOf = name => read(`deploy/${name}`).split('\n').filter(line => line && !line.startsWith('#'))
+/** What a unit of systemd sets. */
+const settingsOf = name =>
+  Object.fromEntries(linesOf(name).filter(line => line.includes('=')).map(line => line.split(/=(.*)/s, 2)))
+const timers = readdirSync(file('deploy')).filter(name => name.endsWith('.timer'))
+const TASKS = ['backup', 'check', 'doctor', 'prune', 'seed']
+const INSTANCES = {
+  'tilecouch-care@': [...timers, ...TASKS.map(task => `tilecouch-care@${task}.service`)],
+  'tilecouch-tree@': ['tilecouch-tree@osm.service']
 }
 
-const units = [
-  { unit: 'tilecouch', name: 'serve', config: 'gateway.json', table: options },
-  { unit: 'tilecouch-edge', name: 'serve', config: 'edge.json', table: mirrorOptions }
-]
-for (const { unit, name: command, config, table } of units) describe(`deploy/${unit}.service`, () => {
-  const lines = read(`deploy/${unit}.service`).split('\n').filter(line => line && !line.startsWith('#'))
-  const section = name => {
-    const start = lines.indexOf(`[${name}]`)
-    const rest = lines.slice(start + 1)
-    const stop = rest.findIndex(line => line.startsWith('['))
-    return rest.slice(0, stop < 0 ? undefined : stop).map(line => line.split(/=(.*)/s, 2))
-  }
-  const service = Object.fromEntries(section('Service'))
+for (const unit of ['tilecouch', 'tilecouch-edge', 'tilecouch-care@', 'tilecouch-tree@']) {
+  describe(`deploy/${unit}.service`, () => {
+    const folder = useFolder()
+    const service = settingsOf(`${unit}.service`)
+
+    it('has only sections and settings, without comments at the end of a line', () => {
+      for (const line of linesOf(`${unit}.service`)) {
+        assert.match(line, /^(\[\w+\]|\w+=.*)$/)
+        assert.doesNotMatch(line, /\s#/, 'a comment has a line of its own')
+      }
+    })
+
+    it('passes systemd-analyze verify, with an exposure level below 2', function () {
+      const copies = (INSTANCES[unit] ?? [`${unit}.service`]).map(name => path.join(folder.dir, name))
+      for (const copy of copies) copyFileSync(file(`deploy/${path.basename(copy).replace(/@\w+/, '@')}`), copy)
+      const verify = spawnSync('systemd-analyze', ['verify', ...copies], { encoding: 'utf8' })
+      if (verify.error) skip(this, 'systemd-analyze is not installed')
+      assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
+      const rated = ['security', '--offline=true', String(copies.at(-1))]
+      const { stdout } = spawnSync('systemd-analyze', rated, { encoding: 'utf8' })
+      assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]) < 2, stdout)
+    })
+
+    if (unit !== 'tilecouch-tree@') it('limits its memory, and denies the metadata addresses of clouds', () => {
+      assert.match(service.MemoryMax, /^\d+G$/)
+      assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
+    })
+
+    if (unit.endsWith('@')) it('writes files that others can read, as a static user', () => {
+      assert.deepEqual([service.UMask, service.User, service.DynamicUser], ['0022', unit.slice(0, -1), undefined],
+        'the folders of a dynamic user are closed to others')
+    })
+  })
+}
+
+const gateways = [['tilecouch', 'gateway.json', options], ['tilecouch-edge', 'edge.json', mirrorOptions]]
+for (const [unit, config, table] of gateways) describe(`deploy/${unit}.service for a gateway`, () => {
+  const service = settingsOf(`${unit}.service`)
 
   it('runs its command with existing options and variables', () => {
     const [, ...words] = / tilecouch (.*)$/.exec(service.ExecStart)?.[0].trim().split(' ') ?? []
-    assert.equal(words[0], command)
+    assert.equal(words[0], 'serve')
     for (const flag of words.filter(word => word.startsWith('--'))) {
       assert.ok(table.some(option => longFlag(option) === flag), flag)
     }
@@ -216,34 +230,14 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
     assert.equal(source, `/etc/tilecouch/${config}`)
   })
 
-  it('limits its memory, and denies the metadata addresses of clouds', () => {
-    assert.match(service.MemoryMax, /^\d+G$/)
-    assert.ok(Number(service.TasksMax) > 0)
-    assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
-  })
-
-  it('gives the gateway enough time to stop by itself', () => {
-    assert.equal(service.KillMode, 'mixed')
-    assert.ok(seconds(service.TimeoutStopSec) > longestStop)
-  })
-
-  it('restricts the gateway, but allows what Node needs', () => {
+  it('restricts the gateway, but allows what Node needs, and enough time to stop by itself', () => {
     for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome',
       'ProtectKernelModules', 'RestrictNamespaces', 'LockPersonality']) assert.equal(service[name], 'yes', name)
-    assert.equal(service.ProtectSystem, 'strict')
-    assert.equal(service.CapabilityBoundingSet, '')
-    assert.equal(service.MemoryDenyWriteExecute, undefined)
-  })
-
-  it('passes systemd-analyze verify, with an exposure level below 2', function () {
-    verifyUnits(this, [file(`deploy/${unit}.service`)])
-  })
-
-  it('has only lines that systemd can parse', () => {
-    for (const name of ['Unit', 'Service', 'Install']) for (const pair of section(name)) {
-      assert.equal(pair.length, 2, String(pair))
-    }
-    for (const line of lines) assert.doesNotMatch(line, /\s#/, 'a comment has a line of its own')
+    const { ProtectSystem, CapabilityBoundingSet, MemoryDenyWriteExecute, KillMode } = service
+    assert.deepEqual([ProtectSystem, CapabilityBoundingSet, MemoryDenyWriteExecute, KillMode],
+      ['strict', '', undefined, 'mixed'])
+    assert.ok(Number(service.TasksMax) > 0)
+    assert.ok(seconds(service.TimeoutStopSec) > longestStop)
   })
 })
 
@@ -272,11 +266,7 @@ describe('deploy/edge.json', () => {
 // What deploy/ tells systemd to do by the clock agrees with what the commands take, and says afterwards when it was
 // done.
 
-const linesOf = name => read(`deploy/${name}`).split('\n').filter(line => line && !line.startsWith('#'))
-const lines = linesOf('tilecouch-care@.service')
-const service = Object.fromEntries(lines.filter(line => line.includes('=')).map(line => line.split(/=(.*)/s, 2)))
-const timers = readdirSync(file('deploy')).filter(name => name.endsWith('.timer'))
-const TASKS = ['backup', 'check', 'doctor', 'prune', 'seed']
+const care = settingsOf('tilecouch-care@.service')
 
 /** The variables that systemd reads of a file. */
 const env = Object.fromEntries(linesOf('care.env').map(line => line.split(/=(.*)/s, 2))
@@ -286,7 +276,7 @@ const env = Object.fromEntries(linesOf('care.env').map(line => line.split(/=(.*)
 const shellOf = (line, task, state) => /^\/bin\/sh -c '(.*)'$/.exec(line)?.[1].replaceAll('%i', task)
   .replaceAll('%S', state).replaceAll('%%', '%').replaceAll('$$', '$').replaceAll('\\\\', '\\') ?? ''
 
-describe('deploy/tilecouch-care@.service', () => {
+describe('deploy/tilecouch-care@.service by the clock', () => {
   const folder = useFolder()
 
   it('runs each command with existing options', async () => {
@@ -296,7 +286,7 @@ describe('deploy/tilecouch-care@.service', () => {
     const bin = path.join(folder.dir, 'tilecouch')
     writeFileSync(bin, '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\n', { mode: 0o755 })
     for (const task of TASKS) {
-      const { stdout, stderr } = spawnSync('/bin/sh', ['-c', shellOf(service.ExecStart, task, folder.dir)],
+      const { stdout, stderr } = spawnSync('/bin/sh', ['-c', shellOf(care.ExecStart, task, folder.dir)],
         { encoding: 'utf8', env: { ...env, PATH: `${folder.dir}:/usr/bin:/bin` } })
       assert.equal(stderr, '')
       const [name, ...words] = stdout.trim().split('\n')
@@ -307,15 +297,15 @@ describe('deploy/tilecouch-care@.service', () => {
         assert.ok(command.options.some(({ long }) => long === flag), `${task} ${flag}`)
       }
       if (task === 'backup') assert.match(words[0], /^\/var\/backups\/tilecouch\/tiles-\d{4}-\d\d-\d\dT\d{4}Z\.tcb$/)
-      if (task === 'doctor') assert.ok(words.includes(`/var/lib/${service.StateDirectory}/doctor.prom`))
+      if (task === 'doctor') assert.ok(words.includes(`/var/lib/${care.StateDirectory}/doctor.prom`))
     }
-    assert.ok(service.ReadWritePaths.includes('/var/backups/tilecouch'))
+    assert.ok(care.ReadWritePaths.includes('/var/backups/tilecouch'))
   })
 
   it('writes the time of the last success of a command for node_exporter', () => {
     mkdirSync(path.join(folder.dir, 'tilecouch-care'))
     const { stderr, status } =
-      spawnSync('/bin/sh', ['-c', shellOf(service.ExecStartPost, 'prune', folder.dir)], { encoding: 'utf8' })
+      spawnSync('/bin/sh', ['-c', shellOf(care.ExecStartPost, 'prune', folder.dir)], { encoding: 'utf8' })
     assert.deepEqual([stderr, status], ['', 0])
     assert.deepEqual(readdirSync(path.join(folder.dir, 'tilecouch-care')), ['prune.prom'])
     const { type, samples } = parseMetrics(readFileSync(path.join(folder.dir, 'tilecouch-care/prune.prom'), 'utf8'))
@@ -328,32 +318,25 @@ describe('deploy/tilecouch-care@.service', () => {
   it('is started by timers, each at a time that systemd understands', function () {
     assert.deepEqual(timers.map(name => /^tilecouch-(\w+)\.timer$/.exec(name)?.[1]), TASKS)
     for (const [at, name] of timers.entries()) {
-      const timer =
-        Object.fromEntries(linesOf(name).filter(line => line.includes('=')).map(line => line.split(/=(.*)/s, 2)))
-      assert.equal(timer.Unit, `tilecouch-care@${TASKS[at]}.service`)
-      assert.equal(timer.WantedBy, 'timers.target')
+      const timer = settingsOf(name)
+      assert.deepEqual([timer.Unit, timer.WantedBy], [`tilecouch-care@${TASKS[at]}.service`, 'timers.target'])
       const { error, status, stderr } =
         spawnSync('systemd-analyze', ['calendar', timer.OnCalendar], { encoding: 'utf8' })
       if (error) skip(this, 'systemd-analyze is not installed')
       assert.equal(status, 0, stderr)
     }
   })
+})
 
-  it('passes systemd-analyze verify, with an exposure level below 2', function () {
-    const copies =
-      [...timers, ...TASKS.map(task => `tilecouch-care@${task}.service`)].map(name => path.join(folder.dir, name))
-    for (const unit of copies) copyFileSync(file(`deploy/${path.basename(unit).replace(/@\w+/, '@')}`), unit)
-    verifyUnits(this, copies)
-  })
+describe('deploy/tilecouch-tree@.service for nginx', () => {
+  const { ExecStart, ReadWritePaths } = settingsOf('tilecouch-tree@.service')
 
-  it('limits its memory, and denies the metadata addresses of clouds', () => {
-    assert.match(service.MemoryMax, /^\d+G$/)
-    assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
-  })
-
-  it('writes files that node_exporter can read, as a static user', () => {
-    assert.equal(service.UMask, '0022')
-    assert.equal(service.User, 'tilecouch-care')
-    assert.equal(service.DynamicUser, undefined, 'its folders are closed to others')
+  it('runs a command that exists, with its options, into the folder of nginx; its variables are read', async () => {
+    const [, name, layer, root, flags] = /tilecouch (\S+) (\S+) (\S+) (.*)$/.exec(ExecStart) ?? []
+    assert.deepEqual([name, layer, root, ReadWritePaths], ['export', '%i', nginxDefaults.root, nginxDefaults.root])
+    const command = await commandNamed(name)
+    for (const flag of flags.split(' ')) assert.ok(command?.options.some(({ long }) => long === flag), flag)
+    assert.deepEqual(read('deploy/tree.env').split('\n').flatMap(line => /^#?([A-Z_]+)=/.exec(line)?.[1] ?? []),
+      ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD'])
   })
 })

@@ -12,7 +12,85 @@ import { fill, look } from '../support/doctor.js'
 import { useEdges } from '../support/edges.js'
 import { backends, request, startThrowAwayEmbedded } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { groupingsOf, selectorsOf } from './promql.js'
+
+// Expressions of Prometheus are taken apart as far as a test has to know: which metrics they name, with which labels,
+// and whether they are put together at all.
+
+const FUNCTIONS =
+  new Set(['rate', 'increase', 'histogram_quantile', 'absent', 'time', 'sum', 'min', 'max', 'count', 'avg', 'topk'])
+const AGGREGATIONS = new Set(['sum', 'min', 'max', 'count', 'avg', 'topk'])
+const GROUPING = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right'])
+const OPERATORS = new Set(['and', 'or', 'unless', 'bool'])
+const RANGED = new Set(['rate', 'increase'])
+const TOKENS = [/"(?:[^"\\]|\\.)*"/, /\[(?:\d+[smhd]|\$__rate_interval)\]/, /\d+(?:\.\d+)?(?:e\d+)?/,
+  /[a-zA-Z_:][\w:]*/, /=~|!~|!=|==|>=|<=|[-+*/%^(){}=<>,]/]
+const TOKEN = new RegExp(`\\s*(?:${TOKENS.map(({ source }) => `(${source})`).join('|')})`, 'y')
+
+/**
+ * @param {string} text
+ * @returns {{name: string, labels: {name: string, operator: string, value: string}[], ranged: boolean}[]} grouping
+ *   labels are told in `grouped`
+ */
+function selectorsOf (text) {
+  const tokens = tokenize(text)
+  const found = []
+  const open = []
+  for (let at = 0; at < tokens.length; at++) {
+    const { kind, value } = tokens[at]
+    const next = tokens[at + 1]?.value
+    if (value === '(') open.push(tokens[at - 1]?.kind === 'word' ? tokens[at - 1].value : '(')
+    else if (value === ')') assert.ok(open.pop(), `too many brackets: ${text}`)
+    else if (kind !== 'word') continue
+    else if (GROUPING.has(value)) at = skipList(tokens, at, text)
+    else if (FUNCTIONS.has(value)) assert.ok(next === '(' || (AGGREGATIONS.has(value) && GROUPING.has(next ?? '')),
+      `${value} without its brackets: ${text}`)
+    else if (!OPERATORS.has(value)) {
+      const selector = { name: value, labels: [], ranged: false }
+      if (next === '{') at = readLabels(tokens, at + 2, selector.labels, text)
+      selector.ranged = tokens[at + 1]?.kind === 'range'
+      assert.equal(selector.ranged, RANGED.has(open.at(-1) ?? ''), `a range belongs to rate and increase: ${text}`)
+      found.push(selector)
+    }
+  }
+  assert.deepEqual(open, [], `brackets left open: ${text}`)
+  return found
+}
+
+/** Labels by which an expression groups. */
+const groupingsOf = text => [...text.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)]
+  .flatMap(([, list]) => list.split(',').map(label => label.trim()).filter(Boolean))
+
+function tokenize (text) {
+  const tokens = []
+  TOKEN.lastIndex = 0
+  while (TOKEN.lastIndex < text.trimEnd().length) {
+    const at = TOKEN.lastIndex
+    const match = TOKEN.exec(text)
+    assert.ok(match, `not understood from ${JSON.stringify(text.slice(at, at + 20))} on: ${text}`)
+    const [, string, range, number, word, sign] = match
+    const kind = string ? 'string' : range ? 'range' : number ? 'number' : word ? 'word' : 'sign'
+    tokens.push({ kind, value: string ?? range ?? number ?? word ?? sign })
+  }
+  return tokens
+}
+
+function skipList (tokens, at, text) {
+  assert.equal(tokens[at + 1]?.value, '(', `a list of labels: ${text}`)
+  let end = at + 2
+  while (tokens[end] && tokens[end].value !== ')') end++
+  assert.ok(tokens[end], `a list that ends: ${text}`)
+  return end
+}
+
+function readLabels (tokens, at, labels, text) {
+  for (; tokens[at]?.value !== '}'; at += tokens[at + 3]?.value === ',' ? 4 : 3) {
+    const [name, operator, value] = tokens.slice(at, at + 3)
+    assert.ok(name?.kind === 'word' && ['=', '!=', '=~', '!~'].includes(operator?.value) && value?.kind === 'string',
+      `labels: ${text}`)
+    labels.push({ name: name.value, operator: operator.value, value: JSON.parse(value.value) })
+  }
+  return at
+}
 
 const file = name => fileURLToPath(new URL(`../../deploy/monitoring/${name}`, import.meta.url))
 const read = name => readFileSync(file(name), 'utf8')
@@ -23,9 +101,10 @@ const STEM = /_(bucket|sum|count)$/
 /** Metric -> its labels and, of each, the values there may be, where that is known. */
 const tables = [...Object.values(metricTable), ...Object.values(workerMetricTable),
   ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
-const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: [
-  'seed', 'prune', 'check', 'backup'
-], area: ['database', 'indexes', 'disk', 'layers'] }
+const VALUES = {
+  kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES,
+  task: ['seed', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers']
+}
 
 /** Names and labels of what was really shown: in comments for those without a sample yet. */
 function shownIn (text) {
@@ -43,10 +122,8 @@ function shownIn (text) {
 const alerts = yaml.load(read('alerts.yml')).groups.flatMap(({ rules }) => rules)
 const dashboard = JSON.parse(read('grafana.json'))
 const panels = dashboard.panels.filter(({ type }) => type !== 'row')
-const PLACES = [
-  ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
-  ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr })))
-]
+const PLACES = [...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
+  ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr })))]
 const USED = PLACES.flatMap(({ where, expr }) => selectorsOf(expr).map(selector => ({ where, expr, ...selector })))
 
 describe('the metrics that deploy/monitoring uses', () => {
@@ -118,8 +195,8 @@ describe('the metrics that deploy/monitoring uses', () => {
         if (SCRAPED.includes(label)) continue
         assert.ok(its.has(label), `${where}: ${name} has no label ${label}`)
         for (const one of value.split('|')) {
-          assert.ok(operator === '=~' && one.includes('.') && label === 'code'
-            ? true : text.includes(`${name}{${label}="${one}"`), `${where}: ${name} has no ${label} ${one}`)
+          const isPattern = operator === '=~' && one.includes('.') && label === 'code'
+          assert.ok(isPattern || text.includes(`${name}{${label}="${one}"`), `${where}: ${name} has no ${label} ${one}`)
         }
       }
     }
@@ -149,7 +226,7 @@ describe('the metrics that deploy/monitoring uses', () => {
     assert.deepEqual([...names], ['tilecouch_task_success_timestamp_seconds'])
   })
 
-  it('are selected by existing values of labels', () => {
+  it('are selected by existing values of labels, and grouped by labels that they have', () => {
     for (const { where, name, labels } of USED.filter(one => one.name.startsWith('tilecouch_'))) {
       for (const { name: label, value, operator } of labels) {
         const known = VALUES[label]
@@ -162,19 +239,12 @@ describe('the metrics that deploy/monitoring uses', () => {
     for (const { where, labels } of of('tilecouch_mirror_state')) {
       for (const { name, value } of labels) if (name === 'state') assert.ok(STATES.includes(value), where)
     }
-  })
-
-  it('are grouped by labels that they have', () => {
     for (const { where, expr } of PLACES) {
-      const own = new Set(
-        selectorsOf(expr)
-          .flatMap(
-            ({ name }) => [...SCRAPED, 'le', 'quantile', 'memory_type',
-              ...(tables.find(table => table.name === stem(name))?.labels ??
-                (name === 'couchdb_httpd_status_codes' ? ['code'] : []))]
-          )
-      )
-      for (const label of groupingsOf(expr)) assert.ok(own.has(label), `${where}: ${label}`)
+      const own = [...SCRAPED, 'le', 'quantile', 'memory_type', ...selectorsOf(expr).flatMap(
+        ({ name }) => tables.find(table => table.name === stem(name))?.labels ??
+          (name === 'couchdb_httpd_status_codes' ? ['code'] : [])
+      )]
+      for (const label of groupingsOf(expr)) assert.ok(own.includes(label), `${where}: ${label}`)
     }
   })
 })
@@ -203,7 +273,7 @@ describe('deploy/monitoring/alerts.yml', () => {
 describe('deploy/monitoring/prometheus.yml', () => {
   const { rule_files: rules, scrape_configs: jobs } = yaml.load(read('prometheus.yml'))
 
-  it('reads alerts.yml, and defines all jobs that alerts and panels use', () => {
+  it('reads alerts.yml, defines all jobs that alerts and panels use, and holds no password', () => {
     assert.deepEqual(rules, ['alerts.yml'])
     const names = jobs.map(({ job_name: name }) => name)
     assert.deepEqual(names, ['tilecouch', 'tilecouch-edge', 'couchdb', 'node'])
@@ -212,17 +282,13 @@ describe('deploy/monitoring/prometheus.yml', () => {
     for (const { value, operator } of named) {
       assert.ok(names.some(name => operator === '=' ? name === value : new RegExp(`^(${value})$`).test(name)), value)
     }
-  })
-
-  it('holds no password', () => {
     for (const { basic_auth: auth } of jobs) assert.equal(auth?.password, undefined)
   })
 })
 
 describe('deploy/monitoring/grafana.json', () => {
   it('can be imported: it has unique ids, a choice of data source, no overlapping panels', () => {
-    assert.ok(dashboard.schemaVersion >= 36)
-    assert.equal(dashboard.id, null)
+    assert.ok(dashboard.schemaVersion >= 36 && dashboard.id === null)
     assert.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length)
     const variables = dashboard.templating.list.map(({ name }) => name)
     assert.deepEqual(variables, ['datasource', 'instance', 'couchdb'])
@@ -238,10 +304,9 @@ describe('deploy/monitoring/grafana.json', () => {
       if (type === 'row') continue
       assert.ok(['timeseries', 'stat', 'table'].includes(type), type)
       assert.deepEqual(datasource, { type: 'prometheus', uid: '${datasource}' })
-      assert.ok(
-        ['none', 'short', 's', 'bytes', 'Bps', 'ops', 'reqps', 'percentunit'].includes(fieldConfig.defaults.unit), title
-      )
-      assert.equal(fieldConfig.defaults.thresholds.steps[0].value, null, 'the first threshold is the base')
+      const { unit, thresholds } = fieldConfig.defaults
+      assert.ok(['none', 'short', 's', 'bytes', 'Bps', 'ops', 'reqps', 'percentunit'].includes(unit), title)
+      assert.equal(thresholds.steps[0].value, null, 'the first threshold is the base')
       assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length)
       for (const { expr, legendFormat } of targets) {
         for (const [, name] of expr.matchAll(/\$(\w+)/g)) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { until } from '../../bench/wait.js'
 import { ask } from '../support/gateway/wire.js'
 import { onEachStore } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { T1, T2, mvt, useStage } from '../support/nginx.js'
 
@@ -16,10 +16,15 @@ onEachStore('nginx with a cache of its own', backend => {
   })
   const start = async (...args) => startAt(await stage.gateway(...args))
   const state = ({ headers }) => headers.get('x-cache')
+  /** The answer of an address when the cache is in a state. */
+  const shows = (wanted, address) => until(async () => {
+    const answer = await get(address)
+    return state(answer) === wanted && answer
+  }, { what: `${address} to be ${wanted}` })
   const asked = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-')
     .map(([, , , upstream]) => upstream)
 
-  it('caches newest and past tiles, whatever the query of the URL', async () => {
+  it('caches newest and past tiles, whatever the query, asks once for many requests, and answers 304', async () => {
     await start()
     for (const [address, seed] of [['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10],
       ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]]) {
@@ -36,17 +41,9 @@ onEachStore('nginx with a cache of its own', backend => {
     }
     assert.match((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'),
       /^public, max-age=300,/)
-  })
-
-  it('answers 304 from its cache', async () => {
-    await start()
     const { headers } = await get('/osm/4/0/5.png')
     const again = await get('/osm/4/0/5.png', { headers: { 'if-none-match': headers.get('etag') } })
     assert.deepEqual([again.status, state(again)], [304, 'HIT'])
-  })
-
-  it('sends one request to the gateway for many concurrent requests of a tile', async () => {
-    await start()
     const answers = await Promise.all(Array.from({ length: 40 }, () => get('/osm/4/2/5.png')))
     for (const answer of answers) assert.deepEqual(answer.bytes, png(22))
     // logged after the answer
@@ -57,10 +54,7 @@ onEachStore('nginx with a cache of its own', backend => {
   it('revalidates an expired tile by its ETag', async () => {
     await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0')
     await get('/osm/4/0/5.png')
-    const again = await until(async () => {
-      const answer = await get('/osm/4/0/5.png')
-      return state(answer) === 'REVALIDATED' && answer
-    })
+    const again = await shows('REVALIDATED', '/osm/4/0/5.png')
     assert.deepEqual([again.status, again.bytes], [200, png(20)])
     await until(() => asked('/osm/4/0/5.png').includes('304'))
   })
@@ -72,29 +66,19 @@ onEachStore('nginx with a cache of its own', backend => {
     const address = '/osm/4/7/7.png'
     assert.deepEqual((await get(address)).bytes, png(50))
     await stage.store.write([{ ...fresh, time: T2, bytes: png(51) }])
-    const stale = await until(async () => {
-      const answer = await get(address)
-      return state(answer) === 'STALE' && answer
-    })
-    assert.deepEqual(stale.bytes, png(50))
+    assert.deepEqual((await shows('STALE', address)).bytes, png(50))
     await until(async () => (await get(address)).bytes.equals(png(51)))
   })
 
   it('serves cached tiles, even expired ones, after the gateway was killed', async () => {
     await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0', '--set', 'staleIfError=0')
-    await get('/osm/4/0/5.png')
-    await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')
+    const tiles = { '/osm/4/0/5.png': png(20), '/osm@2023-01-01T00:00:00Z/4/0/5.png': png(10) }
+    for (const address of Object.keys(tiles)) await get(address)
     await stage.kill()
-    const stale = await until(async () => {
-      const answer = await get('/osm/4/0/5.png')
-      return state(answer) === 'STALE' && answer
-    })
-    assert.deepEqual([stale.status, stale.bytes], [200, png(20)])
-    const past = await until(async () => {
-      const answer = await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')
-      return state(answer) === 'STALE' && answer
-    })
-    assert.deepEqual([past.status, past.bytes], [200, png(10)])
+    for (const [address, bytes] of Object.entries(tiles)) {
+      const stale = await shows('STALE', address)
+      assert.deepEqual([stale.status, stale.bytes], [200, bytes])
+    }
     assert.equal((await get('/osm/4/3/5.png')).status, 502)
   })
 
@@ -115,27 +99,19 @@ onEachStore('nginx with a cache of its own', backend => {
     }
   })
 
-  describe('with a gateway that allows caching of errors', () => {
-    let liar
-    let count
-    beforeEach(async () => {
-      count = 0
-      liar =
-        createServer((req, res) => res.writeHead(503, { 'cache-control': 'public, max-age=3600' }).end(String(count++)))
-      await new Promise(resolve => { liar.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    })
-    afterEach(() => new Promise(resolve => {
-      liar.close(resolve)
-      liar.closeAllConnections()
-    }))
-
-    it('caches no 5xx answer', async () => {
-      await startAt(liar.address().port)
+  it('caches no 5xx answer, even if the gateway allows caching', async () => {
+    let count = 0
+    const liar = await startServer((req, res) =>
+      res.writeHead(503, { 'cache-control': 'public, max-age=3600' }).end(String(count++)))
+    try {
+      await startAt(liar.port)
       for (let i = 0; i < 3; i++) assert.equal((await get('/osm/4/0/5.png')).bytes.toString(), String(i))
-    })
+    } finally {
+      await liar.close()
+    }
   })
 
-  it('caches no descriptions, viewer or database, which depend on the request', async () => {
+  it('caches no descriptions, viewer or database, vector tiles by encoding, and compresses no images', async () => {
     await start()
     for (const address of ['/', '/osm.json', '/osm/4/0/5.json', '/wmts/1.0.0/WMTSCapabilities.xml',
       '/db/osm:4:0:5', '/db/osm:4:0:5/tile']) {
@@ -144,6 +120,15 @@ onEachStore('nginx with a cache of its own', backend => {
       assert.equal(again.status, 200, address)
       assert.equal(state(again), null, address)
       await until(() => asked(address).length === 2, { what: `two requests for ${address}` }) // logged after the answer
+    }
+    for (const encoding of ['gzip', 'identity', 'gzip', 'identity']) {
+      const answer = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': encoding } })
+      assert.equal(answer.headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
+      assert.deepEqual(answer.bytes, gunzipSync(mvt))
+    }
+    for (let i = 0; i < 2; i++) {
+      assert.equal((await get('/osm/4/0/5.png', { headers: { 'accept-encoding': 'gzip, br' } }))
+        .headers.get('content-encoding'), null)
     }
   })
 
@@ -155,11 +140,9 @@ onEachStore('nginx with a cache of its own', backend => {
     }
     const ends = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
     for (const args of [[], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {
-      await stage.start(
-        { file: 'proxy-cache.conf', gateways: [await stage.gateway(...args)], changes: [
-          everything, ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]
-        ] }
-      )
+      const cache = ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]
+      const gateways = [await stage.gateway(...args)]
+      await stage.start({ file: 'proxy-cache.conf', gateways, changes: [everything, cache] })
       for (const address of ends) {
         await ask(stage.nginx.base, address, { headers: evil })
         const { status, text } = await ask(stage.nginx.base, address)
@@ -172,23 +155,6 @@ onEachStore('nginx with a cache of its own', backend => {
       }
       await stage.nginx.close()
       await stage.endOwn()
-    }
-  })
-
-  it('caches compressed and plain vector tiles separately', async () => {
-    await start()
-    for (const encoding of ['gzip', 'identity', 'gzip', 'identity']) {
-      const answer = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': encoding } })
-      assert.equal(answer.headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
-      assert.deepEqual(answer.bytes, gunzipSync(mvt))
-    }
-  })
-
-  it('compresses no images', async () => {
-    await start()
-    for (let i = 0; i < 2; i++) {
-      assert.equal((await get('/osm/4/0/5.png', { headers: { 'accept-encoding': 'gzip, br' } }))
-        .headers.get('content-encoding'), null)
     }
   })
 })

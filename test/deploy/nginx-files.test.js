@@ -37,7 +37,7 @@ onEachStore('nginx with files of an exported tree', backend => {
   }
   const from = ({ headers }) => headers.get('x-tilecouch-cache')
 
-  it('serves newest and past tiles from the tree, and the rest from the gateway', async () => {
+  it('serves newest and past tiles from the tree, the rest from the gateway, with the same headers', async () => {
     await start()
     for (const [address, seed, source] of [
       ['/osm/4/0/5.png', 20, /^file$/], ['/osm/4/1/5.png', 21, GATEWAY],
@@ -51,23 +51,17 @@ onEachStore('nginx with files of an exported tree', backend => {
       assert.equal(answer.headers.get('content-type'), 'image/png')
       assert.match(from(answer) ?? '', source, address)
     }
-  })
-
-  it('sends files with the same headers as the gateway', async () => {
-    await start()
     for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'],
       [`/osm@${T1}/4/0/5.png`, `/osm@${T1}/4/1/5.png`], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
       const [one, two] = [await get(file), await get(other)]
       assert.equal(from(one), 'file')
       assert.match(from(two), GATEWAY)
-      for (
-        const name of ['cache-control', 'content-type', 'access-control-allow-origin', 'access-control-expose-headers',
-          'x-content-type-options', 'content-security-policy', 'content-encoding', 'vary']
-      ) {
+      for (const name of ['cache-control', 'content-type', 'access-control-allow-origin',
+        'access-control-expose-headers', 'x-content-type-options', 'content-security-policy', 'content-encoding',
+        'vary']) {
         assert.equal(one.headers.get(name), two.headers.get(name), `${name} of ${file}`)
       }
-      assert.ok(one.headers.get('last-modified'))
-      assert.ok(one.headers.get('etag'))
+      assert.ok(one.headers.get('last-modified') && one.headers.get('etag'))
     }
   })
 
@@ -79,7 +73,7 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.match(again.headers.get('cache-control'), /max-age=300/)
   })
 
-  it('serves a file as soon as it exists, and the tile of the gateway as soon as it is deleted', async () => {
+  it('serves a file as soon and as long as it exists, but none that is no tile, or outside the tree', async () => {
     await start()
     assert.match(from(await get('/osm/4/3/5.png')), GATEWAY)
     put('osm/4/3/new', png(99))
@@ -88,6 +82,24 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.deepEqual([from(answer), answer.bytes], ['file', png(99)])
     rmSync(path.join(tree(), 'osm/4/3/5.png'))
     assert.match(from(await get('/osm/4/3/5.png')), GATEWAY)
+    for (const name of ['osm/secret.txt', 'secret.png', 'osm/4/0/5.png.bak',
+      'osm/4/0/.5.png', '.git/config', 'osm/4/x/5.png']) put(name, 'hunter2')
+    writeFileSync(path.join(stage.dir, 'outside.png'), 'hunter2')
+    const raw = target => new Promise((resolve, reject) => {
+      const chunks = []
+      const { hostname, port } = new URL(stage.nginx.base)
+      new Socket().on('data', part => chunks.push(part))
+        .on('end', () => resolve(Buffer.concat(chunks).toString('latin1'))).on('error', reject)
+        .connect(+port, hostname,
+          function () { this.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`) })
+    })
+    for (const target of ['/osm/secret.txt', '/secret.png', '/osm/4/0/5.png.bak', '/osm/4/0/.5.png', '/.git/config',
+      '/osm/4/x/5.png', '/osm/4/0/../../../../outside.png', '/osm/4/0/..%2f..%2f..%2f..%2foutside.png',
+      '/..%2foutside.png', '/osm/4/0/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside.png']) {
+      const said = await raw(target)
+      assert.match(said, /^HTTP\/1\.1 4\d\d /, target)
+      assert.ok(!said.includes('hunter2'), target)
+    }
   })
 
   it('serves the tree while the gateway is down, and answers 502 for other tiles', async () => {
@@ -97,82 +109,22 @@ onEachStore('nginx with files of an exported tree', backend => {
     assert.equal((await get('/osm/4/1/5.png')).status, 502)
   })
 
-  it('serves no files that are not tiles, and none outside the tree', async () => {
+  it('leaves methods other than GET to the gateway, passes on changes without delay, hides the metrics', async () => {
     await start()
-    for (const name of ['osm/secret.txt', 'secret.png', 'osm/4/0/5.png.bak',
-      'osm/4/0/.5.png', '.git/config', 'osm/4/x/5.png']) put(name, 'hunter2')
-    writeFileSync(path.join(stage.dir, 'outside.png'), 'hunter2')
-        const raw = target => new Promise((resolve, reject) => {
-      const chunks = []
-      const { hostname, port } = new URL(stage.nginx.base)
-      new Socket().on('data', part => chunks.push(part))
-        .on('end', () => resolve(Buffer.concat(chunks).toString('latin1'))).on('error', reject)
-        .connect(+port, hostname,
-          function () { this.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`) })
-    })
-    for (
-      const target of ['/osm/secret.txt', '/secret.png', '/osm/4/0/5.png.bak',
-        '/osm/4/0/.5.png', '/.git/config', '/osm/4/x/5.png', '/osm/4/0/../../../../outside.png',
-        '/osm/4/0/..%2f..%2f..%2f..%2foutside.png', '/..%2foutside.png',
-        '/osm/4/0/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside.png']
-    ) {
-      const answer = await raw(target)
-      assert.match(answer, /^HTTP\/1\.1 4\d\d /, target)
-      assert.ok(!answer.includes('hunter2'), target)
-    }
-  })
-
-  it('leaves methods other than GET to the gateway', async () => {
-    await start()
-    const preflight = await get('/osm/4/0/5.png',
-      {
-        method: 'OPTIONS',
-        headers: {
-          origin: 'https://a.example', 'access-control-request-method': 'GET',
-          'access-control-request-headers': 'if-none-match'
-        }
-      })
+    const asked = { origin: 'https://a.example', 'access-control-request-method': 'GET',
+      'access-control-request-headers': 'if-none-match' }
+    const preflight = await get('/osm/4/0/5.png', { method: 'OPTIONS', headers: asked })
     assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, '*'])
     for (const method of ['PUT', 'POST', 'DELETE']) {
       const answer = await get('/osm/4/0/5.png', { method })
-      assert.equal(answer.status, 405)
-      assert.equal(JSON.parse(answer.bytes.toString()).error, 'READ_ONLY')
+      assert.deepEqual([answer.status, JSON.parse(answer.bytes.toString()).error], [405, 'READ_ONLY'])
     }
     const head = await get('/osm/4/0/5.png', { method: 'HEAD' })
     assert.deepEqual([head.status, head.headers.get('content-length'), head.bytes.length],
       [200, String(png(20).length), 0])
-  })
-
-  it('serves vector tiles gzipped, but plain to clients that accept no gzip', async () => {
-    await start()
-    const zipped = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'gzip' } })
-    assert.deepEqual([from(zipped), zipped.headers.get('content-encoding')], ['file', 'gzip'])
-    assert.deepEqual(zipped.bytes, gunzipSync(mvt)) // fetch has unpacked it
-    const plain = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'identity' } })
-    assert.match(from(plain), GATEWAY)
-    assert.equal(plain.headers.get('content-encoding'), null)
-    assert.deepEqual(plain.bytes, gunzipSync(mvt))
-  })
-
-  it('compresses descriptions but no images, and hides the metrics', async () => {
-    await start()
-    const encoding = async address => (await get(address, { headers: { 'accept-encoding': 'gzip' } }))
-      .headers.get('content-encoding')
-    assert.deepEqual([await encoding('/osm.json'), await encoding('/wmts/1.0.0/WMTSCapabilities.xml')],
-      ['gzip', 'gzip'])
-    assert.deepEqual([await encoding('/osm/4/0/5.png'), await encoding('/osm/4/1/5.png'),
-      await encoding('/tms/1.0.0/osm/4/1/10.png')], [null, null, null])
     assert.equal((await get('/metrics')).status, 404)
-  })
-
-  it('passes its public address to the gateway for links', async () => {
-    await start()
     const { tiles } = JSON.parse((await get('/osm.json')).bytes.toString())
     assert.ok(tiles[0].startsWith(`${stage.nginx.base}/osm/`), tiles[0])
-  })
-
-  it('passes on changes of the store without delay', async () => {
-    await start()
     const stop = new AbortController()
     const late = setTimeout(() => stop.abort(), 10000)
     const answer =
@@ -185,5 +137,22 @@ onEachStore('nginx with files of an exported tree', backend => {
       clearTimeout(late)
       stop.abort()
     }
+  })
+
+  it('serves vector tiles gzipped, but plain to clients that accept no gzip, and compresses descriptions', async () => {
+    await start()
+    const zipped = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'gzip' } })
+    assert.deepEqual([from(zipped), zipped.headers.get('content-encoding')], ['file', 'gzip'])
+    assert.deepEqual(zipped.bytes, gunzipSync(mvt)) // fetch has unpacked it
+    const plain = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'identity' } })
+    assert.match(from(plain), GATEWAY)
+    assert.equal(plain.headers.get('content-encoding'), null)
+    assert.deepEqual(plain.bytes, gunzipSync(mvt))
+    const encoding = async address => (await get(address, { headers: { 'accept-encoding': 'gzip' } }))
+      .headers.get('content-encoding')
+    assert.deepEqual([await encoding('/osm.json'), await encoding('/wmts/1.0.0/WMTSCapabilities.xml')],
+      ['gzip', 'gzip'])
+    assert.deepEqual([await encoding('/osm/4/0/5.png'), await encoding('/osm/4/1/5.png'),
+      await encoding('/tms/1.0.0/osm/4/1/10.png')], [null, null, null])
   })
 })

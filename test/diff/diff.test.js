@@ -1,11 +1,13 @@
+// Diffs of a layer by a model, and those that manifests tell: the same as those that walk over every version.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { parseArea } from '../../core/index.js'
-import { diff } from '../../loader/export/diff/index.js'
+import { diff, load, parseArea, removeEdition, removeTiles } from '../../loader/index.js'
 import { compareDefaults } from '../../loader/export/diff/changes.js'
+import { manifestDiffDefaults } from '../../loader/export/diff/manifests.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { TIMES, histories, lineOf, modelDiff, openStore, remember, shownAt } from '../support/diff-model.js'
+import { memorySource } from '../support/memory-source.js'
 
 const [T1, T2, T3, T4] = TIMES
 const sum = counts => counts.added + counts.removed + counts.changed
@@ -21,15 +23,13 @@ onEachStore('a diff', backend => {
   let store
   before(async () => { store = await openStore(backend) })
 
-  it('agrees with a model for any two times of any history, in the order of ids', async function () {
-    this.timeout(120000)
+  it('agrees with a model for any two times of any history, in the order of ids', async () => {
     let run = 0
     await fc.assert(fc.asyncProperty(histories, async steps => {
       const layer = `model${run++}`
       await remember(store, layer, steps)
-      for (
-        const [from, to] of [[T1, T2], [T2, T4], [T4, T1], [T3, T3], ['2020', T3], [T1, undefined], [undefined, T2]]
-      ) {
+      for (const [from, to] of [[T1, T2], [T2, T4], [T4, T1], [T3, T3], ['2020', T3], [T1, undefined],
+        [undefined, T2]]) {
         const { lines, summary } =
           await compare(store, from ? `${layer}@${from}` : layer, to ? `${layer}@${to}` : layer)
         const model = modelDiff(shownAt(steps, from), shownAt(steps, to))
@@ -39,10 +39,9 @@ onEachStore('a diff', backend => {
         assert.equal(summary.missing, 0)
       }
     }), { numRuns: 12 })
-  })
+  }).timeout(120000)
 
-  it('agrees with a model for two layers at any times', async function () {
-    this.timeout(120000)
+  it('agrees with a model for two layers at any times', async () => {
     let run = 0
     await fc.assert(fc.asyncProperty(histories, histories, async (one, other) => {
       const [a, b] = [`one${run}`, `other${run++}`]
@@ -55,7 +54,7 @@ onEachStore('a diff', backend => {
         assert.equal(summary.tiles.same, model.same)
       }
     }), { numRuns: 8 })
-  })
+  }).timeout(120000)
 
   it('treats tiles that changed back as the same, and does not rely on equal sizes', async () => {
     const tiles = Array.from({ length: 40 }, (_, y) => ({ z: 8, x: 3, y }))
@@ -68,7 +67,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual(summary.tiles, { added: 0, removed: 0, changed: 20, same: 20 })
   })
 
-  it('counts tiles and bytes by zoom, with the later bytes of changed tiles', async () => {
+  it('counts tiles and bytes by zoom, with the later bytes of changed tiles, and gives the times of both', async () => {
     await remember(store, 'count', [
       { z: 2, x: 0, y: 0, time: T1, seed: 11 }, { z: 2, x: 0, y: 1, time: T1, seed: 12 },
       { z: 11, x: 0, y: 0, time: T1, seed: 13 },
@@ -83,17 +82,12 @@ onEachStore('a diff', backend => {
       bytes: { added: png(15).length, removed: png(12).length, changed: png(14).length },
       missing: 0,
       zooms: [
-        { z: 2, tiles: { added: 0, removed: 1, changed: 1, same: 0 }, bytes: {
-          added: 0, removed: png(12).length, changed: png(14).length
-        } },
-        { z: 11, tiles: { added: 1, removed: 0, changed: 0, same: 1 }, bytes: {
-          added: png(15).length, removed: 0, changed: 0
-        } }
+        { z: 2, tiles: { added: 0, removed: 1, changed: 1, same: 0 },
+          bytes: { added: 0, removed: png(12).length, changed: png(14).length } },
+        { z: 11, tiles: { added: 1, removed: 0, changed: 0, same: 1 },
+          bytes: { added: png(15).length, removed: 0, changed: 0 } }
       ]
     })
-  })
-
-  it('gives the times of both versions, and since when a removed tile is gone', async () => {
     const { changes } = await compare(store, 'count@2021', 'count')
     const [, , gone] = changes
     assert.deepEqual(changes.map(({ from, to }) => [from?.time, to?.time]),
@@ -101,7 +95,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual([gone.change, gone.since], ['removed', T2])
   })
 
-  it('compares only the given area and zooms', async () => {
+  it('compares only the given area and zooms, and finds every tile after a time without tiles', async () => {
     const steps = []
     for (let x = 0; x < 16; x++) for (let y = 0; y < 16; y++) {
       steps.push({ z: 4, x, y, time: T1, seed: 1 }, { z: 4, x, y, time: T2, seed: 2 })
@@ -116,9 +110,6 @@ onEachStore('a diff', backend => {
       ['5:0:0 added'])
     const nowhere = await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 }, area })
     assert.deepEqual([nowhere.lines, nowhere.summary.zooms], [[], []])
-  })
-
-  it('finds no change between equal references, and every tile after a time without tiles', async () => {
     assert.equal(sum((await compare(store, 'area', 'area')).summary.tiles), 0)
     assert.equal(sum((await compare(store, 'area@2022', 'area@2022')).summary.tiles), 0)
     assert.deepEqual((await compare(store, 'area@1066', 'area')).summary.tiles,
@@ -136,7 +127,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'BAD_LAYER' })
   })
 
-  it('stops when its signal aborts, with the summary so far', async () => {
+  it('stops when its signal aborts, with the summary so far; awaits onTile, and fails with it', async () => {
     const stop = new AbortController()
     let seen = 0
     const error = await diff(store, 'area@2021', 'area@2022',
@@ -146,17 +137,13 @@ onEachStore('a diff', backend => {
     assert.equal(sum(error.summary.tiles), 10)
     stop.abort()
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { signal: stop.signal }), { code: 'ABORTED' })
-  })
-
-  it('awaits onTile, and fails with it', async () => {
     let inside = 0
     await diff(store, 'area@2021', 'area@2022',
       { onTile: async () => { assert.equal(++inside, 1); await null; inside-- } })
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { onTile: () => { throw new Error('full') } }), /full/)
   })
 
-  it('of two times is correct while a later edition is loaded', async function () {
-    this.timeout(60000)
+  it('of two times is correct while a later edition is loaded, and reads digests in batches', async () => {
     const steps = []
     for (let x = 0; x < 20; x++) for (let y = 0; y < 20; y++) {
       steps.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: (x + y) % 3 ? 1 : 2 })
@@ -174,9 +161,6 @@ onEachStore('a diff', backend => {
       assert.deepEqual(lines, model.lines)
       assert.equal(summary.missing, 0)
     }
-  })
-
-  it('reads digests in batches', async () => {
     const asked = []
     const counting = new Proxy(store, {
       get (target, name) {
@@ -189,5 +173,104 @@ onEachStore('a diff', backend => {
     await compare(counting, 'busy@2021', 'busy@2022')
     assert.ok(asked.length > 0 && asked.length <= 1 + Math.ceil(400 / compareDefaults.batch), `${asked}`)
     assert.ok(Math.max(...asked) <= 2 * compareDefaults.batch)
+  }).timeout(60000)
+})
+
+const PLACES =
+  ['0/0/0', '4/1/9', '4/10/2', '4/10/10', '4/2/1', '10/1/1', '10/100/12', '10/100/2', '10/63/63', '10/64/63']
+const contents =
+  fc.dictionary(fc.constantFrom(...PLACES), fc.option(fc.integer({ min: 1, max: 3 }), { freq: 5 }), { minKeys: 1 })
+const edition = fc.record({
+  time: fc.constantFrom(...TIMES), tiles: contents, complete: fc.boolean(),
+  zooms: fc.option(fc.constant({ min: 0, max: 4 }))
+})
+/** Loads in any order, what else may happen to a layer, and what is compared then. */
+const lives = fc.record({
+  editions: fc.uniqueArray(edition, { selector: ({ time }) => time, minLength: 2, maxLength: 4 }),
+  write: fc.option(fc.record({
+    place: fc.constantFrom(...PLACES), time: fc.constantFrom(...TIMES, '2022-06-01T00:00:00Z'),
+    seed: fc.integer({ min: 1, max: 3 })
+  }), { freq: 3 }),
+  remove: fc.option(fc.constantFrom(...TIMES), { freq: 2 })
+})
+
+onEachStore('a diff by manifests', backend => {
+  const { versions } = manifestDiffDefaults
+  let store
+  before(async () => { store = await openStore(backend) })
+  afterEach(() => { manifestDiffDefaults.versions = versions })
+  after(() => store.destroy())
+
+  /** @returns {Promise<{isWalk: boolean, said: any}>} */
+  async function compareBoth (from, to, options = {}) {
+    const { listTiles } = store
+    let isWalk = false
+    store.listTiles = (...of) => { isWalk = true; return listTiles.apply(store, of) }
+    try {
+      const changes = []
+      const summary =
+        await diff(store, from, to, { ...options, onTile: ({ versions: _, ...change }) => { changes.push(change) } })
+      return { isWalk, said: { changes, summary } }
+    } finally {
+      delete store.listTiles
+    }
+  }
+
+  async function bothWays (layer, isPlain) {
+    for (const [from, to] of [[T1, T2], [T4, T1], [T2, T3], ['2020', T3], [undefined, T2], ['2022-06', undefined]]) {
+      for (const options of [{}, { zooms: { min: 4, max: 4 } }]) {
+        const names = [from, to].map(time => time ? `${layer}@${time}` : layer)
+        manifestDiffDefaults.versions = Infinity
+        const walked = await compareBoth(...names, options)
+        manifestDiffDefaults.versions = 0
+        const told = await compareBoth(...names, options)
+        assert.deepEqual(told.said, walked.said, names.join(' -> '))
+        if (isPlain && from !== '2020') assert.equal(told.isWalk, false, `${names.join(' -> ')} is told by manifests`)
+      }
+    }
+  }
+
+  it('equals a diff that reads all versions, for random histories', async () => {
+    let run = 0
+    await fc.assert(fc.asyncProperty(lives, async ({ editions, write, remove }) => {
+      const layer = `life${run++}`
+      await store.defineLayer(layer)
+      for (const { time, tiles: some, complete, zooms } of editions) {
+        const isDiff = Object.values(some).includes(null)
+        await load(store, memorySource(some), { layer, time, complete: complete && !isDiff, ...(zooms && { zooms }) })
+      }
+      if (write) {
+        const [z, x, y] = write.place.split('/').map(Number)
+        await store.write([{ layer, z, x, y, time: write.time, bytes: png(write.seed) }])
+      }
+      if (remove) await removeEdition(store, layer, remove)
+      await bothWays(layer)
+    }), { numRuns: 10, seed: 16 })
+  }).timeout(180000)
+
+  it('uses manifests if only editions were loaded, and is correct after a removal of tiles', async () => {
+    const all = Object.fromEntries(PLACES.map(place => [place, 1]))
+    await load(store, memorySource({ ...all, '4/2/1': 3 }), { layer: 'plain', time: T1 })
+    await load(store, memorySource(all), { layer: 'plain', time: T2 })
+    await load(store, memorySource({ ...all, '10/100/2': 2 }), { layer: 'plain', time: T3 })
+    await load(store, memorySource({ '0/0/0': 1, '4/2/1': 1, '10/1/1': 3 }),
+      { layer: 'plain', time: T4, complete: true })
+    await bothWays('plain', true)
+    await removeTiles(store, 'plain', { zooms: { min: 10, max: 10 }, since: T3, until: T3 })
+    await bothWays('plain')
+  }).timeout(60000)
+
+  it('reads all versions if a single write has the time of an edition, and no blocks that editions share', async () => {
+    await load(store, memorySource({ '2/1/1': 1 }), { layer: 'one', time: T1 })
+    await load(store, memorySource({ '2/1/1': 2 }), { layer: 'one', time: T2 })
+    await store.write([{ layer: 'one', z: 2, x: 3, y: 3, time: T2, bytes: png(3) }])
+    await bothWays('one')
+    manifestDiffDefaults.versions = 0
+    assert.equal((await compareBoth(`one@${T1}`, `one@${T2}`)).isWalk, true)
+    const places = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`6/${index}/3`, index % 3 + 1]))
+    for (const time of TIMES) await load(store, memorySource(places), { layer: 'same', time })
+    manifestDiffDefaults.versions = 20
+    const { isWalk, said } = await compareBoth(`same@${T1}`, `same@${T4}`)
+    assert.deepEqual([isWalk, said.summary.tiles.same, said.changes], [false, 40, []])
   })
 })

@@ -1,18 +1,27 @@
-// What differs, tile by tile: lines and polygons, in files that appear whole.
+// What differs, tile by tile: lines and polygons, in files that appear whole; and feature by feature.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { PassThrough } from 'node:stream'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import { tileBounds } from '../../core/index.js'
 import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
+import { diffFeatures, parseArea } from '../../loader/index.js'
+import { FeatureDiff } from '../../core/features.js'
+import { featureDefaults } from '../../loader/export/diff/features.js'
 import { useFolder } from '../support/folder.js'
 import { ogrinfo, skip } from '../support/tools.js'
 import { pattern } from '../support/pattern.js'
+import { TIMES, openStore } from '../support/diff-model.js'
+import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { png } from '../support/tiles.js'
+import { encodeTile, packTile } from '../support/vector-tile.js'
 
-const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const [T1, T2, T3, T4] = TIMES
 const change = (z, x, y, fields = {}) => (
-  { z, x, y, change: 'changed', from: { z, x, y, time: T1, size: 10 }, to: { z, x, y, time: T2, size: 20 }, ...fields }
+  { z, x, y, change: 'changed', from: { z, x, y, time: T3, size: 10 }, to: { z, x, y, time: T4, size: 20 }, ...fields }
 )
 const corners = [change(3, 0, 0), change(3, 7, 7), change(3, 4, 2)]
 
@@ -45,13 +54,13 @@ describe('the tiles that differ', () => {
   it('are JSON lines with both times and a number of bytes', async () => {
     const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
     for (const each of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }),
-      change(3, 1, 4, { change: 'removed', to: undefined, since: T2 })]) await report.add(each)
+      change(3, 1, 4, { change: 'removed', to: undefined, since: T4 })]) await report.add(each)
     assert.ok(!existsSync(path.join(folder.dir, 'list.jsonl')), 'not before it is whole')
     await report.finish()
     assert.deepEqual(read('list.jsonl').trimEnd().split('\n').map(line => JSON.parse(line)), [
-      { z: 3, x: 1, y: 2, change: 'changed', from: T1, to: T2, bytes: 20 },
-      { z: 3, x: 1, y: 3, change: 'added', from: null, to: T2, bytes: 20 },
-      { z: 3, x: 1, y: 4, change: 'removed', from: T1, to: T2, bytes: 10 }
+      { z: 3, x: 1, y: 2, change: 'changed', from: T3, to: T4, bytes: 20 },
+      { z: 3, x: 1, y: 3, change: 'added', from: null, to: T4, bytes: 20 },
+      { z: 3, x: 1, y: 4, change: 'removed', from: T3, to: T4, bytes: 10 }
     ])
     assert.deepEqual(readdirSync(folder.dir), ['list.jsonl'])
   })
@@ -87,7 +96,7 @@ describe('the tiles that differ', () => {
       const [west, south, east, north] = tileBounds(z, x, y)
       const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} ${b}`)
       close(ring[0][0], west); close(ring[0][1], south); close(ring[2][0], east); close(ring[2][1], north)
-      assert.deepEqual(properties, { z, x, y, change: 'changed', from: T1, to: T2, bytes: 20 })
+      assert.deepEqual(properties, { z, x, y, change: 'changed', from: T3, to: T4, bytes: 20 })
     }
     const [west, south, east, north] = collection.bbox
     assert.deepEqual([west, east, south], [-180, 180, -north])
@@ -117,17 +126,10 @@ describe('the tiles that differ', () => {
       tileBounds(11, 1, 2)].reduce((a, b) => [a[0], b[1], a[2], a[3]]).map(value => +value.toFixed(10)))
     const every = await geojson(changes, { everyZoom: true })
     assert.deepEqual([every.collection.features.length, every.report.tiles, every.report.zoom], [6, 6, undefined])
-  })
-
-  it('are an empty collection when nothing differs', async () => {
-    const { collection } = await geojson([])
-    assert.deepEqual(collection, { type: 'FeatureCollection', name: 'osm@2023 -> osm', features: [] })
-  })
-
-  it('are replaced in the file by those of a deeper zoom', async () => {
+    assert.deepEqual((await geojson([])).collection,
+      { type: 'FeatureCollection', name: 'osm@2023 -> osm', features: [] })
     const shallow = Array.from({ length: 3000 }, (_, index) => change(8, index % 256, index >> 8))
-    const { collection } = await geojson([...shallow, change(9, 1, 1), ...shallow])
-    assert.equal(collection.features.length, 1)
+    assert.equal((await geojson([...shallow, change(9, 1, 1), ...shallow])).collection.features.length, 1)
   })
 
   it('can be read by GDAL', async function () {
@@ -137,13 +139,12 @@ describe('the tiles that differ', () => {
     const { status, stdout, stderr } =
       spawnSync(tool, ['-so', '-al', path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
-    assert.match(stdout,
-      pattern(
-        /Layer name: osm@2023 -> osm\n/,
-        /Geometry: Polygon\n/,
-        /Feature Count: 4\n/,
-        /Extent: \(-180\.0+, -85\.05\d*\) - \(180\.0+, 85\.05\d*\)/
-      ))
+    assert.match(stdout, pattern(
+      /Layer name: osm@2023 -> osm\n/,
+      /Geometry: Polygon\n/,
+      /Feature Count: 4\n/,
+      /Extent: \(-180\.0+, -85\.05\d*\) - \(180\.0+, 85\.05\d*\)/
+    ))
     assert.match(stdout, /z: Integer/)
     assert.match(stdout, /from: DateTime/)
     assert.equal(stderr, '')
@@ -175,5 +176,133 @@ describe('the tiles that differ', () => {
       { code: 'TARGET_UNWRITABLE' })
     await assert.rejects(ListReport.open(folder.dir, process.stdout), { code: 'TARGET_EXISTS', message: /folder/ })
     assert.deepEqual(readdirSync(folder.dir), ['list.jsonl'])
+  })
+})
+
+const places = [[2, 1, 1], ...[[4, 6], [4, 7], [5, 6], [5, 7], [10, 10]].map(([x, y]) => [4, x, y])]
+
+/** Roads and shops of a tile at a time: roads have ids, shops have none; each place changes in its own way. */
+function contentOf (index, time) {
+  const isLater = time === T2
+  if (index === 4 && isLater) return undefined
+  const road =
+    (id, length, properties) => ({ id, type: 'LineString', lines: [[[0, 100 * id], [length, 100 * id]]], properties })
+  const shop = (x, name) => ({ type: 'Point', lines: [[[x, 50]]], properties: { name } })
+  return {
+    roads: [road(1, 4096, { name: 'Main' }), road(10 + index, 900, { lanes: isLater && index === 2 ? 4 : 2 }),
+      ...(isLater ? [road(7, 300)] : [])],
+    shops: [shop(20, 'Baker'), shop(30, isLater && index === 1 ? 'Bank' : 'Bar')]
+  }
+}
+
+onEachStore('differences of features in a store', backend => {
+  const folder = useFolder()
+  let store, db
+  before(async () => {
+    store = await openStore(backend)
+    await store.defineLayer('roads')
+    for (const time of [T1, T2]) {
+      await store.write(places.map(([z, x, y], index) => {
+        const content = contentOf(index, time)
+        return { layer: 'roads', z, x, y, time, ...(content ? { bytes: packTile(content) } : { gone: true }) }
+      }))
+    }
+    db = new URL(store.couch.access.path, await backend.url()).href
+  })
+
+  /** Of the given places, in the order of ids; the tile of zoom 2 must not count. */
+  function expected (indexes = [5, 1, 2, 3, 4]) {
+    const differ = new FeatureDiff()
+    for (const index of indexes) {
+      const [z, x, y] = places[index]
+      const [before, after] = [T1, T2].map(time => contentOf(index, time))
+        .map(content => content && encodeTile(content))
+      differ.add({ z, x, y }, before, after)
+    }
+    return [...differ.features()]
+  }
+
+  it('are taken from the changed tiles of the deepest zoom, joined across tiles, also in small batches', async () => {
+    const { features, ...summary } = await diffFeatures(store, 'roads@2021', 'roads')
+    assert.deepEqual([...features], expected())
+    assert.deepEqual(summary, {
+      zoom: 4, tiles: 5, missing: 0, unreadable: [],
+      layers: { roads: { added: 1, removed: 1, changed: 2 }, shops: { added: 0, removed: 2, changed: 1 } }
+    })
+    const { batch } = featureDefaults
+    try {
+      featureDefaults.batch = 2
+      assert.deepEqual([...(await diffFeatures(store, 'roads@2021', 'roads')).features], expected())
+    } finally {
+      featureDefaults.batch = batch
+    }
+  })
+
+  it('are limited to zooms and an area, and fail with TOO_MANY_FEATURES above a limit', async () => {
+    const { zoom } = await diffFeatures(store, 'roads@2021', 'roads', { zooms: { min: 0, max: 3 } })
+    assert.equal(zoom, 2)
+    const { features } =
+      await diffFeatures(store, 'roads@2021', 'roads', { area: parseArea({ bbox: [50, -60, 60, -50] }) })
+    assert.deepEqual([...features], expected([5]))
+    const none = await diffFeatures(store, 'roads@2021', 'roads@2021')
+    assert.deepEqual([none.zoom, none.layers, [...none.features]], [undefined, {}, []])
+    const { most } = featureDefaults
+    try {
+      featureDefaults.most = 3
+      await assert.rejects(diffFeatures(store, 'roads@2021', 'roads'), { code: 'TOO_MANY_FEATURES' })
+    } finally {
+      featureDefaults.most = most
+    }
+  })
+
+  it('cannot be taken from images, and name damaged tiles', async () => {
+    await store.defineLayer('images')
+    await store.write([{ layer: 'images', z: 4, x: 1, y: 1, time: T1, bytes: png(1) }])
+    await assert.rejects(diffFeatures(store, 'images@2020', 'images'), { code: 'NOT_VECTOR_TILES', message: /4\/1\/1/ })
+    await store.defineLayer('damaged')
+    const damaged = gzipSync(Buffer.from('1a057802120901', 'hex'))
+    await store.write([
+      { layer: 'damaged', z: 4, x: 1, y: 1, time: T1, bytes: damaged },
+      { layer: 'damaged', z: 4, x: 2, y: 1, time: T1, bytes: packTile(contentOf(0, T1)) }
+    ])
+    const { features, unreadable } = await diffFeatures(store, 'damaged@2020', 'damaged')
+    assert.deepEqual([unreadable, [...features].length], [['4/1/1'], 4])
+  })
+
+  const tilecouch = (...argv) => runCommand([...argv, '--db', db])
+
+  it('are written by tilecouch diff --features, with a table by source layer', async () => {
+    const file = path.join(folder.dir, 'changed.geojson')
+    const { code, out } = await tilecouch('diff', 'roads@2021', 'roads', '--features', file)
+    assert.equal(code, 0)
+    assert.match(out, pattern(
+      /changed\.geojson: features of 5 tiles of zoom 4\n/,
+      /source layer +added +removed +changed\n/,
+      /roads +1 +1 +2\n/,
+      /shops +0 +2 +1\n/
+    ))
+    const { type, name, features } = JSON.parse(readFileSync(file, 'utf8'))
+    assert.deepEqual([type, name, features],
+      ['FeatureCollection', 'roads@2021 -> roads', JSON.parse(JSON.stringify(expected()))])
+
+    const piped = await tilecouch('diff', 'roads@2021', 'roads', '--features', '-')
+    assert.equal(JSON.parse(piped.out).features.length, features.length)
+    assert.match(piped.err, /5 tiles of zoom 4/)
+    const { features: said } =
+      JSON.parse((await tilecouch('diff', 'roads@2021', 'roads', '--features', file, '--without-ids', '--json')).out)
+    assert.equal(said.layers.roads.added, 4, 'one in each later tile')
+    assert.match((await tilecouch('diff', 'roads', 'roads', '--features', file)).out,
+      /changed\.geojson: features: none differ/)
+  })
+
+  it('leave no file behind after an error, and conflicting options are refused', async () => {
+    const file = path.join(folder.dir, 'none.geojson')
+    const { code, err } = await tilecouch('diff', 'images@2020', 'images', '--features', file)
+    assert.deepEqual([code, existsSync(file), existsSync(`${file}.part`)], [1, false, false])
+    assert.match(err, /NOT_VECTOR_TILES/)
+    for (const argv of [['--without-ids'], ['--features', '-', '--json'],
+      ['--features', '-', '--report', '-'], ['--features', file, '--report', file]]) {
+      assert.match((await tilecouch('diff', 'roads@2021', 'roads', ...argv)).err, /BAD_OPTION/)
+    }
   })
 })

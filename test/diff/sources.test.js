@@ -3,9 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
-import { compareIds, flipY, tileId } from '../../core/index.js'
-import { load } from '../../loader/load/index.js'
-import { openSource } from '../../loader/load/sources/index.js'
+import { compareIds, flipY, load, openSource, tileId } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
@@ -65,9 +63,7 @@ async function listOf (source) {
 describe('a diff as a source', () => {
   const folder = useFolder()
 
-  function mbtiles (
-    { kind = 'flat', metadata = /** @type {Record<string, string | null>} */ (HASHES), changes = CHANGES } = {}
-  ) {
+  function mbtiles ({ kind = 'flat', metadata = HASHES, changes = CHANGES } = {}) {
     const file = path.join(folder.dir, 'changes.mbtiles')
     const db = new Database(file)
     db.exec(`${kinds[kind].schema}; CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT)`)
@@ -89,14 +85,11 @@ describe('a diff as a source', () => {
     }))
   }
 
-  it('is recognised by either hash in its metadata, even by one without a value', async () => {
+  it('is recognised by either hash in its metadata; without one, rows without bytes are empty tiles', async () => {
     for (const metadata of [{ agg_tiles_hash_before_apply: 'x' }, { agg_tiles_hash_after_apply: null }]) {
       await use(mbtiles({ metadata }), {}, async source => assert.equal(source.diff, true))
       rmSync(path.join(folder.dir, 'changes.mbtiles'))
     }
-  })
-
-  it('needs a hash in its metadata: without one, rows without bytes are empty tiles', async () => {
     await use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
       assert.ok(!source.diff)
       assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes?.length]),
@@ -116,7 +109,7 @@ describe('a diff as a source', () => {
   const tree = (list = '4/10/2\n4/10/10\n10/1/1\n', more = {}) =>
     folder.write({ 'gone.txt': list, '4/1/9.png': png(7), '4/2/1.png': png(8), ...more })
 
-  it('in a folder has a list of gone tiles, in any order and with any line ends', async () => {
+  it('in a folder has a list of gone tiles, in any order, and only those of given zooms and box', async () => {
     for (const list of ['4/10/2\n4/10/10\n10/1/1\n', '10/1/1\r\n\r\n4/10/10\r\n4/10/2',
       '  4/10/10 \n10/1/1\n4/10/2\n4/10/10\n']) {
       await use(tree(list), {}, async source => {
@@ -125,21 +118,15 @@ describe('a diff as a source', () => {
         assert.equal((await listOf(source)).length, sorted.length, 'again')
       })
     }
-  })
-
-  it('may be a folder with only a list of gone tiles, or with an empty list', async () => {
-    assert.deepEqual(await use(folder.write({ 'gone.txt': '1/0/1\n' }), {}, listOf), [['1/0/1', null]])
-    await use(folder.write({ 'gone.txt': '' }), {},
-      async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
-  })
-
-  it('has only tiles of the given zooms and box, gone or not', async () => {
     const selected = async options => (await use(tree(), options, listOf)).map(([tile]) => tile)
     assert.deepEqual(await selected({ zooms: { min: 10, max: 10 } }), ['10/1/1'])
     assert.deepEqual(await selected({ bbox: [45, 60, 67, 80] }), ['4/10/2'])
   })
 
-  it('uses the scheme of the files for the list', async () => {
+  it('may be a folder with only a list, even an empty one; the list has the scheme of the files', async () => {
+    assert.deepEqual(await use(folder.write({ 'gone.txt': '1/0/1\n' }), {}, listOf), [['1/0/1', null]])
+    await use(folder.write({ 'gone.txt': '' }), {},
+      async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
     const found = await use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, listOf)
     assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes === null]), [['4/10/12', false], ['4/10/13', true]])
   })
@@ -149,9 +136,7 @@ describe('a diff as a source', () => {
       ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/],
       ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
     ]) await assert.rejects(openSource(tree(list)), { code: 'ARCHIVE_INVALID', message: why })
-  })
-
-  it('whose list is a folder is refused', async () => {
+    rmSync(path.join(folder.dir, 'gone.txt'))
     mkdirSync(path.join(folder.dir, 'gone.txt'))
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
   })

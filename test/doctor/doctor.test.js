@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { now } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
+import { describe as linesOf } from '../../loader/cli/doctor.js'
+import { doctorMetricTable, metricsOf } from '../../loader/check/doctor/metrics.js'
+import { startEmbedded } from '../../server/embedded/index.js'
 import { onEachStore, request, startThrowAwayEmbedded } from '../support/backends.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
-import { T2, finding, look, useFilled } from '../support/doctor.js'
+import { T2, fill, finding, look, useFilled } from '../support/doctor.js'
+import { parseMetrics } from '../support/gateway/prometheus.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
 
 onEachStore('the doctor', backend => {
   const filled = useFilled(async () => ({ url: await backend.database() }))
@@ -71,8 +79,7 @@ onEachStore('the doctor', backend => {
         await put({ ...design, _rev: (await couch().get('_design/tiles'))._rev })
         await store.secure(security)
       })
-    assert.equal(report.state, 'bad')
-    assert.equal(report.findings[0].area, 'access')
+    assert.deepEqual([report.state, report.findings[0].area], ['bad', 'access'])
     assert.match(report.findings[0].advice, /tilecouch push/)
     assert.equal(finding(report, 'indexes', 'deployed').state, 'warning')
     assert.match(finding(report, 'indexes', 'deployed').found, /_design\/tiles changed/)
@@ -114,9 +121,8 @@ onEachStore('the doctor', backend => {
   })
 
   it('finds tiles that are expired by their own time or by the ttl of the layer', async () => {
-    const tile = x => (
-      { layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) }
-    )
+    const tile = x =>
+      ({ layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) })
     await store.write([0, 1, 2].map(tile))
     await couch().view('_design/versions/_view/expiring', {})
     const few = finding(await look(url), 'layers', 'expired')
@@ -188,6 +194,9 @@ describe('the doctor at a server in trouble', () => {
     return [found?.state, found?.found]
   }
 
+  const index = more => (
+    { '/tiles/_design/versions/_info': said => ({ ...said, view_index: { ...said.view_index, ...more } }) })
+
   it('names the faults of a version of CouchDB, and a better version', async () => {
     const old = finding(await lookAt({}, '3.4.2'), 'server', 'version')
     assert.equal(old.state, 'warning')
@@ -199,16 +208,21 @@ describe('the doctor at a server in trouble', () => {
     }
   })
 
-  it('finds nodes that are away, and a node in maintenance mode', async () => {
+  it('finds nodes that are away, a node in maintenance mode, and too many tombstones', async () => {
     const report = await lookAt({
       '/_membership': { all_nodes: ['a'], cluster_nodes: ['a', 'b', 'c'] },
       '/_up': (_, answer) => { answer.status = 404; return { status: 'maintenance_mode' } }
     })
     assert.deepEqual(state(report, 'server', 'nodes'), ['bad', 'b, c of 3 nodes are away'])
     assert.equal(finding(report, 'server', '_up').state, 'bad')
+    const sizes = { file: 300 * GB, active: 300 * GB }
+    const counts = { doc_count: 30e6, doc_del_count: 90e6 }
+    const many = await lookAt({ '/tiles': said => ({ ...said, ...counts, sizes, cluster: { q: 2, n: 1 } }) })
+    const { state: tombstones, found } = finding(many, 'database', 'documents')
+    assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
   })
 
-  it('finds files that are mostly waste, unless they are being compacted', async () => {
+  it('finds files that are mostly waste, unless they are being compacted, and rows of purged documents', async () => {
     const info = sizes => ({ '/tiles': said => ({ ...said, sizes: { external: 0, ...sizes }, ...sizes.more }) })
     const compaction = async sizes => finding(await lookAt(info(sizes)), 'database', 'compaction')
     for (const [file, active, expected, more] of [
@@ -216,19 +230,17 @@ describe('the doctor at a server in trouble', () => {
       [9 * GB, GB, 'bad'], [9 * GB, GB, 'ok', { compact_running: true }]
     ]) assert.equal((await compaction({ file, active, more })).state, expected, `${file} of ${active}`)
     assert.match((await compaction({ file: 9 * GB, active: GB })).advice, /\/tiles\/_compact/)
-  })
-
-  it('finds too many tombstones', async () => {
-    const sizes = { file: 300 * GB, active: 300 * GB }
-    const counts = { doc_count: 30e6, doc_del_count: 90e6 }
-    const report = await lookAt({ '/tiles': said => ({ ...said, ...counts, sizes, cluster: { q: 2, n: 1 } }) })
-    const { state: tombstones, found } = finding(report, 'database', 'documents')
-    assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
+    const rows = more => ({
+      '/tiles/_design/versions/_view/by_tile/queries': ({ results }) =>
+        ({ results: results.map(one => ({ ...one, total_rows: one.total_rows + more })) }),
+      ...index({ updates_pending: { total: 0 } })
+    })
+    assert.equal(finding(await lookAt(rows(0)), 'indexes', 'rows').state, 'ok')
+    const { state: how, advice } = finding(await lookAt(rows(100)), 'indexes', 'rows')
+    assert.deepEqual([how, /_view_cleanup/.test(advice)], ['bad', true])
   })
 
   it('finds indexes that are far behind, with their waiting clients, and indexes that waste space', async () => {
-    const index = (more, name = 'versions') =>
-      ({ [`/tiles/_design/${name}/_info`]: said => ({ ...said, view_index: { ...said.view_index, ...more } }) })
     const late = pending => index({ updates_pending: { total: pending }, waiting_clients: 4 })
     const behind = finding(await lookAt(late(50000)), 'indexes', 'up to date')
     assert.deepEqual([behind.state, behind.found], ['warning', '_design/versions lacks 50,000 changes, 4 clients wait'])
@@ -241,19 +253,6 @@ describe('the doctor at a server in trouble', () => {
     const wasted = finding(await lookAt(index({ sizes: { file: 9 * GB, active: GB } })), 'indexes', 'compaction')
     assert.equal(wasted.state, 'bad')
     assert.match(wasted.advice, /_compact\/versions/)
-  })
-
-  it('finds an index that still lists purged documents', async () => {
-    const rows = more => ({
-      '/tiles/_design/versions/_view/by_tile/queries': ({ results }) =>
-        ({ results: results.map(one => ({ ...one, total_rows: one.total_rows + more })) }),
-      '/tiles/_design/versions/_info': said => (
-        { ...said, view_index: { ...said.view_index, updates_pending: { total: 0 } } }
-      )
-    })
-    assert.equal(finding(await lookAt(rows(0)), 'indexes', 'rows').state, 'ok')
-    const { state: how, advice } = finding(await lookAt(rows(100)), 'indexes', 'rows')
-    assert.deepEqual([how, /_view_cleanup/.test(advice)], ['bad', true])
   })
 
   it('reports its findings so far when the server stops answering', async () => {
@@ -271,16 +270,12 @@ describe('the doctor at a server in trouble', () => {
 
   it('ends at once when it is aborted, and survives malformed answers', async () => {
     const stop = new AbortController()
-    proxy.change = asked => {
-      if (asked.includes('_info')) stop.abort()
-      return undefined
-    }
+    proxy.change = asked => { if (asked.includes('_info')) stop.abort() }
     await assert.rejects(look(proxy.url, { signal: stop.signal }), { code: 'ABORTED' })
     for (const nonsense of ['<html>', '[]', '{}', 'null',
       '{"rows": 7, "view_index": null, "all_nodes": {}, "members": 3, "results": "x"}']) {
       proxy.change = asked => asked === '/' ? { couchdb: 'Welcome', version: '3.5.2' } : nonsense
-      const report = await look(proxy.url)
-      assert.ok(report.findings.length > 0, nonsense)
+      assert.ok((await look(proxy.url)).findings.length > 0, nonsense)
     }
     proxy.change = asked => asked === '/' ? '<html>the page of a gateway</html>' : undefined
     assert.equal(finding(await look(proxy.url), 'server', 'version').state, 'unknown')
@@ -310,5 +305,97 @@ describe('the doctor at a server in trouble', () => {
     }
     assert.match((await seen()).join(), /health bad .* does not answer/)
     await assert.rejects(look(url, { gateway: 'nonsense' }), { code: 'BAD_OPTION' })
+  })
+})
+
+const reportOf = (findings, more) => ({
+  url: 'http://a/tiles', server: 'CouchDB 3.5.2', time: '2026-01-01T00:00:00Z', state: 'bad', seconds: 0.4,
+  counts: Object.fromEntries(
+    ['bad', 'warning', 'unknown', 'ok'].map(state => [state, findings.filter(one => one.state === state).length])
+  ), findings, ...more
+})
+
+describe('tilecouch doctor', () => {
+  const folder = useFolder()
+
+  it('prints problems first and in full, good findings in a line per area, in 80 columns', () => {
+    const lines = linesOf(reportOf([
+      {
+        area: 'access', check: 'access', state: 'bad', found: 'everybody may write',
+        why: 'Anybody may replace or delete every tile, and there is nothing that would keep him from it.',
+        advice: 'tilecouch push'
+      },
+      {
+        area: 'disk', check: 'room', state: 'warning', found: `12 GB of 1 TB free in /${'x'.repeat(100)}`,
+        why: 'a', advice: 'b'
+      },
+      { area: 'settings', check: 'settings', state: 'unknown', found: 'only a server admin sees it' },
+      { area: 'disk', check: 'room', state: 'unknown', found: 'only a server admin sees it' },
+      { area: 'server', check: 'version', state: 'ok', found: '3.5.2' },
+      { area: 'server', check: 'nodes', state: 'ok', found: '1 node' }
+    ]))
+    assert.deepEqual(lines.slice(0, 8), [
+      'http://a/tiles', 'CouchDB 3.5.2: 1 bad, 1 warning, 2 unknown, 2 ok, in 0.4 s', '',
+      'BAD      access: everybody may write',
+      '         Anybody may replace or delete every tile, and there is nothing that',
+      '         would keep him from it.', '         -> tilecouch push', ''
+    ])
+    assert.ok(lines.includes('UNKNOWN  settings, disk room: only a server admin sees it'))
+    assert.ok(lines.includes('ok       server: version 3.5.2; nodes 1 node'))
+    for (const line of lines) assert.ok(line.length <= 80 || line.includes('xxx'), line)
+  })
+
+  it('exits with 1 if a finding is bad, and prints the report as JSON and metrics', async () => {
+    const server = await startEmbedded({ dir: folder.dir, admins: 'everybody' })
+    try {
+      const url = `${server.url.replace(/\/$/, '')}/tiles`
+      await fill(url)
+      const file = path.join(folder.dir, 'store.prom')
+      const { code, out } = await runCommand(['doctor', '--db', url, '--json', '--data', folder.dir, '--metrics', file])
+      const printed = JSON.parse(out)
+      assert.deepEqual([code, printed.state === 'bad'], [0, false])
+      assert.ok(printed.findings.every(({ area, check, state, found }) => area && check && state && found))
+      const room = printed.findings.find(({ area }) => area === 'disk')
+      assert.notEqual(room.state, 'unknown', room.found)
+      assert.ok(room.figures.used > 1000 && room.found.includes(folder.dir))
+      const elsewhere = await look(url, { folder: path.join(folder.dir, 'no') })
+      assert.equal(elsewhere.findings.find(({ area }) => area === 'disk')?.state, 'unknown', 'not any folder')
+      const metrics = parseMetrics(readFileSync(file, 'utf8'))
+      assert.deepEqual([...metrics.keys()].sort(), Object.values(doctorMetricTable).map(({ name }) => name).sort())
+      assert.deepEqual(readdirSync(folder.dir).filter(name => name.endsWith('.part')), [])
+      assert.match((await runCommand(['doctor', '--db', url, '--metrics', path.join(folder.dir, 'no/such.prom')])).err,
+        /TARGET_UNWRITABLE/)
+      assert.equal((await runCommand(['doctor', '--db', `${server.url.replace(/\/$/, '')}/nothing`])).code, 1)
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('creates no embedded store when there is none', async () => {
+    const dir = path.join(folder.dir, 'none')
+    const before = process.env.COUCHDB_URL
+    const home = process.cwd()
+    delete process.env.COUCHDB_URL
+    process.chdir(folder.dir) // no .couchapprc here
+    try {
+      const { code, err } = await runCommand(['doctor', '--data', dir])
+      assert.deepEqual([code, err.includes('[DATABASE_NOT_FOUND]')], [1, true])
+      assert.ok(!existsSync(dir))
+    } finally {
+      process.chdir(home)
+      if (before !== undefined) process.env.COUCHDB_URL = before
+    }
+  })
+
+  it('writes each metric once, with labels that Prometheus can parse', async () => {
+    const one = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
+    const written = await metricsOf(reportOf([
+      { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' },
+      { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }
+    ]))
+    const { samples } = parseMetrics(written).get('tilecouch_doctor_state') ?? { samples: [] }
+    assert.deepEqual(samples.map(({ value }) => value).sort(), [0, 3])
+    const time = parseMetrics(written).get('tilecouch_doctor_timestamp_seconds')?.samples[0].value
+    assert.equal(time, Date.parse('2026-01-01T00:00:00Z') / 1000)
   })
 })

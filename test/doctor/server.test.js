@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { VIEWER_CSP, couchPolicy } from '../../loader/couchapp/policy.js'
-import { doctor } from '../../loader/check/doctor/index.js'
+import { Store, doctor } from '../../loader/index.js'
 import { faults, faultsOf, isBefore } from '../../loader/check/doctor/server.js'
 import { settings } from '../../loader/check/doctor/settings.js'
 import { tunerDefaults } from '../../loader/store/tuner.js'
 import { as, json, request, backends } from '../support/backends.js'
 import { skip } from '../support/tools.js'
 import { finding, look, startProxy, useFilled } from '../support/doctor.js'
-import { Store } from '../../loader/store/index.js'
 import { png } from '../support/tiles.js'
 
 /** Section/name of what is ill -> its value and the state. */
@@ -101,13 +100,12 @@ describe('the doctor at a CouchDB of its own', () => {
     await set('cors/credentials', 'true')
     await set('csp/attachments_header_value', VIEWER_CSP)
     const report = await look(url)
-    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(
-      key => finding(report, 'settings', key)?.state
-    ), ['warning', 'bad'])
+    const stateOf = (of, key) => finding(of, 'settings', key)?.state
+    const keys = ['cors/credentials', 'csp/attachments_header_value']
+    assert.deepEqual(keys.map(key => stateOf(report, key)), ['warning', 'bad'])
     await doctor(url, { fix: true, cors: '*' })
     const mended = await look(url)
-    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(mended, 'settings', key)),
-      [undefined, undefined])
+    assert.deepEqual(keys.map(key => stateOf(mended, key)), [undefined, undefined])
   })
 
   it('reports as unknown to readers and anonymous users only what needs an admin', async () => {
@@ -131,35 +129,22 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.match(shut.findings[0].found, /refused|not allowed/)
   })
 
-  it('reports the free space of the disk', async () => {
+  it('reports the free space of the disk, but none for a CouchDB in a container', async () => {
     const { state, found, figures } = finding(await look(url), 'disk', 'room')
     assert.notEqual(state, 'unknown')
     assert.ok(found.includes(`${couch.dir}/data`) && figures.free > 0)
     assert.equal(finding(await look(url, { limits: { fullDisk: 1 } }), 'disk', 'room').state, 'bad')
     assert.equal(finding(await look(url, { limits: { free: 1 } }), 'disk', 'room').state, 'warning')
-  })
-
-  it('reports no disk space for a CouchDB in a container', async () => {
     proxy.change = (asked, said) => /_config\/couchdb$/.test(asked)
       ? { ...said, database_dir: '/opt/couchdb/data' } : undefined
-    const { state, found } = finding(await look(proxy.url), 'disk', 'room')
-    assert.equal(state, 'unknown')
-    assert.match(found, /container/)
+    const container = finding(await look(proxy.url), 'disk', 'room')
+    assert.equal(container.state, 'unknown')
+    assert.match(container.found, /container/)
   })
-
 })
 
 describe('the known faults of CouchDB', () => {
-  it('compare versions by their numbers', () => {
-    for (const [one, other] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'],
-      ['3.4.9', '3.4.10'], ['3.4', '3.4.1'], ['3.5.0-RC1', '3.5.2']]) {
-      assert.ok(isBefore(one, other), `${one} < ${other}`)
-      assert.ok(!isBefore(other, one), `${other} < ${one}`)
-    }
-    for (const version of ['3.5.2', 'nonsense', '']) assert.ok(!isBefore(version, '3.5.2'))
-  })
-
-  it('are those of a version, and faults of purges only in a store with purges', () => {
+  it('are those of a version by its numbers, and faults of purges only in a store with purges', () => {
     const issues = (version, about = {}) => faultsOf(version, about).map(({ issue }) => issue)
     assert.ok(issues('3.4.2').includes('#5437') && issues('3.4.2').includes('#5347'))
     assert.deepEqual(issues('3.4.3'), [])
@@ -169,30 +154,27 @@ describe('the known faults of CouchDB', () => {
     assert.deepEqual(issues('3.5.2', { quickjs: true, purged: true }), [])
     assert.ok(issues('3.3.2').includes('CVE-2023-45725'))
     for (const { fixed } of faults) assert.match(fixed, /^3\.[345]\.\d$/)
+    for (const [one, other] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'],
+      ['3.4.9', '3.4.10'], ['3.4', '3.4.1'], ['3.5.0-RC1', '3.5.2']]) {
+      assert.ok(isBefore(one, other), `${one} < ${other}`)
+      assert.ok(!isBefore(other, one), `${other} < ${one}`)
+    }
+    for (const version of ['3.5.2', 'nonsense', '']) assert.ok(!isBefore(version, '3.5.2'))
   })
 })
 
 describe('the settings that the doctor knows', () => {
   const about = { isPublic: true, nodes: 3, shards: 8 }
 
-  it('are harmless with the defaults of CouchDB', () => {
+  it('are harmless with the defaults of CouchDB, but not when a limit is close to what tilecouch sends', async () => {
     for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
       if (initial !== undefined) assert.ok(!isHarmful(initial, about), key)
+      if (/^\d+$/.test(initial ?? '')) assert.ok(!isHarmful('infinity', about), key)
     }
-  })
-
-  it('are harmful when the limit of requests is close to the size that tilecouch sends', async () => {
     const [, isHarmful] = settings['chttpd/max_http_request_size']
     const viewer = JSON.stringify((await ownDesigns()).find(({ _id }) => _id === '_design/tiles')).length
     for (const bytes of [viewer, tunerDefaults.maxBatchBytes * 4 / 3]) {
       assert.ok(isHarmful(`${Math.ceil(bytes * 1.2)}`, about), `${bytes}`)
-    }
-  })
-
-  it('are harmless when a limit is infinite', () => {
-    for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
-      const isLimit = /^\d+$/.test(initial ?? '')
-      if (isLimit) assert.ok(!isHarmful('infinity', about), key)
     }
   })
 })
@@ -218,10 +200,12 @@ describe('the doctor at a stock CouchDB', () => {
   })
   after(() => server?.close())
 
+  const KEY = 'csp/attachments_header_value'
+  const configured = (key = KEY, value) => json(`${server.url}/_node/_local/_config/${key}`,
+    value && { method: 'PUT', body: JSON.stringify(value) })
   const viewer = () => request(`${as(url)}/_design/tiles/_rewrite/`, { headers: { origin: ORIGIN } })
-  const headersOf = ({ status, headers }) => [
-    status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')
-  ]
+  const headersOf = ({ status, headers }) =>
+    [status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')]
 
   it('reports a missing database, and changes nothing', async () => {
     const report = await doctor(url)
@@ -230,11 +214,10 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual([report.state, fixable(report)], ['bad', ['database']])
     assert.equal(finding(report, 'settings', 'browsers').state, 'ok', 'the server is looked at all the same')
     assert.equal((await request(url)).status, 404)
-    assert.equal((await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`)).status, 404)
+    assert.equal((await request(`${server.url}/_node/_local/_config/${KEY}`)).status, 404)
   })
 
-  it('fixes findings of its own database, but no settings that other databases share', async function () {
-    this.timeout(60000)
+  it('fixes findings of its own database, but no settings that other databases share', async () => {
     const before = await json(`${server.url}/_node/_local/_config`)
     const report = await doctor(url, { fix: true, q: 4 })
     assert.deepEqual([fixed(report), fixable(report)], [['database'], []])
@@ -247,44 +230,37 @@ describe('the doctor at a stock CouchDB', () => {
     const { cors, csp, chttpd } = await json(`${server.url}/_node/_local/_config`)
     assert.deepEqual({ cors, csp, chttpd }, { cors: before.cors, csp: before.csp, chttpd: before.chttpd })
     assert.deepEqual(headersOf(await viewer()), [200, 'sandbox', null])
-  })
+  }).timeout(60000)
 
-  it('changes shared settings when options request it, and finds nothing to do afterwards', async function () {
-    this.timeout(60000)
+  it('changes shared settings when options request it, and finds nothing to do afterwards', async () => {
     const wanted = { cors: ORIGIN, allowViewer: true }
     assert.deepEqual(fixable(await doctor(url, wanted)), SETTINGS)
     const report = await doctor(url, { ...wanted, fix: true })
     assert.deepEqual([fixed(report), fixable(report)], [SETTINGS, []])
-    assert.equal(await json(`${server.url}/_node/_local/_config/cors/origins`), ORIGIN)
+    assert.equal(await configured('cors/origins'), ORIGIN)
     assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy({ stores }), ORIGIN])
     assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
-  })
+  }).timeout(60000)
 
-  it('lets pages of --embed origins show the viewer in a frame, in later runs too', async function () {
-    this.timeout(60000)
+  it('lets pages of --embed origins show the viewer in a frame, in later runs too', async () => {
     const page = 'https://www.example.org'
-    const policy = () => json(`${server.url}/_node/_local/_config/csp/attachments_header_value`)
     await assert.rejects(doctor(url, { embed: page }), { code: 'BAD_OPTION' }, 'nobody sees a viewer that may not run')
     await assert.rejects(doctor(url, { allowViewer: true, embed: 'www.example.org' }), { code: 'BAD_OPTION' })
     await doctor(url, { fix: true, allowViewer: true, embed: page })
-    assert.equal(await policy(), await couchPolicy({ embed: [page], stores }))
-    assert.match(await policy(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
+    assert.equal(await configured(), await couchPolicy({ embed: [page], stores }))
+    assert.match(await configured(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
     assert.deepEqual(fixed(await doctor(url, { fix: true, allowViewer: true })), [])
     const older = (await couchPolicy({ embed: [page], stores }))
       .replace(/sha256-\w/, 'sha256-x').replace(' blob:; manifest-src', '; manifest-src')
-    await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`,
-      { method: 'PUT', body: JSON.stringify(older) })
-    assert.deepEqual(fixed(await doctor(url, { fix: true })), ['csp/attachments_header_value'], 'of another version')
-    assert.equal(await policy(), await couchPolicy({ embed: [page], stores }))
+    await configured(KEY, older)
+    assert.deepEqual(fixed(await doctor(url, { fix: true })), [KEY], 'of another version')
+    assert.equal(await configured(), await couchPolicy({ embed: [page], stores }))
     await doctor(url, { fix: true, allowViewer: true, embed: 'none' })
-    assert.equal(await policy(), await couchPolicy({ stores }))
-  })
+    assert.equal(await configured(), await couchPolicy({ stores }))
+  }).timeout(60000)
 
-  it('lets the viewer read the origins that stores name, and warns of the others', async function () {
-    this.timeout(60000)
-    const key = 'csp/attachments_header_value'
-    const policy = () => json(`${server.url}/_node/_local/_config/${key}`)
-    const state = async options => finding(await doctor(url, options), 'settings', key)
+  it('lets the viewer read the origins that stores name, and warns of the others', async () => {
+    const state = async options => finding(await doctor(url, options), 'settings', KEY)
     const store = await Store.open(url)
     const setFields = fields => store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
     const base = host => ({ url: `https://${host}/{z}/{x}/{y}.png` })
@@ -293,37 +269,40 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual([told.state, told.fixable], ['warning', undefined])
     assert.match(told.why, /https:\/\/tiles\.example\.org, https:\/\/places\.example\.org/)
     await doctor(url, { fix: true })
-    assert.equal(await policy(), await couchPolicy({ stores }), 'nothing is opened without --allow-viewer')
+    assert.equal(await configured(), await couchPolicy({ stores }), 'nothing is opened without --allow-viewer')
     await doctor(url, { fix: true, allowViewer: true })
     const origins = { images: ['https://tiles.example.org'], requests: ['https://places.example.org'] }
-    assert.equal(await policy(), await couchPolicy({ stores, origins }))
+    assert.equal(await configured(), await couchPolicy({ stores, origins }))
     assert.equal(await state({}), undefined)
     await setFields({ base: base('other.example.org'), gazetteer: undefined })
     await doctor(url, { fix: true })
-    assert.equal(await policy(), await couchPolicy({ stores }), 'what nobody names any more goes')
+    assert.equal(await configured(), await couchPolicy({ stores }), 'what nobody names any more goes')
     assert.equal((await state({})).state, 'warning', 'and the new one is told of')
     await setFields({ base: undefined })
     assert.equal(await state({}), undefined)
-  })
+  }).timeout(60000)
 
-  it('refuses malformed origins, and turns off CORS credentials for all origins', async () => {
+  it('refuses malformed origins and a wrong password, and turns off CORS credentials for all origins', async () => {
     for (const cors of ['maps.example.org', `${ORIGIN}/`, `*, ${ORIGIN}`, 'https://*.example.org', '', 'null']) {
       await assert.rejects(doctor(url, { cors }), { code: 'BAD_OPTION' }, cors)
     }
-    const credentials = `${server.url}/_node/_local/_config/cors/credentials`
     const state = async options => finding(await doctor(url, options), 'settings', 'cors/credentials')?.state
-    await request(credentials, { method: 'PUT', body: '"true"' })
+    await configured('cors/credentials', 'true')
     assert.equal(await state({ cors: `${ORIGIN},http://localhost:8080` }), undefined)
     assert.equal(await state({ cors: '*' }), 'warning')
     assert.equal(await state({ cors: '*', fix: true }), 'ok')
-    assert.equal(await json(credentials), 'false')
+    assert.equal(await configured('cors/credentials'), 'false')
+    const wrong = as(url, 'admin', 'wrong')
+    assert.equal((await doctor(wrong)).state, 'bad')
+    await assert.rejects(doctor(wrong, { fix: true }), { code: 'UNAUTHORIZED' })
   })
 
   it('publishes a store that was never published, but leaves a closed store closed', async () => {
     const other = `${server.url}/other`
     await request(other, { method: 'PUT' })
-    await request(`${other}/layer:osm`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer: 'osm' }) })
-    await request(`${other}/layer:relief`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer: 'relief' }) })
+    for (const layer of ['osm', 'relief']) {
+      await request(`${other}/layer:${layer}`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer }) })
+    }
     const report = await doctor(other, { fix: true })
     assert.equal(finding(report, 'access', 'published'), undefined)
     assert.equal((await request(as(other))).status, 200)
@@ -333,17 +312,10 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual(fixed(await doctor(url, { fix: true })), [])
     assert.equal((await request(as(url))).status, 401)
   })
-
-  it('reports a wrong password', async () => {
-    const wrong = as(url, 'admin', 'wrong')
-    assert.equal((await doctor(wrong)).state, 'bad')
-    await assert.rejects(doctor(wrong, { fix: true }), { code: 'UNAUTHORIZED' })
-  })
 })
 
 describe('the doctor at the embedded store', () => {
-  it('creates and publishes a store when the database is missing', async function () {
-    this.timeout(60000)
+  it('creates and publishes a store when the database is missing', async () => {
     const url = await backends[0].database()
     const report = await doctor(url, { fix: true })
     assert.deepEqual([fixed(report), report.counts.bad], [['database'], 0])
@@ -352,5 +324,5 @@ describe('the doctor at the embedded store', () => {
     const later = await doctor(url, { fix: true })
     assert.ok(fixed(later).includes('deployed'))
     assert.match(finding(later, 'access').found, /^everybody may read/)
-  })
+  }).timeout(60000)
 })

@@ -34,9 +34,8 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   const storage = async () => backend.name === 'embedded'
     ? { data: path.join(folder.dir, `edge${made++}`) } : { db: await backend.database() }
   const start = async flags => edges.start(from, { ...await storage(), ...flags })
-  const version = (x, y, time, seed, layer = 'osm') => (
-    { layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
-  )
+  const version = (x, y, time, seed, layer = 'osm') =>
+    ({ layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
 
   it('serves the tiles of its origin, now and as of any time, and soon its changes', async () => {
     const edge = await start()
@@ -89,7 +88,6 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   })
 
   it('reports its state in /health and /metrics for 1 and 2 workers; a gateway without a mirror does not', async () => {
-    const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {
       const edge = await start({ workers, layer: 'sea' })
       await edge.until()
@@ -99,10 +97,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
       assert.equal(mirror.from, origin.url)
       assert.ok(Date.now() - Date.parse(mirror.upToDate) < 5000)
       const metrics = parseMetrics(await edge.metrics())
-      for (const name of names) {
-        assert.equal(metrics.get(name)?.type, Object.values(mirrorMetricTable).find(row => row.name === name)?.type,
-          name)
-      }
+      for (const { name, type } of Object.values(mirrorMetricTable)) assert.equal(metrics.get(name)?.type, type, name)
       const value = (name, labels = {}) => metrics.get(name)
         .samples.filter(sample => Object.entries(labels).every(([key, label]) => sample.labels[key] === label))
           .map(sample => sample.value)
@@ -220,6 +215,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await store.close()
   }).timeout(SLOW)
 })
+
 describe('tilecouch serve --from a wrong origin', () => {
   const folder = useFolder()
   const edges = useEdges()
@@ -232,22 +228,18 @@ describe('tilecouch serve --from a wrong origin', () => {
   }
   const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
 
-  it('reports bad options, and does not start', async () => {
+  it('reports bad options and does not start, and distinguishes a web page from a store', async () => {
     await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })
     for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
       await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'),
         from)
     }
-    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: {
-      polygon: 'berlin'
-    }, BAD_BBOX: { bbox: '1,2' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
+    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { polygon: 'berlin' }, BAD_BBOX: { bbox: '1,2' },
+      BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
     for (const [code, flags] of Object.entries(wrong)) {
       await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
     }
     assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
-  })
-
-  it('distinguishes a web page from a store', async () => {
     const pages = await listen((req, res) => res.setHeader('content-type', 'text/html').end('<html>Welcome</html>'))
     const others =
       await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))

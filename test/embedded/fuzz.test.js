@@ -9,30 +9,25 @@ import { answered, useServer } from './harness.js'
 
 const methods = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'COPY', 'PATCH', 'OPTIONS']
 
-const paths = ['', '_all_docs', '_all_docs/queries', '_bulk_docs',
-  '_bulk_get', '_changes', '_revs_diff', '_find', '_index', '_explain',
-  '_security', '_revs_limit', '_compact', '_view_cleanup', '_ensure_full_commit',
-  '_design', '_design/', '_design/d', '_design/d/_view/v', '_design/d/_view/v/queries',
-  '_design/d/_view/', '_design/d/_list/l/v', '_design/d/_list/l',
-  '_design/d/_show/s', '_design/d/_show/s/doc', '_design/d/_update/u/doc',
-  '_design/d/_update/u', '_design/d/_rewrite/x', '_design/d/_rewrite',
-  '_design/d/_info', '_design/gone/_view/v', '_local/', '_local/x',
-  '_local_docs', '_nope', 'doc', 'doc/tile', 'doc/../..', 'new/tile', '%zz', '%ff%fe', '%00',
-  'a%2Fb%2F..', '.', '..', 'x'.repeat(4000), '__proto__', 'constructor', '__proto__/constructor', 'toString/valueOf']
+const paths = ['', '_all_docs', '_all_docs/queries', '_bulk_docs', '_bulk_get', '_changes', '_revs_diff', '_find',
+  '_index', '_explain', '_security', '_revs_limit', '_compact', '_view_cleanup', '_ensure_full_commit', '_design',
+  '_design/', '_design/d', '_design/d/_view/v', '_design/d/_view/v/queries', '_design/d/_view/', '_design/d/_list/l/v',
+  '_design/d/_list/l', '_design/d/_show/s', '_design/d/_show/s/doc', '_design/d/_update/u/doc', '_design/d/_update/u',
+  '_design/d/_rewrite/x', '_design/d/_rewrite', '_design/d/_info', '_design/gone/_view/v', '_local/', '_local/x',
+  '_local_docs', '_nope', 'doc', 'doc/tile', 'doc/../..', 'new/tile', '%zz', '%ff%fe', '%00', 'a%2Fb%2F..', '.', '..',
+  'x'.repeat(4000), '__proto__', 'constructor', '__proto__/constructor', 'toString/valueOf']
 
 const values = ['', 'x', '-1', '0', '1e999', '99999999999999999999',
   'true', 'null', '{}', '[]', '[[[[', '"', '"a"', '{"a":1}', '[1,"x",{}]', '%00', '%F0%9F%97%BA', 'now',
   'nope/nope', '_selector', '_view', 'd/f', 'd/boom', '1-abc', '2-', 'all', '["1-a"]', 'NaN', 'undefined', '__proto__']
 
-const names = ['limit', 'skip', 'key', 'keys', 'startkey', 'endkey',
-  'start_key', 'startkey_docid', 'descending', 'include_docs',
-  'attachments', 'conflicts', 'reduce', 'group', 'group_level',
-  'update', 'stale', 'since', 'filter', 'view', 'doc_ids', 'selector', 'style', 'rev', 'revs', 'open_revs', 'latest',
-  'new_edits', 'batch', 'feed', 'count', 'local_seq', 'meta', 'inclusive_end', 'sorted', '__proto__', 'constructor']
+const names = ['limit', 'skip', 'key', 'keys', 'startkey', 'endkey', 'start_key', 'startkey_docid', 'descending',
+  'include_docs', 'attachments', 'conflicts', 'reduce', 'group', 'group_level', 'update', 'stale', 'since', 'filter',
+  'view', 'doc_ids', 'selector', 'style', 'rev', 'revs', 'open_revs', 'latest', 'new_edits', 'batch', 'feed', 'count',
+  'local_seq', 'meta', 'inclusive_end', 'sorted', '__proto__', 'constructor']
 
-const bodies = ['', 'null', '0', '"x"', '[]', '{}', '{', '[[[[',
-  '\u0000', '{"docs":null}', '{"docs":[null]}', '{"docs":[[]]}',
-  '{"docs":[{"_id":null}]}', '{"docs":[{"_id":{}}]}', '{"docs":[{"_id":""}]}',
+const bodies = ['', 'null', '0', '"x"', '[]', '{}', '{', '[[[[', '\u0000', '{"docs":null}', '{"docs":[null]}',
+  '{"docs":[[]]}', '{"docs":[{"_id":null}]}', '{"docs":[{"_id":{}}]}', '{"docs":[{"_id":""}]}',
   '{"docs":[{"_id":"q","_rev":5}]}', '{"docs":[{"_id":"q","_rev":"0-"}]}',
   '{"docs":[{"_id":"q","_rev":"1-x"}],"new_edits":false}',
   '{"docs":[{"_id":"q","_revisions":{"start":1e9,"ids":[1]}}],"new_edits":false}',
@@ -43,24 +38,20 @@ const bodies = ['', 'null', '0', '"x"', '[]', '{}', '{', '[[[[',
   '{"docs":[{"_id":"q","_attachments":{"a":{"data":"===="}}}]}',
   '{"docs":[{"_id":"q","_attachments":{"a":{"stub":true,"digest":5}}}]}',
   '{"docs":[{"_id":"q","_attachments":{"__proto__":{"data":""}}}]}',
-  '{"docs":[{"_id":"q","_attachments":{"a":{"follows":true}}}]}',
-  '{"docs":[{"_id":"\\ud800"}]}', '{"keys":null}', '{"keys":{}}',
-  '{"keys":[null,{},[],5,"",true]}', '{"queries":null}', '{"queries":[null]}',
-  '{"queries":[{"keys":5}]}', '{"queries":[5]}', '{"selector":null}',
-  '{"selector":[]}', '{"selector":{"$or":5}}', '{"selector":{"a":{"$regex":"("}}}',
-  '{"selector":{"$and":[{"$not":null}]}}', '{"selector":{"a":{"$elemMatch":5}}}',
-  '{"selector":{"a":{"$in":5}}}', '{"selector":{"a":{"$mod":[0,0]}}}',
-  '{"selector":{},"sort":[5]}', '{"selector":{},"sort":[{}]}',
-  '{"selector":{},"sort":["a",{"b":"desc"}]}', '{"selector":{},"limit":-1}',
+  '{"docs":[{"_id":"q","_attachments":{"a":{"follows":true}}}]}', '{"docs":[{"_id":"\\ud800"}]}', '{"keys":null}',
+  '{"keys":{}}', '{"keys":[null,{},[],5,"",true]}', '{"queries":null}', '{"queries":[null]}',
+  '{"queries":[{"keys":5}]}', '{"queries":[5]}', '{"selector":null}', '{"selector":[]}', '{"selector":{"$or":5}}',
+  '{"selector":{"a":{"$regex":"("}}}', '{"selector":{"$and":[{"$not":null}]}}', '{"selector":{"a":{"$elemMatch":5}}}',
+  '{"selector":{"a":{"$in":5}}}', '{"selector":{"a":{"$mod":[0,0]}}}', '{"selector":{},"sort":[5]}',
+  '{"selector":{},"sort":[{}]}', '{"selector":{},"sort":["a",{"b":"desc"}]}', '{"selector":{},"limit":-1}',
   '{"selector":{"_id":{"$gt":null}},"use_index":5}', '{"selector":{"_id":{"$gt":null}},"use_index":["a","b","c"]}',
-  '{"index":null}', '{"index":{"fields":5}}', '{"index":{"fields":[null]}}',
-  '{"index":{"fields":[{}]}}', '{"index":{"fields":[]}}', '{"index":{"fields":["a"]},"ddoc":5,"name":{}}',
-  '{"index":{"fields":["a"]},"type":"text"}', '{"doc":[1]}', '{"doc":["1-a",5]}',
-  '{"doc_ids":5}', '{"limit":"x","skip":-1}', '{"views":{"v":{"map":5}}}',
-  '{"admins":5}', '{"members":{"names":[5]}}', `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`,
-  `{"a":"${'x'.repeat(100000)}"}`, '{"selector":{"a":{"$regex":"^(a+)+$"}}}',
-  '{"selector":{"_id":{"$regex":"(?!x)"}}}', '{"selector":{"a":{"$mod":[0,0]}}}',
-  '{"selector":{"$and":[],"$or":[{}],"$nor":[5]}}',
+  '{"index":null}', '{"index":{"fields":5}}', '{"index":{"fields":[null]}}', '{"index":{"fields":[{}]}}',
+  '{"index":{"fields":[]}}', '{"index":{"fields":["a"]},"ddoc":5,"name":{}}',
+  '{"index":{"fields":["a"]},"type":"text"}', '{"doc":[1]}', '{"doc":["1-a",5]}', '{"doc_ids":5}',
+  '{"limit":"x","skip":-1}', '{"views":{"v":{"map":5}}}', '{"admins":5}', '{"members":{"names":[5]}}',
+  `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, `{"a":"${'x'.repeat(100000)}"}`,
+  '{"selector":{"a":{"$regex":"^(a+)+$"}}}', '{"selector":{"_id":{"$regex":"(?!x)"}}}',
+  '{"selector":{"a":{"$mod":[0,0]}}}', '{"selector":{"$and":[],"$or":[{}],"$nor":[5]}}',
   '{"selector":{"__proto__":{"$exists":true}},"fields":["__proto__","a.b"],"sort":["__proto__"]}',
   '{"selector":{"a":{"$allMatch":{"$elemMatch":5}}},"use_index":"d"}',
   `{"selector":{"$and":[${Array(9).fill(`{"$or":[${Array(9).fill('{"n":1}').join()}]}`).join()}]}}`,
@@ -136,9 +127,8 @@ describe('the embedded server under hostile requests', function () {
       query.push('timeout=20')
       const body = ['GET', 'HEAD'].includes(method) ? undefined : pick(bodies)
       const type = pick([types[0], types[0], types[0], pick(types)])
-      const headers = { ...(type && { 'Content-Type': type }), ...(
-        next() < 0.2 && { Destination: pick(values) || 'x', 'If-Match': pick(values), 'If-None-Match': '*' }
-      ) }
+      const headers = { ...(type && { 'Content-Type': type }),
+        ...(next() < 0.2 && { Destination: pick(values) || 'x', 'If-Match': pick(values), 'If-None-Match': '*' }) }
       const { status, text } = await ask(method, `/db/${path}?${query.join('&')}`, body, headers)
       statuses[status] = (statuses[status] ?? 0) + 1
       assert.ok(status >= 200 && status < 600, `${method} ${path}?${query} ${body}: ${status} ${text}`)

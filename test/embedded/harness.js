@@ -25,7 +25,7 @@ export async function startInTmp (options = {}) {
  * @param {{options?: Record<string, any>, fill?: (client: ReturnType<typeof clientFor>) => Promise<any>}} [setup]
  */
 export function useServer ({ options = {}, fill = async () => {} } = {}) {
-  const own = /** @type {{server: Awaited<ReturnType<typeof startInTmp>>, client: ReturnType<typeof clientFor>}} */ ({})
+  const own = {}
   before(async () => {
     own.server = await startInTmp(options)
     own.client = clientFor(own.server.url)
@@ -52,9 +52,8 @@ export function clientFor (base) {
     const bytes = body === undefined ? undefined : isText ? body : JSON.stringify(body)
     const type = body === undefined && method !== 'POST' ? {} : { 'Content-Type': 'application/json' }
     const length = bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) }
-    const req = http.request({ agent, hostname, port, method, path, headers: {
-      ...authorization, Accept: 'application/json', ...type, ...length, ...headers
-    } }, res => {
+    const req = http.request({ agent, hostname, port, method, path,
+      headers: { ...authorization, Accept: 'application/json', ...type, ...length, ...headers } }, res => {
       const chunks = []
       res.on('data', chunk => chunks.push(chunk))
       res.on('error', reject)

@@ -59,7 +59,7 @@ describe('the owner of an embedded store', function () {
     assert.equal((await wrong('GET', '/_session')).status, 401)
   })
 
-  it('keeps a password in the folder that only the owner can read and that survives a restart', async () => {
+  it('keeps a password that only the owner can read and that survives a restart, in a folder of mode 700', async () => {
     await (await startEmbedded({ dir })).close()
     const password = readFileSync(join(dir, 'password'), 'utf8')
     assert.match(password, /^[\w-]{32}\n$/)
@@ -71,9 +71,6 @@ describe('the owner of an embedded store', function () {
     const second = await startEmbedded({ dir: join(dir, 'another') })
     assert.notEqual(second.adminUrl.replace(/.*:([^:@]+)@.*/, '$1'), password.trim())
     await second.close()
-  })
-
-  it('has a folder of mode 700, even when the folder was open before', async () => {
     const fresh = join(dir, 'deep', 'data')
     await (await startEmbedded({ dir: fresh })).close()
     assert.equal(modeOf(fresh), '700')

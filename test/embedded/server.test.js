@@ -1,13 +1,17 @@
-// What only the embedded store has: its lock, its folder, its timeouts, its manners towards the host process.
+// What only the embedded store has: its lock, its folder, its timeouts, its manners towards the host process. A power
+// cut, a folder that is put back to an older state, a full disk: what was said to be stored is there, and indexes say
+// what documents do.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { TIME_FACTOR } from '../../bench/wait.js'
 import { findEmbedded, startEmbedded } from '../../server/embedded/index.js'
+import { TIME_FACTOR } from '../../bench/wait.js'
+import { useSmallDisk } from '../support/small-disk.js'
 import { clientFor, startInTmp } from './harness.js'
 
 const module = new URL('../../server/embedded/index.js', import.meta.url).href
@@ -87,7 +91,7 @@ describe('the embedded server', function () {
     assert.equal((await two('GET', '/kept%2Fdb/_design/d/_view/v')).json.total_rows, 1)
   })
 
-  it('locks its folder against a second server in the same or another process', async () => {
+  it('locks its folder against a second server in any process, but not if its port was in use', async () => {
     const server = await startEmbedded({ dir })
     await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
     await assert.rejects(startElsewhere(dir), /EMBEDDED_LOCKED/)
@@ -95,6 +99,10 @@ describe('the embedded server', function () {
     await server.close()
     assert.equal(await findEmbedded(dir), null)
     assert.equal(existsSync(join(dir, 'server.json')), false)
+    const other = await startInTmp()
+    await assert.rejects(startEmbedded({ dir, port: other.port }), { code: 'PORT_IN_USE' })
+    await other.stop()
+    await (await startEmbedded({ dir, admins: 'everybody' })).close()
   })
 
   it('is found from another process until it is killed', async () => {
@@ -116,11 +124,10 @@ describe('the embedded server', function () {
     await other.stop()
   })
 
-  it('reports a port that is in use, and releases the folder', async () => {
-    const server = await startInTmp()
-    await assert.rejects(startEmbedded({ dir, port: server.port }), { code: 'PORT_IN_USE' })
-    await server.stop()
-    await (await startEmbedded({ dir, admins: 'everybody' })).close()
+  it('gives every client admin rights when everybody is admin', async () => {
+    const { client } = await open({ dir })
+    assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
+    assert.equal((await client('PUT', '/db')).status, 201)
   })
 
   it('starts quickly, writes nothing to the working folder and nothing to the terminal', async () => {
@@ -153,12 +160,10 @@ describe('the embedded server', function () {
     await client('PUT', '/victim/doc', { n: 1 })
     await client('PUT', '/victim/_local/lastSeq', { seq: 1e9 })
     await client('PUT', '/db')
-    for (
-      const [method, path, body] of [['PUT', `/db/${notes}`, hostile],
-        ['PUT', `/db/${encodeURIComponent(notes)}`, hostile],
-        ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }],
-        ['POST', '/db', { _id: notes, ...hostile }]]
-    ) {
+    for (const [method, path, body] of [['PUT', `/db/${notes}`, hostile],
+      ['PUT', `/db/${encodeURIComponent(notes)}`, hostile],
+      ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }],
+      ['POST', '/db', { _id: notes, ...hostile }]]) {
       assert.equal((await client(method, path, body)).status, 403, `${method} ${path}`)
     }
     const { status, text } = await client('POST', '/db/_bulk_docs', { docs: [{ _id: notes, ...hostile }] })
@@ -173,12 +178,6 @@ describe('the embedded server', function () {
     assert.equal((await again('GET', '/db')).status, 200)
     assert.equal((await again('GET', '/victim/doc')).json.n, 1)
     assert.equal(existsSync(elsewhere), false)
-  })
-
-  it('gives every client admin rights when everybody is admin', async () => {
-    const { client } = await open({ dir })
-    assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
-    assert.equal((await client('PUT', '/db')).status, 201)
   })
 
   it('ends waiting feeds when it closes or their database is deleted', async () => {
@@ -216,5 +215,181 @@ describe('the embedded server', function () {
       assert.deepEqual([answer.headers['content-security-policy'], answer.headers['x-content-type-options']],
         ['sandbox', 'nosniff'], path)
     }
+  })
+})
+
+const leveldown = createRequire(import.meta.url)('leveldown')
+
+const BY_N = { views: { by_n: { map: '(function (doc) { emit(doc.n) })' } } }
+
+describe('the embedded store after a power cut', function () {
+  this.timeout(20000)
+  let dir, server, client
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'emb-power-'))
+    await start()
+    await client('PUT', '/db')
+  })
+  afterEach(async () => {
+    await stop()
+    rmSync(dir, { recursive: true })
+  })
+
+  async function start () {
+    server = await startEmbedded({ dir: join(dir, 'data'), admins: 'everybody' })
+    client = clientFor(server.url)
+  }
+  async function stop () {
+    client.end()
+    await server.close()
+  }
+  async function restart () {
+    await stop()
+    await start()
+  }
+  const numbers = (...ranges) => ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at))
+  const write = (...range) => client('POST', '/db/_bulk_docs',
+    { docs: numbers(range).map(n => ({ _id: `d${String(n).padStart(3, '0')}`, n })) })
+  const indexed = async () => (await client('GET', '/db/_design/d/_view/by_n')).json.rows.map(({ key }) => key)
+
+  /** The documents as they were, the indexes as they are. */
+  async function rewind (task) {
+    const docs = join(dir, 'data', 'databases', 'db', 'docs')
+    await stop()
+    cpSync(docs, join(dir, 'then'), { recursive: true })
+    await start()
+    await task()
+    await stop()
+    rmSync(docs, { recursive: true })
+    renameSync(join(dir, 'then'), docs)
+    await start()
+  }
+
+  for (const [when, between] of [['at once', () => {}], ['after a restart without queries', restart]]) {
+    it(`indexes new documents when the index was ahead of the database, ${when}`, async () => {
+      await client('PUT', '/db/_design/d', BY_N)
+      await write(0, 50)
+      assert.equal((await indexed()).length, 50)
+      await rewind(async () => {
+        await write(50, 100)
+        assert.equal((await indexed()).length, 100)
+      })
+      // as many as were lost, and more: the numbers tell nothing any more
+      await write(200, 220)
+      await between()
+      assert.deepEqual(await indexed(), numbers([0, 50], [200, 220]))
+      await write(300, 360)
+      await between()
+      assert.deepEqual(await indexed(), numbers([0, 50], [200, 220], [300, 360]))
+    })
+  }
+
+  it('keeps an index that is not ahead of the database, and reads documents although one is damaged', async () => {
+    await client('PUT', '/db/_design/d', BY_N)
+    await write(0, 50)
+    await indexed()
+    await restart()
+    assert.equal((await client('GET', '/db/_design/d/_view/by_n?update=false')).json.rows.length, 50)
+    await stop()
+    const views = join(dir, 'data', 'databases', 'db', 'views')
+    for (const name of readdirSync(views)) writeFileSync(join(views, name, 'CURRENT'), 'nonsense')
+    await start()
+    assert.equal((await client('GET', '/db/d001')).status, 200)
+    assert.equal((await client('GET', '/db/_design/d/_view/by_n')).status, 500)
+  })
+
+  it('syncs each write of documents to the disk, but no write of indexes', async () => {
+    await client('PUT', '/db/_design/d', BY_N)
+    const syncs = []
+    const write_ = leveldown.prototype._batch
+    leveldown.prototype._batch = function (operations, options, callback) {
+      syncs.push([/views/.test(this.location), Boolean(options.sync)])
+      return write_.call(this, operations, options, callback)
+    }
+    try {
+      // its LevelDB is opened after the method was replaced
+      await restart()
+      await write(0, 10)
+      await client('PUT', '/db/one', { n: 1 })
+      await client('PUT', '/db/_local/checkpoint', { n: 1 })
+      await indexed()
+    } finally {
+      leveldown.prototype._batch = write_
+    }
+    assert.ok(syncs.filter(([isIndex]) => !isIndex).length >= 3)
+    for (const [isIndex, isSync] of syncs) assert.equal(isSync, !isIndex)
+  })
+})
+
+describe('the embedded server on a full disk', function () {
+  this.timeout(60000)
+  const disk = useSmallDisk(48)
+  let server, client
+
+  before(async () => {
+    await start()
+    await client('PUT', '/db')
+    await client('PUT', '/db/_design/d', { views: { v: { map: '(function (doc) { emit(doc._id) })' } } })
+  })
+  after(async () => {
+    client?.end()
+    await server?.close()
+  })
+
+  async function start () {
+    server = await startEmbedded({ dir: join(disk.dir, 'data'), admins: 'everybody' })
+    client = clientFor(server.url)
+  }
+
+  let batch = 0
+  const load = () => {
+    const n = batch++
+    const image = () => ({ content_type: 'image/png', data: randomBytes(10000).toString('base64') })
+    const docs = Array.from({ length: 50 }, (_, at) => ({ _id: `b${n}:${at}`, n, _attachments: { tile: image() } }))
+    return client('POST', '/db/_bulk_docs', { docs })
+  }
+  const stored = new Set()
+  const remember = docs => { for (const { id } of docs) stored.add(id) }
+  async function keepsAll (path) {
+    const ids = new Set((await client('GET', path)).json.rows.map(({ id }) => id))
+    for (const id of stored) assert.ok(ids.has(id), id)
+  }
+
+  it('answers writes with 507, still reads, writes again after space is freed, keeps all over a restart', async () => {
+    for (let i = 0; i < 10; i++) remember((await load()).json)
+    disk.fill(700000)
+    let full
+    for (let i = 0; i < 40 && !full; i++) {
+      const answers = await Promise.all([load(), load(), load(), load()])
+      for (const { status, json } of answers) {
+        if (status === 201) remember(json)
+        else full = { status, json }
+      }
+    }
+    assert.equal(full.status, 507)
+    assert.equal(full.json.error, 'insufficient_storage')
+    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], [
+      'PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }
+    ], ['PUT', '/full', undefined]]) {
+      const { status, text } = await client(method, path, body)
+      assert.ok([201, 507].includes(status), `${method} ${path} ${status} ${text}`)
+    }
+    await keepsAll('/db/_all_docs')
+    const [first] = stored
+    assert.equal((await client('GET', `/db/${first}/tile`)).bytes.length, 10000)
+    assert.equal((await client('GET', '/db/_changes?limit=1')).status, 200)
+    assert.ok([200, 507].includes((await client('GET', '/db/_design/d/_view/v')).status))
+    disk.free()
+    const again = await Promise.all([load(), load(), load(), load()])
+    for (const { status, text, json } of again) {
+      assert.equal(status, 201, text)
+      remember(json)
+    }
+    await keepsAll('/db/_design/d/_view/v')
+    assert.equal((await client('PUT', '/db/_local/x', {})).status, 201)
+    client.end()
+    await server.close()
+    await start()
+    await keepsAll('/db/_all_docs')
   })
 })

@@ -6,34 +6,24 @@ import { useServer } from './harness.js'
 
 describe('the embedded server and pages of other origins', () => {
   const Origin = 'https://maps.example.org'
-  const { client } = useServer({
-    async fill (ask) {
-      await ask('PUT', '/tiles')
-      await ask('PUT', '/tiles/doc', { a: 1 })
-      await ask('PUT', '/tiles/_design/tiles',
-        { rewrites: '(function (req) { return { path: "../../" + req.path.slice(5).join("/") } })', views: {
-          v: { map: '(function (doc) { emit(doc.a) })' }
-        } })
-    }
-  })
+  const { client } = useServer({ async fill (ask) {
+    await ask('PUT', '/tiles')
+    await ask('PUT', '/tiles/doc', { a: 1 })
+    await ask('PUT', '/tiles/_design/tiles', {
+      rewrites: '(function (req) { return { path: "../../" + req.path.slice(5).join("/") } })',
+      views: { v: { map: '(function (doc) { emit(doc.a) })' } }
+    })
+  } })
 
   const preflight = (method, path) => client('OPTIONS', path, undefined,
     { Origin, 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': 'content-type' })
 
-  it('lets pages read documents, lists, views and rewrites', async () => {
-    for (const path of ['/tiles/doc', '/tiles/_all_docs', '/tiles/_design/tiles/_view/v',
-      '/tiles/_design/tiles/_rewrite/db/doc']) {
-      const { status, headers } = await client('GET', path, undefined, { Origin })
-      assert.deepEqual([status, headers['access-control-allow-origin']], [200, '*'], path)
+  it('lets pages read documents, lists, views, rewrites and errors, and send queries after a preflight', async () => {
+    for (const path of ['doc', '_all_docs', '_design/tiles/_view/v', '_design/tiles/_rewrite/db/doc', 'none']) {
+      const { status, headers } = await client('GET', `/tiles/${path}`, undefined, { Origin })
+      assert.deepEqual([status, headers['access-control-allow-origin']], [path === 'none' ? 404 : 200, '*'], path)
     }
-  })
-
-  it('lets pages read error answers', async () => {
-    const { status, headers } = await client('GET', '/tiles/none', undefined, { Origin })
-    assert.deepEqual([status, headers['access-control-allow-origin']], [404, '*'])
-  })
-
-  it('lets pages send queries by POST, after a preflight', async () => {
+    assert.equal((await client('GET', '/tiles/doc')).headers['access-control-allow-origin'], undefined)
     for (const path of ['_all_docs', '_bulk_get', '_changes?filter=_selector',
       '_design/tiles/_view/v/queries', '_design/tiles/_rewrite/db/_all_docs']) {
       const { status, headers } = await preflight('POST', `/tiles/${path}`)
@@ -45,40 +35,22 @@ describe('the embedded server and pages of other origins', () => {
       .headers['access-control-allow-origin'], '*')
   })
 
-  it('refuses the preflight of every write', async () => {
-    for (const [method, path] of [
-      ['PUT', '/tiles/doc'],
-      ['DELETE', '/tiles'],
-      ['PUT', '/other'],
-      ['POST', '/tiles'],
-      ['POST', '/tiles/_bulk_docs'],
-      ['POST', '/tiles/_find'],
-      ['POST', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']
-    ]) {
+  it('refuses the preflight of every write, and writes in plain text, which are sent without one', async () => {
+    for (const [method, path] of [['PUT', '/tiles/doc'], ['DELETE', '/tiles'], ['PUT', '/other'], ['POST', '/tiles'],
+      ['POST', '/tiles/_bulk_docs'], ['POST', '/tiles/_find'],
+      ['POST', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']]) {
       const { status, headers } = await preflight(method, path)
-      assert.deepEqual(
-        [status, headers['access-control-allow-methods'], headers['access-control-allow-headers']],
-        [405, undefined, undefined],
-        `${method} ${path}`
-      )
+      assert.deepEqual([status, headers['access-control-allow-methods'], headers['access-control-allow-headers']],
+        [405, undefined, undefined], `${method} ${path}`)
     }
-  })
-
-  it('refuses writes in plain text, which browsers send without a preflight', async () => {
     const plain = { Origin, 'Content-Type': 'text/plain' }
-    for (
-      const path of ['/tiles', '/tiles/_bulk_docs', '/tiles/_compact', '/tiles/_design/tiles/_rewrite/db/_bulk_docs']
-    ) {
+    for (const path of ['/tiles', '/tiles/_bulk_docs', '/tiles/_compact',
+      '/tiles/_design/tiles/_rewrite/db/_bulk_docs']) {
       const { status } =
         await client('POST', path, { _id: 'hurt', docs: [{ _id: 'hurt' }], index: { fields: ['a'] } }, plain)
       assert.ok(status >= 400, `${path}: ${status}`)
     }
     assert.equal((await client('GET', '/tiles/hurt')).status, 404)
-  })
-
-  it('sends no CORS header to a request without an Origin', async () => {
-    const { headers } = await client('GET', '/tiles/doc')
-    assert.equal(headers['access-control-allow-origin'], undefined)
   })
 })
 
@@ -97,12 +69,9 @@ describe('a session of the embedded server', () => {
   const nameOf = async headers => (await client('GET', '/_session', undefined, { Cookie, ...headers }))
     .json.userCtx.name
 
-  it('is accepted in requests of its own pages and of programs', async () => {
+  it('is accepted in requests of its own pages and of programs, and ignored in those of other origins', async () => {
     for (const headers of [{}, { Origin: own() }, sites('same-origin'), sites('none'),
       { Origin: own(), ...sites('same-origin') }]) assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
-  })
-
-  it('is ignored in requests of other origins, including other ports of the same host', async () => {
     const others = [{ Origin: withAnotherPort() }, { Origin: withAnotherPort(), ...sites('same-site') },
       sites('same-site'), sites('cross-site'), { Origin: own(), ...sites('cross-site') },
       { Origin: 'null' }, { Origin: 'https://maps.example.org' }, { Origin: own().replace('127.0.0.1', 'localhost') },
@@ -113,11 +82,10 @@ describe('a session of the embedded server', () => {
     }
   })
 
-  it('is neither opened nor ended by pages of other origins', async () => {
+  it('is neither opened nor ended by pages of other origins, whose wrong passwords are not counted', async () => {
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
-    for (
-      const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'), { Origin: 'null' }]
-    ) {
+    for (const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'),
+      { Origin: 'null' }]) {
       const answers = [await client('POST', '/_session', 'name=admin&password=secret', { ...form, ...headers }),
         await client('DELETE', '/_session', undefined, { Cookie, ...headers })]
       for (const { status, headers: { 'set-cookie': cookie } } of answers) {
@@ -129,23 +97,15 @@ describe('a session of the embedded server', () => {
         { Origin: withAnotherPort(), 'Access-Control-Request-Method': method })
       assert.equal(status, 405)
     }
-  })
-
-  it('can be opened after wrong passwords from other origins, which are refused and not counted', async () => {
-    for (let i = 0; i < 8; i++) {
-      assert.equal((
-        await client('POST', '/_session', { name: 'admin', password: `${i}` }, { Origin: withAnotherPort() })
-      ).status, 403)
-    }
-    assert.equal((await client('POST', '/_session', { name: 'admin', password: 'secret' })).status, 200)
+    const signIn = (password, headers) => client('POST', '/_session', { name: 'admin', password }, headers)
+    for (let i = 0; i < 8; i++) assert.equal((await signIn(`${i}`, { Origin: withAnotherPort() })).status, 403)
+    assert.equal((await signIn('secret')).status, 200)
   })
 
   it('gets 404 for the databases and settings that only CouchDB has', async () => {
-    for (
-      const path of ['/_users', '/_users/_all_docs', '/_users/org.couchdb.user:a',
-        '/_replicator', '/_replicator/_all_docs', '/_scheduler/jobs', '/_scheduler/docs',
-        '/_node/_local/_config', '/_node/_local/_config/chttpd', '/_node/_local/_system', '/_node/_local/_stats']
-    ) {
+    for (const path of ['/_users', '/_users/_all_docs', '/_users/org.couchdb.user:a', '/_replicator',
+      '/_replicator/_all_docs', '/_scheduler/jobs', '/_scheduler/docs', '/_node/_local/_config',
+      '/_node/_local/_config/chttpd', '/_node/_local/_system', '/_node/_local/_stats']) {
       const { status, json } = await client('GET', path, undefined, { Cookie })
       assert.deepEqual([status, json.error], [404, 'not_found'], path)
     }
@@ -173,11 +133,8 @@ describe('sessions of the embedded store', () => {
     assert.equal(find(cookie)?.user.name, 'writer')
     time += 61_000
     assert.equal(find(cookie), undefined)
-  })
-
-  it('are not valid in another process', () => {
     const other = new Sessions(createAccounts({ admin: 'secret' }), { now: () => time })
-    assert.equal(find(other.cookieOf('admin')), undefined)
+    assert.equal(find(other.cookieOf('admin')), undefined, 'of another process')
   })
 
   it('lock a name for an address until five minutes after the first of five wrong passwords', () => {
@@ -193,10 +150,7 @@ describe('sessions of the embedded store', () => {
     assert.equal(signIn('secret', 'elsewhere'), 'admin')
     time += 300_000
     assert.equal(signIn('secret'), 'admin')
-  })
-
-  it('answer 401 to more wrong names than they can count', () => {
-    const wrong = name => assert.throws(() => sessions.signIn(name, 'x', ''), { status: 401 })
-    for (let i = 0; i < 100; i++) wrong(`name${i}`)
+    // more wrong names than are counted
+    for (let i = 0; i < 100; i++) assert.throws(() => sessions.signIn(`name${i}`, 'x', ''), { status: 401 })
   })
 })

@@ -19,24 +19,21 @@ onEachStore('an export into a folder', backend => {
   const run = options => exportLayer(context.store, 'osm', out(), options)
   const tilesIn = () => filesBelow(out()).filter(name => /^\d+\//.test(name))
 
-  it('gives each file the time of its version', async () => {
-    await run({ time: '2022' })
-    for (const [name, { time }] of shownAt('2022')) {
-      assert.equal(statSync(path.join(out(), `${name}.png`)).mtimeMs, Date.parse(time), name)
-    }
-  })
-
-  it('changes nothing when it is run again', async () => {
+  it('changes nothing when it is run again, but repairs files that were emptied, touched or deleted', async () => {
     await run()
     const before = new Map(tilesIn().map(name => [name, statSync(path.join(out(), name)).ino]))
     const { tiles, written, kept, removed } = await run()
     assert.deepEqual([tiles, written, kept, removed], [before.size, 0, before.size, 0])
     for (const [name, inode] of before) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
+    const [cut, touched, lost] = tilesIn()
+    writeFileSync(path.join(out(), cut), '')
+    utimesSync(path.join(out(), touched), new Date(), new Date())
+    rmSync(path.join(out(), lost))
+    assert.equal((await run()).written, 3)
+    assertSame(await contentsOf(out()), expected())
   })
 
-  it('changes the folder to any other time: it writes only ' +
-    'changed tiles, and removes tiles that do not exist then', async function () {
-    this.timeout(60000)
+  it('changes the folder to any other time: writes changed tiles with their times, removes gone ones', async () => {
     let before = new Map()
     for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
       const { written, kept, removed } = await run({ time })
@@ -45,37 +42,26 @@ onEachStore('an export into a folder', backend => {
       const same = [...wanted].filter(([name, tile]) => before.get(name)?.time === tile.time)
       const over = [...before.keys()].filter(name => !wanted.has(name))
       assert.deepEqual([kept, written, removed], [same.length, wanted.size - same.length, over.length], `as of ${time}`)
+      for (const [name, tile] of wanted) {
+        assert.equal(statSync(path.join(out(), `${name}.png`)).mtimeMs, Date.parse(tile.time), name)
+      }
       before = wanted
     }
-  })
-
-  it('repairs files that were emptied, touched or deleted', async () => {
-    await run()
-    const [cut, touched, lost] = tilesIn()
-    writeFileSync(path.join(out(), cut), '')
-    utimesSync(path.join(out(), touched), new Date(), new Date())
-    rmSync(path.join(out(), lost))
-    const { written } = await run()
-    assert.equal(written, 3)
-    assertSame(await contentsOf(out()), expected())
-  })
+  }).timeout(60000)
 
   it('keeps files that are not an exported version of a tile', async () => {
     await run({ time: '2021' })
     // 5/0/0 goes with the second edition: one file there is its old version, the others are somebody's
     assert.ok(expected('2021').has('5/0/0') && !expected('2022').has('5/0/0'))
     const foreign = {
-      '5/0/0.jpg': 'a drawing', '5/0/notes.txt': 'x', '5/0/0.png.bak': 'x',
-      '9/1/1.png': 'elsewhere', 'index.html': 'x', '5/99/7.png': png(1)
+      'out/5/0/0.jpg': 'a drawing', 'out/5/0/notes.txt': 'x', 'out/5/0/0.png.bak': 'x',
+      'out/9/1/1.png': 'elsewhere', 'out/index.html': 'x', 'out/5/99/7.png': png(1)
     }
-    for (const [name, content] of Object.entries(foreign)) {
-      mkdirSync(path.dirname(path.join(out(), name)), { recursive: true })
-      writeFileSync(path.join(out(), name), content)
-    }
+    folder.write(foreign)
     await run({ time: '2022' })
     assert.ok(!existsSync(path.join(out(), '5/0/0.png')))
     for (const [name, content] of Object.entries(foreign)) {
-      assert.deepEqual(readFileSync(path.join(out(), name)), Buffer.from(content), name)
+      assert.deepEqual(readFileSync(path.join(folder.dir, name)), Buffer.from(content), name)
     }
     // and one that has the place of an old version, but is not it
     await run({ time: '2021' })
@@ -83,12 +69,6 @@ onEachStore('an export into a folder', backend => {
     const { removed } = await run({ time: '2022' })
     assert.equal(readFileSync(path.join(out(), '5/0/0.png'), 'utf8'), 'my own now')
     assert.equal(removed, [...expected('2021').keys()].filter(name => !expected('2022').has(name)).length - 1)
-  })
-
-  it('adds zooms to those of an earlier export', async () => {
-    await run({ zooms: { min: 0, max: 2 } })
-    await run({ zooms: { min: 3, max: 5 } })
-    assertSame(await contentsOf(out()), expected())
   })
 
   it('refuses a folder with other files unless forced, and then keeps these files', async () => {
@@ -100,9 +80,10 @@ onEachStore('an export into a folder', backend => {
     assert.equal(readFileSync(path.join(out(), 'readme.txt'), 'utf8'), 'x')
   })
 
-  it('accepts a folder that has only hidden files', async () => {
+  it('accepts a folder that has only hidden files, and adds zooms to those of an earlier export', async () => {
     folder.write({ 'out/.DS_Store': 'x' })
-    await run()
+    await run({ zooms: { min: 0, max: 2 } })
+    await run({ zooms: { min: 3, max: 5 } })
     assertSame(await contentsOf(out()), expected())
   })
 

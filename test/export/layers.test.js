@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { parseArea } from '../../core/index.js'
-import { exportLayer } from '../../loader/export/index.js'
+import { exportLayer, load, openSource, parseArea } from '../../loader/index.js'
 import { exportHistory, targetAt } from '../../loader/export/history.js'
-import { load } from '../../loader/load/index.js'
-import { openSource } from '../../loader/load/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
@@ -91,13 +88,12 @@ onEachStore('an export', backend => {
     })
   })
 
+  const triangle = { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] }
   const areas = {
     'a box': { bbox: '-180,0,-90,85' },
     'a box over the antimeridian': { bbox: '100,-60,-140,60' },
-    'a polygon': { polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] } },
-    'a box and a polygon': { bbox: '-180,0,-120,85', polygon: {
-      type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]]
-    } }
+    'a polygon': { polygon: triangle },
+    'a box and a polygon': { bbox: '-180,0,-120,85', polygon: triangle }
   }
   for (const [what, given] of Object.entries(areas)) {
     it(`holds the tiles that touch ${what}, at a past time and now`, async () => {
@@ -118,13 +114,6 @@ onEachStore('an export', backend => {
       }
     })
   }
-
-  it('reports the zooms and bounds of its tiles', async () => {
-    const area = parseArea({ bbox: '-170,70,-160,75' })
-    const summary = await run('out.mbtiles', { time: '2021', area, zooms: { min: 2, max: 3 } })
-    assert.deepEqual([summary.minzoom, summary.maxzoom, summary.tiles], [2, 3, 2])
-    assert.deepEqual(summary.bounds.map(Math.round), [-180, 67, -135, 79])
-  })
 
   it('leaves no files beside the requested targets', async () => {
     for (const target of TARGETS) await run(target)
@@ -152,9 +141,13 @@ onEachStore('an export', backend => {
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
-  it('reports its progress, with the number of tiles', async () => {
+  it('reports the zooms and bounds of its tiles, and its progress with their number', async () => {
+    const area = parseArea({ bbox: '-170,70,-160,75' })
+    const summary = await run('out.mbtiles', { time: '2021', area, zooms: { min: 2, max: 3 } })
+    assert.deepEqual([summary.minzoom, summary.maxzoom, summary.tiles], [2, 3, 2])
+    assert.deepEqual(summary.bounds.map(Math.round), [-180, 67, -135, 79])
     const seen = []
-    await run('out.mbtiles', { onProgress: progress => seen.push(progress) })
+    await run('b.mbtiles', { onProgress: progress => seen.push(progress) })
     assert.equal(seen.length, expected().size)
     assert.deepEqual(seen.map(({ tiles }) => tiles), seen.map((_, index) => index + 1))
     for (const { total } of seen) assert.ok(total === undefined || total === expected().size)
@@ -164,6 +157,8 @@ onEachStore('an export', backend => {
     const { exports, empty } = await exportHistory(context.store,
       'osm', at('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
     assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
+    await assert.rejects(exportHistory(context.store, 'osm', at('none.mbtiles'), { zooms: { min: 4, max: 4 } }),
+      { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.mbtiles'])
   })
 
@@ -186,11 +181,9 @@ onEachStore('an export', backend => {
     const listed = []
     for await (const tile of store.list('osm')) listed.push(tile)
     for (const id of ['osm:10:1:98', 'osm:10:1:99']) {
-      await store.couch.request(
-        { method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } }
-      )
+      await store.couch.update(id, ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
     }
-    store.list = /** @type {any} */ (async function * () { yield * listed }) // as it was a moment ago
+    store.list = async function * () { yield * listed } // as it was a moment ago
     const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.mbtiles'))
     assert.deepEqual([tiles, written, missing], [598, 598, 2])
     assert.equal((await contentsOf(at('out.mbtiles'))).size, 598)

@@ -16,13 +16,17 @@ const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z']
 const doc =
   { layer: 'osm', name: 'Streets', format: 'png', attribution: '© nobody', description: 'd', version: '7', ttl: 3600 }
 const digestOf = bytes => `md5-${createHash('md5').update(bytes).digest('base64')}`
-const tile = (z, x, y, bytes, more = {}) => (
-  { z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...more }
-)
+const tile = (z, x, y, bytes, more = {}) =>
+  ({ z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...more })
 
 describe('an MBTiles file that is written', () => {
   const folder = useFolder()
   const file = (name = 'a.mbtiles') => path.join(folder.dir, name)
+
+  const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`)
+    .map(({ name, type }) => `${name} ${type}`)
+  const metadata = () =>
+    Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
 
   const open = (options = {}) => openTarget(file(options.name), { layer: 'osm', doc, run: 'run', ...options })
 
@@ -42,21 +46,16 @@ describe('an MBTiles file that is written', () => {
   it('counts rows from the south, and stores equal images once, with their MD5 as id', async () => {
     const { size, distinct } = await write([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(2, 3, 0, png(1))])
     assert.deepEqual([distinct, size], [2, readFileSync(file()).length])
-    assert.deepEqual(query(file(), 'SELECT zoom_level z, tile_column x, tile_row y, tile_id id FROM map ORDER BY ' +
-      '1, 2, 3').map(({ z, x, y, id }) => [z, x, y, id]), [
-      [1, 0, 0, createHash('md5').update(png(2)).digest('hex').toUpperCase()],
-      [1, 0, 1, createHash('md5').update(png(1)).digest('hex').toUpperCase()],
-      [2, 3, 3, createHash('md5').update(png(1)).digest('hex').toUpperCase()]
-    ])
+    const rows = query(file(), 'SELECT zoom_level z, tile_column x, tile_row y, tile_id id FROM map ORDER BY 1, 2, 3')
+    const md5 = seed => createHash('md5').update(png(seed)).digest('hex').toUpperCase()
+    assert.deepEqual(rows.map(({ z, x, y, id }) => [z, x, y, id]), [[1, 0, 0, md5(2)], [1, 0, 1, md5(1)],
+      [2, 3, 3, md5(1)]])
     assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(2)], ['2/3/0', png(1)]]))
-    const hashes = query(file(), 'SELECT tile_hash FROM tiles_with_hash')
-    assert.equal(hashes.length, 3)
+    assert.equal(query(file(), 'SELECT tile_hash FROM tiles_with_hash').length, 3)
   })
 
   it('has the tables by which programs recognise MBTiles, and their unique index', async () => {
     await write([tile(1, 0, 0, png(1))])
-    const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`)
-      .map(({ name, type }) => `${name} ${type}`)
     assert.deepEqual(columns('map'),
       ['zoom_level INTEGER', 'tile_column INTEGER', 'tile_row INTEGER', 'tile_id TEXT', 'time INTEGER'])
     assert.deepEqual(columns('images'), ['tile_id TEXT', 'tile_data BLOB'])
@@ -70,19 +69,15 @@ describe('an MBTiles file that is written', () => {
       .map(row => row.name), ['images', 'map', 'metadata'], 'nothing of the work is left')
     assert.equal(query(file(), 'PRAGMA application_id')[0].application_id, 0x4d504258)
     assert.equal(query(file(), 'PRAGMA integrity_check')[0].integrity_check, 'ok')
-    const { plan } = {
-      plan: query(file(),
-        'EXPLAIN QUERY PLAN SELECT tile_data FROM tiles WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 1')
-          .map(({ detail }) => detail).join('; ')
-    }
+    const plan = query(file(),
+      'EXPLAIN QUERY PLAN SELECT tile_data FROM tiles WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 1')
+      .map(({ detail }) => detail).join('; ')
     assert.match(plan, /SEARCH map USING INDEX.*SEARCH images USING INDEX/, 'a tile is found by indexes')
   })
 
   it('has the description of the layer, zooms, bounds and time in its metadata', async () => {
     await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
-    const said = () =>
-      Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
-    const { bounds, center, agg_tiles_hash: hash, ...rest } = said()
+    const { bounds, center, agg_tiles_hash: hash, ...rest } = metadata()
     assert.match(hash, /^[0-9A-F]{32}$/)
     assert.deepEqual(rest, {
       name: 'Streets', format: 'png', type: 'baselayer', minzoom: '0',
@@ -92,7 +87,8 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(center.split(',').map(value => +(+value).toFixed(4)), [-90, 33.2566, 2])
     await write([tile(0, 0, 0, png(1))],
       { force: true, doc: { ...doc, bounds: [1, 2, 3, 4], center: [2, 3, 0] }, time: T2 })
-    assert.deepEqual([said().bounds, said().center, said()['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
+    const said = metadata()
+    assert.deepEqual([said.bounds, said.center, said['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
   })
 
   it('has the same agg_tiles_hash as martin for the same tiles', async () => {
@@ -100,20 +96,17 @@ describe('an MBTiles file that is written', () => {
     const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty',
       '5/2/2 remove', '5/2/3 ', '6/0/3 same', '6/0/5 1-keep-1-rm', '6/1/4 edit-v1', '6/2/6 1-keep-1-rm']
     const tiles = texts.map(text => {
-      const [, z, x, row, data] =
-        /** @type {string[]} */ (/** @type {unknown} */ (/^(\d+)\/(\d+)\/(\d+) (.*)$/.exec(text)))
+      const [, z, x, row, data] = /^(\d+)\/(\d+)\/(\d+) (.*)$/.exec(text)
       return tile(+z, +x, flipY(+z, +row), Buffer.from(data))
     })
     for (const cache of [false, true]) {
       await write(tiles, { cache, force: true })
-      assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value,
-        '9ED9178D7025276336C783C2B54D6258')
+      assert.equal(metadata().agg_tiles_hash, '9ED9178D7025276336C783C2B54D6258')
     }
     await write(Array.from({ length: 250 }, (_, y) => tile(8, 0, y, png(y))), { force: true })
     const whole = createHash('md5')
     for (let row = 6; row < 256; row++) whole.update(`80${row}`).update(png(255 - row))
-    assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value,
-      whole.digest('hex').toUpperCase(), 'over several pages')
+    assert.equal(metadata().agg_tiles_hash, whole.digest('hex').toUpperCase(), 'over several pages')
   })
 
   it('keeps vector tiles gzipped, with a description of their layers', async () => {
@@ -121,8 +114,7 @@ describe('an MBTiles file that is written', () => {
     const layers = [{ id: 'water', fields: { name: 'String' } }]
     await write([tile(1, 0, 0, bytes, { type: 'application/vnd.mapbox-vector-tile' })],
       { doc: { layer: 'osm', vector_layers: layers } })
-    const said =
-      Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
+    const said = metadata()
     assert.deepEqual([said.format, JSON.parse(said.json), said.name], ['pbf', { vector_layers: layers }, 'osm'])
     assert.deepEqual((await contentsOf(file())).get('1/0/0'), bytes)
   })
@@ -134,10 +126,8 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(query(file(), 'SELECT fetched, expires, etag FROM tile_cache ORDER BY ' +
       'tile_column, tile_row').map(row => [row.fetched, row.expires, row.etag]), [
       [1640995200, 1640995260, '"abc"'], [1640995200, 1641081600, '"abc"'], [null, null, null]])
-    const columns = query(file(), "SELECT name, type FROM pragma_table_info('tile_cache')")
-      .map(({ name, type }) => `${name} ${type}`)
     for (const column of ['fetched INTEGER', 'expires INTEGER', 'etag TEXT', 'tile_data BLOB']) {
-      assert.ok(columns.includes(column), column)
+      assert.ok(columns('tile_cache').includes(column), column)
     }
     assert.equal((await contentsOf(file())).size, 3)
     assert.equal(query(file(), "SELECT count(*) AS n FROM sqlite_master WHERE name IN ('map', 'images')")[0].n,
@@ -162,13 +152,11 @@ describe('an MBTiles file that is written', () => {
       assert.equal(target.facts.tiles, 2)
       if (!cache) assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n, 2, 'no other image is left')
       assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
-    })
-
-    it(`may be written again${kind} without calls of has()`, async () => {
-      await leave([tile(1, 0, 0, png(1))], { cache })
-      const target = await open({ cache })
-      await target.add(tile(1, 0, 0, png(1)))
-      await target.finish()
+      // without calls of has()
+      await leave([tile(1, 0, 0, png(1))], { cache, force: true })
+      const again = await open({ cache, force: true })
+      await again.add(tile(1, 0, 0, png(1)))
+      await again.finish()
       assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
     })
   }
@@ -181,7 +169,7 @@ describe('an MBTiles file that is written', () => {
     db.close()
   }
   // what the unfinished file was opened with, what happens to it, and what it is opened with then
-  for (const [what, first, damage, second] of /** @type {[string, object, () => void, object?][]} */ ([
+  for (const [what, first, damage, second] of [
     ['is of another export', { run: 'a' }, () => {}, { run: 'b' }],
     ['is of a cache', { cache: true }, () => {}],
     ['is of no cache', {}, () => {}, { cache: true }],
@@ -196,7 +184,7 @@ describe('an MBTiles file that is written', () => {
       rmSync(part())
       symlinkSync(file('elsewhere'), part())
     }]
-  ])) {
+  ]) {
     it(`is begun again when the unfinished file ${what}`, async () => {
       await leave([tile(1, 0, 0, png(1))], first)
       damage()
@@ -227,8 +215,8 @@ describe('an MBTiles file that is written', () => {
     chmodSync(folder.dir, 0o555)
     try {
       const db = new Database(`file:${file()}?mode=ro`)
-      assert.equal(/** @type {any} */ (db.prepare('SELECT count(*) AS n FROM tiles').get([])).n, 1)
-      assert.equal(/** @type {any} */ (db.prepare('PRAGMA journal_mode').get([])).journal_mode, 'delete')
+      assert.equal(db.prepare('SELECT count(*) AS n FROM tiles').get([]).n, 1)
+      assert.equal(db.prepare('PRAGMA journal_mode').get([]).journal_mode, 'delete')
       db.close()
     } finally {
       chmodSync(folder.dir, 0o755)

@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { asOf } from '../../core/index.js'
-import { diff } from '../../loader/export/diff/index.js'
+import { asOf, diff, exportLayer } from '../../loader/index.js'
 import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
-import { exportLayer } from '../../loader/export/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
 import { collectGarbage, measureHeap } from '../support/garbage.js'
@@ -25,7 +23,7 @@ function storeOf (count) {
       }
     }
   }
-  return /** @type {any} */ ({
+  return {
     identity: async () => 'made up',
     layer: async () => ({ layer: 'osm', format: 'png' }),
     list: tiles,
@@ -37,7 +35,7 @@ function storeOf (count) {
         yield { ...tile, bytes, type: 'image/png', digest: digestOf(bytes), stored: T1 }
       }
     }
-  })
+  }
 }
 
 describe('the memory of an export', () => {
@@ -45,8 +43,7 @@ describe('the memory of an export', () => {
   for (const [target, count] of Object.entries(
     { out: 20000, 'out.mbtiles': 40000, 'cache.mbtiles': 40000, 'out.pmtiles': 40000 }
   )) {
-    it(`does not grow with its tiles: ${target}`, async function () {
-      this.timeout(120000)
+    it(`does not grow with its tiles: ${target}`, async () => {
       const heap = []
       await exportLayer(storeOf(count), 'osm', path.join(folder.dir, target), {
         cache: target.startsWith('cache'),
@@ -60,7 +57,7 @@ describe('the memory of an export', () => {
       assert.ok(heap.length >= 10)
       const growth = heap[9] - heap[2]
       assert.ok(growth < 8e6, `${heap.map(bytes => Math.round(bytes / 1e6))} MB`)
-    })
+    }).timeout(120000)
   }
 })
 
@@ -108,15 +105,14 @@ function storeOfLayers () {
       }))
     }
   }
-  return /** @type {any} */ (store)
+  return store
 }
 
 describe('the memory of a diff', () => {
   const folder = useFolder()
 
   for (const [what, to] of Object.entries({ 'two times': 'map@2024', 'two layers': 'other' })) {
-    it(`does not grow with the tiles of ${what}`, async function () {
-      this.timeout(120000)
+    it(`does not grow with the tiles of ${what}`, async () => {
       const store = storeOfLayers()
       const list = await ListReport.open(path.join(folder.dir, 'l.jsonl'), process.stdout)
       const polygons = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'x', everyZoom: true })
@@ -136,6 +132,6 @@ describe('the memory of a diff', () => {
       assert.ok(store.largest <= 1000)
       assert.ok(statSync(path.join(folder.dir, 'g.geojson')).size > 1e6)
       heap.checkFlat()
-    })
+    }).timeout(120000)
   }
 })

@@ -7,9 +7,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { Facts } from '../../loader/export/target.js'
-import { exportLayer } from '../../loader/export/index.js'
+import { exportLayer, openSource } from '../../loader/index.js'
 import { open as openMbtiles } from '../../loader/formats/mbtiles/writer.js'
-import { openSource } from '../../loader/load/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, skip, tilesPython } from '../support/tools.js'
@@ -17,7 +16,7 @@ import { expected, useLayer } from '../support/exports.js'
 import { pyramid, tile, write } from './pmtiles-writing.js'
 
 const run = promisify(execFile)
-const python = /** @type {string} */ (tilesPython())
+const python = tilesPython()
 
 /** A command that lies beside the Python. */
 const command = (name, ...args) => run(python, [path.join(path.dirname(python), name), ...args], { maxBuffer: 64e6 })
@@ -62,7 +61,7 @@ async function readSource (file, options) {
 }
 
 function readFolder (folder, extension = 'png') {
-  const names = /** @type {string[]} */ (readdirSync(folder, { recursive: true }))
+  const names = readdirSync(folder, { recursive: true })
     .filter(name => name.endsWith(`.${extension}`))
   return new Map(
     names.map(name => [name.slice(0, -extension.length - 1).replaceAll(path.sep, '/'),
@@ -89,35 +88,25 @@ onEachStore('the official Python tools', backend => {
     })
   }
 
-  it('show PMTiles', async () => {
-    await exportLayer(layer.store, 'osm', at('osm.pmtiles'), {})
-    const { stdout } = await command('pmtiles-show', at('osm.pmtiles'))
-    assert.match(stdout, /'clustered': True/)
-    assert.match(stdout, /© nobody/)
-  })
-
-  it('convert PMTiles to MBTiles and back', async () => {
+  it('show and convert PMTiles to MBTiles and back, and make PMTiles of our MBTiles and of our folder', async () => {
     await exportLayer(layer.store, 'osm', at('osm.pmtiles'), {})
     await command('pmtiles-convert', at('osm.pmtiles'), at('theirs.mbtiles'))
     assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))
     await command('pmtiles-convert', at('theirs.mbtiles'), at('theirs.pmtiles'))
     assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
-  })
-
-  it('convert our MBTiles to PMTiles', async () => {
     await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
-    await command('pmtiles-convert', at('osm.mbtiles'), at('theirs.pmtiles'))
-    assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
-    assertSame((await readWithPython(at('theirs.pmtiles'))).tiles, hashes(expected()))
-  })
-
-  it('make PMTiles of our folder', async () => {
+    await command('pmtiles-convert', at('osm.mbtiles'), at('ours.pmtiles'))
+    assertSame(await readSource(at('ours.pmtiles')), hashes(expected()))
+    assertSame((await readWithPython(at('ours.pmtiles'))).tiles, hashes(expected()))
     await exportLayer(layer.store, 'osm', at('ours'), {})
-    await command('pmtiles-convert', '--format=png', '--maxzoom=auto', at('ours'), at('theirs.pmtiles'))
-    assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
+    await command('pmtiles-convert', '--format=png', '--maxzoom=auto', at('ours'), at('folder.pmtiles'))
+    assertSame(await readSource(at('folder.pmtiles')), hashes(expected()))
+    const { stdout } = await command('pmtiles-show', at('osm.pmtiles'))
+    assert.match(stdout, /'clustered': True/)
+    assert.match(stdout, /© nobody/)
   })
 
-  for (const scheme of /** @type {const} */ (['xyz', 'tms'])) {
+  for (const scheme of ['xyz', 'tms']) {
     it(`convert our MBTiles to a folder, and our folder to MBTiles (${scheme})`, async () => {
       await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
       await command('mb-util', '--silent', `--scheme=${scheme}`, at('osm.mbtiles'), at('theirs'))
@@ -198,12 +187,8 @@ describe('GDAL', () => {
 
   /** An Esri compact cache of version 2 with one bundle a level, as its description says. */
   function writeEsriCache (dir, levels) {
-    const lods = levels.map(
-      (_,
-        z) =>
-          `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale><Resolution>` +
-            `${156543.033928 / 2 ** z}</Resolution></LODInfo>`
-    )
+    const lods = levels.map((_, z) => `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale>` +
+      `<Resolution>${156543.033928 / 2 ** z}</Resolution></LODInfo>`)
     mkdirSync(dir)
     writeFileSync(path.join(dir, 'conf.xml'), `<?xml version="1.0" encoding="utf-8"?>
 <CacheInfo><TileCacheInfo><SpatialReference><WKT>${WEB_MERCATOR}</WKT><WKID>3857</WKID></SpatialReference>

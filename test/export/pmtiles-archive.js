@@ -17,7 +17,7 @@ export function readArchive (file) {
   const bytes = readFileSync(file)
   assert.equal(bytes.toString('latin1', 0, 7), 'PMTiles')
   assert.equal(bytes[7], 3)
-  const header = /** @type {Record<string, number>} */ ({})
+  const header = {}
   let at = 8
   for (const [name, width] of HEADER) {
     header[name] = width === 8 ? Number(bytes.readBigUInt64LE(at)) : width === 4

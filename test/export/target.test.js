@@ -50,7 +50,7 @@ describe('the target of an export', () => {
       assert.deepEqual(readdirSync(folder.dir), [name])
     })
 
-    it(`is locked for other exports until it is finished: ${name}`, async () => {
+    it(`is locked for other exports until it is finished, and created with its parent folders: ${name}`, async () => {
       const first = await open(name)
       await assert.rejects(open(name),
         { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${process.pid} writes it already`) })
@@ -59,9 +59,6 @@ describe('the target of an export', () => {
       const next = await open(name, { force: true })
       await next.stop()
       assert.ok(!readdirSync(folder.dir, { recursive: true }).some(file => `${file}`.includes('part-lock')))
-    })
-
-    it(`is created with its parent folders: ${name}`, async () => {
       const target = await open(`a/b/${name}`)
       await target.add(tile(1, 0, 0, 1))
       await target.finish()
@@ -118,22 +115,21 @@ describe('a lock', () => {
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
-  it('that is just being written is waited for', async () => {
+  it('that is just being written is waited for; one of another machine stays, and its file is named', async () => {
     writeFileSync(file(), '')
     const taken = take()
     own(process.ppid)
     await assert.rejects(taken, { code: 'TARGET_UNWRITABLE' })
+    own(999999999, 'elsewhere')
+    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
   })
 
-  it('of an earlier process with the same pid is taken over, but not of this process', async () => {
+  it('of an earlier process with the same pid is taken over, and one from before the system started', async () => {
     own(process.pid, hostname(), 'of the process 1 of a container that was restarted')
     const unlock = await take()
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     await unlock()
     await (await take())()
-  })
-
-  it('from before the system started is taken over, even when its pid is in use', async () => {
     own(process.ppid)
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     const long = new Date(Date.now() - (uptime() + 3600) * 1000)
@@ -141,18 +137,17 @@ describe('a lock', () => {
     await (await take())()
   })
 
-  it('of another machine stays, and the error names the file to remove', async () => {
-    own(999999999, 'elsewhere')
-    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
-  })
-
-  it('without a valid owner is taken over after a while', async () => {
+  it('without a valid owner is taken over after a while; one that a process lost is not removed by it', async () => {
     for (const text of ['', '{', 'null', '{"pid":-1}', '{"pid":"x"}']) {
       writeFileSync(file(), text)
       utimesSync(file(), new Date(Date.now() - 60000), new Date(Date.now() - 60000))
       await (await take())()
     }
     assert.deepEqual(readdirSync(folder.dir), [])
+    const unlock = await take()
+    writeFileSync(file(), 'of somebody else')
+    await unlock()
+    assert.equal(readFileSync(file(), 'utf8'), 'of somebody else')
   })
 
   it('goes to one of eight callers, also when a stale lock exists', async () => {
@@ -161,19 +156,12 @@ describe('a lock', () => {
       const answers = await Promise.allSettled(Array.from({ length: 8 }, take))
       const got = answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : [])
       assert.equal(got.length, 1, `round ${round}`)
-      for (const { reason } of /** @type {any[]} */ (answers.filter(({ status }) => status === 'rejected'))) {
+      for (const { reason } of answers.filter(({ status }) => status === 'rejected')) {
         assert.equal(reason.code, 'TARGET_UNWRITABLE')
       }
       await got[0]()
       assert.deepEqual(readdirSync(folder.dir), [], `round ${round}`)
     }
-  })
-
-  it('is not removed by a process that lost it', async () => {
-    const unlock = await take()
-    writeFileSync(file(), 'of somebody else')
-    await unlock()
-    assert.equal(readFileSync(file(), 'utf8'), 'of somebody else')
   })
 
   it('is respected when its process belongs to another user', function () {

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { noiseTile } from '../../bench/tiles.js'
+import { startServer } from '../support/server.js'
 
 const runFile = promisify(execFile)
 const manual = readFileSync(new URL('../../docs/mapproxy.md', import.meta.url), 'utf8')
@@ -103,8 +103,8 @@ export const fullTile = seed => noiseTile(seed, 256 * 256)
 export const upstreamTile = (z, x, y, year = 0) => fullTile(year * 1e6 + z * 1e4 + x * 100 + y)
 
 export async function startUpstream () {
-  const upstream = { asked: /** @type {string[]} */ ([]), year: 0, jpeg: false, url: '', close: async () => {} }
-  const server = createServer(async ({ url }, response) => {
+  const upstream = { asked: [], year: 0, jpeg: false }
+  const { url: address, close } = await startServer(async ({ url }, response) => {
     const [, z, x, y] = /^\/(\d+)\/(\d+)\/(\d+)\.png$/.exec(url)
     upstream.asked.push(`${z}/${x}/${y}`)
     const tile = upstreamTile(+z, +x, +y, upstream.year)
@@ -112,11 +112,5 @@ export async function startUpstream () {
       .end(await sharp(tile).jpeg().toBuffer())
     else response.writeHead(200, { 'content-type': 'image/png' }).end(tile)
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  upstream.url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
-  upstream.close = () => new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
-  return upstream
+  return Object.assign(upstream, { url: address, close })
 }

@@ -18,8 +18,7 @@ onEachStore('a removal that is killed', backend => {
     'of a layer': [own => removeLayer(own, 'osm', { limits }), () => true]
   }
   for (const [what, [remove, isRemoved]] of Object.entries(cases)) {
-    it(`${what}, before any of its writes, is completed by the next removal`, async function () {
-      this.timeout(120000)
+    it(`${what}, before any of its writes, is completed by the next removal`, async () => {
       for (let writes = 0, isDead = true; isDead; writes += STEP) {
         const { store: dying, life } = await dyingStore(url, writes)
         await remove(dying).catch(error => assert.equal(life.isDead, true, error.stack))
@@ -34,6 +33,6 @@ onEachStore('a removal that is killed', backend => {
         assert.deepEqual(await historyOf(url), stays, `killed after ${writes} writes`)
         await reset()
       }
-    })
+    }).timeout(120000)
   }
 })

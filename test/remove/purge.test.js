@@ -1,18 +1,19 @@
 // Purging on a real CouchDB: nothing is left, indexes follow, and whoever was away knows that it does not know.
 import assert from 'node:assert/strict'
 import { compact, sizesOf } from '../../loader/maintain/compact.js'
-import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
+import { Store, removeEdition, removeLayer, removeTiles } from '../../loader/index.js'
 import { Follower } from '../../loader/store/follow.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
-import { backends, json, onEachStore } from '../support/backends.js'
+import { as, backends, json, onEachStore } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
 import { HISTORY, T, historyOf, storeOf, useStage, versionsOf, without } from '../support/removals.js'
 
-const limits = { grace: 0, heard: 0 }
+const limits = { heard: 0 }
 const couchDb = backends.find(({ name }) => name === 'CouchDB')
 const suite = couchDb ? describe : describe.skip
+const manyTiles = (count, yearsOf) => Object.fromEntries(
+  Array.from({ length: count }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, yearsOf(at)]))
 
 suite('purging', () => {
   let store, url, follower
@@ -21,10 +22,10 @@ suite('purging', () => {
 
   const follow = async (position, more) => {
     const told = { deleted: [], resets: 0 }
-    follower = new Follower(store,
-      { position, limits: { firstDelay: 10, longestDelay: 50, ...more }, onChange: ({ id, deleted }) => {
-        if (deleted) told.deleted.push(id)
-      }, onReset: () => told.resets++ })
+    follower = new Follower(store, {
+      position, limits: { firstDelay: 10, longestDelay: 50, ...more }, onReset: () => told.resets++,
+      onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }
+    })
     await follower.start()
     await until(() => follower.state.up)
     return told
@@ -78,43 +79,28 @@ suite('purging', () => {
     await until(() => told.resets === 3, { what: 'the purge to be noticed' })
   })
 
-  it('reaches indexes that were behind, even when they are compacted right after it', async function () {
-    this.timeout(60000)
-    const many = Object.fromEntries(
-      Array.from({ length: 100 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50 }])
-    )
-    await store.write(versionsOf(many, 'other'))
-    await store.stats('other')
-    await removeTiles(store, 'other', {
-      only: Array.from({ length: 40 }, (_, at) => ({ z: 4, x: at % 16, y: Math.floor(at / 16) })), purge: true, limits
-    })
-    await compact(store, { when: 'always', limits: { begin: 300, poll: 50 } })
-    assert.equal((await store.stats('other')).versions, 60)
-    await removeLayer(store, 'other', { limits })
-  })
-
-  it('removes a whole layer, in batches', async function () {
-    this.timeout(60000)
-    const many = Object.fromEntries(Array.from({ length: 120 },
-      (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50, 2021: (at + 1) % 50 }]))
-    await store.write(versionsOf(many, 'other'))
+  it('is done in batches, and reaches indexes that were behind, even when they are compacted at once', async () => {
+    await store.write(versionsOf(manyTiles(120, at => ({ 2020: at % 50, 2021: (at + 1) % 50 })), 'other'))
     const { purged } = await removeLayer(store, 'other', { purge: true, limits })
     assert.equal(purged, 240)
     const { results } = await json(`${url}/_changes`)
     assert.deepEqual(results.filter(({ id }) => id.startsWith('other')), [])
-  })
+    await store.write(versionsOf(manyTiles(100, at => ({ 2020: at % 50 })), 'other'))
+    await store.stats('other')
+    const only = Array.from({ length: 40 }, (_, at) => ({ z: 4, x: at % 16, y: Math.floor(at / 16) }))
+    await removeTiles(store, 'other', { only, purge: true, limits })
+    await compact(store, { when: 'always', limits: { begin: 300, poll: 50 } })
+    assert.equal((await store.stats('other')).versions, 60)
+  }).timeout(60000)
 })
 
 withPeople('a user who is not an admin', start => {
-  it('neither purges nor compacts, and a refused purge deletes nothing', async function () {
-    this.timeout(60000)
+  it('neither purges nor compacts, and a refused purge deletes nothing', async () => {
     const people = await start()
     try {
       const { database, writer: [name, password] } = people
       const store = await storeOf(database)
-      const asked = new URL(database)
-      Object.assign(asked, { username: name, password })
-      const own = await Store.open(asked.href)
+      const own = await Store.open(as(database, name, password))
       await assert.rejects(removeEdition(own, 'osm', T(2022), { purge: true, limits }),
         error => /FORBIDDEN|UNAUTHORIZED|PURGE_UNSUPPORTED/.test(error.code))
       assert.deepEqual(await historyOf(database), HISTORY)
@@ -125,12 +111,11 @@ withPeople('a user who is not an admin', start => {
     } finally {
       await people.close()
     }
-  })
+  }).timeout(60000)
 })
 
 onEachStore('a removal that is stopped between the deletion and the purge', backend => {
-  it('is completed by the next removal with a purge', async function () {
-    this.timeout(60000)
+  it('is completed by the next removal with a purge', async () => {
     const url = await backend.database()
     await storeOf(url)
     // notes what is purged; the embedded store only plays it. isKilled: at the purge
@@ -155,24 +140,22 @@ onEachStore('a removal that is stopped between the deletion and the purge', back
     if (backend.name === 'CouchDB') assert.equal((await store.info()).doc_del_count, 0)
     await assert.rejects(removeLayer(purging(false).store, 'osm', { purge: true, limits }), { code: 'LAYER_NOT_FOUND' })
     await store.destroy()
-  })
+  }).timeout(60000)
 })
 
 onEachStore('compacting', backend => {
-  it('frees disk space, waits for its end, and reports how much', async function () {
-    this.timeout(60000)
+  it('frees disk space, waits for its end, and reports how much', async () => {
     const url = await backend.database()
     const store = await storeOf(url)
-    const seeds = Array.from({ length: 256 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: 1 + at % 50 }])
-    await store.write(versionsOf(Object.fromEntries(seeds), 'other'))
+    await store.write(versionsOf(manyTiles(256, at => ({ 2020: 1 + at % 50 })), 'other'))
     await store.stats('other')
     await removeLayer(store, 'other', { limits })
     const little = await compact(store)
     assert.deepEqual([little.done, little.why], [false, 'there is too little to be had'])
     assert.equal((await compact(store, { when: 'never' })).done, false)
-    const { before, after, done } = await compact(store, backend.name === 'CouchDB' ? {
-      limits: { slack: 1000, ratio: 1.1, begin: 200, poll: 50 }
-    } : { when: 'always', limits: { begin: 200, poll: 50 } })
+    const waiting = { begin: 200, poll: 50 }
+    const { before, after, done } = await compact(store, backend.name === 'CouchDB'
+      ? { limits: { slack: 1000, ratio: 1.1, ...waiting } } : { when: 'always', limits: waiting })
     assert.equal(done, true)
     if (backend.name === 'CouchDB') {
       assert.ok(after.file < before.file - 200_000, `${before.file} -> ${after.file}: what stays is the viewer`)
@@ -181,5 +164,5 @@ onEachStore('compacting', backend => {
     }
     assert.deepEqual(await historyOf(url), HISTORY)
     await store.destroy()
-  })
+  }).timeout(60000)
 })

@@ -1,18 +1,35 @@
-// What goes and what stays, on a small layer with a past of every kind.
+// What goes and what stays, on a small layer with a past of every kind, and who hears of it. Loads and other removals
+// may come in between: no version is lost that was not to go, and every invariant holds.
 import assert from 'node:assert/strict'
-import { parseArea, tileBounds } from '../../core/index.js'
-import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
-import { Remover } from '../../loader/maintain/remove/remover.js'
-import { json, onEachStore } from '../support/backends.js'
+import { join } from 'node:path'
+import PouchDB from 'pouchdb-node'
+import { OfflineStore } from '../../client/offline/index.js'
+import { Remover, parseArea, removeEdition, removeLayer, removeTiles, tileBounds } from '../../loader/index.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { until } from '../../bench/wait.js'
+import { replication } from '../support/bad-lines.js'
+import { startFront } from '../support/client/front.js'
+import { useFolder } from '../support/folder.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, T, Z, historyOf, useStage, without } from '../support/removals.js'
+import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from '../support/removals.js'
 
-const limits = {}
+const remains = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
 const nothing = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }
+const LATER = '2021-06-01T00:00:00Z'
+const ID = `osm:${Z}:1:4`
+const newest = { layer: 'osm', z: Z, x: 1, y: 4, time: T(2023), bytes: png(40) }
+
+const isWrite = ({ path }) => path === '_bulk_docs'
+/** The second step of a load. */
+const overwritesHead = asked => docsOf(asked).some(({ _id, _rev, _deleted }) => _id === ID && _rev && !_deleted)
+/** The n-th request that writes documents. */
+const nth = number => asked => isWrite(asked) && number-- === 0
 
 onEachStore('removing', backend => {
-  let store, url
-  useStage(backend, stage => ({ store, url } = stage))
+  const folder = useFolder()
+  let store, url, reset
+  useStage(backend, stage => ({ store, url, reset } = stage))
 
   const sizeOf = (...seeds) => seeds.reduce((sum, seed) => sum + (seed === null ? 0 : png(seed).length), 0)
   const editions = async () => (await store.editions('osm')).map(({ title }) => title)
@@ -21,8 +38,7 @@ onEachStore('removing', backend => {
 
   it('whole tiles are removed, with their past', async () => {
     const only = [{ z: Z, x: 1, y: 1 }, { z: Z, x: 1, y: 4 }, { z: Z, x: 9, y: 9 }]
-    const tally = await removeTiles(store, 'osm', { only, limits })
-    assert.deepEqual(tally,
+    assert.deepEqual(await removeTiles(store, 'osm', { only }),
       { ...nothing, tiles: 2, versions: 4, bytes: sizeOf(1, 4, 14, 24), heads: 2, fallen: 0, editions: 0 })
     assert.deepEqual(await historyOf(url), without(HISTORY, tile => ['1/1', '1/4'].includes(tile)))
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'editions are of the whole layer')
@@ -31,28 +47,26 @@ onEachStore('removing', backend => {
   it('only tiles of the area and the zooms are removed', async () => {
     const [west, south, east, north] = tileBounds(Z, 1, 2)
     const area = parseArea({ bbox: [west + 1, south + 0.1, east - 1, north - 0.1] })
-    await removeTiles(store, 'osm', { area, zooms: { min: 0, max: Z - 1 }, limits })
+    await removeTiles(store, 'osm', { area, zooms: { min: 0, max: Z - 1 } })
     assert.deepEqual(await historyOf(url), HISTORY)
-    const { tiles } = await removeTiles(store, 'osm', { area, limits })
+    const { tiles } = await removeTiles(store, 'osm', { area })
     assert.equal(tiles, 1)
     assert.deepEqual(await historyOf(url), without(HISTORY, tile => tile === '1/2'))
   })
 
   it('a dry run returns the same as the removal, and changes nothing', async () => {
-    for (
-      const remove of [options => removeEdition(store, 'osm', T(2022), options), options =>
-        removeTiles(store, 'osm', { since: '2021', ...options }), options => removeLayer(store, 'osm', options)]
-    ) {
+    for (const remove of [options => removeEdition(store, 'osm', T(2022), options),
+      options => removeTiles(store, 'osm', { since: '2021', ...options }),
+      options => removeLayer(store, 'osm', options)]) {
       const { update_seq: seq } = await store.info()
-      const would = await remove({ dryRun: true, limits })
+      const would = await remove({ dryRun: true })
       assert.equal((await store.info()).update_seq, seq)
-      assert.deepEqual(await remove({ limits }), would)
+      assert.deepEqual(await remove({}), would)
     }
   })
 
   it('heads fall back when the newest edition is removed, also to a gone version', async () => {
-    const tally = await removeEdition(store, 'osm', T(2022), { limits })
-    assert.deepEqual(tally,
+    assert.deepEqual(await removeEdition(store, 'osm', T(2022)),
       { ...nothing, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
     assert.deepEqual(await editions(), ['2020', '2021'])
@@ -61,14 +75,14 @@ onEachStore('removing', backend => {
 
   it('an edition of the past is removed, and heads keep their stored time and fields', async () => {
     const head = await store.couch.get(`osm:${Z}:1:4`)
-    await removeEdition(store, 'osm', T(2021), { limits })
+    await removeEdition(store, 'osm', T(2021))
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
     assert.deepEqual(await store.couch.get(`osm:${Z}:1:4`), head)
   })
 
   it('a head that falls back is the earlier version, with all of its fields', async () => {
     const past = await store.couch.get(`osm:${Z}:1:2@${T(2020)}`)
-    await removeTiles(store, 'osm', { since: '2021', limits })
+    await removeTiles(store, 'osm', { since: '2021' })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2020'))
     const { _id, _rev, _attachments, ...head } = await store.couch.get(`osm:${Z}:1:2`)
     const { _id: id, _rev: rev, _attachments: image, ...was } = past
@@ -78,9 +92,9 @@ onEachStore('removing', backend => {
   })
 
   it('a period is removed, its ends included, and so is everything up to a time', async () => {
-    await removeTiles(store, 'osm', { since: '2021', until: '2021', limits })
+    await removeTiles(store, 'osm', { since: '2021', until: '2021' })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
-    await removeTiles(store, 'osm', { until: '2020-01-01', limits })
+    await removeTiles(store, 'osm', { until: '2020-01-01' })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2022'))
   })
 
@@ -89,45 +103,45 @@ onEachStore('removing', backend => {
     await store.write([{ layer: 'osm', z: Z, x: 1, y: 2, time: T(2023), bytes: png(50) }])
     const [copy] = await store.couch.docs([`osm:${Z}:1:2@${T(2021)}`], { attachments: true })
     assert.equal(copy.doc.time, head.time)
-    await removeEdition(store, 'osm', T(2023), { limits })
+    await removeEdition(store, 'osm', T(2023))
     assert.equal((await store.couch.get(`osm:${Z}:1:2@${T(2021)}`)).time, head.time, 'the copy stays where it is')
-    await removeEdition(store, 'osm', T(2021), { limits })
+    await removeEdition(store, 'osm', T(2021))
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
   })
 
   it('a tile whose head was deleted gets the newest version as its head, or is removed', async () => {
     for (const tile of ['1:4', '2:1']) await drop(`osm:${Z}:${tile}`)
-    await removeEdition(store, 'osm', T(2021), { limits })
+    await removeEdition(store, 'osm', T(2021))
     const left = without(HISTORY, (tile, year) => year === '2021' || (['1/4', '2/1'].includes(tile) && year === '2022'))
     assert.deepEqual(await historyOf(url), left)
     await drop(`osm:${Z}:1:3`)
-    await removeTiles(store, 'osm', { only: [{ z: Z, x: 1, y: 3 }], limits })
+    await removeTiles(store, 'osm', { only: [{ z: Z, x: 1, y: 3 }] })
     assert.deepEqual(await historyOf(url), without(left, tile => tile === '1/3'))
   })
 
   it('a whole layer is removed, its document last', async () => {
     await drop(`osm:${Z}:1:4`)
     await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: T(2020), bytes: png(1) }])
-    const tally = await removeLayer(store, 'osm', { limits })
+    const tally = await removeLayer(store, 'osm')
     assert.deepEqual([tally.tiles, tally.heads, tally.versions, tally.editions, tally.left], [6, 6, 13, 3, 0])
     const { rows } = await json(`${url}/_all_docs`)
     assert.deepEqual(rows.map(({ id }) => id).filter(id => /osm/.test(id)), [`osmosis:${Z}:1:1`])
-    await assert.rejects(removeLayer(store, 'osm', { limits }), { code: 'LAYER_NOT_FOUND' })
-    await assert.rejects(removeTiles(store, 'osm', { limits }), { code: 'LAYER_NOT_FOUND' })
-    await removeLayer(store, 'osmosis', { limits })
+    await assert.rejects(removeLayer(store, 'osm'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(removeTiles(store, 'osm', {}), { code: 'LAYER_NOT_FOUND' })
+    await removeLayer(store, 'osmosis')
   })
 
   it('in batches of two tiles removes the same', async () => {
     const seen = []
     await removeEdition(store, 'osm', T(2022),
-      { limits: { ...limits, batch: 2 }, onProgress: ({ tiles }) => seen.push(tiles) })
+      { limits: { batch: 2 }, onProgress: ({ tiles }) => seen.push(tiles) })
     assert.deepEqual([seen.length > 2, seen.at(-1)], [true, 5])
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
   })
 
   it('stops between two batches on a signal, and is finished by the next run', async () => {
     const stop = new AbortController()
-    const options = { limits: { ...limits, batch: 2 } }
+    const options = { limits: { batch: 2 } }
     await assert.rejects(removeEdition(store, 'osm', T(2022),
       { ...options, signal: stop.signal, onProgress: () => stop.abort() }), { code: 'ABORTED' })
     const left = await historyOf(url)
@@ -138,7 +152,7 @@ onEachStore('removing', backend => {
   })
 
   it('named versions of several tiles and times are removed', async () => {
-    const remover = new Remover(store, { limits })
+    const remover = new Remover(store)
     for await (const tile of store.listTiles('osm')) {
       await remover.take(tile, tile.versions.filter(({ y, time }) => (y + Number(time.slice(0, 4))) % 2))
     }
@@ -146,6 +160,67 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url),
       without(HISTORY, (tile, year) => (Number(tile.split('/')[1]) + Number(year)) % 2 === 1))
   })
+
+  const removeBoth = async () => {
+    await removeEdition(store, 'osm', T(2022))
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }] })
+  }
+
+  it('is removed from an offline area when the area is refreshed', async () => {
+    const front = await startFront(url, { files: async () => ({}) })
+    const { username, password } = new URL(url)
+    const offline =
+      new OfflineStore({ remote: as(front.url, username, password), name: join(folder.dir, 'device'), PouchDB })
+    try {
+      await offline.ready
+      const area =
+        await offline.areas.add({ name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '4', history: true })
+      await area.download()
+      const [{ db }] = offline.databases('osm')
+      const shown = async y => (await db.get(`osm:4:1:${y}`).catch(() => undefined))?.time
+      assert.deepEqual([await shown(1), await shown(4)], [T(2020), T(2022)])
+      await removeBoth()
+      await area.refresh()
+      assert.deepEqual([await shown(1), await shown(4)], [undefined, T(2021)])
+    } finally {
+      await offline.close()
+      await front.close()
+    }
+  }).timeout(60000)
+
+  it('leaves the memory of a gateway within a second, where the version before is shown', async () => {
+    const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
+    try {
+      const get = async tile => (await fetch(`${gateway.url}/osm/4/${tile}.png`))
+      const [, before] = [await get('1/1'), await get('1/4')].map(answer => answer.headers.get('etag'))
+      assert.equal((await get('1/1')).status, 200)
+      await removeBoth()
+      await until(async () => (await get('1/1')).status === 404, { timeout: 1000 })
+      const { headers } = await get('1/4')
+      assert.notEqual(headers.get('etag'), before)
+      assert.equal(headers.get('etag'), `"${(await store.couch.get('osm:4:1:4'))._attachments.tile.digest.slice(4)}"`)
+      assert.equal((await get('1/11')).status, 404)
+    } finally {
+      await gateway.close()
+    }
+  }).timeout(30000)
+
+  it('reaches a mirror in its next run, and heads fall back there too', async () => {
+    const to = await backend.database()
+    await request(to, { method: 'PUT' })
+    const mirror = () => replication(url, to).run()
+    await mirror()
+    assert.deepEqual(await historyOf(to), HISTORY)
+    await removeBoth()
+    await mirror()
+    assert.deepEqual(await historyOf(to), remains)
+    if (backend.name === 'embedded') return
+    // what was purged before the mirror heard of it is there for ever
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 2 }], purge: true, limits: { heard: 0 } })
+    await mirror()
+    assert.deepEqual(await historyOf(to), remains)
+    assert.equal((await request(`${url}/osm:4:1:2`)).status, 404)
+  }).timeout(60000)
 
   if (backend.name === 'embedded') {
     it('with purge, is refused if the store cannot purge', async () => {
@@ -155,5 +230,69 @@ onEachStore('removing', backend => {
       }
       assert.deepEqual(await historyOf(url), HISTORY)
     })
+  }
+
+  describe('while a load is between its two steps', () => {
+    const loadAround = async (others, done = 'advanced') => {
+      const { store: loading, moment } = await interruptedStore(url, overwritesHead, others)
+      const summary = await loading.write([newest])
+      assert.deepEqual([moment.come, summary[done], summary.failed], [true, 1, 0])
+    }
+
+    it('and the head falls back: the removed version does not return, and the load stays', async () => {
+      await loadAround(() => removeEdition(store, 'osm', T(2022)))
+      const left = without(HISTORY, (tile, year) => year === '2022')
+      assert.deepEqual(await historyOf(url), { ...left, '1/4': { ...left['1/4'], 2023: 40 } })
+    })
+
+    it('and the tile is removed: only the load stays', async () => {
+      await loadAround(() => removeTiles(store, 'osm', { only: [newest] }), 'created')
+      assert.deepEqual(await historyOf(url), { ...HISTORY, '1/4': { 2023: 40 } })
+    })
+  })
+
+  const columns = Object.keys(HISTORY).map(tile => tile.split('/').map(Number))
+  const loadsOf = (time, seed) => columns.map(([x, y]) => ({ layer: 'osm', z: Z, x, y, time, bytes: png(seed) }))
+  const others = {
+    'a load of a newer time': { run: () => store.write(loadsOf(T(2023), 41)), adds: { 2023: 41 } },
+    'a load of an older time': { run: () => store.write(loadsOf(LATER, 42)), adds: { '2021-06': 42 } },
+    'another removal': { run: () => removeEdition(store, 'osm', T(2021)), removes: '2021' }
+  }
+  const removals = {
+    'the newest edition': [own => removeEdition(own, 'osm', T(2022)), (tile, year) => year === '2022'],
+    'whole tiles': [own => removeTiles(own, 'osm', { only: columns.map(([x, y]) => ({ z: Z, x, y })) }), () => true]
+  }
+  for (const [what, [remove, isRemoved]] of Object.entries(removals)) {
+    for (const [who, { run, adds = {}, removes }] of Object.entries(others)) {
+      it(`${who} before any write of removing ${what} loses no other version`, async () => {
+        for (let number = 0, come = true; come; number += STEP) {
+          const { store: removing, moment } = await interruptedStore(url, nth(number), run)
+          await remove(removing)
+          come = moment.come
+          const between = await historyOf(url)
+          const stays = without(HISTORY, (tile, year) => isRemoved(tile, year) || year === removes)
+          for (const [tile, years] of Object.entries(stays)) {
+            for (const [year, seed] of Object.entries(years)) if (!(year in adds)) {
+              assert.equal(between[tile]?.[year], seed, `${tile} of ${year}, before write ${number}`)
+            }
+          }
+          if (come && what === 'the newest edition') for (const tile of Object.keys(HISTORY)) {
+            for (const year of Object.keys(adds)) {
+              assert.equal(between[tile]?.[year], adds[year], `${tile} of ${year}, before write ${number}`)
+            }
+          }
+          await remove(store)
+          if (removes) await run()
+          const left = await historyOf(url)
+          for (const tile of Object.keys(left)) {
+            for (const year of Object.keys(left[tile])) {
+              assert.ok(!isRemoved(tile, year) && (year in (stays[tile] ?? {}) || year in adds),
+                `${tile} of ${year} is gone, before write ${number}`)
+            }
+          }
+          await reset()
+        }
+      }).timeout(60000)
+    }
   }
 })

@@ -1,11 +1,8 @@
 // Who may do what, set and told by `tilecouch access`, and kept by everything else.
 import assert from 'node:assert/strict'
-import { accessOf, setAccess } from '../../loader/store/access.js'
+import { Store, accessOf, doctor, mirror, setAccess } from '../../loader/index.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
-import { mirror } from '../../loader/maintain/mirror/index.js'
 import { makePublic, publish } from '../../loader/couchapp/publish.js'
-import { doctor } from '../../loader/check/doctor/index.js'
-import { Store } from '../../loader/store/index.js'
 import { as, request } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { withPeople } from '../support/people.js'
@@ -80,17 +77,6 @@ withPeople('access to a store', start => {
         { names: [name('reader')], roles: ['survey'] }, [name('boss')]])
   })
 
-  it('is changed only by admins; others get FORBIDDEN', async () => {
-    await publish(store, { docs })
-    const before = await store.security()
-    for (const who of [as(url), as(url, ...server.reader), as(url, ...server.writer)]) {
-      await assert.rejects(setAccess(await Store.open(who), { public: false }),
-        { code: 'FORBIDDEN', message: /is not an admin of it/ })
-    }
-    assert.equal((await setAccess(store, { public: false, dryRun: true })).changed, true)
-    assert.deepEqual(await store.security(), before)
-  })
-
   it('is not opened without a validation function, and such a store is reported', async () => {
     await assert.rejects(setAccess(store, { public: true }), { code: 'NO_VALIDATION' })
     assert.deepEqual((await accessOf(store)).warnings, [], 'only admins get in')
@@ -125,26 +111,31 @@ withPeople('access to a store', start => {
     }
   })
 
-  it('is opened at publishing to all readers and to the writers named before', async () => {
+  it('is opened at publishing to all readers and the writers named before, and changed only by admins', async () => {
     await setAccess(store, { writers: { names: [name('writer')] } })
     assert.equal((await publish(store, { docs })).opened, true)
     assert.deepEqual([await reads(), await writes('writer'), await writes('other')], [true, true, false])
+    const before = await store.security()
+    for (const who of [as(url), as(url, ...server.reader), as(url, ...server.writer)]) {
+      await assert.rejects(setAccess(await Store.open(who), { public: false }),
+        { code: 'FORBIDDEN', message: /is not an admin of it/ })
+    }
+    assert.equal((await setAccess(store, { public: false, dryRun: true })).changed, true)
+    assert.deepEqual(await store.security(), before)
   })
 
   it('is printed as text and as JSON, and invalid options are refused', async () => {
     await publish(store, { docs })
     assert.match((await command()).out,
       /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, as in every store/)
-    assert.match((await command('--private', '--readers', 'staff', '--dry-run')).out,
-      pattern(
-        /Before:[\s\S]*It would be:[\s\S]*reads: {4}the role staff\n/,
-        / {2}writes: {3}those readers who have the role tilecouch-writer[\s\S]*Nothing was changed/
-      ))
-    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out,
-      pattern(
-        /Now:[\s\S]*reads: {4}the role staff, the role guests, the role survey, the user ann\n/,
-        / {2}writes: {3}the role survey\n/
-      ))
+    assert.match((await command('--private', '--readers', 'staff', '--dry-run')).out, pattern(
+      /Before:[\s\S]*It would be:[\s\S]*reads: {4}the role staff\n/,
+      / {2}writes: {3}those readers who have the role tilecouch-writer[\s\S]*Nothing was changed/
+    ))
+    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, pattern(
+      /Now:[\s\S]*reads: {4}the role staff, the role guests, the role survey, the user ann\n/,
+      / {2}writes: {3}the role survey\n/
+    ))
     assert.equal(JSON.parse((await command('--json')).out).public, false)
     assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out,
       /Nothing to change/)

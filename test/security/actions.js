@@ -22,9 +22,8 @@ const manifest = x => ({
   ...edition(x), _id: `manifest:l${x}@${T1}:${RUN}`, type: 'manifest', run: RUN,
   complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] }
 })
-const style = x => (
-  { ...edition(x), _id: `style:l${x}@${T1}`, type: 'style', style: { version: 8, sources: {}, layers: [] } }
-)
+const style = x =>
+  ({ ...edition(x), _id: `style:l${x}@${T1}`, type: 'style', style: { version: 8, sources: {}, layers: [] } })
 const ownRun = x => `20240301T101500123-${String(x).padStart(4, '0')}`
 const work = (x, user) => ({
   _id: `work:${ownRun(x)}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1,
@@ -52,178 +51,127 @@ const replicated = doc => bulk([{ _rev: '1-abc', ...doc }], { new_edits: false }
 const on = (make, act) => ({ before: make, act: (x, rev, who, root) => act(make(x, root), rev, x) })
 const remove = (doc, rev) => ({ method: 'DELETE', path: `${pathOf(doc)}?rev=${rev}` })
 const change = fields => (doc, rev) => put({ ...doc, _rev: rev, ...fields })
-const attach = (name, body, type) => (doc, rev) => (
-  { method: 'PUT', path: `${pathOf(doc)}/${name}?rev=${rev}`, body, headers: { 'content-type': type } }
-)
+const attach = (name, body, type) => (doc, rev) =>
+  ({ method: 'PUT', path: `${pathOf(doc)}/${name}?rev=${rev}`, body, headers: { 'content-type': type } })
+
+/** What the embedded store does not have: there it is refused. */
+const couchOnly = action => ({ ...asAction(action), couchOnly: true })
+const asAction = action => typeof action === 'function' ? { act: action } : action
 
 /**
- * @typedef {'reads' | 'writes' | 'administers' | 'serves' | 'nobody'} Level whoever reads the store; its writers; its
- *   admins; admins of the server; nobody, whatever his rights
- * @typedef {object} Action
- * @property {Level} level
- * @property {(x: number, root: string) => any} [before] a document that is there; root: the name of the server admin,
- *   who wrote it
- * @property {(x: number, rev?: string, who?: string, root?: string) => {method: string, path: string, body?: any,
- *   headers?: Record<string, string>, server?: boolean}} act
- * @property {boolean} [couchOnly] the embedded store has no such thing: there it is refused
+ * By who may do it: whoever reads the store; its writers; its admins; admins of the server; nobody, whatever his
+ * rights. Functions of a number of its own for each attempt, of the revision of what stands there before, and of the
+ * names of who tries and of the server admin.
  */
-
-export const actions = {
-  'read a document': { level: 'reads', act: () => get('osm:10:0:1') },
-  'read an attachment': { level: 'reads', act: () => get('osm:10:0:1/tile') },
-  'read the list of documents': { level: 'reads', act: () => get('_all_docs?limit=1') },
-  'read the feed of changes': { level: 'reads', act: () => get('_changes?limit=1') },
-  'read by selector: `_find`': {
-    couchOnly: true, level: 'reads', act: () => post('_find', { selector: { _id: 'layer:osm' } })
+const levels = {
+  reads: {
+    'read a document': () => get('osm:10:0:1'),
+    'read an attachment': () => get('osm:10:0:1/tile'),
+    'read the list of documents': () => get('_all_docs?limit=1'),
+    'read the feed of changes': () => get('_changes?limit=1'),
+    'read by selector: `_find`': couchOnly(() => post('_find', { selector: { _id: 'layer:osm' } })),
+    'read many: `_bulk_get`': () => post('_bulk_get', { docs: [{ id: 'osm:10:0:1' }] }),
+    'compare revisions: `_revs_diff`': () => post('_revs_diff', { 'osm:10:0:1': ['1-a'] }),
+    'read a view': () => get('_design/versions/_view/by_zoom'),
+    'read a tile through `_rewrite`': () => get('_design/tiles/_rewrite/osm/10/0/1.png'),
+    'read `_security`': () => get('_security'),
+    'read `_local` documents': () => get('_local_docs'),
+    'write a `_local` document': x => ({ method: 'PUT', path: `_local/n${x}`, body: { note: 1 } })
   },
-  'read many: `_bulk_get`': { level: 'reads', act: () => post('_bulk_get', { docs: [{ id: 'osm:10:0:1' }] }) },
-  'compare revisions: `_revs_diff`': { level: 'reads', act: () => post('_revs_diff', { 'osm:10:0:1': ['1-a'] }) },
-  'read a view': { level: 'reads', act: () => get('_design/versions/_view/by_zoom') },
-  'read a tile through `_rewrite`': { level: 'reads', act: () => get('_design/tiles/_rewrite/osm/10/0/1.png') },
-  'read `_security`': { level: 'reads', act: () => get('_security') },
-  'read `_local` documents': { level: 'reads', act: () => get('_local_docs') },
-  'write a `_local` document': {
-    level: 'reads', act: x => ({ method: 'PUT', path: `_local/n${x}`, body: { note: 1 } })
+  writes: {
+    'write a tile: `PUT`': x => put(head(x)),
+    'write a tile: `POST`': x => post('', head(x)),
+    'write tiles: `_bulk_docs`': x => bulk([head(x), past(x)]),
+    'write a revision: `_bulk_docs` with `new_edits: false`': x => replicated(head(x)),
+    'write a revision: `PUT` with `new_edits=false`':
+      x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` }),
+    'write a tombstone of a new id': x => replicated({ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true }),
+    'rewrite a head': on(head, change({ expires: T2 })),
+    'copy a document onto itself: `COPY`': couchOnly(on(head,
+      ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } }))),
+    'write the attachment of a head alone: `PUT`': couchOnly(on(head, attach('tile', png(8), 'image/png'))),
+    'delete a head: `DELETE`': on(head, remove),
+    'delete a past version: `DELETE`': on(past, remove),
+    'delete a layer: `_bulk_docs`': on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }])),
+    'write a layer, an edition, a manifest': x => bulk([layer(x), edition(x), manifest(x)]),
+    'write a style': x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }),
+    'delete a style: `DELETE`': on(style, remove),
+    'record the work of a command, in one\'s own name': (x, rev, who) => put(work(x, who)),
+    'delete the work of somebody else: `DELETE`': on(otherWork, remove),
+    'record a change, in one\'s own name': (x, rev, who) => put(activity(x, who))
   },
-
-  'write a tile: `PUT`': { level: 'writes', act: x => put(head(x)) },
-  'write a tile: `POST`': { level: 'writes', act: x => post('', head(x)) },
-  'write tiles: `_bulk_docs`': { level: 'writes', act: x => bulk([head(x), past(x)]) },
-  'write a revision: `_bulk_docs` with `new_edits: false`': { level: 'writes', act: x => replicated(head(x)) },
-  'write a revision: `PUT` with `new_edits=false`': {
-    level: 'writes', act: x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` })
+  administers: {
+    'delete a recorded change: `DELETE`': on(activity, remove),
+    'delete a recorded change: a tombstone of another revision':
+      on(activity, ({ _id }) => replicated({ _id, _rev: '2-abc', _deleted: true })),
+    'make a token for private layers, in one\'s own name': (x, rev, who) => put(token(x, who)),
+    'revoke the token of somebody': on(token, change({ revoked: T2 })),
+    'delete the token of somebody: `DELETE`': on(token, remove),
+    'write a design document: `PUT`': x => put(design(x)),
+    'write a design document: `_bulk_docs`': x => bulk([design(x)]),
+    'write a design document: `_bulk_docs` with `new_edits: false`': x => replicated(design(x)),
+    'attach a file to a design document': couchOnly(on(design, attach('a.js', '1', 'text/javascript'))),
+    'delete a design document': on(design, remove),
+    'make an index: `_index`':
+      couchOnly(x => post('_index', { index: { fields: [`f${x}`] }, ddoc: `i${x}`, type: 'json' })),
+    'set `_security`': () => ({ method: 'PUT', path: '_security', body: 'security' }),
+    'set `_revs_limit`': couchOnly(() => ({ method: 'PUT', path: '_revs_limit', body: '1000' })),
+    'compact: `_compact`': () => post('_compact'),
+    'remove old indexes: `_view_cleanup`': () => post('_view_cleanup')
   },
-  'write a tombstone of a new id': {
-    level: 'writes', act: x => replicated({ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true })
+  serves: {
+    'record the work of a command, in another\'s name': x => put(otherWork(x)),
+    'change the work of somebody else': on(otherWork, change({ state: 'done' })),
+    'make a token in another\'s name': x => put(token(x, 'somebody')),
+    'purge: `_purge`': couchOnly(on(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] }))),
+    'set `_purged_infos_limit`': couchOnly(() => ({ method: 'PUT', path: '_purged_infos_limit', body: '1000' })),
+    'make a database': x => ({ method: 'PUT', path: `made${x}`, server: true }),
+    'delete the database': { before: () => null, act: x => ({ method: 'DELETE', path: `made${x}`, server: true }) },
+    'list databases': () => ({ method: 'GET', path: '_all_dbs', server: true })
   },
-  'rewrite a head': { level: 'writes', ...on(head, change({ expires: T2 })) },
-  'copy a document onto itself: `COPY`': { couchOnly: true, level: 'writes', ...on(head,
-    ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } })) },
-  'write the attachment of a head alone: `PUT`': {
-    couchOnly: true, level: 'writes', ...on(head, attach('tile', png(8), 'image/png'))
-  },
-  'delete a head: `DELETE`': { level: 'writes', ...on(head, remove) },
-  'delete a past version: `DELETE`': { level: 'writes', ...on(past, remove) },
-  'delete a layer: `_bulk_docs`': {
-    level: 'writes', ...on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }]))
-  },
-  'write a layer, an edition, a manifest': { level: 'writes', act: x => bulk([layer(x), edition(x), manifest(x)]) },
-  'write a style': { level: 'writes', act: x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }) },
-  'delete a style: `DELETE`': { level: 'writes', ...on(style, remove) },
-
-  'record the work of a command, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(work(x, who)) },
-  'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(otherWork, remove) },
-  'record the work of a command, in another\'s name': { level: 'serves', act: x => put(otherWork(x)) },
-  'change the work of somebody else': { level: 'serves', ...on(otherWork, change({ state: 'done' })) },
-
-  'record a change, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(activity(x, who)) },
-  'delete a recorded change: `DELETE`': { level: 'administers', ...on(activity, remove) },
-  'delete a recorded change: a tombstone of another revision': {
-    level: 'administers', ...on(activity, ({ _id }) => replicated({ _id, _rev: '2-abc', _deleted: true }))
-  },
-  'change a recorded change': { level: 'nobody', ...on(activity, change({ done: 'removed' })) },
-  'record a change in another\'s name': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
-  'record a change without a name': { level: 'nobody', act: x => put(activity(x)) },
-
-  'make a token for private layers, in one\'s own name': {
-    level: 'administers', act: (x, rev, who) => put(token(x, who))
-  },
-  'revoke the token of somebody': { level: 'administers', ...on(token, change({ revoked: T2 })) },
-  'delete the token of somebody: `DELETE`': { level: 'administers', ...on(token, remove) },
-  'make a token in another\'s name': { level: 'serves', act: x => put(token(x, 'somebody')) },
-  'change the layers of a token': { level: 'nobody', ...on(token, change({ layers: ['*'] })) },
-  'change the hash of a token': { level: 'nobody', ...on(token, change({ hash: 'b2'.repeat(32) })) },
-  'make a revoked token valid again': {
-    level: 'nobody', ...on((x, root) => ({ ...token(x, root), revoked: T1 }), change({ revoked: undefined }))
-  },
-
-  'change a past version': { level: 'nobody', ...on(past, change({ note: 'otherwise' })) },
-  'change the attachment of a past version: `PUT`': {
-    couchOnly: true, level: 'nobody', ...on(past, attach('tile', png(8), 'image/png'))
-  },
-  'delete the attachment of a tile alone: `DELETE`': {
-    couchOnly: true, level: 'nobody',
-    ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))
-  },
-  'attach a second file to a tile': {
-    couchOnly: true, level: 'nobody', ...on(head, attach('page.html', '<p>', 'text/html'))
-  },
-  'write a page as the image of a tile': {
-    level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } })
-  },
-  'attach a file to a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
-  'change a style': { level: 'nobody', ...on(style, change({ style: { ...style(0).style, name: 'otherwise' } })) },
-  'attach a page to a style': { level: 'nobody', act: x => put({ ...style(x), _attachments: page }) },
-  'attach an image to a tombstone': {
-    level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image })
-  },
-  'write a tombstone with fields of more than 1 kB': {
-    level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) })
-  },
-  'attach a file to a tombstone': {
-    level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page })
-  },
-  'write an attachment without a document': {
-    couchOnly: true, level: 'nobody',
-    act: x => ({ method: 'PUT', path: `osm:10:${x}:1/tile`, body: png(8), headers: { 'content-type': 'image/png' } })
-  },
-  'copy a tile to another place: `COPY`': { couchOnly: true, level: 'nobody', ...on(head,
-    ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } })) },
-  'write a tile under another\'s id': { level: 'nobody', act: x => put({ ...head(x), x: x + 1 }) },
-  'write any other document': { level: 'nobody', act: x => put({ _id: `stray${x}`, hello: 'world' }) },
-  'write a layer with invalid zooms, bounds or format': {
-    level: 'nobody',
-    act: x => put(
-      { ...layer(x), ...[{ maxzoom: 4e9 }, { bounds: {} }, { format: '../../x' }, { minzoom: 5, maxzoom: 3 }][x % 4] }
-    )
-  },
-  'write an edition with invalid counts or times': {
-    level: 'nobody', act: x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] })
-  },
-  'write a manifest with invalid blocks': {
-    level: 'nobody', act: x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } })
-  },
-  'write a layer with fields of more than 256 kB': {
-    level: 'nobody',
-    act: x =>
-      put({ ...layer(x), attribution: 'x'.repeat(99_000), description: 'x'.repeat(99_000), legend: 'x'.repeat(99_000) })
-  },
-  'write work without a state, or under another id': { level: 'nobody', act: (x, rev, who) =>
-    put({ ...work(x, who), ...[{ state: undefined }, { _id: `work:${x}` }][x % 2] }) },
-  'write a tile with fields of more than 16 kB': {
-    level: 'nobody', act: x => put({ ...head(x), note: 'x'.repeat(20000) })
-  },
-
-  'write a design document: `PUT`': { level: 'administers', act: x => put(design(x)) },
-  'write a design document: `_bulk_docs`': { level: 'administers', act: x => bulk([design(x)]) },
-  'write a design document: `_bulk_docs` with `new_edits: false`': {
-    level: 'administers', act: x => replicated(design(x))
-  },
-  'attach a file to a design document': {
-    couchOnly: true, level: 'administers', ...on(design, attach('a.js', '1', 'text/javascript'))
-  },
-  'delete a design document': { level: 'administers', ...on(design, remove) },
-  'make an index: `_index`': { couchOnly: true, level: 'administers', act: x =>
-    post('_index', { index: { fields: [`f${x}`] }, ddoc: `i${x}`, type: 'json' }) },
-  'set `_security`': { level: 'administers', act: () => ({ method: 'PUT', path: '_security', body: 'security' }) },
-  'set `_revs_limit`': {
-    couchOnly: true, level: 'administers', act: () => ({ method: 'PUT', path: '_revs_limit', body: '1000' })
-  },
-  'compact: `_compact`': { level: 'administers', act: () => post('_compact') },
-  'remove old indexes: `_view_cleanup`': { level: 'administers', act: () => post('_view_cleanup') },
-
-  'purge: `_purge`': {
-    level: 'serves', couchOnly: true, ...on(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] }))
-  },
-  'set `_purged_infos_limit`': {
-    level: 'serves', couchOnly: true, act: () => ({ method: 'PUT', path: '_purged_infos_limit', body: '1000' })
-  },
-  'make a database': { level: 'serves', act: x => ({ method: 'PUT', path: `made${x}`, server: true }) },
-  'delete the database': {
-    level: 'serves', before: () => null, act: x => ({ method: 'DELETE', path: `made${x}`, server: true })
-  },
-  'list databases': { level: 'serves', act: () => ({ method: 'GET', path: '_all_dbs', server: true }) }
+  nobody: {
+    'change a recorded change': on(activity, change({ done: 'removed' })),
+    'record a change in another\'s name': x => put(activity(x, 'somebody')),
+    'record a change without a name': x => put(activity(x)),
+    'change the layers of a token': on(token, change({ layers: ['*'] })),
+    'change the hash of a token': on(token, change({ hash: 'b2'.repeat(32) })),
+    'make a revoked token valid again':
+      on((x, root) => ({ ...token(x, root), revoked: T1 }), change({ revoked: undefined })),
+    'change a past version': on(past, change({ note: 'otherwise' })),
+    'change the attachment of a past version: `PUT`': couchOnly(on(past, attach('tile', png(8), 'image/png'))),
+    'delete the attachment of a tile alone: `DELETE`':
+      couchOnly(on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))),
+    'attach a second file to a tile': couchOnly(on(head, attach('page.html', '<p>', 'text/html'))),
+    'write a page as the image of a tile': x => put({ ...head(x), _attachments: { tile: page['page.html'] } }),
+    'attach a file to a layer, an edition': x => put({ ...layer(x), _attachments: page }),
+    'change a style': on(style, change({ style: { ...style(0).style, name: 'otherwise' } })),
+    'attach a page to a style': x => put({ ...style(x), _attachments: page }),
+    'attach an image to a tombstone': x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image }),
+    'write a tombstone with fields of more than 1 kB':
+      x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) }),
+    'attach a file to a tombstone': x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page }),
+    'write an attachment without a document': couchOnly(x => (
+      { method: 'PUT', path: `osm:10:${x}:1/tile`, body: png(8), headers: { 'content-type': 'image/png' } })),
+    'copy a tile to another place: `COPY`': couchOnly(on(head,
+      ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } }))),
+    'write a tile under another\'s id': x => put({ ...head(x), x: x + 1 }),
+    'write any other document': x => put({ _id: `stray${x}`, hello: 'world' }),
+    'write a layer with invalid zooms, bounds or format': x => put(
+      { ...layer(x), ...[{ maxzoom: 4e9 }, { bounds: {} }, { format: '../../x' }, { minzoom: 5, maxzoom: 3 }][x % 4] }),
+    'write an edition with invalid counts or times':
+      x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] }),
+    'write a manifest with invalid blocks':
+      x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } }),
+    'write a layer with fields of more than 256 kB': x => put(
+      { ...layer(x), attribution: 'x'.repeat(99_000), description: 'x'.repeat(99_000), legend: 'x'.repeat(99_000) }),
+    'write work without a state, or under another id':
+      (x, rev, who) => put({ ...work(x, who), ...[{ state: undefined }, { _id: `work:${x}` }][x % 2] }),
+    'write a tile with fields of more than 16 kB': x => put({ ...head(x), note: 'x'.repeat(20000) })
+  }
 }
+
+export const actions = Object.fromEntries(Object.entries(levels).flatMap(([level, own]) => Object.entries(own)
+  .map(([name, action]) => [name, { level, ...asAction(action) }])))
 
 /** Who tries. `other` writes into another store of the server. */
 export const people = {
@@ -240,7 +188,7 @@ const WHO = {
 }
 
 /**
- * @param {Level} level
+ * @param {keyof typeof levels} level
  * @param {string} who
  * @param {'open' | 'closed'} store closed: neither strangers nor writers of other stores get in at all
  */
@@ -265,7 +213,7 @@ export function table () {
 /** Actions of a level; the ways to do the same (`write a tile: PUT`, `write a tile: POST`) are in brackets. */
 function namesOf (level) {
   const waysByName = new Map()
-  for (const [action] of Object.entries(actions).filter(([, { level: needed }]) => needed === level)) {
+  for (const action of Object.keys(levels[level])) {
     const [name, ...ways] = action.split(/: (.*)/).filter(Boolean)
     waysByName.set(name, [...waysByName.get(name) ?? [], ...ways])
   }

@@ -1,9 +1,8 @@
 // A name and password of the environment go to the server that the operator named: not to one that a file of the folder
 // names, nor to where a server sends on.
 import assert from 'node:assert/strict'
-import { openSource } from '../../loader/load/sources/index.js'
+import { Store, openSource } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { createLog } from '../../server/gateway/log.js'
@@ -27,12 +26,7 @@ async function listen (answer = (req, res) => res.writeHead(404, { 'content-type
     req.resume()
     answer(req, res)
   })
-  return {
-    url,
-    seen,
-    passwords: () => seen.filter(({ authorization }) => authorization !== undefined),
-    close
-  }
+  return { url, seen, passwords: () => seen.filter(({ authorization }) => authorization !== undefined), close }
 }
 
 describe('a name and password of the environment', function () {
@@ -59,10 +53,7 @@ describe('a name and password of the environment', function () {
     await own.close()
   })
 
-  const run = async args => {
-    const { out, err } = await runCommand(args)
-    return out + err
-  }
+  const run = args => runCommand(args).then(({ out, err }) => out + err)
 
   it('is sent to COUCHDB_URL, not to the default that a file of the folder names', async () => {
     Object.assign(process.env, { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
@@ -90,11 +81,10 @@ describe('a name and password of the environment', function () {
         assert.ok(!said.includes(SECRET), said)
       }
     }
-    for (const line of ['mirror default OWN', 'mirror OWN default', 'serve --from default', 'serve --from OWN --db ' +
-      'default', 'serve',
-      'up --db tiles', 'load default --source-layer osm --layer osm',
-      'load default --id-template {z}-{x}-{y} --layer osm',
-      `load ${thief.url}/tiles --layer osm`, 'copy osm --from default', 'check --fix --from default']) {
+    for (const line of ['mirror default OWN', 'mirror OWN default', 'serve --from default',
+      'serve --from OWN --db default', 'serve', 'up --db tiles', 'load default --source-layer osm --layer osm',
+      'load default --id-template {z}-{x}-{y} --layer osm', `load ${thief.url}/tiles --layer osm`,
+      'copy osm --from default', 'check --fix --from default']) {
       const args = line.replace('OWN', `${own.url}/tiles`).split(' ')
       if (/PASSWORD_NOT_SENT/.test(await run(args))) refused.add(args.slice(0, 2).join(' '))
     }

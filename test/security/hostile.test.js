@@ -1,13 +1,8 @@
 // A source that means harm: its documents look like ours, and some are more than that. None of its code gets in, by
 // whichever way. A mirror has design documents of this release, or the very same of its source.
 import assert from 'node:assert/strict'
-import { compose, push } from '../../loader/index.js'
-import { load } from '../../loader/load/index.js'
-import { mirror } from '../../loader/maintain/mirror/index.js'
-import { publish } from '../../loader/couchapp/publish.js'
-import { openSource } from '../../loader/load/sources/index.js'
+import { Store, compose, load, mirror, openSource, publish, push } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { Mirror } from '../../client/mirror/index.js'
 import { blobOf } from '../../client/offline/database-reader.js'
 import { mirrorOptions } from '../../server/edge/options.js'
@@ -25,12 +20,10 @@ const T = '2021-01-01T00:00:00Z'
 const HTML = Buffer.from('<script>alert(1)</script>')
 const base64 = bytes => bytes.toString('base64')
 const attached = (type, bytes, name = 'tile') => ({ [name]: { content_type: type, data: base64(bytes) } })
-const tile = (y, more = {}) => (
-  {
-    _id: `osm:3:1:${y}`, type: 'tile', layer: 'osm', z: 3, x: 1,
-    y, current: true, time: T, stored: T, _attachments: attached('image/png', png(y)), ...more
-  }
-)
+const tile = (y, more = {}) => ({
+  _id: `osm:3:1:${y}`, type: 'tile', layer: 'osm', z: 3, x: 1, y, current: true, time: T, stored: T,
+  _attachments: attached('image/png', png(y)), ...more
+})
 const SPITE = "(function () { throw ({ forbidden: 'mine' }) })"
 
 const good = [
@@ -110,8 +103,7 @@ onEachStore('a hostile source', backend => {
     assert.ok(!(locals.rows ?? []).some(({ id }) => /evil|ending|filling/.test(id)))
   }
 
-  it('gets only valid documents into a mirror, in its first run and in the next', async function () {
-    this.timeout(60000)
+  it('gets only valid documents into a mirror, in its first run and in the next', async () => {
     const refused = []
     const onRefused = ({ id }) => { refused.push(id) }
     const { ready } = await mirror(from, to, { onRefused })
@@ -131,10 +123,9 @@ onEachStore('a hostile source', backend => {
     const behind = (await push(new Couch(to), await compose(), { dryRun: true }))
       .filter(({ action }) => action !== 'unchanged')
     assert.deepEqual(behind, [], '`tilecouch push` has nothing to do')
-  })
+  }).timeout(60000)
 
-  it('gets only tiles with valid images through a load', async function () {
-    this.timeout(60000)
+  it('gets only tiles with valid images through a load', async () => {
     const evil = await backends[0].database()
     const own = await Store.create(evil, { public: false })
     try {
@@ -154,11 +145,10 @@ onEachStore('a hostile source', backend => {
     } finally {
       await own.destroy()
     }
-  })
+  }).timeout(60000)
 
   // an edge is a mirror and a gateway: once is enough
-  if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets no code into an edge', async function () {
-    this.timeout(60000)
+  if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets no code into an edge', async () => {
     const running = (await serve(
       resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })
     ))
@@ -168,7 +158,7 @@ onEachStore('a hostile source', backend => {
     } finally {
       await running.close()
     }
-  })
+  }).timeout(60000)
 
   it('gets no code into a device', async function () {
     const db = pouch()

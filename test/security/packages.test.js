@@ -6,24 +6,19 @@ import { TIME_FACTOR } from '../../bench/wait.js'
 import { audit, judge, lines } from '../../.ci/audit.js'
 import { pattern } from '../support/pattern.js'
 
-const advisory = (id, severity, name = 'tar') => (
-  { source: 1, name, title: 'writes anywhere', url: `https://github.com/advisories/${id}`, severity, range: '<7.5.1' }
-)
-const report = (...via) => (
-  { vulnerabilities: {
-    tar: { name: 'tar', severity: 'high', via, effects: [] }, above: { name: 'above', severity: 'high', via: ['tar'] }
-  } }
-)
+const advisory = (id, severity, name = 'tar') =>
+  ({ source: 1, name, title: 'writes anywhere', url: `https://github.com/advisories/${id}`, severity, range: '<7.5.1' })
+const report = (...via) => ({ vulnerabilities: {
+  tar: { name: 'tar', severity: 'high', via, effects: [] }, above: { name: 'above', severity: 'high', via: ['tar'] }
+} })
 
 describe('the audit of dependencies', () => {
-  it('reports each flaw once, and skips flaws of low severity', () => {
+  it('reports each flaw once, skips those of low severity, passes accepted ones, names stale exceptions', () => {
+    assert.deepEqual(judge({ vulnerabilities: {}, metadata: {} }), { found: [], passed: [], stale: [] })
     const { found, skipped } = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'high'),
       advisory('GHSA-aaaa-bbbb-cccc', 'high'), advisory('GHSA-xxxx-yyyy-zzzz', 'low')))
     assert.equal(skipped, undefined)
     assert.deepEqual(found, ['GHSA-aaaa-bbbb-cccc (high) in tar <7.5.1: writes anywhere'])
-  })
-
-  it('passes accepted flaws with their reason, and names stale exceptions', () => {
     const result = judge(report(advisory('GHSA-aaaa-bbbb-cccc', 'critical')),
       { 'GHSA-aaaa-bbbb-cccc': 'never unpacks what others sent', 'GHSA-old': 'mended' })
     assert.deepEqual(result,
@@ -31,16 +26,10 @@ describe('the audit of dependencies', () => {
     assert.equal(lines(result).length, 2)
   })
 
-  it('reports nothing without vulnerabilities', () => {
-    assert.deepEqual(judge({ vulnerabilities: {}, metadata: {} }), { found: [], passed: [], stale: [] })
-  })
-
   it('is skipped with a reason when the registry does not answer', () => {
-    for (
-      const answer of [{
-        message: '405 Method Not Allowed - POST https://r/-/npm/v1/security/advisories/bulk', statusCode: 405
-      }, { error: { code: 'ENOTFOUND' } }, null, [], 'no', { vulnerabilities: 5 }]
-    ) {
+    const refused =
+      { message: '405 Method Not Allowed - POST https://r/-/npm/v1/security/advisories/bulk', statusCode: 405 }
+    for (const answer of [refused, { error: { code: 'ENOTFOUND' } }, null, [], 'no', { vulnerabilities: 5 }]) {
       const { skipped, found } = judge(answer, { 'GHSA-known': 'why' })
       assert.match(skipped, /^the registry does not answer audits: ./)
       assert.deepEqual(found, [])

@@ -47,12 +47,10 @@ describe('passwords', function () {
   it('are read from a file that an option or the environment names', async () => {
     const file = path.join(folder.dir, 'password')
     await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
-    const ways = [[['info', '--db', address(), '--password-file', file]], [
-      ['info', '--db', address()], { COUCHDB_PASSWORD_FILE: file }
-    ], [['info', '--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]
-    for (const [args, env] of ways) {
-      const { text } = await run(args, env).ended
-      assert.match(text, /DATABASE_NOT_FOUND/, 'it got in')
+    for (const [args, env] of [[['--db', address(), '--password-file', file]],
+      [['--db', address()], { COUCHDB_PASSWORD_FILE: file }],
+      [['--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]) {
+      assert.match((await run(['info', ...args], env).ended).text, /DATABASE_NOT_FOUND/, 'it got in')
     }
     assert.equal(passwordOf('COUCHDB', 'other', { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }),
       undefined, 'another’s')
@@ -111,9 +109,9 @@ describe('passwords', function () {
         'http://a%40b:a%40b%40h%3A1%2F%C3%BC@h:1')
       await withPassword('http://a%40b@h:1/y', none)
       assert.equal(questions, 1)
-      for (const [url, env] of [['http://h/x', none], ['http://a:b@h/x', none], [
-        'http://c@h/x', { COUCHDB_PASSWORD: 'p' }
-      ], ['http://c@h/x', { TILECOUCH_FROM_USER: 'c', TILECOUCH_FROM_PASSWORD: 'p' }], ['tiles', none]]) {
+      for (const [url, env] of [['http://h/x', none], ['http://a:b@h/x', none], ['tiles', none],
+        ['http://c@h/x', { COUCHDB_PASSWORD: 'p' }],
+        ['http://c@h/x', { TILECOUCH_FROM_USER: 'c', TILECOUCH_FROM_PASSWORD: 'p' }]]) {
         assert.equal(await withPassword(url, env), url)
       }
       assert.equal(questions, 1)
@@ -153,20 +151,17 @@ describe('passwords', function () {
 
   it('are removed from the process title before any other module is imported', async function () {
     if (process.platform !== 'linux') return this.skip()
-    const bits = [
-      ['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)],
+    const bits = [['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)],
       ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
       ['serve', '--set', `upstreamHeaders={"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`],
       ['serve', `--set=accessKeys=a:${SECRET}`],
       ['info', '--db', address(`my ${SECRET}`)], ['info', `--db=${address(`${SECRET} mine`)}`],
-      ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]
-    ]
+      ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]]
     for (const words of bits) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
     assert.deepEqual(withoutSecrets(['info', '--db', 'http://h/x']), ['info', '--db', 'http://h/x'])
     // an import that stands beside it is read before it runs
-    const imports = name => [
-      ...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)
-    ].map(([, from]) => from)
+    const imports = name => [...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)]
+      .map(([, from]) => from)
     assert.deepEqual(['bin', 'node-version', 'main', 'title'].map(name => imports(`server/${name}.js`)),
       [['./node-version.js'], ['node:fs'], ['./title.js'], ['../core/errors.js']])
     assert.deepEqual(imports('core/errors.js'), [])
@@ -210,9 +205,11 @@ describe('passwords', function () {
     }
   })
 
+  const streams = () => [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
+
   it('and all other texts are printed without control characters', () => {
-    const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
-    const output = new Output({ json: false, stdout: stdout, stderr: stderr })
+    const [stdout, stderr] = streams()
+    const output = new Output({ json: false, stdout, stderr })
     output.result({}, ['a title\u001b]0;hurt\u0007 and \u009b31m red\r', 'a\ttable'])
     output.line('\u001b[2J')
     output.note('\u0000')
@@ -222,7 +219,7 @@ describe('passwords', function () {
   })
 
   it('and all other texts are printed without bidirectional controls, and escaped in JSON', () => {
-    const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
+    const [stdout, stderr] = streams()
     const value = { title: 'a\u202egnp.exe \u2066b\u2069 \u009b31m' }
     for (const json of [false, true]) {
       const output = new Output({ json, stdout, stderr })
@@ -242,13 +239,12 @@ describe('the files and output of commands', function () {
   this.timeout(120000)
   const folder = useFolder()
   let server
-  beforeEach(
-    async () => { server = await startEmbedded({ dir: path.join(folder.dir, 'data'), admins: { root: SECRET } }) }
-  )
+  beforeEach(async () => {
+    server = await startEmbedded({ dir: path.join(folder.dir, 'data'), admins: { root: SECRET } })
+  })
   afterEach(() => server?.close())
 
   const inside = name => path.join(folder.dir, name)
-
   async function runQuietly (args) {
     const { code, out, err } = await runCommand(args)
     assert.ok(!(out + err).includes(SECRET), out + err)
@@ -283,9 +279,6 @@ describe('the files and output of commands', function () {
     assert.ok(files.length > 20, String(files.length))
     for (const file of files) assert.ok(!readFileSync(file).includes(SECRET), file)
     assert.equal(statSync(inside('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
-  })
-
-  it('contain no password of a URL with spaces or quotes', async () => {
     for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
       `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await runQuietly(['info', '--db', odd])
   })

@@ -1,9 +1,7 @@
 // Every cell of the table of SECURITY.md: who may do what, over HTTP.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { setAccess } from '../../loader/store/access.js'
-import { publish } from '../../loader/couchapp/publish.js'
-import { Store } from '../../loader/store/index.js'
+import { Store, publish, setAccess } from '../../loader/index.js'
 import { as, json, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
 import { square } from '../support/tiles.js'
@@ -83,9 +81,8 @@ withPeople('the table of who may do what', start => {
           const [good, bad] = [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
           const prepared = await Promise.all(bad.map(who => prepare(action, who)))
           const was = await state()
-          for (
-            const { who, done, status, text } of await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))
-          ) {
+          const attempts = await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))
+          for (const { who, done, status, text } of attempts) {
             assert.equal(done, false, `${people[who]}: ${status} ${text}`)
             if (action.level === 'nobody' && !(isEmbedded && action.couchOnly)) {
               assert.match(`${status} ${text}`, /^40[13] |forbidden|unauthorized/, people[who])

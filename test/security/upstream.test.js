@@ -1,10 +1,10 @@
 // What a stranger learns of the network that a gateway stands in: nothing, whatever a writer names as the upstream of a
 // layer.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import net from 'node:net'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 import { createLog } from '../../server/gateway/log.js'
 import { openGateway, openStore } from '../support/gateway/stand.js'
@@ -16,12 +16,11 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
   let store, url, server, gateway, inner, raw
   const lines = []
   const log = createLog({ destination: { write: line => lines.push(line) } })
-  const listening = one => new Promise(resolve => { one.listen(0, '127.0.0.1', () => resolve(one.address().port)) })
 
   before(async function () {
     this.timeout(60000)
     server = await startUpstream({ tileSize: 64 })
-    inner = createServer((req, res) => {
+    inner = await startServer((req, res) => {
       const kind = req.url?.split('/')[1] ?? ''
       if (kind === 'redirect') return res.writeHead(302, { location: '/text' }).end()
       if (kind === 'elsewhere') return res.writeHead(302, { location: 'gopher://inner/' }).end()
@@ -31,7 +30,8 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
       res.writeHead(200, { 'content-type': `text/${SECRET}` }).end(SECRET)
     })
     raw = net.createServer(socket => socket.on('error', () => {}).end(`220 ${SECRET}\r\n`))
-    const [port, rawPort] = [await listening(inner), await listening(raw)]
+    await new Promise(resolve => { raw.listen(0, '127.0.0.1', resolve) })
+    const [{ port }, { port: rawPort }] = [inner, raw.address()]
     const layers = {
       text: `${port}/text`, redirect: `${port}/redirect`, elsewhere: `${port}/elsewhere`,
       refused: `${port}/403`, unknown: `${port}/401`, busy: `${port}/429`, broken: `${port}/500`, odd: `${port}/418`,
@@ -53,8 +53,7 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
     await gateway?.close()
   })
   after(async () => {
-    inner?.close()
-    inner?.closeAllConnections()
+    await inner?.close()
     raw?.close()
     await server?.close()
     await store?.destroy()
@@ -65,12 +64,10 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
     JSON.stringify([status, Object.entries(headers).sort(), text])
   const names =
     ['text', 'redirect', 'elsewhere', 'refused', 'unknown', 'busy', 'broken', 'odd', 'cut', 'raw', 'nobody', 'wms']
-  const addresses =
-    layer =>
-      [`/${layer}/1/0/0.png`, `/tms/1.0.0/${layer}/1/0/0.png`, `/${layer}@9000/1/0/1.png`,
-        `/wmts/${layer}/default/GoogleMapsCompatible_Level30/1/1/1.png`,
+  const addresses = layer => [`/${layer}/1/0/0.png`, `/tms/1.0.0/${layer}/1/0/0.png`, `/${layer}@9000/1/0/1.png`,
+    `/wmts/${layer}/default/GoogleMapsCompatible_Level30/1/1/1.png`,
     `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${layer}&STYLE=default&FORMAT=image/png&` +
-      `TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1`]
+      'TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1']
 
   for (const [what, options, layers] of [['in an allowed inner network', { upstreamNetworks: LOOPBACK }, names],
     ['in an inner network', {}, [...names, 'well']]]) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArea } from '../../core/index.js'
+import { Store, parseArea, seed } from '../../loader/index.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
@@ -11,8 +11,6 @@ import { checkInvariants } from '../support/invariants.js'
 import { counts, pyramid, useSeeding, QUICK, TILE } from '../support/seeding.js'
 import { startCommand } from '../support/command.js'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
-import { seed } from '../../loader/load/seed/index.js'
-import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
@@ -41,8 +39,7 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await map.tiles()).length, 85)
   })
 
-  it('continues after it was killed, and loses no tile', async function () {
-    this.timeout(60000)
+  it('continues after it was killed, and loses no tile', async () => {
     await map.define()
     // the first is cut off in the middle: some tiles are stored, some fetched and not stored yet, some under way
     map.upstream.behave({ never: () => map.asked().length > 280 })
@@ -64,10 +61,9 @@ onEachStore('tilecouch seed', backend => {
       { tiles: pyramid(4), fresh: stored, fetched: pyramid(4) - stored, new: pyramid(4) - stored })
     assert.equal(map.asked().length, pyramid(4) - stored, 'only the rest was asked for')
     assert.equal((await checkInvariants(map.url)).size, pyramid(4))
-  })
+  }).timeout(60000)
 
-  it('stops on Ctrl-C after the requests in flight, prints a report, and exits with 130', async function () {
-    this.timeout(60000)
+  it('stops on Ctrl-C after the requests in flight, prints a report, and exits with 130', async () => {
     await map.define()
     map.upstream.behave({ wait: 20 })
     const { child, ended } = start([...WORLD, '--zoom', '0-5'])
@@ -78,7 +74,7 @@ onEachStore('tilecouch seed', backend => {
     assert.match(out, /^map \(stopped\): /)
     assert.match(err, /Run it again to resume/)
     assert.equal((await map.tiles()).length, map.asked().length, 'what was asked for is in the store')
-  })
+  }).timeout(60000)
 
   it('writes failed tiles to a file, exits with 1, and fetches the tiles of that file later', async () => {
     await map.define()
@@ -193,8 +189,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       await server.close()
     })
 
-    it('waits until the server is back, and loses no tile', async function () {
-      this.timeout(120000)
+    it('waits until the server is back, and loses no tile', async () => {
       const url = `${server.url}/seed_restart`
       const store = await Store.create(url)
       await store.defineLayer('map', { tileSize: TILE, upstream: { url: `${upstream.url}/xyz/{z}/{x}/{y}.png` } })
@@ -218,6 +213,6 @@ for (const [kind, start] of Object.entries(kinds)) {
         const [, z, x, y] = id.split(':').map(Number)
         assert.deepEqual(bytes, await upstream.tile(z, x, y), id)
       }
-    })
+    }).timeout(120000)
   })
 }

@@ -1,12 +1,13 @@
 // Millions of tiles must not need more memory than thousands. With a store and an upstream that only count, so that the
 // test is about the seed itself.
 import assert from 'node:assert/strict'
-import { parseArea } from '../../core/index.js'
-import { seed } from '../../loader/load/seed/index.js'
+import { openSource, parseArea, seed } from '../../loader/index.js'
 import { png } from '../support/tiles.js'
 import { counts } from '../support/seeding.js'
-import { openSource } from '../../loader/index.js'
 import { collectGarbage, measureHeap } from '../support/garbage.js'
+
+const area = parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })
+const zooms = { min: 10, max: 10 }
 
 const fakeUpstream = answer => () => ({
   covers: () => true,
@@ -19,9 +20,8 @@ function fakeStore () {
   const written = { tiles: 0, batches: 0, largest: 0 }
   const store = {
     written,
-    layer: async () => (
-      { layer: 'map', format: 'png', upstream: { url: 'https://example.org/{z}/{x}/{y}.png', concurrency: 16 } }
-    ),
+    layer: async () =>
+      ({ layer: 'map', format: 'png', upstream: { url: 'https://example.org/{z}/{x}/{y}.png', concurrency: 16 } }),
     stats: async () => ({ zooms: [] }),
     couch: { docs: async ids => ids.map(id => ({ id, deleted: false })) },
     async write (versions) {
@@ -33,36 +33,29 @@ function fakeStore () {
       }
     }
   }
-  return /** @type {any} */ (store)
+  return store
 }
 
 describe('the memory of a seed', () => {
   for (const [what, answer] of Object.entries({
-    fetches: ({ z, x, y }) => (
-      { kind: 'tiles', tiles: [{ z, x, y, bytes: png(1), type: 'image/png' }], origin: { url: 'x' }, expires: null }
-    ),
+    fetches: ({ z, x, y }) =>
+      ({ kind: 'tiles', tiles: [{ z, x, y, bytes: png(1), type: 'image/png' }], origin: { url: 'x' }, expires: null }),
     misses: () => ({ kind: 'missing', until: 0 }),
     fails: () => { throw Object.assign(new Error('no'), { code: 'UPSTREAM_FAILED', details: {} }) }
   })) {
-    it(`does not grow with the tiles it ${what}`, async function () {
-      this.timeout(120000)
+    it(`does not grow with the tiles it ${what}`, async () => {
       const store = fakeStore()
-      const area =
-        parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })
       const heap = measureHeap(10000)
       const summary = await seed(store, 'map', {
-        area,
-        zooms: { min: 10, max: 10 },
-        openUpstream: /** @type {any} */ (fakeUpstream(answer)),
-        fetching: { attempts: 1, failures: Infinity },
+        area, zooms, openUpstream: fakeUpstream(answer), fetching: { attempts: 1, failures: Infinity },
         onProgress: heap.onProgress
       })
       assert.ok(summary.tiles > 90000, JSON.stringify(counts(summary)))
-      assert.equal(summary.tiles, area.count({ min: 10, max: 10 }))
+      assert.equal(summary.tiles, area.count(zooms))
       assert.equal(store.written.tiles, summary.new)
       assert.ok(store.written.largest <= 200)
       heap.checkFlat()
-    })
+    }).timeout(120000)
   }
 })
 
@@ -70,32 +63,20 @@ describe('the memory of a seed', () => {
 
 /** Tiles of 20 kB each, in squares of so many. */
 const metatileServer = side => () => {
-  const groupOf = (z, x,
-    y) => (
-      { key: '', tiles: Array.from({ length: side * side },
-        (_, index) => ({ z, x: x - x % side + Math.floor(index / side), y: y - y % side + index % side })) }
-    )
-  return {
-    covers: () => true,
-    groupOf,
-    fetch: async ({ z, x, y }) => (
-      { kind: 'tiles', tiles: groupOf(z, x, y).tiles.map(
-        tile => ({ ...tile, bytes: Buffer.alloc(20000, x), type: 'image/png' })
-      ), origin: { url: '' }, expires: null }
-    ),
-    close () {}
+  const groupOf = (z, x, y) => ({ key: '', tiles: Array.from({ length: side * side },
+    (_, index) => ({ z, x: x - x % side + Math.floor(index / side), y: y - y % side + index % side })) })
+  const fetch = async ({ z, x, y }) => {
+    const tiles = groupOf(z, x, y).tiles.map(tile => ({ ...tile, bytes: Buffer.alloc(20000, x), type: 'image/png' }))
+    return { kind: 'tiles', tiles, origin: { url: '' }, expires: null }
   }
+  return { covers: () => true, groupOf, fetch, close () {} }
 }
 
 describe('the memory of a load from a tile server', () => {
   for (const side of [1, 4]) {
-    it(`does not grow with the number of tiles, ${side * side} in a request`, async function () {
-      this.timeout(120000)
-      const area =
-        parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })
-      const zooms = { min: 10, max: 10 }
-      const source = await openSource('http://127.0.0.1:1/{z}/{x}/{y}.png',
-        { area, zooms, connect: /** @type {any} */ (metatileServer(side)) })
+    it(`does not grow with the number of tiles, ${side * side} in a request`, async () => {
+      const connect = metatileServer(side)
+      const source = await openSource('http://127.0.0.1:1/{z}/{x}/{y}.png', { area, zooms, connect })
       const used = []
       const held = () => {
         collectGarbage()
@@ -118,6 +99,6 @@ describe('the memory of a load from a tile server', () => {
       // buffers that nobody holds are given back some time after; all tiles would be 1,800 MB
       const buffers = used.map(({ tiles: bytes }) => bytes - before.tiles)
       assert.ok(Math.max(...buffers) < 150e6, `${buffers.map(bytes => Math.round(bytes / 1e6))} MB`)
-    })
+    }).timeout(120000)
   }
 })

@@ -12,12 +12,15 @@ const HOUR = 3600
 onEachStore('seeding', backend => {
   const map = useSeeding(backend)
 
-  it('fetches the tiles of an area, stores their bytes, and fetches none of them again', async () => {
+  it('fetches the tiles of an area, stores them, reports its progress, and fetches none of them again', async () => {
     await map.define({ ttl: HOUR })
-    const plans = []
-    const summary = await map.seed({ onPlan: plan => plans.push(plan) })
+    const [plans, seen] = [[], []]
+    const summary =
+      await map.seed({ onPlan: plan => plans.push(plan), onProgress: ({ tiles: done }) => seen.push(done) })
     assert.deepEqual(counts(summary), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
-    assert.equal(summary.planned, pyramid(3))
+    assert.deepEqual([summary.planned, seen.at(-1)], [pyramid(3), pyramid(3)])
+    assert.deepEqual(seen, [...seen].sort((a, b) => a - b))
+    assert.ok(adds(summary), 'every tile is counted once')
     assert.deepEqual(plans[0].zooms.map(({ tiles }) => tiles), [1, 4, 16, 64])
     const tiles = await checkInvariants(map.url)
     assert.equal(tiles.size, pyramid(3))
@@ -29,6 +32,7 @@ onEachStore('seeding', backend => {
     assert.match(head.origin.url, /\/xyz\/3\/5\/1\.png$/)
     assert.ok(head.origin.etag)
     assert.ok(head.expires >= addSeconds(head.stored, HOUR - 60))
+    assert.equal((await map.store.layer('map')).format, 'png', 'it had none')
 
     map.forget()
     const again = await map.seed()
@@ -74,8 +78,7 @@ onEachStore('seeding', backend => {
     const onPlan = plan => plans.push(plan)
     await map.seed({ zooms: { min: 0, max: 2 }, dryRun: true, onPlan })
     assert.deepEqual(plans[0],
-      { tiles: 21, bytes: null, zooms: [{ z: 0, tiles: 1, bytes: null },
-        { z: 1, tiles: 4, bytes: null }, { z: 2, tiles: 16, bytes: null }] })
+      { tiles: 21, bytes: null, zooms: [1, 4, 16].map((tiles, z) => ({ z, tiles, bytes: null })) })
     await publishFunctions(map.store)
     await map.seed({ zooms: { min: 0, max: 1 }, onPlan })
     await map.seed({ zooms: { min: 0, max: 3 }, dryRun: true, onPlan })
@@ -114,13 +117,8 @@ onEachStore('seeding', backend => {
     assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fresh: 21 })
   })
 
-  for (
-    const [what, behaviour] of Object.entries(
-      { 'sends ETags': {}, 'sends every tile again': { etag: false }, 'sends Last-Modified': {
-        lastModified: '2020-02-02T00:00:00Z', etag: false
-      } }
-    )
-  ) {
+  for (const [what, behaviour] of Object.entries({ 'sends ETags': {}, 'sends every tile again': { etag: false },
+    'sends Last-Modified': { lastModified: '2020-02-02T00:00:00Z', etag: false } })) {
     it(`makes new versions only of changed bytes, with an upstream that ${what}`, async () => {
       await map.define()
       map.upstream.behave(behaviour)
@@ -129,16 +127,15 @@ onEachStore('seeding', backend => {
       const soon = addSeconds(now(), 1)
       while (now() < soon) await sleep(50)
       const other = await map.upstream.tile(0, 0, 0, { epoch: 7 })
-      map.upstream.behave(
-        { ...behaviour, body: ({ x, z }) => z === 3 && x % 2 ? other : undefined, ...(behaviour.lastModified &&
-          { lastModified: ({ x, z }) => z === 3 && x % 2 ? '2021-03-03T00:00:00Z' : behaviour.lastModified }) }
-      )
+      const isChanged = ({ x, z }) => z === 3 && x % 2
+      map.upstream.behave({ ...behaviour, body: tile => isChanged(tile) ? other : undefined,
+        ...(behaviour.lastModified &&
+          { lastModified: tile => isChanged(tile) ? '2021-03-03T00:00:00Z' : behaviour.lastModified }) })
       const summary = await map.seed({ refreshBefore: soon })
       assert.deepEqual(counts(summary), { tiles: 85, fetched: 85, changed: 32, unchanged: 53 })
-      const tiles = await checkInvariants(map.url)
-      for (const [id, versions] of tiles) {
+      for (const [id, versions] of await checkInvariants(map.url)) {
         const [, z, x] = id.split(':').map(Number)
-        assert.equal(versions.length, z === 3 && x % 2 ? 2 : 1, id)
+        assert.equal(versions.length, isChanged({ x, z }) ? 2 : 1, id)
       }
       const [then, since] = await map.store.versions('map', 3, 1, 1)
       if (behaviour.lastModified) {
@@ -192,20 +189,5 @@ onEachStore('seeding', backend => {
     const summary = await map.seed({ zooms: { min: 0, max: 0 }, refreshBefore: addSeconds(now(), 60) })
     assert.deepEqual(counts(summary), { tiles: 1, fetched: 1, changed: 1 })
     assert.deepEqual((await map.store.versions('map', 0, 0, 0)).map(({ gone }) => gone), [false, true, false])
-  })
-
-  it('sets the format of a layer without one', async () => {
-    await map.define()
-    await map.seed({ zooms: { min: 0, max: 1 } })
-    assert.equal((await map.store.layer('map')).format, 'png')
-  })
-
-  it('reports its progress, and counts every tile once', async () => {
-    await map.define()
-    const seen = []
-    const summary = await map.seed({ onProgress: ({ tiles }) => seen.push(tiles) })
-    assert.equal(seen.at(-1), summary.tiles)
-    assert.deepEqual(seen, [...seen].sort((a, b) => a - b))
-    assert.ok(adds(summary))
   })
 })

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { parseArea } from '../../core/index.js'
-import { seed } from '../../loader/load/seed/index.js'
-import { Store } from '../../loader/store/index.js'
+import { Store, parseArea, seed } from '../../loader/index.js'
 import { as, onEachStore } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 import { LOOPBACK } from '../support/upstream-server.js'
@@ -124,14 +122,11 @@ onEachStore('seeding in trouble', backend => {
     assert.equal((await map.tiles()).length, 21)
   })
 
-  it('gives up when too many requests are refused', async () => {
+  it('gives up when too many requests are refused, and lists single tiles that are refused', async () => {
     await map.define({}, { concurrency: 1 })
     map.upstream.behave({ status: 403 })
     await assert.rejects(map.seed(), { code: 'UPSTREAM_REFUSED' })
     assert.equal(map.asked().length, QUICK.refusals)
-  })
-
-  it('lists single tiles that are refused', async () => {
     await map.define()
     map.upstream.behave({ status: 403, only: ({ z, x, y }) => z === 2 && x === 1 && y === 1 })
     const summary = await map.seed({ zooms: { min: 0, max: 2 } })
@@ -139,15 +134,13 @@ onEachStore('seeding in trouble', backend => {
     assert.equal(summary.failures[0].code, 'UPSTREAM_REFUSED')
   })
 
-  it('slows down on 429, and fetches all tiles', async function () {
-    this.timeout(60000)
+  it('slows down on 429, and fetches all tiles', async () => {
     await map.define({}, { concurrency: 4 })
     map.upstream.behave({ limit: { requests: 12, per: 1000, retryAfter: 1 } })
     assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fetched: 21, new: 21 })
-  })
+  }).timeout(60000)
 
-  it('keeps the given rate and concurrency, or those of the upstream', async function () {
-    this.timeout(60000)
+  it('keeps the given rate and concurrency, or those of the upstream', async () => {
     await map.define({}, { rate: 20, concurrency: 3 })
     map.upstream.behave({ wait: 100 })
     for (const [options, rate, most] of [
@@ -162,7 +155,7 @@ onEachStore('seeding in trouble', backend => {
       assert.ok(seconds > 15 / rate - 0.1, `16 requests in ${seconds} s`)
       assert.ok(map.upstream.mostInFlight <= most, `${map.upstream.mostInFlight} at once`)
     }
-  })
+  }).timeout(60000)
 
   it('stops after the requests in flight, and resumes when run again', async () => {
     await map.define({}, { concurrency: 3 })

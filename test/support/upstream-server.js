@@ -1,6 +1,6 @@
 // A real HTTP server that tiles come from: XYZ, TMS, quadkeys, WMTS and WMS of one drawn world that changes when it is
-// told to, and that can be slow, broken, absent, or a liar. Every pixel of the world is known, so that what comes out of
-// a cache can be compared with what went in, however it was cut.
+// told to, and that can be slow, broken, absent, or a liar. Every pixel of the world is known, so that what comes out
+// of a cache can be compared with what went in, however it was cut.
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

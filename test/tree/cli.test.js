@@ -21,7 +21,7 @@ onEachStore('tilecouch export --tree', backend => {
   const run = (...argv) => runCommand(['export', ...argv, '--db', map.url])
   const start = (...argv) => {
     const streams = { stdout: memory(), stderr: memory() }
-    const ended = runCommand(['export', ...argv, '--db', map.url], /** @type {any} */ ({ streams }))
+    const ended = runCommand(['export', ...argv, '--db', map.url], { streams })
       .then(({ code }) => code)
     return { ended, get out () { return streams.stdout.text }, get err () { return streams.stderr.text } }
   }
@@ -29,13 +29,12 @@ onEachStore('tilecouch export --tree', backend => {
   it('prints the written files and links, and none of them in a second run', async () => {
     const { code, out, err } = await run('osm', map.to(), '--tree')
     assert.deepEqual([code, err], [0, ''])
-    assert.match(out,
-      pattern(
-        /^osm -> \S+: 16 tiles looked at in 0:0\d\n/,
-        / {2}17 files written \(6\.\d kB\), 31 hard links, 0 up to date, 0 removed\n/,
-        / {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n/,
-        / {2}6 links: /
-      ))
+    assert.match(out, pattern(
+      /^osm -> \S+: 16 tiles looked at in 0:0\d\n/,
+      / {2}17 files written \(6\.\d kB\), 31 hard links, 0 up to date, 0 removed\n/,
+      / {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n/,
+      / {2}6 links: /
+    ))
     const again = await run('osm', map.to(), '--tree', '--json')
     assert.equal(again.code, 0)
     const { layer, written, linked, trees, links, failures } = JSON.parse(again.out)
@@ -89,12 +88,11 @@ onEachStore('tilecouch export --tree', backend => {
     await until(() => following.err.includes('osm@2024-01-01T00:00:00Z is complete'))
     process.emit('SIGINT')
     assert.equal(await following.ended, 0)
-    assert.match(following.err,
-      pattern(
-        /^osm -> \S+: up to date after 0:0\d, following the changes\.\n/,
-        / {2}17 files written .*\n/,
-        /osm@2024-01-01T00:00:00Z is complete and served from now on\n/
-      ))
+    assert.match(following.err, pattern(
+      /^osm -> \S+: up to date after 0:0\d, following the changes\.\n/,
+      / {2}17 files written .*\n/,
+      /osm@2024-01-01T00:00:00Z is complete and served from now on\n/
+    ))
     assert.match(following.out, /^osm -> \S+ \(stopped\): \d+ tiles looked at/)
   })
 

@@ -35,8 +35,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     after(() => server?.close())
 
     for (const victim of ['follower', 'store']) {
-      it(`are correct after the ${victim} was killed several times`, async function () {
-        this.timeout(180000)
+      it(`are correct after the ${victim} was killed several times`, async () => {
         const url = `${server.url}/kill_${victim}`
         const store = await Store.create(url)
         await store.defineLayer('osm', { format: 'png' })
@@ -91,7 +90,7 @@ for (const [kind, start] of Object.entries(kinds)) {
           await end(follower.child, 'SIGKILL')
           await store.destroy().catch(() => {})
         }
-      })
+      }).timeout(180000)
     }
 
     /** In pieces, so that there is something to follow. */

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import fc from 'fast-check'
-import { Store } from '../../loader/index.js'
-import { exportTree } from '../../loader/export/tree/index.js'
+import { Store, exportTree } from '../../loader/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { checkTidy, checkTrees, edition, tile, treesIn } from '../support/trees.js'
@@ -79,8 +78,7 @@ const finishAll = async store => {
 
 onEachStore('trees after random loads', backend => {
   for (const follow of [false, true]) {
-    it(`agree with the store, ${follow ? 'while they follow' : 'run by run'}`, async function () {
-      this.timeout(300000)
+    it(`agree with the store, ${follow ? 'while they follow' : 'run by run'}`, async () => {
       await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async steps => {
         const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-model-'))
         const url = await backend.database()
@@ -125,6 +123,6 @@ onEachStore('trees after random loads', backend => {
           rmSync(dir, { recursive: true, force: true })
         }
       }), { numRuns: RUNS, seed: SEED, endOnFailure: follow })
-    })
+    }).timeout(300000)
   }
 })

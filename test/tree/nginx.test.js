@@ -5,8 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Store } from '../../loader/index.js'
-import { exportTree, nginxConfig } from '../../loader/export/tree/index.js'
+import { exportTree, nginxConfig } from '../../loader/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { findNginx, mvt, startNginx } from '../support/nginx.js'
@@ -15,7 +14,7 @@ import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { edition, tile } from '../support/trees.js'
-import { publishFunctions } from '../support/published.js'
+import { useStore } from '../support/store.js'
 
 const sharp = createRequire(import.meta.url)('sharp')
 const [T1, T2] = ['2022-03-01T00:00:00Z', '2023-06-30T12:34:56Z']
@@ -43,9 +42,8 @@ describe('the configuration of nginx for trees', () => {
       writeFileSync(path.join(folder.dir, 'nginx.conf'),
         `pid ${folder.dir}/pid; error_log ${folder.dir}/error.log; events { } http { access_log off; include ` +
           `${folder.dir}/tiles.conf; }`)
-      execFileSync(/** @type {string} */ (nginx), [
-        '-t', '-q', '-c', path.join(folder.dir, 'nginx.conf'), '-e', path.join(folder.dir, 'error.log')
-      ], { stdio: 'pipe' })
+      const args = ['-t', '-q', '-c', path.join(folder.dir, 'nginx.conf'), '-e', path.join(folder.dir, 'error.log')]
+      execFileSync(nginx, args, { stdio: 'pipe' })
     }
   })
 
@@ -64,30 +62,24 @@ onEachStore('nginx on trees', backend => {
   let store, nginx, stop, following
   const to = () => path.join(folder.dir, 'tiles')
 
-  beforeEach(async function () {
-    if (!findNginx()) skip(this, 'nginx is not installed')
-    store = await Store.create(await backend.database())
-    await store.defineLayer('osm', { format: 'png' })
-    await store.defineLayer('weather', { format: 'png', ttl: 20 })
-    await store.defineLayer('roads', { format: 'pbf' })
-    await publishFunctions(store)
-    await edition(store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
-    await edition(store,
-      [
-        tile(1, 1, T2, 99),
-        { ...tile(9, 9, T2, 1), bytes: await sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } })
-          .jpeg().toBuffer() }
-      ])
-    await edition(store, [tile(1, 1, T1, 5, 'weather')])
-    await edition(store, [{ layer: 'roads', z: 5, x: 1, y: 1, time: T1, bytes: mvt }])
-  })
+  beforeEach(function () { if (!findNginx()) skip(this, 'nginx is not installed') })
   afterEach(async () => {
     stop?.abort()
     await following?.catch(() => {})
     await nginx?.close()
-    await store?.destroy().catch(() => {})
     stop = following = nginx = undefined
   })
+  useStore(backend, { published: 'functions', async fill (own) {
+    store = own
+    await store.defineLayer('osm', { format: 'png' })
+    await store.defineLayer('weather', { format: 'png', ttl: 20 })
+    await store.defineLayer('roads', { format: 'pbf' })
+    await edition(store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
+    const red = sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } })
+    await edition(store, [tile(1, 1, T2, 99), { ...tile(9, 9, T2, 1), bytes: await red.jpeg().toBuffer() }])
+    await edition(store, [tile(1, 1, T1, 5, 'weather')])
+    await edition(store, [{ layer: 'roads', z: 5, x: 1, y: 1, time: T1, bytes: mvt }])
+  } })
 
   const start = async () => {
     for (const layer of ['osm', 'weather', 'roads']) await exportTree(store, layer, to())
@@ -99,9 +91,9 @@ onEachStore('nginx on trees', backend => {
     return { status: answer.status, bytes, header: name => answer.headers.get(name) }
   }
 
-  it('serves the newest tiles, editions and periods with their headers, and answers 304', async () => {
+  it('serves the newest tiles, editions and periods under any file extension, and answers 304', async () => {
     await start()
-    for (const [address, seed, age, modified] of /** @type {[string, number, string, string][]} */ ([
+    for (const [address, seed, age, modified] of [
       ['/osm/5/1/1.png', 99, STEADY, T2], ['/osm/5/1/2.png', 6, STEADY, T1],
       [`/osm@${T2}/5/1/1.png`, 99, STEADY, T2], [`/osm@${T2}/5/1/2.png`, 6, STEADY, T1],
       [`/osm@${T1}/5/1/1.png`, 5, STEADY, T1],
@@ -110,7 +102,7 @@ onEachStore('nginx on trees', backend => {
       [`/osm@${encodeURIComponent(T2)}/5/1/1.png?v=1`, 99, STEADY, T2],
       ['/weather/5/1/1.png', 5, STEADY.replace('300', '20'), T1],
       [`/weather@${T1}/5/1/1.png`, 5, STEADY.replace('300', '20'), T1]
-    ])) {
+    ]) {
       const answer = await get(address)
       assert.equal(answer.status, 200, address)
       assert.deepEqual(answer.bytes, png(seed), address)
@@ -122,29 +114,6 @@ onEachStore('nginx on trees', backend => {
         { headers: { 'if-modified-since': answer.header('last-modified'), 'cache-control': 'no-cache' } })
       assert.deepEqual([again.status, again.header('cache-control')], [304, age])
     }
-  })
-
-  it('sends the new bytes of a tile that was replaced at the same time', async () => {
-    await start()
-    const { header } = await get(`/osm@${T1}/5/1/1.png`)
-    const known = { 'if-none-match': header('etag') ?? '', 'if-modified-since': header('last-modified') ??
-      '', 'cache-control': 'no-cache' }
-    assert.equal((await get(`/osm@${T1}/5/1/1.png`, { headers: known })).status, 304)
-    const other = noiseTile(7, 900)
-    for (const id of ['osm:5:1:1', `osm:5:1:1@${T1}`]) {
-      const doc = await store.couch.get(id)
-      await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: doc._rev } })
-    }
-    await store.write([{ layer: 'osm', z: 5, x: 1, y: 1, time: T1, bytes: other }])
-    await exportTree(store, 'osm', to())
-    const answer = await get(`/osm@${T1}/5/1/1.png`, { headers: known })
-    assert.deepEqual([answer.status, answer.bytes.equals(other)], [200, true])
-    assert.equal(Date.parse(answer.header('last-modified') ?? ''),
-      Date.parse(header('last-modified') ?? '') + 1000, 'a cache that only knows times has to be told')
-  })
-
-  it('serves a tile under any file extension, with its own content type', async () => {
-    await start()
     for (const address of ['/osm/5/9/9.png', '/osm/5/9/9.jpg', '/osm/5/9/9.webp']) {
       const answer = await get(address)
       assert.deepEqual([answer.status, answer.header('content-type')], [200, 'image/jpeg'], address)
@@ -152,6 +121,24 @@ onEachStore('nginx on trees', backend => {
     const vector = await get('/roads/5/1/1.mvt')
     assert.deepEqual([vector.status, vector.header('content-type'), vector.header('content-encoding'),
       vector.header('vary')], [200, 'application/vnd.mapbox-vector-tile', 'gzip', 'Accept-Encoding'])
+  })
+
+  it('sends the new bytes of a tile that was replaced at the same time', async () => {
+    await start()
+    const { header } = await get(`/osm@${T1}/5/1/1.png`)
+    const known =
+      { 'if-none-match': header('etag'), 'if-modified-since': header('last-modified'), 'cache-control': 'no-cache' }
+    assert.equal((await get(`/osm@${T1}/5/1/1.png`, { headers: known })).status, 304)
+    const other = noiseTile(7, 900)
+    for (const id of ['osm:5:1:1', `osm:5:1:1@${T1}`]) {
+      await store.couch.update(id, ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
+    }
+    await store.write([{ layer: 'osm', z: 5, x: 1, y: 1, time: T1, bytes: other }])
+    await exportTree(store, 'osm', to())
+    const answer = await get(`/osm@${T1}/5/1/1.png`, { headers: known })
+    assert.deepEqual([answer.status, answer.bytes.equals(other)], [200, true])
+    assert.equal(Date.parse(answer.header('last-modified')), Date.parse(header('last-modified')) + 1000,
+      'a cache that only knows times has to be told')
   })
 
   it('answers 404 or 204 for missing tiles, and serves no other files of the folder', async () => {

@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync,
   rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { canContinue, feedPosition } from '../../core/feed-position.js'
-import { Store } from '../../loader/index.js'
+import { parseArea } from '../../loader/index.js'
 import { Follower } from '../../loader/store/follow.js'
 import { Changes, readChanges } from '../../loader/export/tree/changes.js'
 import { CHUNK, Comparison } from '../../loader/export/tree/comparison.js'
@@ -14,10 +14,10 @@ import { rowOfFile } from '../../loader/formats/names.js'
 import { Paths } from '../../loader/export/tree/paths.js'
 import { isWrongAfter, periodsOf, treeTimes } from '../../loader/export/tree/trees.js'
 import { readState, selectionOf, writeState } from '../../loader/export/tree/state.js'
-import { parseArea } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
 import { tile } from '../support/trees.js'
 
 describe('files of trees', () => {
@@ -31,9 +31,8 @@ describe('files of trees', () => {
   it('are not written, linked or removed through symbolic links', async () => {
     for (const [link, target] of [['osm', 'osm/3/1/1.png'], ['osm/3', 'osm/3/1/1.png'], ['osm/3/1', 'osm/3/1/1.png']]) {
       files = new Files(at('tmp'), folder.dir)
-      folder.write(
-        { 'theirs/3/1/1.png': 'theirs', 'theirs/1/1.png': 'theirs', 'theirs/1.png': 'theirs', 'osm@2024/3/1/1.png': '' }
-      )
+      const theirs = ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']
+      folder.write({ ...Object.fromEntries(theirs.map(name => [name, 'theirs'])), 'osm@2024/3/1/1.png': '' })
       mkdirSync(path.dirname(at(link)), { recursive: true })
       symlinkSync(at('theirs'), at(link))
       const refused = action => assert.rejects(action, { code: 'TARGET_UNWRITABLE', message: /it is a link/ }, link)
@@ -41,9 +40,7 @@ describe('files of trees', () => {
       await refused(files.move(file, at(target)))
       await refused(files.link(file, at(target)))
       await refused(files.remove(at(target), at('osm')))
-      for (const one of ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']) {
-        assert.equal(readFileSync(at(one), 'utf8'), 'theirs')
-      }
+      for (const one of theirs) assert.equal(readFileSync(at(one), 'utf8'), 'theirs')
       rmSync(at('osm'), { recursive: true })
       unlinkSync(file)
     }
@@ -52,9 +49,8 @@ describe('files of trees', () => {
   const nothingLeft = () => assert.deepEqual(readdirSync(at('tmp')), [])
 
   it('are written to a temporary folder and moved into place, with the time of their version', async () => {
-    for (
-      const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2099-01-01T00:00:00Z']
-    ) {
+    for (const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z',
+      '2099-01-01T00:00:00Z']) {
       const file = await files.write(Buffer.from(time), time)
       assert.equal(path.dirname(file), at('tmp'))
       await files.move(file, at('a/5/1/1.png'))
@@ -65,17 +61,21 @@ describe('files of trees', () => {
     nothingLeft()
   })
 
-  it('are linked to a new place, over another file, and where they are linked already', async () => {
+  it('are linked to a new place, over another file, where they are linked already, and over a link', async () => {
     folder.write({ 'a/1.png': 'one', 'b/1.png': 'two' })
     for (const target of ['c/5/1/1.png', 'b/1.png', 'b/1.png', 'a/1.png']) {
       assert.equal(await files.link(at('a/1.png'), at(target)), true)
       assert.equal(statSync(at(target)).ino, statSync(at('a/1.png')).ino)
     }
     nothingLeft()
+    for (const to of ['one', 'two', 'two']) {
+      await files.symlink(to, at('link'))
+      assert.equal(readlinkSync(at('link')), to)
+    }
+    nothingLeft()
   })
 
-  it('are copied, with their time, when a file has too many links', async function () {
-    this.timeout(60000)
+  it('are copied, with their time, when a file has too many links', async () => {
     folder.write({ 'a/1.png': 'one' })
     utimesSync(at('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
     mkdirSync(at('many'))
@@ -90,15 +90,7 @@ describe('files of trees', () => {
     assert.equal(readFileSync(at('b/1.png'), 'utf8'), 'one')
     assert.equal(statSync(at('b/1.png')).mtimeMs, Date.parse('2024-03-01T00:00:00Z'))
     nothingLeft()
-  })
-
-  it('replace a symbolic link', async () => {
-    for (const to of ['one', 'two', 'two']) {
-      await files.symlink(to, at('link'))
-      assert.equal(readlinkSync(at('link')), to)
-    }
-    nothingLeft()
-  })
+  }).timeout(60000)
 
   it('are removed together with the folders that become empty', async () => {
     folder.write({ 'a/5/1/1.png': '', 'a/5/2/1.png': '', 'a/5/2/note': '' })
@@ -148,7 +140,7 @@ describe('the plan of trees', () => {
 describe('the state of trees', () => {
   const folder = useFolder()
 
-  it('is read as it was written, and ignored when it is damaged', async () => {
+  it('is read as it was written, ignored when it is damaged, and distinguishes selections', async () => {
     const file = path.join(folder.dir, 'osm.json')
     const kept = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
     assert.equal(await readState(file), undefined)
@@ -158,9 +150,6 @@ describe('the state of trees', () => {
       writeFileSync(file, text)
       assert.equal(await readState(file), undefined, text)
     }
-  })
-
-  it('distinguishes selections by zooms and area', () => {
     const triangle =
       east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
     const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) },
@@ -170,12 +159,10 @@ describe('the state of trees', () => {
   })
 
   it('includes only the trees and tile files of its layer', async () => {
-    folder.write(
-      {
-        'osm/5/1/1.png': '', 'osm@2024-01-01T00:00:00Z/x': '', 'osm-x/5': '',
-        'osm@backup/x': '', 'osmose@2024-01-01T00:00:00Z/x': ''
-      }
-    )
+    folder.write({
+      'osm/5/1/1.png': '', 'osm@2024-01-01T00:00:00Z/x': '', 'osm-x/5': '',
+      'osm@backup/x': '', 'osmose@2024-01-01T00:00:00Z/x': ''
+    })
     assert.deepEqual(await new Paths(folder.dir, 'osm').look(),
       { present: true, trees: ['2024-01-01T00:00:00Z'], links: [] })
     assert.deepEqual(['1.png', '01.png', '1.PNG', '1.png.bak', '.png', '1.txt',
@@ -203,7 +190,7 @@ describe('comparing trees with a layer', () => {
 
   /** @param {string[]} places of the store, z/x/y in the order of ids */
   function scan (places) {
-    const told = { settled: /** @type {string[]} */ ([]), removed: /** @type {string[]} */ ([]), closed: false }
+    const told = { settled: [], removed: [], closed: false }
     const store = {
       async * listTiles () {
         try {
@@ -227,17 +214,14 @@ describe('comparing trees with a layer', () => {
       },
       removeUnknown: async file => told.removed.push(path.relative(folder.dir, file))
     }
-    return { told, scan: new Comparison(/** @type {any} */ (store),
-      'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
+    return { told, scan: new Comparison(store, 'osm', settler, { trees: () => [tree], check: () => true }) }
   }
 
   it('finds the files of each tile with any extension, and removes files without a tile', async () => {
-    folder.write(
-      {
-        '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '',
-        '5/30/1.png': '', '3/0/0.png': '', '5/1/note': '', 'x/1/1.png': ''
-      }
-    )
+    folder.write({
+      '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '',
+      '5/30/1.png': '', '3/0/0.png': '', '5/1/note': '', 'x/1/1.png': ''
+    })
     const { scan: one, told } = scan(['12/0/0', '5/1/1', '5/1/2', '5/2/1', '7/1/1'])
     assert.deepEqual(await one.step(), { done: true, again: [] })
     assert.deepEqual(told.settled,
@@ -272,7 +256,7 @@ const T = '2022-03-01T00:00:00Z'
 onEachStore('a position in the change feed', backend => {
   let store, follower, told
   const follow = async place => {
-    told = { ids: /** @type {string[]} */ ([]), resets: /** @type {boolean[]} */ ([]) }
+    told = { ids: [], resets: [] }
     follower = new Follower(store, {
       position: place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored)
     })
@@ -282,14 +266,8 @@ onEachStore('a position in the change feed', backend => {
   const hears = id => until(() => told.ids.includes(id))
   const now = async () => feedPosition(await store.info())
 
-  beforeEach(async () => {
-    store = await Store.create(await backend.database())
-    await store.write([tile(1, 1, T, 1)])
-  })
-  afterEach(async () => {
-    await follower?.close()
-    await store.destroy()
-  })
+  afterEach(() => follower?.close())
+  useStore(backend, { fill: own => { store = own; return store.write([tile(1, 1, T, 1)]) } })
 
   it('is continued with the changes since then only, without a reset', async () => {
     const place = await now()
@@ -306,7 +284,7 @@ onEachStore('a position in the change feed', backend => {
     assert.deepEqual(told.ids, ['osm:5:3:3'])
   })
 
-  it('leads to a reset if it is of another database, or ahead of the feed', async () => {
+  it('leads to a reset if it is of another database or ahead, and can be used without following', async () => {
     const place = await now()
     for (const bad of [{ ...place, identity: 'another' }, { ...place, since: '999999999-x' }]) {
       await follow(bad)
@@ -314,12 +292,8 @@ onEachStore('a position in the change feed', backend => {
       assert.equal(follower.position.identity, place.identity)
       await follower.close()
     }
-  })
-
-  it('can be used to read the changes once, without following', async () => {
-    const place = await now()
     await store.write([tile(2, 2, T, 2), tile(3, 3, T, 3)])
-    const ids = /** @type {string[]} */ ([])
+    const ids = []
     const since = await readChanges(store.couch, place.since, { onChange: id => ids.push(id) })
     assert.deepEqual(ids.sort(), ['osm:5:2:2', 'osm:5:3:3'])
     await readChanges(store.couch, since, { onChange: id => ids.push(id) })

@@ -7,12 +7,11 @@ import { setImmediate as breathe } from 'node:timers/promises'
 
 export class Watcher {
   reads = 0
-  /** @type {Set<string>} addresses seen with more than one version */
+  /** Addresses seen with more than one version. */
   changed = new Set()
   #versions = new Map()
   #shown = new Map()
   #stopped = false
-  /** @type {Promise<void>} */
   #running
 
   /** @param {string} folder @param {string} [layer] */

@@ -1,26 +1,17 @@
 // What is declared of areas on a device. Checked by tsc, never run.
 import * as L from 'leaflet'
 import { OfflineStore, couchLayer, coverageLayer, historyLayer } from '../../client/index.js'
-import type {
-  Area,
-  AreaEstimate,
-  AreaStatus,
-  CoverageCounts,
-  OfflineStoreOptions,
-  PouchConstructor
-} from '../../client/index.js'
+import type { Area, AreaEstimate, AreaStatus, CoverageCounts, OfflineStoreOptions,
+  PouchConstructor } from '../../client/index.js'
 import { OfflineStore as WithoutLeaflet } from '../../client/offline/index.js'
 
 declare const PouchDB: PouchConstructor
 
 // ---- a store on the device
 const offline = new OfflineStore({ remote: 'http://127.0.0.1:5984/tiles', PouchDB, limits: { concurrency: 2 } })
-offline
-  .on('progress', ({ type, area, status }) => [type === 'progress', area.name, status.remaining?.toFixed()])
-  .on('online', ({ online }) => !online)
-  .once('failure', ({ error, area }) => [error.code, area?.id])
-  .on('areas tiles', ({ layer }) => layer)
-  .off('online')
+offline.on('progress', ({ type, area, status }) => [type === 'progress', area.name, status.remaining?.toFixed()])
+  .on('online', ({ online }) => !online).once('failure', ({ error, area }) => [error.code, area?.id])
+  .on('areas tiles', ({ layer }) => layer).off('online')
 const options: OfflineStoreOptions = { remote: '/db' }
 new OfflineStore({ ...options, adapter: 'memory' }).close()
 new WithoutLeaflet(options).destroy()
@@ -35,23 +26,12 @@ offline.on('progress', ({ online }) => online)
 export async function areas(stop: AbortController) {
   await offline.ready
   const area: Area = await offline.areas.add({
-    name: 'Alps',
-    layer: 'daylight',
-    bounds: [
-      [45, 5],
-      [48, 17]
-    ],
-    zooms: '0-8',
-    history: { since: new Date() }
+    name: 'Alps', layer: 'daylight', bounds: [[45, 5], [48, 17]], zooms: '0-8', history: { since: new Date() }
   })
   const { bytes, transfer }: AreaEstimate = await area.estimate({ signal: stop.signal })
   await offline.areas.estimate({ layer: 'daylight', bbox: '5,45,17,48', zooms: [0, 8] })
   await offline.areas.add({
-    name: 'Shape',
-    layer: 'daylight',
-    polygon: { type: 'Polygon', coordinates: [] },
-    history: true,
-    permission: true
+    name: 'Shape', layer: 'daylight', polygon: { type: 'Polygon', coordinates: [] }, history: true, permission: true
   })
   const status: AreaStatus = await area.download({ signal: stop.signal, force: true })
   const { changed, state } = await area.refresh()
@@ -81,9 +61,7 @@ export async function areas(stop: AbortController) {
 const map = L.map('map')
 couchLayer('/db', { layer: 'daylight', offline, read: 'only' }).addTo(map)
 historyLayer('/db', { layer: 'daylight', offline, read: 'network' }).addTo(map)
-coverageLayer(offline, { layer: 'daylight', opacity: 0.5 })
-  .addTo(map)
-  .refresh()
+coverageLayer(offline, { layer: 'daylight', opacity: 0.5 }).addTo(map).refresh()
   .on('coverage', ({ tiles }) => {
     const counts: CoverageCounts = tiles
     return counts.whole + counts.part

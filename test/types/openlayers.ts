@@ -6,13 +6,7 @@ import { HistorySource, clock, compare, historyLayer, timeline } from '../../cli
 const db = 'http://127.0.0.1:5984/tiles'
 const map = new Map({})
 const layer = historyLayer(map, db, {
-  layer: 'daylight',
-  time: '2024-06-20',
-  clock: clock(),
-  webgl: true,
-  opacity: 0.5,
-  style: {},
-  bounds: [0, 0, 1, 1]
+  layer: 'daylight', time: '2024-06-20', clock: clock(), webgl: true, opacity: 0.5, style: {}, bounds: [0, 0, 1, 1]
 })
 const source: HistorySource = layer.getSource()!.setTime('2024')
 source.on('timeload', ({ time }) => time)

@@ -57,7 +57,7 @@ describe('fetching from an upstream', () => {
       ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
   })
 
-  it('recognises unchanged tiles by ETag or Last-Modified, but not those of another address', async () => {
+  it('recognises unchanged tiles by ETag or Last-Modified, which is not in the future, but not elsewhere', async () => {
     const upstream = given.open({}, { ttl: 600 })
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const first = await upstream.fetch(TILE)
@@ -73,14 +73,8 @@ describe('fetching from an upstream', () => {
     assert.equal((await upstream.fetch(TILE, { validators: { ...first.origin, url: 'http://other/' } })).kind, 'tiles')
     given.server.epoch++
     assert.equal((await upstream.fetch(TILE, { validators: first.origin })).kind, 'tiles')
-  })
-
-  it('refuses 304 for a request without conditions', async () => {
     given.server.behave({ status: 304 })
-    assert.equal(await codeOf(given.open().fetch(TILE)), 'UPSTREAM_FAILED')
-  })
-
-  it('returns Last-Modified only when the layer allows it and it is not in the future', async () => {
+    assert.equal(await codeOf(given.open().fetch(TILE)), 'UPSTREAM_FAILED', 'a 304 without conditions')
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const fetched = await given.open({ time: 'fetched' }).fetch(TILE)
     assert.ok(fetched.kind === 'tiles' && fetched.lastModified === undefined)
@@ -135,19 +129,16 @@ describe('fetching from an upstream', () => {
     })
   }
 
-  it('reads the type from the bytes, not from the header', async () => {
+  it('tells from the bytes, not from the header, what type they are and whether they are gzip', async () => {
     const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#123456' } }).jpeg().toBuffer()
     given.server.behave({ body: jpeg, type: 'image/png' })
     assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/jpeg')
     given.server.behave({ type: 'text/plain' })
     assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/png')
-  })
-
-  it('unpacks gzip when the bytes are gzip, and ignores a wrong header', async () => {
-    given.server.behave({ gzip: true })
-    assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
-    given.server.behave({ headers: { 'content-encoding': 'gzip' } })
-    assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
+    for (const behaviour of [{ gzip: true }, { headers: { 'content-encoding': 'gzip' } }]) {
+      given.server.behave(behaviour)
+      assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
+    }
   })
 
   it('packs vector tiles that are not packed, and takes empty tiles for missing', async () => {
@@ -157,9 +148,8 @@ describe('fetching from an upstream', () => {
       given.server.behave(behaviour)
       return given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.pbf` }, { format: 'pbf' }).fetch(TILE)
     }
-    for (
-      const behaviour of [{ body: raw }, { body: packed }, { body: packed, headers: { 'content-encoding': 'gzip' } }]
-    ) {
+    for (const behaviour of [{ body: raw }, { body: packed },
+      { body: packed, headers: { 'content-encoding': 'gzip' } }]) {
       const [{ bytes, type }] = tilesOf(await fetch(behaviour))
       assert.equal(type, 'application/vnd.mapbox-vector-tile')
       if (behaviour.body === packed) assert.deepEqual(bytes, packed)
@@ -180,16 +170,13 @@ describe('fetching from an upstream', () => {
     assert.equal(upstream.state().requests, 2)
   })
 
-  it('limits the size of an answer', async () => {
+  it('limits the size of an answer, and its time by the timeout of the layer', async () => {
     given.server.behave({ body: Buffer.alloc(3e6) })
     await assert.rejects(given.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE),
       { code: 'UPSTREAM_FAILED', message: /too large/ })
     const bomb = gzipSync(Buffer.alloc(80e6))
     given.server.behave({ body: bomb, headers: { 'content-encoding': 'gzip' } })
     await assert.rejects(given.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
-  })
-
-  it('waits for an answer and its end no longer than the timeout of the layer', async () => {
     for (const behaviour of [{ never: true }, { drip: 20 }]) {
       given.server.behave(behaviour)
       const began = performance.now()
@@ -201,11 +188,10 @@ describe('fetching from an upstream', () => {
   })
 
   it('reports an upstream that cannot be reached', async () => {
-    await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE),
-      {
-        code: 'UPSTREAM_UNREACHABLE',
-        message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/
-      })
+    await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE), {
+      code: 'UPSTREAM_UNREACHABLE',
+      message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/
+    })
     await assert.rejects(given.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE),
       { code: 'UPSTREAM_UNREACHABLE' })
   })
@@ -268,14 +254,7 @@ const http = iso => new Date(iso).toUTCString()
 const YEAR = 31536000
 
 describe('when tiles expire', () => {
-  it('after the ttl of the layer with expires "layer", and never without a ttl', () => {
-    assert.equal(expiryFrom({ 'cache-control': 'max-age=5' }, { expires: 'layer', ttl: 3600, now: NOW }), later(3600))
-    assert.equal(expiryFrom({ 'cache-control': 'max-age=5' }, { expires: 'layer', now: NOW }), null)
-  })
-
-  it('after the number of seconds that the layer sets', () => {
-    assert.equal(expiryFrom({ 'cache-control': 'max-age=5' }, { expires: 7200, ttl: 3600, now: NOW }), later(7200))
-  })
+  const expiry = (headers, options) => expiryFrom(headers, { expires: 'upstream', now: NOW, ...options })
 
   it('by s-maxage, then max-age, then Expires, less the age; else after the ttl', () => {
     const date = http(NOW)
@@ -292,42 +271,35 @@ describe('when tiles expire', () => {
       [{ 'cache-control': ['max-age=600', 'public'] }, 600]
     ]
     for (const [headers, seconds] of golden) {
-      assert.equal(expiryFrom(headers, { expires: 'upstream', ttl: 3600, now: NOW }),
-        later(seconds), JSON.stringify(headers))
+      assert.equal(expiry(headers, { ttl: 3600 }), later(seconds), JSON.stringify(headers))
     }
-    assert.equal(expiryFrom({}, { expires: 'upstream', now: NOW }), null, 'nobody says anything: never')
+    assert.equal(expiry({}), null, 'nobody says anything: never')
   })
 
-  it('after at least a minute, and after at most a year', () => {
-    const short = [{ 'cache-control': 'no-cache' }, { 'cache-control': 'no-store' }, {
-      'cache-control': 'private, max-age=600'
-    }, { 'cache-control': 'max-age=0' }, { 'cache-control': 'max-age=-5' }, { 'cache-control': 'max-age=x' },
-      { 'cache-control': 'max-age=5', age: '600' }, { expires: '0' },
+  it('after at least a minute, at most a year, the seconds that the layer sets, or never without a ttl', () => {
+    const short = [{ 'cache-control': 'no-cache' }, { 'cache-control': 'no-store' },
+      { 'cache-control': 'private, max-age=600' }, { 'cache-control': 'max-age=0' }, { 'cache-control': 'max-age=-5' },
+      { 'cache-control': 'max-age=x' }, { 'cache-control': 'max-age=5', age: '600' }, { expires: '0' },
       { expires: '-1' }, { expires: http(later(-9000)), date: http(NOW) }, { expires: 'soon' }]
-    for (const headers of short) {
-      assert.equal(expiryFrom(headers, { expires: 'upstream', ttl: 3600, now: NOW }),
-        later(60), JSON.stringify(headers))
-    }
+    for (const headers of short) assert.equal(expiry(headers, { ttl: 3600 }), later(60), JSON.stringify(headers))
     for (const headers of [{ 'cache-control': 'max-age=3153600000' },
-      { expires: 'Fri, 31 Dec 9999 23:59:59 GMT', date: http(NOW) }]) {
-      assert.equal(expiryFrom(headers, { expires: 'upstream', now: NOW }), later(YEAR))
+      { expires: 'Fri, 31 Dec 9999 23:59:59 GMT', date: http(NOW) }]) assert.equal(expiry(headers), later(YEAR))
+    const soon = { 'cache-control': 'max-age=5' }
+    for (const [options, seconds] of [[{ expires: 'layer', ttl: 3600 }, 3600], [{ expires: 7200, ttl: 3600 }, 7200]]) {
+      assert.equal(expiry(soon, options), later(seconds))
     }
+    assert.equal(expiry(soon, { expires: 'layer' }), null)
   })
 })
 
-describe('the time when a tile changed', () => {
-  it('is Last-Modified when this is a possible time', () => {
+describe('the headers of an answer', () => {
+  it('tell when a tile changed by Last-Modified, and have it and ETag for the next request, if valid', () => {
     assert.equal(modifiedFrom({ 'last-modified': http('2023-06-01T08:00:00Z') }, NOW), '2023-06-01T08:00:00Z')
     assert.equal(modifiedFrom({ 'last-modified': http(NOW) }, NOW), NOW)
-    for (
-      const text of [undefined, '', 'yesterday', http(later(1)), http('1970-01-01T00:00:00Z'),
-        http('1994-12-31T23:59:59Z'), '99999999999999999999']
-    ) assert.equal(modifiedFrom({ 'last-modified': text }, NOW), undefined, text)
-  })
-})
-
-describe('the validators for the next request', () => {
-  it('are ETag and Last-Modified when these are valid', () => {
+    for (const text of [undefined, '', 'yesterday', http(later(1)), http('1970-01-01T00:00:00Z'),
+      http('1994-12-31T23:59:59Z'), '99999999999999999999']) {
+      assert.equal(modifiedFrom({ 'last-modified': text }, NOW), undefined, text)
+    }
     const lastModified = http(NOW)
     assert.deepEqual(validatorsFrom({ etag: '"abc"', 'last-modified': lastModified }), { etag: '"abc"', lastModified })
     assert.deepEqual(validatorsFrom({ etag: 'W/"1-2"' }), { etag: 'W/"1-2"' })
@@ -336,16 +308,11 @@ describe('the validators for the next request', () => {
     }
     for (const text of ['never', 'x'.repeat(50)]) assert.deepEqual(validatorsFrom({ 'last-modified': text }), {})
   })
-})
 
-describe('the pause that an upstream asks for', () => {
-  it('is read from Retry-After in seconds or as a date', () => {
-    assert.equal(retryAfter({ 'retry-after': '120' }), 120)
-    assert.equal(retryAfter({ 'retry-after': ' 0 ' }), 0)
+  it('ask for a pause by Retry-After, in seconds or as a date', () => {
+    const asked = ['120', ' 0 ', new Date(0).toUTCString(), 'later', undefined]
+    assert.deepEqual(asked.map(text => retryAfter({ 'retry-after': text })), [120, 0, 0, undefined, undefined])
     const seconds = retryAfter({ 'retry-after': new Date(Date.now() + 60000).toUTCString() })
-    assert.ok(seconds !== undefined && seconds >= 58 && seconds <= 60, String(seconds))
-    assert.equal(retryAfter({ 'retry-after': new Date(0).toUTCString() }), 0)
-    assert.equal(retryAfter({ 'retry-after': 'later' }), undefined)
-    assert.equal(retryAfter({}), undefined)
+    assert.ok(seconds >= 58 && seconds <= 60, String(seconds))
   })
 })

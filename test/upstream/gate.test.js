@@ -11,8 +11,7 @@ const failure = () => new TilecouchError('UPSTREAM_FAILED', { url: 'http://h', w
 
 /** A promise and what settles it. */
 function later () {
-  /** @type {{promise: Promise<any>, resolve: (value?: any) => void, reject: (error: any) => void}} */
-  const made = /** @type {any} */ ({})
+  const made = {}
   made.promise = new Promise((resolve, reject) => { Object.assign(made, { resolve, reject }) })
   return made
 }
@@ -34,7 +33,7 @@ describe('the limits of requests', () => {
       { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
   })
 
-  it('allow the set number of requests in a second, evenly', async () => {
+  it('allow the set number of requests in a second, evenly, with an interval between two starts', async () => {
     const upstream = given.open({ rate: 20, concurrency: 10 })
     await Promise.all(Array.from({ length: 12 }, (_, x) => upstream.fetch(tile(x))))
     const times = given.server.asked.map(({ at }) => at).sort((a, b) => a - b)
@@ -43,9 +42,6 @@ describe('the limits of requests', () => {
     for (let first = 0; first + 6 < times.length; first++) {
       assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
     }
-  })
-
-  it('keep the set interval between the starts of two requests', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, rate: 5 })
     const started = []
     await Promise.all([250, 5, 5, 5].map(milliseconds => gate.run(async () => {
@@ -68,7 +64,7 @@ describe('the limits of requests', () => {
     assert.equal(given.server.asked.length, 7)
   })
 
-  it('drop requests that were cancelled while they waited', async () => {
+  it('drop requests that were cancelled while they waited, and end all when they are closed', async () => {
     const hold = later()
     given.server.behave({ wait: hold.promise })
     const upstream = given.open({ concurrency: 1 })
@@ -82,14 +78,11 @@ describe('the limits of requests', () => {
     hold.resolve()
     await first
     assert.equal(given.server.asked.length, 1)
-  })
-
-  it('end all requests when closed', async () => {
     given.server.behave({ never: true })
-    const upstream = given.open({ concurrency: 1, rate: 0.5 })
-    const all = [0, 1, 2].map(x => codeOf(upstream.fetch(tile(x))))
-    await until(() => given.server.asked.length === 1, { what: 'a request' })
-    await upstream.close()
+    const closing = given.open({ concurrency: 1, rate: 0.5 })
+    const all = [0, 1, 2].map(x => codeOf(closing.fetch(tile(x))))
+    await until(() => given.server.asked.length === 2, { what: 'a request' })
+    await closing.close()
     assert.deepEqual(await Promise.all(all), ['ABORTED', 'ABORTED', 'ABORTED'])
   })
 })
@@ -110,7 +103,7 @@ describe('an upstream that limits its callers', () => {
     assert.equal(upstream.state().circuit, 'closed')
   })
 
-  it('that asks for a long pause is reported with its length, and gets no requests meanwhile', async () => {
+  it('that asks for a long pause is reported with its length, and one that refuses three times in a row', async () => {
     given.server.behave({ status: 429, retryAfter: 120 })
     const upstream = given.open()
     await assert.rejects(upstream.fetch(tile(0)),
@@ -118,12 +111,9 @@ describe('an upstream that limits its callers', () => {
     await assert.rejects(upstream.fetch(tile(1)),
       error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter > 100)
     assert.equal(given.server.asked.length, 1)
-  })
-
-  it('that refuses three times in a row is reported with UPSTREAM_REFUSED', async () => {
+    given.server.requests.length = 0
     given.server.behave({ status: 429, retryAfter: 0 })
-    const upstream = given.open()
-    assert.equal(await codeOf(upstream.fetch(tile(0))), 'UPSTREAM_REFUSED')
+    assert.equal(await codeOf(given.open().fetch(tile(0))), 'UPSTREAM_REFUSED')
     assert.equal(given.server.asked.length, 3, 'asked and asked twice more')
   })
 })
@@ -164,13 +154,19 @@ describe('the circuit breaker', () => {
     assert.equal(await codeOf(upstream.fetch(tile(7))), undefined)
   })
 
-  it('counts only failures in a row, and not missing tiles or refusals', async () => {
+  it('counts only failures in a row, not missing tiles or refusals; refuses what waits when it opens', async () => {
     const upstream = given.open({ negative: 0 }, {}, { limits })
     for (const status of [500, 500, 200, 500, 500, 404, 500, 500, 403, 500, 500]) {
       given.server.behave(status === 200 ? {} : { status })
       await codeOf(upstream.fetch(tile(1)))
     }
     assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['closed', 2])
+    given.server.behave({ status: 503 })
+    given.server.requests.length = 0
+    const busy = given.open({ concurrency: 1 }, {}, { limits })
+    const codes = await Promise.all(Array.from({ length: 10 }, (_, x) => codeOf(busy.fetch(tile(x)))))
+    assert.deepEqual(codes, [...Array(3).fill('UPSTREAM_FAILED'), ...Array(7).fill('UPSTREAM_BUSY')])
+    assert.equal(given.server.asked.length, 3)
   })
 
   it('opens for an upstream that cannot be reached, and closes when it can be reached', async () => {
@@ -186,20 +182,11 @@ describe('the circuit breaker', () => {
     assert.equal(upstream.state().circuit, 'closed')
   })
 
-  it('refuses waiting requests when it opens', async () => {
-    given.server.behave({ status: 503 })
-    const upstream = given.open({ concurrency: 1 }, {}, { limits })
-    const codes = await Promise.all(Array.from({ length: 10 }, (_, x) => codeOf(upstream.fetch(tile(x)))))
-    assert.deepEqual(codes, [...Array(3).fill('UPSTREAM_FAILED'), ...Array(7).fill('UPSTREAM_BUSY')])
-    assert.equal(given.server.asked.length, 3)
-  })
-
   it('is not kept open by a cancelled request', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 0.05 })
     assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
     const stop = new AbortController()
     const began = later()
-    /** @type {string | undefined} */
     let code = 'UPSTREAM_BUSY'
     const trying = until(async () => {
       code = await codeOf(gate.run(async signal => {
@@ -217,7 +204,7 @@ describe('the circuit breaker', () => {
     assert.equal(gate.circuit, 'closed')
   })
 
-  it('stays open longer each time, up to a limit', async () => {
+  it('stays open longer each time, up to a limit, and closed for other errors, which are passed on', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 20, openMost: 70 })
     const open = []
     const { now } = performance
@@ -234,12 +221,9 @@ describe('the circuit breaker', () => {
       performance.now = now
     }
     assert.deepEqual(open, [20, 40, 70, 70, 70])
-  })
-
-  it('passes other errors on, and stays closed', async () => {
-    const gate = new Limiter('http://h', { concurrency: 1, failures: 1 })
-    await assert.rejects(gate.run(async () => { throw new TypeError('x is not a function') }), TypeError)
-    assert.equal(await gate.run(async () => 1), 1)
+    const closed = new Limiter('http://h', { concurrency: 1, failures: 1 })
+    await assert.rejects(closed.run(async () => { throw new TypeError('x is not a function') }), TypeError)
+    assert.equal(await closed.run(async () => 1), 1)
   })
 })
 

@@ -31,19 +31,16 @@ const meaning = answers => (host, { all }, callback) => {
 }
 
 describe('the networks of upstreams', () => {
-  it('are the public internet unless more networks are named', () => {
+  it('are the public internet without this machine, unless more networks are named', () => {
     for (const address of INNER) assert.equal(allows([], address), false, address)
     for (const address of PUBLIC) assert.equal(allows([], address), true, address)
     for (const address of [...INNER, ...PUBLIC]) assert.equal(allows(['*'], address), true, address)
-  })
-
-  it('contain no address of this machine', () => {
     for (const { address } of Object.values(networkInterfaces()).flatMap(all => all ?? [])) {
       assert.equal(allows([], address), false, address)
     }
   })
 
-  it('are opened by name, address and network, and the first two by port', () => {
+  it('are opened by name, address and network, the first two by port, and refused if their text is invalid', () => {
     const cases = [
       [['10.0.0.0/8'], ['10.255.0.1', '::ffff:10.0.0.1', '64:ff9b::10.0.0.1'], ['127.0.0.1', '::1']],
       [['0.0.0.0/0'], ['127.0.0.1', '10.0.0.1'], ['::1', 'fd00::1']],
@@ -63,9 +60,6 @@ describe('the networks of upstreams', () => {
     assert.equal(allows(['Maps.Intranet:8080'], '10.0.0.1', 'MAPS.intranet.', 8080), true)
     assert.equal(allows(['maps.intranet:8080'], '10.0.0.1', 'maps.intranet', 5984), false)
     assert.equal(allows(['maps.intranet'], '10.0.0.1', 'evil.maps.intranet'), false)
-  })
-
-  it('are refused when their text is invalid, with the name of the option', () => {
     for (const bad of ['', '10.0.0.0/33', '::/129', '10.0.0/8', 'x/8',
       '10.0.0.0/', 'http://h', 'h/path', 'a b', 'me@h', 'h:99999', 'h:', ':80', '[::1', '1.2.3.4.5', '*.h/', 'h?']) {
       assert.throws(() => new Networks([bad]), { code: 'BAD_OPTION', message: /upstreamNetworks/ }, bad)
@@ -82,18 +76,17 @@ describe('an upstream in an inner network', () => {
     advice: /upstream-networks/
   }
 
-  it('gets no requests, in any notation of its address', async () => {
+  it('gets no requests, in any notation of its address, unless its name or address is listed', async () => {
     for (const host of ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1',
       '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::1]', '[::]', 'localhost', '127.0.0.1.', '１２７.0.0.1']) {
       await assert.rejects(given.open({ url: at(host) }, {}, { networks: [] }).fetch(TILE), refused, host)
     }
     assert.deepEqual(given.server.requests, [])
-  })
-
-  it('gets requests when its name or address is listed', async () => {
-    for (
-      const networks of [['*'], LOOPBACK, ['127.0.0.1'], [given.server.host], ['localhost'], [`localhost:${port()}`]]
-    ) {
+    const upstream = given.open({}, {}, { networks: [] })
+    for (let x = 0; x < 5; x++) assert.equal(await codeOf(upstream.fetch({ ...TILE, x })), 'UPSTREAM_ADDRESS')
+    assert.equal(await codeOf(upstream.fetch(TILE)), 'UPSTREAM_BUSY')
+    for (const networks of [['*'], LOOPBACK, ['127.0.0.1'], [given.server.host], ['localhost'],
+      [`localhost:${port()}`]]) {
       const host = /localhost/.test(networks[0]) ? 'localhost' : '127.0.0.1'
       assert.equal((await given.open({ url: at(host) }, {}, { networks }).fetch(TILE)).kind, 'tiles', networks[0])
     }
@@ -103,7 +96,7 @@ describe('an upstream in an inner network', () => {
     let reached = 0
     const silent = createServer(socket => { reached++; socket.destroy() })
     await new Promise(resolve => { silent.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const other = /** @type {import('node:net').AddressInfo} */ (silent.address()).port
+    const other = silent.address().port
     try {
       for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', 'me:secret@127.0.0.1']) {
         given.server.behave({ redirect: `http://${host}:${other}/` })
@@ -116,7 +109,7 @@ describe('an upstream in an inner network', () => {
   })
 
   it('is not reached by a name whose addresses are private or become private', async () => {
-    const named = (answers, open = []) => new Networks(open, { lookup: /** @type {any} */ (meaning(answers)) })
+    const named = (answers, open = []) => new Networks(open, { lookup: meaning(answers) })
     await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1']]) })
       .fetch(TILE), { ...refused, message: /leads to rebind\.example \(127\.0\.0\.1:\d+\)/ })
     for (const answers of [[['::1', '127.0.0.1']], [['127.0.0.1', '10.0.0.1']], [['::ffff:127.0.0.1']]]) {
@@ -135,12 +128,6 @@ describe('an upstream in an inner network', () => {
     given.server.behave({ headers: { connection: 'close' } })
     assert.equal((await turning.fetch(TILE)).kind, 'tiles')
     await assert.rejects(turning.fetch({ ...TILE, x: 3 }), refused)
-  })
-
-  it('opens the circuit breaker, as other failing upstreams do', async () => {
-    const upstream = given.open({}, {}, { networks: [] })
-    for (let x = 0; x < 5; x++) assert.equal(await codeOf(upstream.fetch({ ...TILE, x })), 'UPSTREAM_ADDRESS')
-    assert.equal(await codeOf(upstream.fetch(TILE)), 'UPSTREAM_BUSY')
   })
 
   it('is not reached through a proxy of the environment, which is ignored', async () => {

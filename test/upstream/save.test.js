@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { addSeconds, now } from '../../core/index.js'
+import { Store, addSeconds, now } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { saveAnswer, versionTime } from '../../loader/load/upstream/save.js'
 import { onEachStore } from '../support/backends.js'
@@ -63,16 +62,15 @@ onEachStore('saving answers of an upstream', backend => {
   it('makes new bytes the head, and moves the old version to the past', async () => {
     const upstream = given.open()
     const loaded = []
-    for (const [epoch, lastModified] of [[0, '2021-01-01T00:00:00Z'],
-      [1, '2022-01-01T00:00:00Z'], [2, '2023-01-01T00:00:00Z']]) {
-      given.server.epoch = Number(epoch)
-      given.server.behave({ lastModified })
+    const moments = [2021, 2022, 2023].map(year => `${year}-01-01T00:00:00Z`)
+    for (const [epoch, time] of moments.entries()) {
+      given.server.epoch = epoch
+      given.server.behave({ lastModified: time })
       const [{ outcome, bytes }] = await refresh(upstream)
       assert.deepEqual([outcome, bytes], ['written', await given.server.tile(5, 17, 11)])
-      loaded.push({ layer: 'osm', ...TILE, time: String(lastModified), bytes: await given.server.tile(5, 17, 11) })
+      loaded.push({ layer: 'osm', ...TILE, time, bytes })
     }
-    assert.deepEqual(await times(),
-      [['2021-01-01T00:00:00Z', 'past'], ['2022-01-01T00:00:00Z', 'past'], ['2023-01-01T00:00:00Z', 'head']])
+    assert.deepEqual(await times(), [[moments[0], 'past'], [moments[1], 'past'], [moments[2], 'head']])
     await checkLoaded(url, loaded)
   })
 
@@ -99,18 +97,7 @@ onEachStore('saving answers of an upstream', backend => {
     assert.equal(versionTime({}, { time: '2030-01-01T00:00:00Z' }, '2024-01-01T00:00:00Z'), '2030-01-01T00:00:01Z')
   })
 
-  it('brings a tile back that was gone', async () => {
-    const upstream = given.open()
-    await refresh(upstream, { now: '2023-01-01T00:00:00Z' })
-    await store.write([{ layer: 'osm', ...TILE, time: '2023-06-01T00:00:00Z', gone: true }])
-    const [{ outcome }] = await refresh(upstream, { now: '2024-01-01T00:00:00Z', head: undefined })
-    assert.equal(outcome, 'written')
-    assert.deepEqual(await times(),
-      [['2023-01-01T00:00:00Z', 'past'], ['2023-06-01T00:00:00Z', 'past'], ['2024-01-01T00:00:00Z', 'head']])
-    await checkInvariants(url)
-  })
-
-  it('stores nothing for missing tiles and broken answers', async () => {
+  it('stores nothing for missing tiles and broken answers, and brings a tile back that was gone', async () => {
     for (const behaviour of [{ status: 404 }, { status: 500 }, { body: '<html>' },
       { truncate: 10 }, { cut: true }, { body: '' }]) {
       given.server.behave(behaviour)
@@ -120,6 +107,15 @@ onEachStore('saving answers of an upstream', backend => {
     }
     const { rows } = await store.couch.request({ path: '_all_docs' })
     assert.deepEqual(rows.map(({ id }) => id), ['tilecouch'])
+    given.server.behave()
+    const upstream = given.open()
+    await refresh(upstream, { now: '2023-01-01T00:00:00Z' })
+    await store.write([{ layer: 'osm', ...TILE, time: '2023-06-01T00:00:00Z', gone: true }])
+    const [{ outcome }] = await refresh(upstream, { now: '2024-01-01T00:00:00Z', head: undefined })
+    assert.equal(outcome, 'written')
+    assert.deepEqual(await times(),
+      [['2023-01-01T00:00:00Z', 'past'], ['2023-06-01T00:00:00Z', 'past'], ['2024-01-01T00:00:00Z', 'head']])
+    await checkInvariants(url)
   })
 
   it('writes one version when a tile is fetched six times at once', async () => {
@@ -135,14 +131,12 @@ onEachStore('saving answers of an upstream', backend => {
   it('reports "overtaken", with the bytes and no revision, when another program wrote first', async () => {
     const upstream = given.open()
     const answer = await upstream.fetch(TILE)
-    await store.write(
-      [{ layer: 'osm', ...TILE, time: '2100-01-01T00:00:00Z', bytes: await given.server.tile(5, 1, 1) }]
-    )
+    const bytes = await given.server.tile(5, 1, 1)
+    await store.write([{ layer: 'osm', ...TILE, time: '2100-01-01T00:00:00Z', bytes }])
     const [kept] = await saveAnswer(store, 'osm', answer, { head: null, now: '2024-01-01T00:00:00Z' })
     assert.deepEqual([kept.outcome, kept.rev, kept.bytes], ['overtaken', null, await given.server.tile(5, 17, 11)])
-    const [known] = await saveAnswer(store, { layer: 'osm' }, {
-      kind: 'unchanged', tiles: [TILE], asked: TILE, origin: { url: 'x' }, expires: null
-    }, { head: { ...await head(), rev: '1-0' } })
+    const unchanged = { kind: 'unchanged', tiles: [TILE], asked: TILE, origin: { url: 'x' }, expires: null }
+    const [known] = await saveAnswer(store, { layer: 'osm' }, unchanged, { head: { ...await head(), rev: '1-0' } })
     assert.deepEqual([known.outcome, known.rev], ['overtaken', null])
     await checkInvariants(url)
   })
@@ -162,10 +156,8 @@ onEachStore('saving answers of an upstream', backend => {
     assert.deepEqual(extended.map(({ outcome, bytes }) => [outcome, bytes]), Array(4).fill(['extended', undefined]))
 
     // one of them is from elsewhere by now: it says nothing of that
-    await store.write([
-      { layer: 'osm', z: 5, x: 16, y: 11, time: addSeconds(now(), 60), bytes: await given.server.tile(1,
-        0, 0), origin: { url: 'http://elsewhere/' } }
-    ])
+    const other = { time: addSeconds(now(), 60), bytes: await given.server.tile(1, 0, 0) }
+    await store.write([{ layer: 'osm', z: 5, x: 16, y: 11, ...other, origin: { url: 'http://elsewhere/' } }])
     const third = await saveAnswer(store, 'osm', again, { head: await store.head('osm', 5, 16, 10) })
     assert.deepEqual(third.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
 
@@ -190,24 +182,19 @@ onEachStore('saving answers of an upstream', backend => {
     await saveAnswer(store, 'osm', { ...answer, origin })
     // the same ETag, of another address
     await store.extend([{ id: 'osm:5:16:11', origin: { ...origin, url: 'http://elsewhere/' } }])
-    const kept = await saveAnswer(store, 'osm', {
-      kind: 'unchanged', tiles: answer.tiles.map(({ z, x, y }) => ({ z, x, y })), asked: TILE, origin, expires: null
-    }, { head: await head() })
+    const tiles = answer.tiles.map(({ z, x, y }) => ({ z, x, y }))
+    const unchanged = { kind: 'unchanged', tiles, asked: TILE, origin, expires: null }
+    const kept = await saveAnswer(store, 'osm', unchanged, { head: await head() })
     assert.deepEqual(kept.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
   })
 
-  it('reports tiles that the store refused, and saves the other tiles', async () => {
+  it('reports tiles that the store refused, saves the other tiles, and fails without a store', async () => {
     const answer = await given.open().fetch(TILE)
     assert.ok(answer.kind === 'tiles')
-    const two =
-      { ...answer, tiles: [...answer.tiles, { z: 5, x: 18, y: 11, bytes: Buffer.from('no image'), type: 'image/png' }] }
-    const [good, bad] = await saveAnswer(store, 'osm', two)
+    const wrong = { z: 5, x: 18, y: 11, bytes: Buffer.from('no image'), type: 'image/png' }
+    const [good, bad] = await saveAnswer(store, 'osm', { ...answer, tiles: [...answer.tiles, wrong] })
     assert.deepEqual([good.outcome, bad.outcome, bad.rev, bad.failure?.code],
       ['written', 'failed', null, 'UNKNOWN_IMAGE'])
-  })
-
-  it('fails when the store cannot be reached', async () => {
-    const answer = await given.open().fetch(TILE)
     const away = new Store(new Couch('http://127.0.0.1:1/nothing', { retries: 0 }))
     assert.equal(await codeOf(saveAnswer(away, 'osm', answer)), 'UNREACHABLE')
   })

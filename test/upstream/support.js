@@ -8,8 +8,7 @@ import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
  * @param {Parameters<typeof startUpstream>[0]} [options]
  */
 export function useUpstream (options) {
-  /** @type {{server: Awaited<ReturnType<typeof startUpstream>>, open: typeof open}} */
-  const given = /** @type {any} */ ({ open })
+  const given = { open }
   const opened = []
 
   /**

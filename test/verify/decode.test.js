@@ -24,17 +24,15 @@ async function claiming (width, height) {
 }
 
 describe('decoding a tile', () => {
-  for (const [format, type] of /** @type {const} */ (
-    [['png', 'image/png'], ['jpeg', 'image/jpeg'], ['webp', 'image/webp'], ['avif', 'image/avif']]
-  )) {
+  for (const format of ['png', 'jpeg', 'webp', 'avif']) {
     it(`finds no problem in a ${format}, and returns its type and size`, async () => {
-      const found = await examine(await image(format))
-      assert.deepEqual([found.type, found.width, found.height, found.problems], [type, 256, 256, []])
+      const { type, width, height, problems } = await examine(await image(format))
+      assert.deepEqual([type, width, height, problems], [`image/${format}`, 256, 256, []])
     })
   }
 
   it('finds JPEG, AVIF and WebP files whose pixels end early', async () => {
-    for (const format of /** @type {const} */ (['jpeg', 'avif'])) {
+    for (const format of ['jpeg', 'avif']) {
       const bytes = await image(format)
       // the second half of the pixels becomes zeros: every length and end mark stays where it was
       const from = bytes.length >> 1
@@ -48,13 +46,10 @@ describe('decoding a tile', () => {
     assert.deepEqual(codes(await examine(webp)), ['undecodable-tile'], 'webp')
   })
 
-  it('finds a flipped byte in the pixels of a PNG only if it decodes the image', async () => {
+  it('finds a flipped byte anywhere in the pixels of a PNG, but only if it decodes the image', async () => {
     const bytes = await undecodable(3)
     assert.deepEqual(codes(await examine(bytes)), ['undecodable-tile'])
     assert.deepEqual(codes(await examine(bytes, { decode: false })), [], 'it takes decoding')
-  })
-
-  it('finds a flipped byte anywhere in the pixels of a PNG', async () => {
     const png = await tile(5)
     const at = png.indexOf('IDAT')
     for (let byte = at + 4; byte < at + 4 + png.readUInt32BE(at - 4); byte += 7) {
@@ -62,16 +57,13 @@ describe('decoding a tile', () => {
     }
   })
 
-  it('names empty, unknown, truncated and damaged bytes by a code', async () => {
+  it('names empty, unknown, truncated and damaged bytes; vector tiles may be in gzip, or unpacked', async () => {
     assert.deepEqual(codes(await examine(Buffer.alloc(0))), ['empty-tile'])
     assert.deepEqual(codes(await examine(Buffer.from('<html>'))), ['unknown-format'])
     assert.deepEqual(codes(await examine((await tile(1)).subarray(0, 100))), ['truncated-tile'])
     assert.deepEqual(codes(await examine(gzipSync('not a vector tile'))), ['undecodable-tile'])
     assert.deepEqual(codes(await examine(vectorTile().subarray(0, -9))), ['truncated-tile'])
     assert.deepEqual(codes(await examine(flipped(vectorTile(), -6))), ['truncated-tile'], 'the check sum of gzip')
-  })
-
-  it('accepts vector tiles in gzip, and unpacked ones only where they are allowed', async () => {
     assert.deepEqual(await examine(vectorTile()),
       { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf', problems: [] })
     assert.deepEqual(codes(await examine(rawVectorTile(), { unpacked: true })), [])
@@ -80,15 +72,12 @@ describe('decoding a tile', () => {
       ['odd-vector-tile'], 'without a version')
   })
 
-  it('names far too large tiles, without unpacking or decoding them', async () => {
+  it('names far too large tiles, without unpacking them, unless the layer states their size', async () => {
     const before = process.memoryUsage().rss
     assert.deepEqual(codes(await examine(await claiming(60000, 60000))), ['oversized-tile'])
     assert.deepEqual(codes(await examine(gzipSync(Buffer.alloc(70e6, 0x1a)))), ['oversized-tile'])
     assert.deepEqual(codes(await examine(Buffer.alloc(65e6, 1))), ['oversized-tile'])
     assert.ok(process.memoryUsage().rss - before < 400e6)
-  })
-
-  it('accepts large tiles of the size that the layer states', async () => {
     const large = await tile(1, 2100)
     assert.deepEqual(codes(await examine(large)), ['oversized-tile'])
     assert.deepEqual(codes(await examine(large, { tileSize: 2100 })), [])
@@ -125,25 +114,19 @@ describe('a vector tile', () => {
     assert.deepEqual(checkVectorTile(Buffer.alloc(0)), { layers: 0, features: 0, odd: [] }, 'of the open sea')
   })
 
-  it('may have every kind of value, and unknown fields', () => {
+  it('may have every kind of value, unknown fields, and its keys and values behind its features', () => {
     const values = [field(1, 'text'), Buffer.concat([varint(2 << 3 | 5), Buffer.alloc(4)]),
       Buffer.concat([varint(3 << 3 | 1), Buffer.alloc(8)]), ...[4, 5, 6, 7].map(number => varintField(number, 1))]
     const foreign = [field(99, 'mine'), Buffer.concat([varint(98 << 3 | 1), Buffer.alloc(8)])]
     sound(layer(...values.map(value => field(4, value)), field(3, 'key'), ...foreign,
       field(2, Buffer.concat([field(2, packed(0, 6)), varintField(3, 1), field(4, packed(9, 0, 0))]))))
-  })
-
-  it('may have its keys and values behind the features that refer to them', () => {
     sound(layer(field(2, Buffer.concat([field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 0, 0))])),
       field(3, 'a'), field(4, field(1, 'b'))))
   })
 
   it('lists its source layers with the fields of their features, in any order of encoding', () => {
-    const features = [
-      { id: 1, type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties: {
-        name: 'a', wet: true, deep: -7, wide: 1.5
-      } }
-    ]
+    const properties = { name: 'a', wet: true, deep: -7, wide: 1.5 }
+    const features = [{ id: 1, type: 'Point', lines: [[[1, 1]]], properties }]
     for (const other of [false, true]) {
       const found = readSourceLayers(encodeTile({ water: features, land: [] }, { other }))
       assert.deepEqual([...found.keys()].sort(), ['land', 'water'])
@@ -198,7 +181,7 @@ describe('a vector tile', () => {
     })
   }
 
-  it('is checked without an exception even if its bytes are random', () => {
+  it('is checked without an exception even if its bytes are random, with at most ten remarks', () => {
     const next = seeded(7)
     const good = Buffer.concat(Array.from({ length: 20 }, (_, seed) => rawVectorTile(seed)))
     let damaged = 0
@@ -213,9 +196,6 @@ describe('a vector tile', () => {
     const started = performance.now()
     assert.ok(checkVectorTile(Buffer.alloc(4e6, 0x1a)).damage)
     assert.ok(performance.now() - started < 2000 * TIME_FACTOR)
-  })
-
-  it('has at most ten remarks', () => {
     const layers = Array.from({ length: 5000 },
       (_, index) => field(3, Buffer.concat([varintField(15, index + 3), field(1, `${index}`)])))
     assert.equal(checkVectorTile(Buffer.concat(layers)).odd.length, 10)

@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
+import { exportLayer, exportTree } from '../../loader/index.js'
 import { useFolder } from '../support/folder.js'
 import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
-
-/** @typedef {[name: string, bytes: Buffer, options?: object]} File */
+import { onEachStore } from '../support/backends.js'
+import { skip, tilesPython } from '../support/tools.js'
+import { publishFunctions } from '../support/published.js'
+import { useStore } from '../support/store.js'
 
 describe('verify of a folder of tiles', () => {
   const folder = useFolder()
-  /** @type {File[]} */
-  let files
+  const files = []
 
   before(async () => {
-    files = []
     for (let x = 0; x < 3; x++) for (let y = 0; y < 3; y++) files.push([`3/${x}/${y}.png`, await tile(x * 3 + y)])
   })
 
-  /** @param {File[]} given */
   function make (given) {
     for (const [name, bytes] of given) folder.write({ [`tiles/${name}`]: bytes })
     mkdirSync(path.join(folder.dir, 'tiles'), { recursive: true })
@@ -24,22 +25,14 @@ describe('verify of a folder of tiles', () => {
   }
   const check = async (given, options) => findings(make([...files, ...given]), options)
 
-  it('finds nothing in a sound folder with other files beside the tiles', async () => {
-    const metadata =
-      Buffer.from(JSON.stringify({ name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }))
-    const { said, summary } = await check([['metadata.json', metadata],
-      ['3/0/0.kml', Buffer.from('<kml/>')], ['readme.txt', Buffer.from('hello')], ['3/1/2.jgw', Buffer.from('1')]])
-    assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'folder', 9, 9])
-  })
-
-  it('reports its progress after each tile', async () => {
-    const given = make(files)
+  it('finds nothing in a sound folder of any formats with other files, and reports its progress', async () => {
     const seen = []
-    await findings(given, { onProgress: ({ tiles }) => seen.push(tiles) })
+    await findings(make(files), { onProgress: ({ tiles }) => seen.push(tiles) })
     assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9])
-  })
-
-  it('accepts every format, and vector tiles with or without gzip', async () => {
+    const metadata = { name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }
+    const { said, summary } = await check([['metadata.json', JSON.stringify(metadata)],
+      ['3/0/0.kml', '<kml/>'], ['readme.txt', 'hello'], ['3/1/2.jgw', '1']])
+    assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'folder', 9, 9])
     const others = [['3/4/0.jpeg', await image('jpeg')], ['3/4/1.webp', await image('webp')],
       ['3/4/2.pbf', vectorTile()], ['3/4/3.mvt', rawVectorTile()]]
     assert.deepEqual((await check(others)).said, [])
@@ -60,29 +53,29 @@ describe('verify of a folder of tiles', () => {
   })
 
   it('compares the metadata with the tiles', async () => {
-    const saying = async metadata => (
-      await check([['metadata.json', Buffer.from(typeof metadata === 'string' ? metadata : JSON.stringify(metadata))]])
-    ).summary.kinds
-    assert.deepEqual(await saying('{'), { 'bad-metadata': 1 })
-    assert.deepEqual(await saying([1]), { 'bad-metadata': 1 })
-    assert.deepEqual(await saying({ minzoom: 4, maxzoom: 5 }), { 'outside-zooms': 9 })
-    assert.deepEqual(await saying({ bounds: [10, 10, 20, 20] }), { 'outside-bounds': 9 })
-    assert.deepEqual(await saying({ bounds: 'here', format: 7 }), { 'bad-metadata': 2 })
+    for (const [metadata, kinds] of [['{', { 'bad-metadata': 1 }], ['[1]', { 'bad-metadata': 1 }],
+      ['{"minzoom":4,"maxzoom":5}', { 'outside-zooms': 9 }], ['{"bounds":[10,10,20,20]}', { 'outside-bounds': 9 }],
+      ['{"bounds":"here","format":7}', { 'bad-metadata': 2 }]]) {
+      assert.deepEqual((await check([['metadata.json', metadata]])).summary.kinds, kinds, metadata)
+    }
   })
 
   it('reads the list of gone tiles, and finds listed tiles that exist', async () => {
-    const { said, summary } = await check([['gone.txt', Buffer.from('3/7/7\n3/7/6\n')]])
+    const { said, summary } = await check([['gone.txt', '3/7/7\n3/7/6\n']])
     assert.deepEqual([said, summary.checked.gone], [[], 2])
-    assert.deepEqual((await check([['gone.txt', Buffer.from('3/1/1\n')]]))
+    assert.deepEqual((await check([['gone.txt', '3/1/1\n']]))
       .found.map(({ code, where }) => [code, where.replace('.png', '')]), [['unreadable-tile', '3/1/1']])
-    assert.deepEqual((await check([['gone.txt', Buffer.from('nothing here')]])).said,
+    assert.deepEqual((await check([['gone.txt', 'nothing here']])).said,
       [`damaged-file ${path.join(folder.dir, 'tiles')}`])
   })
 
-  it('reports a folder without tiles', async () => {
-    const { said } = await findings(make([['readme.txt', Buffer.from('hello')]]))
-    assert.equal(said.length, 1)
-    assert.match(said[0], /^no-tiles /)
+  it('reports a folder without tiles, and stops there with ABORTED', async () => {
+    const dir = make([['readme.txt', 'hello']])
+    assert.deepEqual((await findings(dir)).said, [`no-tiles ${dir}`])
+    const stop = new AbortController()
+    const stopped = findings(make([['0/0/0.txt', 'x']]), { signal: stop.signal })
+    stop.abort()
+    await assert.rejects(stopped, { code: 'ABORTED' })
   })
 
   it('derives the usual size from the tiles, and finds other sizes', async () => {
@@ -96,39 +89,104 @@ describe('verify of a folder of tiles', () => {
     assert.deepEqual(await sized(100, 256, 512, 1024), ['odd-size 4/0/0.png', 'odd-size 4/0/3.png'])
   })
 
-  it('finds a tile that is in a folder as two files', async () => {
-    const { said } = await findings(make([...files, ['3/1/1.jpg', await image('jpeg')]]))
-    assert.deepEqual(said, ['duplicate-tile 3/1/1.png'])
-  })
-
-  it('finds broken links, and numbers with leading zeros', async () => {
-    const dir = make(files)
+  it('finds a tile that is there as two files, broken links, and numbers with leading zeros', async () => {
+    const dir = make([...files, ['3/1/1.jpg', await image('jpeg')]])
     symlinkSync('/nowhere', path.join(dir, '3/7'))
     symlinkSync('nowhere.png', path.join(dir, '3/0/7.png'))
     mkdirSync(path.join(dir, '3/06'))
     symlinkSync('.', path.join(dir, '3/8'))
     const { said } = await findings(dir)
     assert.deepEqual(said.filter(text => !text.includes(' 3/8/')),
-      ['not-a-tile-name 3/06', 'unreadable-tile 3/0/7.png', 'unreadable-tile 3/7'])
+      ['duplicate-tile 3/1/1.png', 'not-a-tile-name 3/06', 'unreadable-tile 3/0/7.png', 'unreadable-tile 3/7'])
   })
 
-  it('counts rows from the south with --scheme tms', async () => {
-    const metadata = Buffer.from(JSON.stringify({ bounds: [-180, -85, 0, -40] }))
-    const made = make([...files, ['metadata.json', metadata]])
+  it('counts rows from the south with --scheme tms, and fails for an unknown format or a missing file', async () => {
+    const made = make([...files, ['metadata.json', '{"bounds":[-180,-85,0,-40]}']])
     assert.equal((await findings(made)).summary.kinds['outside-bounds'], 9)
     assert.deepEqual((await findings(made, { scheme: 'tms' })).said, [])
-  })
-
-  it('stops with ABORTED in a folder without tiles', async () => {
-    const stop = new AbortController()
-    const stopped = findings(make([['0/0/0.txt', Buffer.alloc(1)]]), { signal: stop.signal })
-    stop.abort()
-    await assert.rejects(stopped, { code: 'ABORTED' })
-  })
-
-  it('fails for a file of an unknown format, and for a missing file', async () => {
     folder.write({ 'a.txt': 'hello' })
     await assert.rejects(findings(path.join(folder.dir, 'a.txt')), { code: 'SOURCE_UNKNOWN' })
     await assert.rejects(findings(path.join(folder.dir, 'none.mbtiles')), { code: 'SOURCE_NOT_FOUND' })
+  })
+})
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2022-07-01T00:00:00Z']
+
+onEachStore('verify of exported files', backend => {
+  const folder = useFolder()
+  let store
+  useStore(backend, { once: true, async fill (own) {
+    store = own
+    for (const layer of ['osm', 'water', 'mixed']) {
+      await store.defineLayer(layer, { minzoom: 2, maxzoom: 4, bounds: [-180, -85, 180, 85] })
+    }
+    const square = async (layer, time, make) => {
+      const versions = []
+      for (const [z, side] of [[2, 4], [4, 6]]) for (let x = 0; x < side; x++) {
+        for (let y = 0; y < side; y++) versions.push({ layer, z, x, y, time, bytes: await make(x * y) })
+      }
+      await store.write(versions)
+    }
+    await square('osm', T1, seed => tile(seed % 7)) // some are equal
+    await square('osm', T2, seed => tile(seed % 7 + (seed % 3)))
+    const { advanced } = await store.write([{ layer: 'osm', z: 4, x: 5, y: 5, time: T3, gone: true }])
+    assert.equal(advanced, 1)
+    await square('water', T1, vectorTile)
+    await square('mixed', T1, async seed => seed % 2 ? tile(seed) : image('jpeg', seed + 1, 256))
+    await store.defineLayer('water', { format: 'pbf', vector_layers: [{ id: 'water', fields: {} }] })
+    await store.defineLayer('osm', { format: 'png' })
+    await publishFunctions(store)
+  } })
+
+  const TARGETS =
+    { 'a.mbtiles': {}, 'cache.mbtiles': { cache: true }, 'a.pmtiles': {}, folder: {}, tms: { scheme: 'tms' } }
+
+  for (const layer of ['osm', 'water']) {
+    for (const [name, options] of Object.entries(TARGETS)) {
+      it(`finds nothing in ${layer} as ${name}, newest or as of a time`, async () => {
+        for (const time of [undefined, '2021']) {
+          const target = path.join(folder.dir, `${time ?? 'now'}-${name}`)
+          const { tiles } = await exportLayer(store, layer, target, { time, ...options })
+          const { said, summary } = await findings(target, { scheme: options.scheme })
+          assert.deepEqual([said, summary.tiles], [[], tiles], target)
+          assert.ok(summary.checked.decoded > 0)
+        }
+      })
+    }
+  }
+
+  it('warns of a file that claims one format and has two', async () => {
+    for (const name of ['a.mbtiles', 'a.pmtiles']) {
+      const target = path.join(folder.dir, name)
+      await exportLayer(store, 'mixed', target)
+      const { summary } = await findings(target)
+      assert.deepEqual([summary.faults, Object.keys(summary.kinds)], [0, ['mixed-formats']], name)
+    }
+    const target = path.join(folder.dir, 'folder')
+    await exportLayer(store, 'mixed', target)
+    assert.deepEqual((await findings(target)).said, [], 'names say which')
+  })
+
+  it('finds nothing in the trees that a web server serves', async () => {
+    const { trees, links } = await exportTree(store, 'osm', folder.dir)
+    assert.ok(trees.length > 0)
+    for (const name of [...trees, ...links]) {
+      assert.deepEqual((await findings(path.join(folder.dir, name))).said, [], name)
+    }
+  })
+
+  it('finds no fault in the conversions of mb-util and pmtiles-convert', async function () {
+    const python = tilesPython()
+    if (!python) return skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
+    const mbtiles = path.join(folder.dir, 'a.mbtiles')
+    await exportLayer(store, 'osm', mbtiles)
+    const bin = path.dirname(python)
+    execFileSync(path.join(bin, 'mb-util'), [mbtiles, path.join(folder.dir, 'unpacked'), '--scheme=xyz'],
+      { stdio: 'ignore' })
+    const unpacked = await findings(path.join(folder.dir, 'unpacked'))
+    assert.deepEqual([unpacked.summary.faults, unpacked.summary.tiles], [0, 51])
+    execFileSync(path.join(bin, 'pmtiles-convert'), [mbtiles, path.join(folder.dir, 'b.pmtiles')], { stdio: 'ignore' })
+    const { summary, said } = await findings(path.join(folder.dir, 'b.pmtiles'))
+    assert.deepEqual([summary.faults, summary.tiles], [0, 51], said.join())
   })
 })

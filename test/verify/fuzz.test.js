@@ -41,7 +41,6 @@ function damaged (good, next) {
 
 describe('files that were damaged at random', () => {
   const folder = useFolder()
-  /** @type {Record<string, Buffer>} */
   const tiles = {}
   const { uncounted } = pmtilesDefaults
 
@@ -70,8 +69,7 @@ describe('files that were damaged at random', () => {
   }
 
   for (const [name, { rounds, kind, make }] of Object.entries(archives)) {
-    it(`${name}: all tiles are loaded if check finds no fault, and every error has a code`, async function () {
-      this.timeout(rounds * TIMES * SLOWEST)
+    it(`${name}: all tiles are loaded if check finds no fault, and every error has a code`, async () => {
       const good = make()
       const file = path.join(folder.dir, name)
       folder.write({ [name]: good })
@@ -97,7 +95,7 @@ describe('files that were damaged at random', () => {
       }
       assert.ok(found > rounds * TIMES / 2, `${found} were seen to be damaged`)
       assert.ok(process.memoryUsage.rss() - memory < 5e8)
-    })
+    }).timeout(rounds * TIMES * SLOWEST)
   }
 
   /** How many tiles can be read, and how many not; anything but tiles and our own errors is thrown. */
@@ -107,7 +105,6 @@ describe('files that were damaged at random', () => {
       if (!(error instanceof TilecouchError) || error.code === 'INTERNAL') throw error
       counts.failed++
     }
-    /** @type {any} */
     const source = await openAs(kind, file).catch(ours)
     try {
       for await (const { z, x, y, read } of source?.tiles() ?? []) {

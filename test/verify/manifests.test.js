@@ -1,52 +1,51 @@
 // A store against what its editions said: each kind of damage is found, and what has one right answer is repaired.
 import assert from 'node:assert/strict'
-import { check } from '../../loader/check/index.js'
-import { parseArea } from '../../core/index.js'
-import { load } from '../../loader/load/index.js'
+import { Store, check, load, mirror, parseArea, removeEdition } from '../../loader/index.js'
 import { manifestDefaults } from '../../loader/load/manifest.js'
-import { mirror } from '../../loader/maintain/mirror/index.js'
-import { removeEdition } from '../../loader/maintain/remove/index.js'
-import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { publishFunctions } from '../support/published.js'
+import { useStore } from '../support/store.js'
 
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
 const WRITTEN = ['not-in-index', 'index-too-long', 'wrong-sums', 'short-edition']
 
 onEachStore('the check of a store against its editions', backend => {
   const { part } = manifestDefaults
-  /** @type {Store} */
-  let store
-  let url
-  beforeEach(async function () {
-    this.timeout(60000)
+  let store, url
+  useStore(backend, { async fill (...own) {
+    [store, url] = own
     manifestDefaults.part = 2 // blocks of the first edition lie in two parts
-    url = await backend.database()
-    store = await Store.create(url)
     await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/1/1': 1, '7/100/1': 3 }), { layer: 'osm', time: T1 })
     await load(store, memorySource({ '3/1/1': 2, '3/2/2': 2 }), { layer: 'osm', time: T3 })
-  })
-  afterEach(async () => {
-    manifestDefaults.part = part
-    await store.destroy()
-  })
+  } })
+  afterEach(() => { manifestDefaults.part = part })
 
   const look = async () => {
     const found = []
     await check({ store, layer: 'osm' }, { decode: false, onFinding: finding => { found.push(finding) } })
     return found.filter(({ code }) => !WRITTEN.includes(code)).map(({ code, where }) => `${code} ${where}`)
   }
-  const idsOf = async prefix => (
-    await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
+  const idsOf = async (prefix, from = store) => (
+    await from.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
   ).rows.map(({ id }) => id)
   const change = (id, how) => store.couch.update(id, doc => ({ ...doc, ...how(doc) }))
   const remove = id => store.couch.update(id, doc => ({ _id: id, _rev: doc._rev, _deleted: true }))
 
-  it('finds nothing in a sound store, and counts its manifests and blocks', async () => {
+  it('finds nothing in a sound store, then a missing block, part or manifest', async () => {
     const { checked, faults, kinds } = await check({ store, layer: 'osm' }, { decode: false })
     assert.equal(faults, 0, JSON.stringify(kinds))
     assert.deepEqual([checked.manifests, checked.blocks], [2, 4])
+    const [block] = await idsOf('block:osm:7:')
+    const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
+    const [last] = await idsOf(`manifest:osm@${T3}`)
+    await remove(block)
+    assert.deepEqual(await look(), [`manifest-incomplete ${first}`])
+    assert.equal(parts.length, 2)
+    await remove(parts[1])
+    assert.deepEqual(await look(), [`manifest-incomplete ${first}`])
+    await remove(last)
+    assert.deepEqual(await look(), [`manifest-incomplete ${first}`, `manifest-incomplete edition:osm@${T3}`])
   })
 
   it('finds manifests, parts and removals that are not valid', async () => {
@@ -62,26 +61,12 @@ onEachStore('the check of a store against its editions', backend => {
     assert.ok((await look()).includes(`manifest-incomplete ${first}`))
   })
 
-  it('finds a missing block, part or manifest', async () => {
-    const [block] = await idsOf('block:osm:7:')
-    const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
-    const [last] = await idsOf(`manifest:osm@${T3}`)
-    await remove(block)
-    assert.deepEqual(await look(), [`manifest-incomplete ${first}`])
-    assert.equal(parts.length, 2)
-    await remove(parts[1])
-    assert.deepEqual(await look(), [`manifest-incomplete ${first}`])
-    await remove(last)
-    assert.deepEqual(await look(), [`manifest-incomplete ${first}`, `manifest-incomplete edition:osm@${T3}`])
-  })
-
   it('finds a block whose bytes do not match its id', async () => {
     const [block, other] = await idsOf('block:osm:7:')
     const [{ doc }] = await store.couch.docs([other], { attachments: true })
     const { content_type: type, data } = doc._attachments.digests
-    await change(block, () => (
-      { _attachments: { digests: { content_type: type, data: Buffer.from(data).fill(7, 6).toString('base64') } } }
-    ))
+    await change(block, () =>
+      ({ _attachments: { digests: { content_type: type, data: Buffer.from(data).fill(7, 6).toString('base64') } } }))
     assert.deepEqual(await look(), [`block-damaged ${block}`])
     await change(block, () => ({ _attachments: {} }))
     assert.deepEqual(await look(), [`block-damaged ${block}`])
@@ -100,9 +85,7 @@ onEachStore('the check of a store against its editions', backend => {
     const other = await Store.create(await backend.database())
     await load(other, memorySource({ '3/1/1': 2 }), { layer: 'osm', time: T2 })
     for (const prefix of [`edition:osm@${T2}`, 'block:osm:', `manifest:osm@${T2}`]) {
-      for (const { id } of (
-        await other.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
-      ).rows) {
+      for (const id of await idsOf(prefix, other)) {
         const [{ doc: { _rev, ...doc } }] = await other.couch.docs([id], { attachments: true })
         const { digests } = doc._attachments ?? {}
         if (digests) {
@@ -141,8 +124,7 @@ onEachStore('the check of a store against its editions', backend => {
     assert.deepEqual(await look(), ['image-missing osm:7:100:1'])
   })
 
-  it('finds a missing block in a whole mirror, and nothing in a mirror of a part', async function () {
-    this.timeout(60000)
+  it('finds a missing block in a whole mirror, and nothing in a mirror of a part', async () => {
     await publishFunctions(store)
     const whole = await backend.database()
     await mirror(url, whole)
@@ -155,5 +137,5 @@ onEachStore('the check of a store against its editions', backend => {
     const piece = await backend.database()
     await mirror(url, piece, { area: parseArea({ bbox: [-180, 0, -100, 80] }) })
     assert.deepEqual(Object.keys((await lookAt(piece)).kinds).filter(code => !WRITTEN.includes(code)), [])
-  })
+  }).timeout(60000)
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { compareIds, parseArea, tileId, versionId } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store } from '../../loader/store/index.js'
 import { walkDefaults } from '../../loader/check/walk.js'
 import { Timelines } from '../../loader/check/tile.js'
 import { random as seeded } from '../../bench/tiles.js'
 import { onEachStore } from '../support/backends.js'
 import { flipped, findings, tile } from '../support/sample-tiles.js'
 import { publishFunctions } from '../support/published.js'
+import { useStore } from '../support/store.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
@@ -17,13 +17,10 @@ describe('versions that are read in the order of their ids', () => {
     const rows = [...new Set(Array.from({ length: 300 }, () => Math.floor(10 ** (next() * 6))))]
     const docs = rows.flatMap(y => ['', T1, T2, T3].filter(() => next() < 0.7)
       .map(time => ({ time, y, x: Math.floor(next() * 3) + 1 })))
-      .map(
-        ({ time, x, y }) => (
-          { address: { layer: 'osm', z: 20, x, y, ...(time && { time }) }, doc: {
-            _id: time ? versionId('osm', 20, x, y, time) : tileId('osm', 20, x, y), time: time || T3
-          } }
-        )
-      )
+      .map(({ time, x, y }) => {
+        const _id = time ? versionId('osm', 20, x, y, time) : tileId('osm', 20, x, y)
+        return { address: { layer: 'osm', z: 20, x, y, ...(time && { time }) }, doc: { _id, time: time || T3 } }
+      })
     docs.sort((a, b) => compareIds(a.doc._id, b.doc._id))
     const timelines = new Timelines()
     const found = []
@@ -53,26 +50,19 @@ describe('versions that are read in the order of their ids', () => {
 })
 
 onEachStore('the walk of a check over a layer', backend => {
-  /** @type {Store} */
   let store
   const { page } = walkDefaults
-
-  beforeEach(async () => {
-    walkDefaults.page = 7 // tiles and their past are torn apart by it
-    store = await Store.create(await backend.database())
+  useStore(backend, { async fill (own) {
+    store = own
     await store.defineLayer('osm', {})
-  })
-  afterEach(async () => {
-    walkDefaults.page = page
-    await store.destroy()
-  })
+  } })
+  beforeEach(() => { walkDefaults.page = 7 }) // tiles and their past are torn apart by it
+  afterEach(() => { walkDefaults.page = page })
 
   const column = async (x, times, rows = 24, z = 8) => {
     for (const [index, time] of times.entries()) {
-      await store.write(
-        await Promise.all(Array.from({ length: rows },
-          async (_, y) => ({ layer: 'osm', z, x, y, time, bytes: await tile(index * 1000 + y) })))
-      )
+      await store.write(await Promise.all(Array.from({ length: rows },
+        async (_, y) => ({ layer: 'osm', z, x, y, time, bytes: await tile(index * 1000 + y) }))))
     }
   }
   const check = options => findings({ store, layer: 'osm' }, { decode: false, ...options })
@@ -80,14 +70,10 @@ onEachStore('the walk of a check over a layer', backend => {
     { method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } }
   )
 
-  it('reads all versions in pages that divide tiles from their past', async () => {
+  it('reads all versions in pages, and finds missing heads among rows that begin with the same digits', async () => {
     await column(1, [T1, T2])
     const { summary, said } = await check()
     assert.deepEqual([said, summary.tiles, summary.checked.documents, summary.checked.contents], [[], 24, 48, 48])
-  })
-
-  it('finds missing heads among rows that begin with the same digits', async () => {
-    await column(1, [T1, T2])
     for (const y of [1, 10, 2, 11]) await remove(`osm:8:1:${y}`)
     assert.deepEqual((await check()).said, [1, 10, 11, 2].map(y => `no-head osm:8:1:${y}`))
   })
@@ -137,9 +123,7 @@ onEachStore('the walk of a check over a layer', backend => {
       // a head of the first page moves to the past, which is in a later one
       if (request.qs?.limit === walkDefaults.page && ++pages === 1) {
         for (const time of [T2, T3]) {
-          await store.write(await Promise.all(
-            [1].map(async y => ({ layer: 'osm', z: 8, x: 1, y, time, bytes: await tile(y + time.charCodeAt(3)) }))
-          ))
+          await store.write([{ layer: 'osm', z: 8, x: 1, y: 1, time, bytes: await tile(1 + time.charCodeAt(3)) }])
         }
       }
       return answer
@@ -168,11 +152,8 @@ onEachStore('the walk of a check over a layer', backend => {
     assert.deepEqual((await check()).said, ['index-too-long osm'])
     await put(map)
     const versions = await store.couch.get('_design/versions')
-    await store.couch.put(
-      { ...versions, views: {
-        ...versions.views, by_area: { map: versions.views.by_area.map.replace('image.length)', '7)'), reduce: '_stats' }
-      } }
-    )
+    const byArea = { map: versions.views.by_area.map.replace('image.length)', '7)'), reduce: '_stats' }
+    await store.couch.put({ ...versions, views: { ...versions.views, by_area: byArea } })
     const { found: sums } = await check()
     assert.deepEqual(
       sums.map(({ code, where, why }) => [

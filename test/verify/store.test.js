@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict'
-import { Store } from '../../loader/store/index.js'
 import { load } from '../../loader/load/index.js'
 import { loadDemo } from '../../server/demo/index.js'
+import { plant } from '../check/damage.js'
 import { onEachStore } from '../support/backends.js'
+import { withStore } from '../support/exports.js'
 import { document, findings, image, tile, undecodable, vectorTile } from '../support/sample-tiles.js'
 import { publishFunctions } from '../support/published.js'
+import { useStore } from '../support/store.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 const LAYER = { minzoom: 3, maxzoom: 8, bounds: [-180, -85, 180, 85], format: 'png' }
 
 onEachStore('verify of a layer', backend => {
-  /** @type {Store} */
   let store
-
-  beforeEach(async () => {
-    store = await Store.create(await backend.database())
+  useStore(backend, { async fill (own) {
+    store = own
     await store.defineLayer('osm', LAYER)
-  })
-  afterEach(() => store.destroy())
+  } })
 
   const write = async (...docs) => {
     const answers = await store.couch.bulk(await Promise.all(docs))
@@ -26,7 +25,7 @@ onEachStore('verify of a layer', backend => {
   const check = options => findings({ store, layer: 'osm' }, options)
 
   it('finds nothing in a sound layer with past and gone versions', async () => {
-    for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50], [T3, 100]])) {
+    for (const [time, seed] of [[T1, 1], [T2, 50], [T3, 100]]) {
       const versions = await Promise.all(
         Array.from({ length: 40 }, async (_, y) => ({ layer: 'osm', z: 8, x: 3, y, time, bytes: await tile(seed + y) }))
       )
@@ -44,19 +43,14 @@ onEachStore('verify of a layer', backend => {
     })
   })
 
-  it('finds nothing in the demo', async () => {
-    const demo = await Store.create(await backend.database())
-    try {
-      await loadDemo(demo, { zooms: { min: 0, max: 3 }, hours: 3, surveys: 0 })
-      await publishFunctions(demo)
-      for (const layer of ['land', 'daylight']) {
-        const { summary, said } = await findings({ store: demo, layer })
-        assert.deepEqual([said, summary.tiles, summary.checked.index], [[], 85, true], layer)
-      }
-    } finally {
-      await demo.destroy()
+  it('finds nothing in the demo', () => withStore(backend, async demo => {
+    await loadDemo(demo, { zooms: { min: 0, max: 3 }, hours: 3, surveys: 0 })
+    await publishFunctions(demo)
+    for (const layer of ['land', 'daylight']) {
+      const { summary, said } = await findings({ store: demo, layer })
+      assert.deepEqual([said, summary.tiles, summary.checked.index], [[], 85, true], layer)
     }
-  })
+  }))
 
   it('accepts images and vector tiles of every format', async () => {
     const bytes = [await tile(1), await image('jpeg'), await image('webp'), await image('avif'), vectorTile()]
@@ -134,28 +128,22 @@ onEachStore('verify of a layer', backend => {
 
   it('finds conflicts that replication left', async () => {
     const doc = await document('osm:3:1:0')
-    const leaves = [
-      'a', 'b'
-    ].map(letter => ({ ...doc, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
-    await store.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs: leaves, new_edits: false } })
+    await plant(store, ['a', 'b'].map(letter => letter.repeat(32))
+      .map(id => ({ ...doc, _rev: `1-${id}`, _revisions: { start: 1, ids: [id] } })))
     assert.deepEqual((await check()).said, ['conflict osm:3:1:0'])
   })
 
   it('finds invalid fields of the layer document, and that the document is missing', async () => {
     await write(document('osm:3:1:0'))
     const doc = await store.couch.get('layer:osm')
-    await store.couch.put(
-      {
-        ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000),
-        bounds: [0, 80, 10, 20], upstream: { url: 'here' }
-      }
-    )
+    await store.couch.put({
+      ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000),
+      bounds: [0, 80, 10, 20], upstream: { url: 'here' }
+    })
     const { found } = await check()
     assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]).sort(),
       ['9', 'bounds', 'later', 'ttl', 'upstream:'])
-    await store.couch.request(
-      { method: 'DELETE', path: 'layer:osm', qs: { rev: (await store.couch.get('layer:osm'))._rev } }
-    )
+    await store.couch.update('layer:osm', ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
     assert.deepEqual((await check()).said, ['no-layer layer:osm'])
   })
 
@@ -166,9 +154,8 @@ onEachStore('verify of a layer', backend => {
     await load(store, source, { layer: 'osm', time: T1 })
     assert.deepEqual((await check()).said, [], 'a load leaves none behind')
     const good = await store.couch.get(`edition:osm@${T1}`)
-    const edition = (time, fields) => (
-      { ...good, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields }
-    )
+    const edition = (time, fields) =>
+      ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields })
     await write(
       edition('2020-01-01T00:00:00Z', { tiles: 9 }), edition('2020-01-02T00:00:00Z', { created: -1 }),
       edition('2020-01-03T00:00:00Z', { layer: 'b' }),
@@ -183,21 +170,16 @@ onEachStore('verify of a layer', backend => {
     ])
   })
 
-  it('finds invalid styles', async () => {
-    const style = (time, fields) => (
-      { _id: `style:osm@${time}`, type: 'style', layer: 'osm', time, style: {
-        version: 8, sources: {}, layers: []
-      }, ...fields }
-    )
+  it('fails for a missing layer, and finds invalid styles, but nothing in a layer without tiles', async () => {
+    await assert.rejects(findings({ store, layer: 'relief' }), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(findings({ store, layer: 'Relief' }), { code: 'BAD_LAYER' })
+    assert.deepEqual((await check()).said, [], 'one without tiles is not wrong')
+    const empty = { version: 8, sources: {}, layers: [] }
+    const style = (time, fields) =>
+      ({ _id: `style:osm@${time}`, type: 'style', layer: 'osm', time, style: empty, ...fields })
     await write(style(T1, {}), style('2020-01-01T00:00:00Z', { style: 5 }),
       style('2020-01-02T00:00:00Z', { layer: 'b' }), style('2020-01-03', {}))
     assert.deepEqual((await check()).said,
       ['01T00:00:00Z', '02T00:00:00Z', '03'].map(day => `bad-style style:osm@2020-01-${day}`))
-  })
-
-  it('fails for a missing layer, and finds nothing in a layer without tiles', async () => {
-    await assert.rejects(findings({ store, layer: 'relief' }), { code: 'LAYER_NOT_FOUND' })
-    await assert.rejects(findings({ store, layer: 'Relief' }), { code: 'BAD_LAYER' })
-    assert.deepEqual((await check()).said, [], 'one without tiles is not wrong')
   })
 })

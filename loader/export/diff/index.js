@@ -69,7 +69,10 @@ async function openSides (store, [from, to], wanted) {
   throw new TilecouchError('OTHER_GRID', { what: first.name, grid, other: second.name, otherGrid })
 }
 
-/** @returns {Promise<Side>} */
+/**
+ * @param {import('../../store/index.js').Store} store @param {{layer: string, time?: string}} reference
+ * @param {import('../../store/list.js').ListOptions} wanted @returns {Promise<Side>}
+ */
 async function openSide (store, { layer, time }, wanted) {
   const when = time === undefined ? undefined : endOf(time)
   const doc = await store.layer(layer)

@@ -51,8 +51,8 @@ export class Directories {
   /**
    * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>}} file
    * @param {import('./header.js').Header} header @param {import('../reading.js').OnFault} onFault
-   * @param {(from: number, to: number) => boolean} isWanted whether any of the ids from `from` to before `to` is: leaves
-   *   without are skipped
+   * @param {(from: number, to: number) => boolean} isWanted whether any of the ids from `from` to before `to` is;
+   *   leaves without are skipped
    */
   constructor (file, header, onFault, isWanted) {
     this.#file = file

@@ -71,7 +71,7 @@
       rows = all.reverse()
       const tail = compile(source).call(ddoc, head, req)
       if (tail !== undefined && tail !== null) chunks.push(String(tail))
-      const { code, headers } = start || {}
+      const { code, headers } = /** @type {any} */ (start ?? {})
       return { code, headers: { ...headers }, body: chunks.join('') }
     },
     rewrite: ({ source, req }) => ({ value: compile(source).call(ddoc, req) })

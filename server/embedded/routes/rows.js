@@ -36,7 +36,7 @@ async function * idsInRange (database, options) {
 
 async function * byKeys (database, options) {
   const { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs } = options
-  const read = includeDocs ? readOptions(options) : {}
+  const read = /** @type {any} */ (includeDocs ? readOptions(options) : {})
   const ordered = descending ? [...keys].reverse() : keys
   for (const chunk of chunks(ordered.slice(skip, skip + limit), batchSize(read))) {
     yield * await Promise.all(chunk.map(async key => {

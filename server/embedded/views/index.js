@@ -99,6 +99,7 @@ class ViewIndex {
 
   /**
    * Rows of a view between two encoded bounds.
+   * @param {string} name
    * @param {{from?: Buffer, to?: Buffer, reverse?: boolean}} range from inclusive, to exclusive
    */
   async * rows (name, { from, to, reverse }) {

@@ -40,6 +40,7 @@ function askForNone (request) {
   request.search = `?${query}`
 }
 
+/** @param {import('./request.js').DbRequest} request @param {Record<string, any>} asked @param {any} body */
 function hideChanges (request, { doc_ids: ids }, body) {
   if (ids) return { ...body, doc_ids: ids.filter(id => !isAdministrative(id)) }
   return filterFeed(request, body, SHOWN)

@@ -67,7 +67,7 @@ export class DatabaseProxy {
   }
 
   /**
-   * @param {import('./request.js').DbRequest} request @param {any} body of a POST
+   * @param {import('./request.js').DbRequest} request @param {any} body of a POST @param {any} req @param {any} res
    * @param {{change?: (answer: any) => any, seconds?: number, endings?: AbortSignal[]}} [options] change: of an answer
    *   in JSON, before it is given; seconds: it may last; endings: it ends with any of these
    */

@@ -186,7 +186,10 @@ function checkNumber (count, most) {
 
 const lengthOf = value => Array.isArray(value) ? value.length : 0
 
-/** How many rows an answer can have. A key of a view can have any number. */
+/**
+ * How many rows an answer can have. A key of a view can have any number.
+ * @param {string} form @param {Record<string, any>} asked
+ */
 function mostRows (form, { key, keys, limit = Infinity, doc_ids: ids }) {
   if (form === '_changes') return ids?.length ?? limit
   return /_view/.test(form) ? limit : Math.min(limit, keys?.length ?? (key === undefined ? Infinity : 1))

@@ -21,6 +21,7 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   return sendJson(req, res, json, { cacheControl: KEEP, url })
 }
 
+/** @param {Record<string, any>} doc @param {{base: string}} url @param {{time?: string, visitor?: any}} asked */
 function tileJsonOf (doc, { base }, { time, visitor }) {
   const json = tileJson(doc, { time, base })
   if (!json.tiles) return json
@@ -94,6 +95,7 @@ export async function versions (ctx, asked, req, res) {
   return sendJson(req, res, { layer, z, x, y, versions: stored.map(describe) })
 }
 
+/** @param {Record<string, any>} version */
 const describe = ({ time, id, rev, size, expires = null, gone, current, checked }) =>
   ({ time, id, rev, bytes: size, expires, gone, current, ...(checked && { checked }) })
 

@@ -29,6 +29,7 @@ function storeStatus (state, report) {
   return report?.behind ? 'behind' : 'ok'
 }
 
+/** @param {import('../mirror-metrics.js').MirrorReport} report */
 const brief = ({ from, state, lag, pending, upToDate, refused, error }) =>
   ({ from, state, lag, pending, upToDate, refused, ...(error && { error }) })
 

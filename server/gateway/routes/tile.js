@@ -229,7 +229,7 @@ async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 25
 
 const MOST_BLANK = 16 // sizes kept; layers have one or two between them
 
-/** Transparent PNGs by their pixels a side, for clients that need an image. @type {LRUCache<number, Buffer>} */
+/** Transparent PNGs by their pixels a side, for clients that need an image. @type {LRUCache<number, any>} */
 const blankTiles = new LRUCache({ max: MOST_BLANK, fetchMethod: makeBlank })
 
 async function makeBlank (size) {

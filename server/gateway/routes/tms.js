@@ -41,6 +41,7 @@ href="${service}${layer.layer}${query}"/>`)}
 /**
  * With the box of the grid, and every zoom down to the last one of the layer: GDAL puts the first tile into the corner
  * of the box, and wants the orders from 0 on.
+ * @param {Record<string, any>} layer
  * @param {{service: string, time?: string}} place service: address of the service, ends in a slash; time: as written
  */
 function tileMapXml (layer, { service, time }) {

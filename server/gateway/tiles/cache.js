@@ -20,7 +20,7 @@ const cacheDefaults = {
  */
 
 export class TileCache {
-  /** @param {Omit<import('./index.js').Parts, 'store' | 'cache' | 'reader' | 'asOf' | 'options'>} parts */
+  /** @param {Omit<import('./index.js').Parts, 'store' | 'metrics' | 'cache' | 'reader' | 'asOf' | 'options'>} parts */
   constructor ({ memory, layers, upstreams, follower, limits }) {
     this.limits = { ...cacheDefaults, ...limits }
     this.memory = memory

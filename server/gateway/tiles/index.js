@@ -126,6 +126,7 @@ export class TileService {
 
   /**
    * A tile from memory, the store or the upstream.
+   * @param {string} layer @param {number} z @param {number} x @param {number} y
    * @param {string} [time] as written: the end of the period it names
    * @param {{signal?: AbortSignal}} [options] signal: of the client; what others wait for goes on
    * @returns {Promise<Found>}
@@ -142,7 +143,7 @@ export class TileService {
     if (!this.#isKept(answer, layer, z, x, y, time)) {
       throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
     }
-    if (missing) throw missing
+    if (!answer) throw missing
     return answer
   }
 

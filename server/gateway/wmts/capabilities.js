@@ -91,6 +91,7 @@ const operation = (name, rest, kvp) => xml`
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
+/** @param {Record<string, any>} listed a layer @param {Record<string, any>} service */
 function layerElement ({ layer, times, reach }, { service, query, at }) {
   const { type, ext } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)

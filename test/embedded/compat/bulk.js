@@ -3,9 +3,8 @@ import { answered, freshDatabase, png } from '../harness.js'
 
 export const bulk = target => describe('many documents at once', () => {
   const { admin } = freshDatabase(target)
-  const tile = (id, ...bytes) => (
-    { _id: id, _attachments: { tile: { content_type: 'image/png', data: png(...bytes).toString('base64') } } }
-  )
+  const tile = (id, ...bytes) =>
+    ({ _id: id, _attachments: { tile: { content_type: 'image/png', data: png(...bytes).toString('base64') } } })
   const rows = async (path, body) => (await admin(body ? 'POST' : 'GET', path, body)).json.rows
   const ids = async (path, body) => (await rows(path, body)).map(({ id, key }) => id ?? key)
 

@@ -76,9 +76,8 @@ export const security = target => describe('security', () => {
       /^AuthSession=[\w-]{20,}; Version=1; Expires=[^;]+ GMT; Max-Age=600; Path=\/; HttpOnly/)
     const { json } = await target().anonymous('GET', '/_session', undefined, { Cookie: cookieOf(answer) })
     assert.deepEqual(json,
-      { ok: true, userCtx: { name: target().writerName, roles: ['tilecouch-writer'] }, info: {
-        ...json.info, authenticated: 'cookie'
-      } })
+      { ok: true, userCtx: { name: target().writerName, roles: ['tilecouch-writer'] },
+        info: { ...json.info, authenticated: 'cookie' } })
     assert.deepEqual((await target().anonymous('GET', '/_session')).json.info,
       { authentication_handlers: ['cookie', 'default'] })
     assert.equal((await target().admin('GET', '/_session')).json.info.authenticated, 'default')
