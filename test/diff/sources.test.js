@@ -141,6 +141,14 @@ describe('a diff as a source', () => {
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
   })
 
+  it('whose export was stopped has no list yet, and is refused: it would be taken for a whole layer', async () => {
+    const mark = JSON.stringify({ layer: 'osm', scheme: 'xyz', diff: { since: '2021-01-01T00:00:00Z' } })
+    const stopped = folder.write({ '.tilecouch.json': mark, '4/1/9.png': png(7) })
+    await assert.rejects(openSource(stopped), { code: 'ARCHIVE_INVALID', message: /was stopped/ })
+    folder.write({ '.tilecouch.json': mark.slice(0, -1) })
+    await assert.rejects(openSource(stopped), { code: 'SOURCE_UNREADABLE', message: /\.tilecouch\.json/ })
+  })
+
   it('that lists an existing image as gone fails for that tile only', async () => {
     const found = []
     await use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {

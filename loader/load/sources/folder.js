@@ -2,8 +2,9 @@
 // of a diff beside them.
 import path from 'node:path'
 import { MAX_ZOOM } from '../../../core/index.js'
-import { FolderReader } from '../../formats/folder/reader.js'
+import { FolderReader, MARK } from '../../formats/folder/reader.js'
 import { GONE_LIST, withGone } from '../../formats/gone.js'
+import { invalid, unreadable } from '../../formats/reading.js'
 import {
   METADATA, TILEJSON, TILEMAP, layerFieldsOf, otherGridOf, parseObject, readTileMap, timeOf
 } from '../../formats/metadata.js'
@@ -19,6 +20,9 @@ export async function open (folder, { selected, zooms, scheme = 'xyz', grid, sig
   const tileMap = readTileMap(await reader.text(TILEMAP) ?? '')
   const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata }, onBad)
   const gone = await reader.gone(list)
+  if (!gone && await isDiff(reader)) {
+    throw invalid(folder, 'the export of a diff into it was stopped, so it is neither a layer nor a whole diff')
+  }
   const other = gone ? undefined : await otherFolder(folder, reader)
   if (other) throw other
   return {
@@ -116,3 +120,16 @@ async function hasTiles (reader, below) {
 
 /** Whether there are folders of zooms. @param {FolderReader} reader @param {string} [below] */
 const hasZooms = async (reader, below) => (await reader.numbers(below)).some(zoom => zoom <= MAX_ZOOM)
+
+/**
+ * Whether the folder is marked as a diff, which earlier versions exported: they wrote the list of what is gone last.
+ * @param {FolderReader} reader
+ */
+async function isDiff (reader) {
+  const text = await reader.text(MARK)
+  try {
+    return text !== undefined && JSON.parse(text)?.diff !== undefined
+  } catch (error) {
+    throw unreadable(MARK, error)
+  }
+}

@@ -1,4 +1,4 @@
-// What the last prune of a layer left (store/last-run.js), so that the next one looks only at what may have changed
+// What the last prune of a layer left (load/baseline.js), so that the next one looks only at what may have changed
 // since: tiles that were written, and tiles that had a version for a moment that is kept no longer.
 import { AFTER, headId, isKept, isTileId, parseTileId } from '../../../core/index.js'
 import { lowerBound } from '../../../core/lists.js'
