@@ -35,6 +35,10 @@ export function timeoutSignal (milliseconds, signal) {
     signal: stop.signal,
     isOver: false,
     renew () {
+      if (typeof timer === 'object') {
+        timer.refresh() // in Node, where a new timer for each piece of an answer costs more
+        return
+      }
       clearTimeout(timer)
       timer = start()
     },

@@ -25,14 +25,21 @@ export async function leavesOf (database, id) {
     else reject(error)
   }))
   const leaves = []
-  const visit = tree.map(({ pos, ids }) => ({ pos, ids, revs: [] }))
+  const visit = tree.map(({ pos, ids }) => ({ pos, ids, before: undefined }))
   while (visit.length) {
-    const { pos, ids: [hash, { deleted = false } = {}, branches], revs } = visit.pop()
-    const path = [...revs, `${pos}-${hash}`]
-    if (!branches.length) leaves.push({ rev: `${pos}-${hash}`, deleted, revs: new Set(path) })
-    for (const ids of branches) visit.push({ pos: pos + 1, ids, revs: path })
+    const { pos, ids: [hash, { deleted = false } = {}, branches], before } = visit.pop()
+    const revision = { rev: `${pos}-${hash}`, before }
+    if (!branches.length) leaves.push({ rev: revision.rev, deleted, revs: pathTo(revision) })
+    for (const ids of branches) visit.push({ pos: pos + 1, ids, before: revision })
   }
   return leaves.sort((a, b) => Number(a.deleted) - Number(b.deleted) || compareRevs(b.rev, a.rev))
+}
+
+/** @param {Revision | undefined} revision @typedef {{rev: string, before?: Revision}} Revision */
+function pathTo (revision) {
+  const revs = new Set()
+  for (let one = revision; one; one = one.before) revs.add(one.rev)
+  return revs
 }
 
 /**

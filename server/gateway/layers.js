@@ -45,6 +45,7 @@ export class Layers {
   /** @type {Promise<void> | undefined} */
   #reading
   #failedAt = -Infinity // when the last read failed, unless something has changed since
+  #isFailing = false // the last read failed, which is logged once
   /** Invalid documents, at the revisions that were logged. @type {Set<string>} */
   #logged = new Set()
   /** What else was read, and when. @type {Map<string, {promise: Promise<any>, at: number, isStale: boolean}>} */
@@ -289,11 +290,11 @@ export class Layers {
       this.#logFaults(read.faults)
       this.#read = version
       this.#failedAt = -Infinity
+      this.#isFailing = false
       if (!isDeepStrictEqual(before, this.#byName)) this.onChange(this.#byName)
     } catch (error) {
-      // once, and not for each request
-      const isFirst = this.#failedAt === -Infinity
-      if (isFirst) this.log?.warn({ code: error.code, reason: error.message }, 'the layers cannot be read')
+      if (!this.#isFailing) this.log?.warn({ code: error.code, reason: error.message }, 'the layers cannot be read')
+      this.#isFailing = true
       this.#failedAt = Date.now()
       throw error
     }

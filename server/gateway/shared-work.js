@@ -22,7 +22,11 @@ export async function waitFor (work, signal) {
  * @template T
  * @param {Promise<T>} work @returns {Promise<T | undefined>}
  */
-export const waitAtMost = (work, ms) => Promise.race([work, sleep(ms, undefined, { ref: false })])
+export async function waitAtMost (work, ms) {
+  const stop = new AbortController()
+  const late = sleep(ms, undefined, { ref: false, signal: stop.signal }).catch(() => undefined)
+  return Promise.race([work, late]).finally(() => stop.abort()) // a timer would keep the result until its end
+}
 
 /** The same failure as another object. */
 export function copyError (error) {

@@ -22,6 +22,8 @@ export class StoreTokens {
   /** @type {Promise<void> | undefined} */
   #reading
   #isStale = false
+  /** @type {NodeJS.Timeout | undefined} */
+  #retry
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
@@ -57,7 +59,11 @@ export class StoreTokens {
       if (this.signal.aborted) return
       const message = 'cannot read who may see private layers by the store'
       this.log.warn({ code: error.code, reason: error.message }, message)
-      setTimeout(() => this.read(), RETRY).unref()
+      if (this.#retry) return
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined
+        this.read()
+      }, RETRY).unref()
     }
   }
 

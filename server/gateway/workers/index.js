@@ -1,6 +1,7 @@
 // A gateway of several processes on one port. The parent starts them, restarts those that end, adds up what they count,
 // and stops them in order.
 import cluster from 'node:cluster'
+import { setMaxListeners } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { pause } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
@@ -77,6 +78,7 @@ class WorkerPool {
     this.restart = restart
     this.options = options
     const { memory, workers, opsPort } = options
+    setMaxListeners(0, this.#stop.signal) // each worker that waits to be started again listens
     // each worker has an ops port on loopback, for the one of this process
     const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
     this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
