@@ -7,7 +7,7 @@ import { openPage } from '../../viewer/browser.js'
  * @typedef {object} Entry
  * @property {Awaited<ReturnType<typeof openPage>>} view
  * @property {import('playwright-core').BrowserContext} context
- * @property {import('playwright-core').CDPSession} session
+ * @property {() => Promise<import('playwright-core').CDPSession>} openSession
  * @property {boolean} isChanged a test has changed how the page behaves in every document
  * @property {string} kind only pages of the same options and script are equal
  * @property {import('playwright-core').Browser} browser
@@ -48,15 +48,17 @@ function watchChanges (entry) {
  * @param {Entry} entry
  * @returns {Promise<boolean>} whether that was possible
  */
-async function empty ({ view: { page, errors }, context, session }) {
+async function empty ({ view: { page, errors }, context, openSession }) {
   const { origin } = new URL(page.url())
   if (origin === 'null') return false // it could not be loaded: whose storage would be emptied?
   try {
     await page.goto('about:blank')
     await page.mouse.move(-10, -10) // nothing of the next document is under the pointer
     await context.clearCookies()
+    const session = await openSession()
     await session.send('Network.clearBrowserCache')
     await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+    await session.detach() // with a second session, a page that is offline says that it is not
   } catch {
     return false // it was on its way to another document
   }
@@ -89,8 +91,8 @@ export class Pages {
       const view = await openPage(this.#browser, options)
       if (script) await view.page.addInitScript(script, argument)
       const context = view.page.context()
-      const session = await context.newCDPSession(view.page)
-      const entry = { view, context, session, isChanged: false, kind, browser: this.#browser }
+      const openSession = context.newCDPSession.bind(context, view.page)
+      const entry = { view, context, openSession, isChanged: false, kind, browser: this.#browser }
       watchChanges(entry)
       this.#used.push(entry)
     }
