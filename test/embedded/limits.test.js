@@ -90,16 +90,14 @@ describe('the embedded store with oversized requests', function () {
     const asked = Object.fromEntries(Array.from({ length: 20000 },
       (_, at) => [`layer:10:${at}:412@2024-03-01T00:00:00Z`, ['1-0123456789abcdef0123456789abcdef']]))
     let isOver = false
-    const waits = []
+    let served = 0
     const compared = client('POST', '/db/_revs_diff', asked).finally(() => { isOver = true })
     while (!isOver) {
-      const started = performance.now()
       await client('GET', '/')
-      waits.push(performance.now() - started)
+      served++
     }
     assert.equal(Object.keys((await compared).json).length, 20000)
-    const [longest, all] = [Math.max(...waits), waits.reduce((sum, wait) => sum + wait)]
-    assert.ok(longest < all / 10, `one waited ${Math.round(longest)} of ${Math.round(all)} ms`)
+    assert.ok(served >= 10, `${served} requests were served meanwhile`)
   })
 
   it('returns a revision once when open_revs names it repeatedly', async () => {
