@@ -1,11 +1,14 @@
 // Documents: one by its id (read, write, delete), its attachments, and many in one request.
 import { setImmediate } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { encodeId } from '../../../core/couch/client.js'
 import { chunks } from '../../../core/lists.js'
 import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
+import { sharePromise } from '../../../core/promises.js'
 import { isObject } from '../../../core/values.js'
-import { SAFE_HEADERS, acceptsCoding } from '../../http/answers.js'
+import { isGzip, pack } from '../../../loader/formats/unpack.js'
+import { SAFE_HEADERS, SMALL, acceptsCoding } from '../../http/answers.js'
 import { badRequest, HttpError, notFound } from '../../http/errors.js'
 import { attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner } from '../documents.js'
 import { parseJson } from '../exchange.js'
@@ -84,6 +87,11 @@ export function documentRoute (ex, id) {
   return methods[ex.method](ex, id)
 }
 
+const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's default, attachments/compressible_types
+
+/** By digest, as many as the viewer and the client library have files. @type {LRUCache<string, Promise<Buffer>>} */
+const packedTexts = new LRUCache({ max: 32 })
+
 /** An attachment, with the md5 of its bytes as ETag. */
 export async function attachmentRoute (ex, id, name) {
   ex.only('GET', 'HEAD')
@@ -103,13 +111,12 @@ export async function attachmentRoute (ex, id, name) {
   }
   // a request that names a revision compares bytes, unless its address comes from _design/tiles/lists/at.js
   const isMapTile = stub.content_type === formats.mvt.type && (rev === undefined || ex.query.as === 'tile')
-  ex.send(200, bytes, { ...headers, ...(isMapTile && codingOf(ex, bytes)) })
-}
-
-/** The headers that let a map unpack a vector tile. */
-function codingOf ({ headers }, bytes) {
-  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b && acceptsCoding(headers['accept-encoding'], 'gzip')
-  return { Vary: 'Accept-Encoding', ...(isPacked && { 'Content-Encoding': 'gzip' }) }
+  const isText = TEXT.test(stub.content_type) && bytes.length > SMALL
+  if (isMapTile || isText) ex.res.appendHeader('Vary', 'Accept-Encoding')
+  const isPacked = isText || (isMapTile && isGzip(bytes))
+  if (!isPacked || !acceptsCoding(ex.headers['accept-encoding'], 'gzip')) return ex.send(200, bytes, headers)
+  const body = isText ? await sharePromise(packedTexts, stub.digest, () => pack(bytes)) : bytes
+  ex.send(200, body, { ...headers, 'Content-Encoding': 'gzip' })
 }
 
 // Many documents: _bulk_docs, _bulk_get, _revs_diff
