@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Semaphore, pause } from '../../core/promises.js'
+import { decodedText } from '../../core/values.js'
 import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { HttpError } from '../http/errors.js'
 import { diskFull, noDatabase } from './errors.js'
@@ -49,6 +50,8 @@ export class Database extends EventEmitter {
     this.users++
     try {
       return await task()
+    } catch (error) {
+      throw this.deleted ? noDatabase() : error // what it read is gone
     } finally {
       this.users--
     }
@@ -149,6 +152,8 @@ async function openPouch (path, onFailure) {
   return pouch
 }
 
+const isDatabaseName = name => /^[a-z][a-z0-9_$()+/-]{0,199}$/.test(name)
+
 export class Databases {
   /** @param {string} dir @param {import('./design/threads.js').DesignThreads} threads */
   constructor (dir, threads) {
@@ -163,7 +168,7 @@ export class Databases {
     for (const folder of await readdir(this.dir)) {
       // left over from an interrupted deletion
       if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true })
-      else this.#add(decodeURIComponent(folder))
+      else if (isDatabaseName(decodedText(folder))) this.#add(decodedText(folder)) // else another program made it
     }
   }
 
@@ -180,7 +185,7 @@ export class Databases {
   }
 
   async create (name) {
-    if (!/^[a-z][a-z0-9_$()+/-]{0,199}$/.test(name)) {
+    if (!isDatabaseName(name)) {
       throw new HttpError(400, 'illegal_database_name', `Name: '${name}'. Only lowercase characters (a-z), digits ` +
         '(0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.')
     }

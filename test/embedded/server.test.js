@@ -5,10 +5,14 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { Databases } from '../../server/embedded/databases.js'
 import { findEmbedded, startEmbedded } from '../../server/embedded/index.js'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { useSmallDisk } from '../support/small-disk.js'
@@ -84,11 +88,25 @@ describe('the embedded server', function () {
     await one('GET', '/kept%2Fdb/_design/d/_view/v')
     await close()
     await server.close() // twice is no harm
+    mkdirSync(join(dir, 'databases', '100%')) // of another program
     const { client: two } = await open({ dir })
     assert.deepEqual((await two('GET', '/_all_dbs')).json, ['kept/db'])
     assert.equal((await two('GET', '/kept%2Fdb/doc')).json.a, 1)
     assert.deepEqual((await two('GET', '/kept%2Fdb/_security')).json, { members: { roles: ['r'] } })
     assert.equal((await two('GET', '/kept%2Fdb/_design/d/_view/v')).json.total_rows, 1)
+  })
+
+  it('answers 404 for what was being read when its database was deleted', async () => {
+    const databases = new Databases(join(dir, 'own'), /** @type {any} */ (undefined))
+    await databases.create('db')
+    const database = databases.get('db')
+    const refused = assert.rejects(database.use(async () => {
+      await once(database, 'changed') // it is being deleted
+      throw new TypeError('the files are closed')
+    }), { status: 404, reason: 'Database does not exist.' })
+    await setImmediate() // it is being read
+    await databases.remove('db')
+    await refused
   })
 
   it('locks its folder against a second server in any process, but not if its port was in use', async () => {
