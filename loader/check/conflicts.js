@@ -188,8 +188,6 @@ export async function countConflicts (couch, layer) {
 export class Settler {
   /** @type {Map<string, LayerStatements>} */
   #statements = new Map()
-  /** Layers that were met -> their documents. @type {Map<string, any>} */
-  #layers = new Map()
   /** Tiles that were looked at in a dry run. @type {Set<string>} */
   rehearsed = new Set()
 
@@ -223,9 +221,12 @@ export class Settler {
     await this.couch.bulk(ends, { newEdits: false })
   }
 
-  /** Layers with a document, and those that only have tiles: the document may not have arrived yet. */
+  /**
+   * Layers with a document, and those that only have tiles: the document may not have arrived yet.
+   * @returns {Promise<Map<string, any>>} their documents
+   */
   async #findLayers (written) {
-    const layers = this.#layers
+    const layers = new Map()
     if (written) for (const layer of written.keys()) layers.set(layer, undefined)
     else {
       for await (const section of sections(this.couch, this.options.signal)) {
