@@ -84,11 +84,11 @@ onField('maps that read from a device', ['small'], stage => {
       assert.deepEqual(await events(page, 'storeerror'), [], 'before the store is given up')
       // and none of the others stays without an answer
       await page.waitForFunction(() => !/** @type {any} */ (window).layer.isLoading())
+      await tell(page, () => { /** @type {any} */ (window).layer.remove() }) // it would ask when there is an answer
       stage.front.reset()
     })
 
     it(`enlarge the nearest ancestor on the device at a deeper zoom (${kind})`, async () => {
-      stage.front.forget() // the page of the test before may have asked until it was closed
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90], zoom: 4 } })
       const picture = await settled(page, all => Object.entries(all)
         .filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
