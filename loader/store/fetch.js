@@ -122,6 +122,6 @@ export async function digestsOf (store, entries, signal) {
 export async function * withDigests (store, listed, signal) {
   for await (const batch of batchesOf(listed, { most: PAGE, bytes: Infinity })) {
     const digests = await digestsOf(store, batch, signal)
-    for (const one of batch) yield { ...one, digest: digests.get(one) }
+    for (const version of batch) yield { ...version, digest: digests.get(version) }
   }
 }

@@ -168,7 +168,8 @@ export class Databases {
     for (const folder of await readdir(this.dir)) {
       // left over from an interrupted deletion
       if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true })
-      else if (isDatabaseName(decodedText(folder))) this.#add(decodedText(folder)) // else another program made it
+      const name = decodedText(folder)
+      if (isDatabaseName(name)) this.#add(name) // else another program made the folder
     }
   }
 

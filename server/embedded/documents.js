@@ -25,20 +25,26 @@ export async function leavesOf (database, id) {
     else reject(error)
   }))
   const leaves = []
-  const visit = tree.map(({ pos, ids }) => ({ pos, ids, before: undefined }))
+  const visit = tree.map(({ pos, ids }) => ({ pos, ids, parent: undefined }))
   while (visit.length) {
-    const { pos, ids: [hash, { deleted = false } = {}, branches], before } = visit.pop()
-    const revision = { rev: `${pos}-${hash}`, before }
+    const { pos, ids: [hash, { deleted = false } = {}, branches], parent } = visit.pop()
+    const revision = { rev: `${pos}-${hash}`, parent }
     if (!branches.length) leaves.push({ rev: revision.rev, deleted, revs: pathTo(revision) })
-    for (const ids of branches) visit.push({ pos: pos + 1, ids, before: revision })
+    for (const ids of branches) visit.push({ pos: pos + 1, ids, parent: revision })
   }
   return leaves.sort((a, b) => Number(a.deleted) - Number(b.deleted) || compareRevs(b.rev, a.rev))
 }
 
-/** @param {Revision | undefined} revision @typedef {{rev: string, before?: Revision}} Revision */
-function pathTo (revision) {
+/**
+ * The ids of a revision and of those before it.
+ * @typedef {{rev: string, parent?: Revision}} Revision
+ * @param {Revision} leaf @returns {Set<string>}
+ */
+function pathTo (leaf) {
   const revs = new Set()
-  for (let one = revision; one; one = one.before) revs.add(one.rev)
+  for (let revision = /** @type {Revision | undefined} */ (leaf); revision; revision = revision.parent) {
+    revs.add(revision.rev)
+  }
   return revs
 }
 

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { timeoutSignal } from '../../../core/promises.js'
 import { endOf, formats } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { isGzip } from '../../../loader/formats/unpack.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { sendError } from '../errors.js'
 import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, rangeOf } from '../../http/answers.js'
@@ -95,9 +96,7 @@ export class CachePolicy {
 function sendTile (ctx, asked, req, res, answer) {
   const { type, bytes, etag } = answer.entry
   if (type === UNKNOWN) throw new TilecouchError('UNKNOWN_IMAGE', { value: bytes.subarray(0, 8).toString('hex') })
-  if (type !== MVT || bytes[0] !== 0x1f || bytes[1] !== 0x8b) {
-    return send(ctx, asked, req, res, answer, etag, bytes, PLAIN)
-  }
+  if (type !== MVT || !isGzip(bytes)) return send(ctx, asked, req, res, answer, etag, bytes, PLAIN)
   if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, answer, etag, bytes, GZIPPED)
   return sendUnpacked(ctx, asked, req, res, answer)
 }
