@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the command `tilecouch`. Old versions of Node read this file, and are told which one is needed.
+// Starts the command `tilecouch`. Old versions of Node can read this file, which prints the version needed.
 import { isNewEnough } from './node-version.js'
 
 if (isNewEnough()) import('./main.js')

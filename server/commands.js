@@ -1,4 +1,4 @@
-// The commands that need what only server/ has.
+// The commands that need a server. Only server/ may import them.
 
 /** @type {import('../loader/cli/program.js').Loaders} */
 export const serverCommands = {

@@ -1,4 +1,4 @@
-// The servers for Node: the gateway, the embedded CouchDB, and what `tilecouch up` and `tilecouch serve` do.
+// The servers for Node: the gateway, the embedded CouchDB, and the functions of `tilecouch up` and `tilecouch serve`.
 export { findEmbedded, startEmbedded } from './embedded/index.js'
 export { startGateway } from './gateway/index.js'
 export { serve } from './serve.js'

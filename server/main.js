@@ -1,8 +1,8 @@
 // The command `tilecouch`. It is here because only server/ may import both the loader and the embedded store.
 import './title.js' // alone: other static imports would be loaded before it
 
-// The reader of the results has closed the pipe, as in `tilecouch info … | head`: the command ends as others do then,
-// with 128 and the number of SIGPIPE. Without a reader of its messages it goes on.
+// The reader of the results has closed the pipe, as in `tilecouch info … | head`: the command ends like others,
+// with 128 plus the number of SIGPIPE. It goes on if only the reader of its messages has gone.
 const READER_GONE = 141
 process.stdout.on('error', error => {
   if (error.code !== 'EPIPE') throw error

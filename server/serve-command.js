@@ -1,4 +1,4 @@
-// tilecouch serve
+// The command `tilecouch serve`: reads its options, starts the gateway, and prints its addresses.
 import { once } from 'node:events'
 import { Option } from 'commander'
 import { collect, refuse } from '../loader/cli/options.js'
@@ -9,7 +9,7 @@ import { mirrorOptions, serveOptions } from './edge/options.js'
 import { loadOptions } from './gateway/config.js'
 import { describeOption } from './gateway/options.js'
 
-/** Flags without defaults: what is not given may come from the environment or the file. */
+/** Flags without defaults: a missing value may come from the environment or the file. */
 function flagsOf (table) {
   return table.filter(({ flags }) => flags).flatMap(option => {
     const { flags, type, text, default: initial } = option
@@ -17,9 +17,9 @@ function flagsOf (table) {
     if (['names', 'layers', 'networks'].includes(type)) flag.argParser(collect)
     if (type !== 'boolean') return [flag]
     if (initial === true) flag.description = `do not ${text}`
-    const other = new Option(initial ? flags.replace('--no-', '--') : flags.replace('--', '--no-')).hideHelp()
-    // the positive one first: on its own, commander takes a --no- for a switch that is on
-    return initial ? [other, flag] : [flag, other]
+    const oppositeFlag = new Option(initial ? flags.replace('--no-', '--') : flags.replace('--', '--no-')).hideHelp()
+    // the positive flag first: without it, commander takes a --no- for a switch that is on
+    return initial ? [oppositeFlag, flag] : [flag, oppositeFlag]
   })
 }
 
@@ -49,8 +49,8 @@ they would conflict with later ones of the origin.`,
   run: runServe
 }
 
-/** The options that were given on the command line. */
-function givenOptions ({ set = [], ...values }) {
+/** Returns the options of the command line. */
+function commandLineOptions ({ set = [], ...values }) {
   const setOptions = set.map(text => {
     const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
     const option = serveOptions.find(({ name: optionName }) => optionName === name)
@@ -67,19 +67,19 @@ function givenOptions ({ set = [], ...values }) {
 
 async function runServe (context, values) {
   const { output, signal } = context
-  const flags = givenOptions(values)
+  const flags = commandLineOptions(values)
   const { options, warnings } = await loadOptions({ flags, table: serveOptions })
   if (options.from) return serveMirror(context, flags)
   const { serve } = await import('./serve.js') // only this command needs the gateway
   const running = await serve(options, { signal, warnings })
   const { ended, close, ...value } = running
-  output.result(value, lines(running, options))
+  output.result(value, outputLines(running, options))
   return untilStopped(running, { output, signal })
 }
 
 async function serveMirror ({ output, signal, args }, flags) {
   const { options, warnings } = await loadOptions({ flags, table: mirrorOptions })
-  // messages say the same
+  // on a terminal, messages say the same as the log
   if (output.isTerminal && !output.json && flags.logLevel === undefined) options.logLevel = 'error'
   const { serve } = await import('./serve.js')
   const started = performance.now()
@@ -88,10 +88,10 @@ async function serveMirror ({ output, signal, args }, flags) {
     eventOf: () => ({ mirror: running.mirror?.() }),
     complete: () => [upToDateLine(running.mirror?.(), secondsSince(started))]
   })
-  let isUp = false // before, there is nothing to follow
+  let isUp = false // before that, there is nothing to follow
   let latest = /** @type {import('./edge/mirror-supervisor.js').StateChange | undefined} */ (undefined)
   const show = () => {
-    if (isUp && latest && (output.json || output.isTerminal)) live.change(latest) // else it is in the log
+    if (isUp && latest && (output.json || output.isTerminal)) live.change(latest) // otherwise the log has it
   }
   const running = await serve(options, {
     signal,
@@ -109,7 +109,7 @@ async function serveMirror ({ output, signal, args }, flags) {
   })
   const { ended, close, mirror, wanted, ...value } = running
   if (output.json) live.event('up', value)
-  else output.result(value, lines(running, options))
+  else output.result(value, outputLines(running, options))
   isUp = true
   show()
   try {
@@ -140,7 +140,7 @@ async function untilStopped ({ ended, close }, { output, signal }) {
  * @param {Awaited<ReturnType<typeof import('./serve.js').serve>>} serving
  * @param {Record<string, any>} options
  */
-function lines (serving, { viewer: hasViewer, data, upstream }) {
+function outputLines (serving, { viewer: hasViewer, data, upstream }) {
   const { viewer, tiles, asOf, wmts, health, metrics, workers, db, embedded, from, wanted, mirror } = serving
   const isFilled = mirror === undefined || mirror().upToDate
   return [
@@ -154,7 +154,7 @@ function lines (serving, { viewer: hasViewer, data, upstream }) {
     metrics && `  Metrics   ${metrics}`,
     BLANK,
     from && `  Origin    ${from}`,
-    wanted && `  Mirrored  ${describe(wanted)}`,
+    wanted && `  Mirrored  ${describePart(wanted)}`,
     `  ${from ? 'Store  ' : 'CouchDB'}   ${db}${embedded ? `, embedded, data in ${data}` : ''}`,
     !isFilled && [
       '  The mirror is being filled. Tiles are served as they arrive; addresses with',
@@ -166,8 +166,8 @@ function lines (serving, { viewer: hasViewer, data, upstream }) {
   ]
 }
 
-/** What is mirrored, in words. @param {import('../core/mirror/selection.js').Wanted} wanted */
-function describe ({ layers, area, zooms, current, since }) {
+/** Describes the mirrored part in words. @param {import('../core/mirror/selection.js').Wanted} wanted */
+function describePart ({ layers, area, zooms, current, since }) {
   const parts = [
     layers ? layers.join(', ') : '',
     zooms ? `zoom ${[...new Set([zooms.min, zooms.max])].join('-')}` : '',

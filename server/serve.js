@@ -1,4 +1,4 @@
-// `tilecouch serve`: opens the store, mirrors another one into it if asked to, and starts the gateway on top.
+// `tilecouch serve`: opens the store, mirrors an origin into it with `from`, and starts the gateway on top.
 //
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
 //   const flags = { from: 'https://maps.example.org/db' }
@@ -17,11 +17,11 @@ import { EMBEDDED, gatewayPart, mirrorOnly, wantedOf } from './edge/options.js'
 import { checkNames } from './gateway/access/index.js'
 import { createLog, secretsOf } from './gateway/log.js'
 
-const CHECKING = 1000 // milliseconds between two looks whether a store that was away is public
+const CHECKING = 1000 // milliseconds between two checks whether a store that was away is public
 
 /**
- * Serves a store. With `from`, resolves as soon as it serves what is there, even if that is nothing; the mirror goes on
- * until it is closed.
+ * Serves a store. With `from`, resolves as soon as the gateway is up, even if the store is still empty. The mirror goes
+ * on until `close`.
  * @param {Record<string, any>} options of resolveOptions
  * @param {object} [environment]
  * @param {AbortSignal} [environment.signal]
@@ -30,18 +30,20 @@ const CHECKING = 1000 // milliseconds between two looks whether a store that was
  * @param {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [environment.onStateChange] the mirror
  *   is reading, following or away
  * @param {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [environment.onProgress]
- * @param {string[]} [environment.args] what was typed: an edge says in its store what it does
+ * @param {string[]} [environment.args] words of the command line, which an edge writes into its store
  */
 export async function serve (options, environment = {}) {
   const { signal, warnings = [], env = process.env, onStateChange, onProgress, args } = environment
   const wanted = options.from ? await wantedOf(options) : undefined
-  const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
-  if (wrong) {
+  const misplacedOption = options.from
+    ? undefined
+    : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
+  if (misplacedOption) {
     const why = 'it needs from: the store to mirror'
-    throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why })
+    throw new TilecouchError('BAD_OPTION', { option: misplacedOption, value: options[misplacedOption], why })
   }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
-  // the environment "default" is not served by accident: without a name it is the embedded store
+  // without a name the embedded store is served: the environment "default" is never served by accident
   const isNamed = options.db && options.db !== EMBEDDED
   const databaseUrl = isNamed ? String(await resolveDatabase(options.db, { env })) : undefined
   const embedded = databaseUrl ? undefined : await (await import('./up.js')).openEmbedded(options.data) // loads PouchDB
@@ -106,28 +108,28 @@ async function prepare (url, signal) {
   await warmIndexes(store, { signal })
 }
 
-/** One process or several, on top of a store. With a mirror: that, its origin, and the layers that it has. */
+/** Starts the gateway on a store, in one process or several. mirror, origin, layers: those of an edge. */
 async function openGateway (options, db, { log, mirror, origin, layers }) {
   const couch = new Couch(db, { retries: 0 })
   const stopping = new AbortController()
   if (options.privateLayers?.length) await checkPrivate(options, couch, { log, mirror })
   const isForAll = mirror || options.public || options.privateLayers?.length
   const isChecked = isForAll ? true : await checkPublic(couch)
-  const gateway = await start({ ...options, db }, { log, mirror })
-  const shown = await addresses(gateway, options, origin ? [couch, origin] : [couch], layers)
+  const gateway = await startProcesses({ ...options, db }, { log, mirror })
+  const gatewayAddresses = await addressesOf(gateway, options, origin ? [couch, origin] : [couch], layers)
   const never = new Promise(() => {})
   const ended = Promise.race([gateway.ended ?? never, isChecked ? never : checkLater(couch, stopping.signal)])
-  ended.catch(() => {}) // whether anybody waits for it or not
+  ended.catch(() => {}) // no unhandled rejection if no caller waits for it
   const close = () => {
     stopping.abort()
     return gateway.close()
   }
-  return { ...shown, workers: options.workers, ended, close }
+  return { ...gatewayAddresses, workers: options.workers, ended, close }
 }
 
 /**
- * Refuses a store that not everybody may read: everybody who reaches the gateway could.
- * @returns {Promise<boolean>} false: it does not answer
+ * Refuses a store that is not public, since everybody who reaches the gateway could read it.
+ * @returns {Promise<boolean>} false: the store does not answer
  */
 async function checkPublic (couch) {
   try {
@@ -140,9 +142,9 @@ async function checkPublic (couch) {
   throw new TilecouchError('WOULD_BE_PUBLIC', { url: couch.url, where: 'this gateway' })
 }
 
-/** The same for a store that was away at the start. @returns {Promise<never>} rejects when it is not public */
+/** Checks a store that was away at the start. @returns {Promise<never>} rejects if it is not public */
 async function checkLater (couch, signal) {
-  // its server may be there before its database is
+  // its server may answer before its database exists
   const isChecked = () => checkPublic(couch).catch(error => {
     if (error.code !== 'DATABASE_NOT_FOUND') throw error
     return false
@@ -152,7 +154,7 @@ async function checkLater (couch, signal) {
 }
 
 /**
- * Warns about private layers that are less private than they look: names of no layer, and a store that all may read.
+ * Warns about private layers that are less private than they look: unknown names, and a store that all may read.
  */
 async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couch, { log, mirror }) {
   if (!accessKeys && !accessKeysFile) {
@@ -172,32 +174,32 @@ async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couc
 }
 
 /** @returns {Promise<import('./gateway/index.js').Gateway & {ended?: Promise<void>}>} ended: rejects if it gives up */
-async function start (options, { log, mirror }) {
+async function startProcesses (options, { log, mirror }) {
   if (options.workers > 1) return (await import('./gateway/workers/index.js')).runWorkers(options, { log, mirror })
   const { startGateway } = await import('./gateway/index.js')
   return startGateway(options, { log, mirror })
 }
 
-/** The addresses to print; couches: the store first. */
-async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers) {
+/** Returns the addresses to print. couches: the store, then its origin. */
+async function addressesOf ({ url, port, opsUrl }, { publicUrl }, couches, layers) {
   const ownUrl = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? ownUrl
-  const { layer, format, time } = await example(couches, layers)
+  const { layer, format, time } = await findExample(couches, layers)
   return {
-    url: base, // as clients reach it
+    url: base, // for clients
     port,
     viewer: base,
     tiles: `${base}${layer}/{z}/{x}/{y}.${format}`, // for XYZ clients
     asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`, // the same at a time
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? ownUrl).href,
-    metrics: opsUrl && new URL('metrics', opsUrl).href, // null: it shows none
+    metrics: opsUrl && new URL('metrics', opsUrl).href, // null: there are none
     db: couches[0].url // the store, without any password
   }
 }
 
-/** A layer for the addresses that are printed. None is known while CouchDB does not answer. */
-async function example (couches, layers) {
+/** Finds a layer for the addresses to print. While CouchDB does not answer, none is known. */
+async function findExample (couches, layers) {
   for (const couch of couches) {
     try {
       const store = new Store(couch)

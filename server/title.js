@@ -11,5 +11,5 @@ export const withoutSecrets = words => words.map(word => {
 })
 
 const words = process.argv.slice(2)
-const shown = withoutSecrets(words)
-if (shown.some((word, at) => word !== words[at])) process.title = `tilecouch ${shown.join(' ')}`
+const visibleWords = withoutSecrets(words)
+if (visibleWords.some((word, index) => word !== words[index])) process.title = `tilecouch ${visibleWords.join(' ')}`

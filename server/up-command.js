@@ -1,4 +1,4 @@
-// tilecouch up
+// The command `tilecouch up`: starts the store, shows its progress, and prints its addresses.
 import { once } from 'node:events'
 import { openedWords } from '../loader/cli/new-store.js'
 import { DATA, refuse } from '../loader/cli/options.js'
@@ -24,7 +24,7 @@ async function runUp ({ output, signal }, options) {
   const running = await up({ ...options, port: portOf(options.port), signal, onProgress: stepReport(output) })
     .finally(() => output.endBar())
   const { close, ...value } = running
-  output.result(value, lines(running, options))
+  output.result(value, outputLines(running, options))
   if (!running.started) return
   if (!signal.aborted) await once(signal, 'abort')
   output.note('\nStopping …')
@@ -36,7 +36,7 @@ function portOf (text) {
   return /^\d{1,5}$/.test(text) && +text <= 65535 ? +text : refuse('--port', text, 'it takes a number up to 65535')
 }
 
-function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
+function outputLines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
   const store = !embedded && db && !/^https?:/.test(db) ? db : url
   const target = `--db ${store}${embedded && data !== DATA ? ` --data ${data}` : ''}`
@@ -79,13 +79,13 @@ function takenLines ({ port, by }, url, data) {
 /** Shows each step: a line that changes on a terminal, one line per step elsewhere. */
 function stepReport (output) {
   const index = new IndexProgress(output)
-  let last
+  let lastText
   return event => {
     if (output.json) return
     if (event.total) return index.show(event)
     const text = stepText(event, output.isTerminal)
-    if (!text || text === last) return
-    last = text
+    if (!text || text === lastText) return
+    lastText = text
     if (output.isTerminal && event.step !== 'viewable') output.drawBar(text)
     else output.note(text)
   }

@@ -6,17 +6,17 @@ import { Store, publish, warmIndexes } from '../loader/index.js'
 import { isDemoWanted, loadDemo } from './demo/index.js'
 import { findEmbedded, startEmbedded } from './embedded/index.js'
 
-const PORT = 5984 // that of CouchDB, where programs for CouchDB look
+const PORT = 5984 // the port of CouchDB, which its clients expect
 const PORTS = 20 // tried one after the other
-const OCCUPANT_TIME = 1000 // milliseconds that the program at the usual port has to say what it is
+const OCCUPANT_TIMEOUT = 1000 // milliseconds that the program at the usual port has to answer
 
 const REWRITE = '_design/tiles/_rewrite/'
 
 /**
  * @param {object} [options]
- * @param {string} [options.db] environment, URL or name of a CouchDB; else COUCHDB_URL, else the embedded store
+ * @param {string} [options.db] environment, URL or name of a CouchDB (default: COUCHDB_URL or the embedded store)
  * @param {string} [options.data] where the embedded store keeps its data
- * @param {number} [options.port] 5984 or the next free one unless given
+ * @param {number} [options.port] (default: 5984 or the next free port)
  * @param {boolean} [options.demo] load the demo into an empty store
  * @param {Parameters<typeof loadDemo>[1]} [options.demoSize] a smaller demo, for tests
  * @param {AbortSignal} [options.signal]
@@ -42,7 +42,7 @@ export async function up ({
       return publish(store, { signal, onProgress: onIndex })
     })
 
-    async function show () {
+    async function deploy () {
       const { opened } = await publishOnce()
       onProgress({ step: 'index' })
       await warmIndexes(store, { signal, onProgress: onIndex })
@@ -53,20 +53,20 @@ export async function up ({
     const loaded = demo && await isDemoWanted(store)
       ? await loadDemo(store, {
         ...demoSize, signal, onProgress: event => onProgress({ step: 'demo', ...event }),
-        onFirstLayer: databaseUrl ? undefined : () => show().then(() => onProgress({ step: 'viewable', viewer }))
+        onFirstLayer: databaseUrl ? undefined : () => deploy().then(() => onProgress({ step: 'viewable', viewer }))
       })
       : null
-    const opened = await show()
+    const opened = await deploy()
     onProgress({ step: 'ready' })
     return {
       url: store.url, // of the database, without any password
       embedded: !databaseUrl,
       started: Boolean(server?.started), // this call started the server, and `close` stops it
-      taken: server?.taken ?? null, // why it has another port than the usual one
+      taken: server?.taken ?? null, // why it has not the usual port
       opened, // this call let everybody read the store
       viewer,
       admin: `${viewer}admin`, // the control room
-      ...await templates(store, viewer),
+      ...await addressTemplates(store, viewer),
       blocked: await isBlocked(viewer), // browsers do not run the viewer from this server
       demo: loaded, // null: nothing was loaded
       close
@@ -78,9 +78,9 @@ export async function up ({
 }
 
 /**
- * The server of a folder: the one that runs, or a new one. Its address contains the name and password of the admin.
+ * Returns the running server of a folder, or starts a new one. Its address contains the name and password of the admin.
  * @param {string} dir
- * @param {{port?: number}} [options] port: exactly this one
+ * @param {{port?: number}} [options] port: only this port
  * @returns {Promise<{url: string, started: boolean, taken?: {port: number, by: string}, close: () => Promise<void>}>}
  *   by: in words
  */
@@ -98,10 +98,10 @@ export async function openEmbedded (dir, { port } = {}) {
   }
 }
 
-/** What listens on a port of this machine, in words. */
+/** Describes the program that listens on a port of this machine. */
 async function occupantOf (port) {
   try {
-    const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(OCCUPANT_TIME) })
+    const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(OCCUPANT_TIMEOUT) })
     const { couchdb, vendor } = /** @type {any} */ (await answer.json())
     const isEmbedded = String(vendor?.name).startsWith('tilecouch')
     if (couchdb) return isEmbedded ? 'the embedded store of another folder' : 'a CouchDB'
@@ -111,8 +111,8 @@ async function occupantOf (port) {
   return 'another program'
 }
 
-/** Addresses of a layer that exists. */
-async function templates (store, viewer) {
+/** Returns the tile addresses of a stored layer. */
+async function addressTemplates (store, viewer) {
   const layers = await store.layers()
   const daylight = layers.find(({ layer: name }) => name === 'daylight')
   const { layer, format = 'png' } = daylight ?? layers[0] ?? { layer: 'LAYER' }

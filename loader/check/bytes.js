@@ -11,8 +11,8 @@ const BATCH = { most: 100, bytes: 4e6 } // documents, and bytes of tiles, in a r
 const CONCURRENCY = 2 // requests at a time
 const TYPES = new Set(Object.values(formats).map(({ type }) => type))
 
-/** Failures that one document may cause: the server cannot read it, or breaks off in the middle of it. */
-const OF_ONE_DOCUMENT = new Set(['BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
+/** Failures that one document may cause: the server cannot read it, or its answer ends in the middle. */
+const DOCUMENT_ERRORS = new Set(['BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
 
 /**
  * @param {import('../store/couch.js').Couch} couch
@@ -51,48 +51,48 @@ async function jobsOf (couch, batch, signal) {
   })
 }
 
-/** Not an error if the tile was deleted or replaced by a gone version a moment ago. */
+/** Returns no error if the tile was deleted or became gone a moment ago. */
 async function missingImage (couch, id) {
   const stored = await couch.get(id)
   return stored?._attachments?.tile ? new Error('the store lists it, but does not send it') : undefined
 }
 
 /**
- * Documents by id, with their attachments. One that cannot be read is an Error.
+ * Reads documents with their attachments, by id. The value of a document that cannot be read is an Error.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string[]} ids
  * @param {AbortSignal} [signal]
- * @param {Map<string, any>} [found]
+ * @param {Map<string, any>} [docsById]
  */
-export async function readEach (couch, ids, signal, found = new Map()) {
-  if (!ids.length) return found
+export async function readEach (couch, ids, signal, docsById = new Map()) {
+  if (!ids.length) return docsById
   try {
-    for (const { id, doc } of await couch.docs(ids, { attachments: true, signal })) if (doc) found.set(id, doc)
-    return found
+    for (const { id, doc } of await couch.docs(ids, { attachments: true, signal })) if (doc) docsById.set(id, doc)
+    return docsById
   } catch (error) {
-    if (!OF_ONE_DOCUMENT.has(error.code)) throw error
+    if (!DOCUMENT_ERRORS.has(error.code)) throw error
     await couch.request({ path: '', signal }) // throws if the server itself is the problem
     if (error.code === 'NO_ANSWER') {
-      const { ids: failed, reason } = error.details
-      for (const id of failed) found.set(id, noAnswer(couch.url, [id], { reason }))
-      return readEach(couch, ids.filter(id => !failed.includes(id)), signal, found)
+      const { ids: failedIds, reason } = error.details
+      for (const id of failedIds) docsById.set(id, noAnswer(couch.url, [id], { reason }))
+      return readEach(couch, ids.filter(id => !failedIds.includes(id)), signal, docsById)
     }
-    if (ids.length === 1) return found.set(ids[0], error)
+    if (ids.length === 1) return docsById.set(ids[0], error)
     const half = ids.length >> 1
-    await readEach(couch, ids.slice(0, half), signal, found)
-    return readEach(couch, ids.slice(half), signal, found)
+    await readEach(couch, ids.slice(0, half), signal, docsById)
+    return readEach(couch, ids.slice(half), signal, docsById)
   }
 }
 
-function compare ({ length: stated, content_type: type, digest }, listed, found, bytes) {
+function compare ({ length: statedLength, content_type: type, digest }, listedLength, actualType, bytes) {
   /** @type {import('./files/decode.js').Problems} */
   const problems = []
-  const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
-  const length = stated ?? listed ?? bytes.length
+  const addIf = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
+  const length = statedLength ?? listedLength ?? bytes.length
   const computedDigest = digestOf(bytes)
-  add(length !== bytes.length, 'wrong-length', `${bytes.length} bytes, ${length} in the document`)
-  add(found && type !== found, 'wrong-type', `${found}, the document says ${type}`)
-  // CouchDB compresses other types itself, and their digest is that of the compressed bytes
-  add(TYPES.has(type) && digest !== computedDigest, 'wrong-digest', `${computedDigest}, the document says ${digest}`)
+  addIf(length !== bytes.length, 'wrong-length', `${bytes.length} bytes, ${length} in the document`)
+  addIf(actualType && type !== actualType, 'wrong-type', `${actualType}, the document says ${type}`)
+  // CouchDB compresses other types, and computes their digest from the compressed bytes
+  addIf(TYPES.has(type) && digest !== computedDigest, 'wrong-digest', `${computedDigest}, the document says ${digest}`)
   return problems
 }

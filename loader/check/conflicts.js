@@ -1,5 +1,5 @@
 // Resolves conflicts between stores that were loaded independently: one revision of each document stays, and no version
-// is lost. Then every tile is settled by all statements about it. The result depends only on what is stored, so that
+// is lost. Then every tile is settled by all statements about it. The result depends only on the documents, so that
 // each of the stores can do it, in any order.
 import { chunks } from '../../core/lists.js'
 import { byLayer } from '../../core/ids.js'
@@ -33,18 +33,18 @@ const MOST_SEEN = 10_000 // documents that are remembered, so that each is count
  * @property {number} conflicts documents with several living leaves
  * @property {number} ended losing leaves that were deleted; their versions are kept elsewhere
  * @property {number} past versions copied to the past
- * @property {number} contested among the past: those that moved to an earlier second, since another image has theirs
+ * @property {number} contested past versions that moved to an earlier second, since another image has their time
  * @property {number} promoted past versions that became heads, since they were newer
  * @property {number} merged documents of layers, editions and the store
  * @property {number} settled tiles without a conflict whose versions did not follow from the statements about them
  * @property {number} unknown statements of editions whose bytes are missing in this store
- * @property {number} left documents that were left alone: another program wrote them
+ * @property {number} left documents of other programs, which stay as they are
  * @property {number} refused documents that the store did not take
  * @property {{id: string, what: string, reason: string}[]} named the first of the unknown, left and refused
  *
  * @typedef {object} ResolveOptions
- * @property {string[]} [layers] only these; else everything
- * @property {boolean} [live] goes on until the signal
+ * @property {string[]} [layers] only these (default: everything)
+ * @property {boolean} [live] repeats until the signal
  * @property {boolean} [dryRun] counts, and writes nothing
  * @property {AbortSignal} [signal]
  * @property {(tally: ResolveSummary) => void} [onProgress]
@@ -83,8 +83,8 @@ class ResolveTally extends Tally {
 
 class Resolver {
   tally = new ResolveTally()
-  #isConflict = false // the tiles that are being settled are counted as conflicts already
-  #seen = new Set() // documents that were noted
+  #isConflict = false // whether the tiles that are being settled already count as conflicts
+  #seen = new Set() // noted documents
 
   /** @param {import('../store/index.js').Store} store @param {any} options */
   constructor (store, { layers, dryRun = false, signal, onProgress, limits }) {
@@ -99,21 +99,21 @@ class Resolver {
     this.settler = new Settler(store, { dryRun, signal, onSettled, note: this.#note })
   }
 
-  #note = (what, id, reason) => {
-    const key = `${what} ${id}`
+  #note = (kind, id, reason) => {
+    const key = `${kind} ${id}`
     if (this.#seen.has(key)) return
     if (this.#seen.size < MOST_SEEN) this.#seen.add(key)
-    this.tally.note(what, id, reason)
+    this.tally.note(kind, id, reason)
   }
 
-  /** Until no conflict is left that can be resolved; then settles tiles without conflicts. */
+  /** Resolves conflicts until none is left that can be resolved, then settles the other tiles. */
   async run () {
     const { dryRun, limits, tally } = this
     const changes = () => tally.ended + tally.past + tally.promoted + tally.merged
     for (let pass = 0; pass < limits.passes; pass++) {
-      const before = changes()
+      const changesBefore = changes()
       await this.#resolveAll()
-      if (dryRun || changes() === before) break
+      if (dryRun || changes() === changesBefore) break
     }
     const written = await this.last.read()
     await this.settler.run(this.layers, written)
@@ -126,13 +126,13 @@ class Resolver {
     for await (const page of conflicts(couch, { layers, page: limits.page, signal })) {
       tally.conflicts += page.length
       const tiles = new Set()
-      const others = []
+      const mergeableIds = []
       for (const { id } of page) {
         if (isTileId(id)) tiles.add(headId(id))
-        else if (isMergeable(id)) others.push(id)
+        else if (isMergeable(id)) mergeableIds.push(id)
         else if (!id.startsWith('_design/')) this.#note('left', id, 'it is no document of a tile store')
       }
-      await mergeDocuments(couch, others, { tally, dryRun, signal, note: this.#note })
+      await mergeDocuments(couch, mergeableIds, { tally, dryRun, signal, note: this.#note })
       const ids = [...tiles]
       for (const chunk of chunks(ids, limits.tiles)) await this.#resolveTiles(chunk)
     }
@@ -140,7 +140,7 @@ class Resolver {
 
   async #resolveTiles (ids) {
     this.#isConflict = true
-    for (const [layer, own] of byLayer(ids)) await this.settler.settle(layer, () => own)
+    for (const [layer, idsOfLayer] of byLayer(ids)) await this.settler.settle(layer, () => idsOfLayer)
     this.#isConflict = false
     if (this.dryRun) for (const id of ids) this.settler.rehearsed.add(id)
     this.onProgress?.(this.tally)
@@ -199,30 +199,30 @@ export class Settler {
     this.options = options
   }
 
-  /** @param {string[] | undefined} layers @param {import('./last.js').Written} [written] only that */
+  /** @param {string[] | undefined} layers @param {import('./last.js').Written} [written] limits the run to these */
   async run (layers, written) {
     const docs = layers ? new Map() : await this.#findLayers(written)
     for (const layer of layers ?? docs.keys()) {
       const writtenIds = written?.get(layer)
-      if (written && !writtenIds) continue // nothing was written in it: its manifests need not be read
-      await this.settle(layer, statements => this.#ids(statements, writtenIds), docs.get(layer))
+      if (written && !writtenIds) continue // no document of it was written: its manifests need not be read
+      await this.settle(layer, statements => this.#idsToSettle(statements, writtenIds), docs.get(layer))
       if (!this.options.dryRun) await this.#endEditions(layer)
     }
   }
 
-  /** One master removed an edition while another loaded it again: its document goes as well. @param {string} layer */
+  /** Deletes the document of an edition that one master removed while another loaded it again. @param {string} layer */
   async #endEditions (layer) {
     const statements = this.#statements.get(layer)
     if (!statements?.removals.length) return
     const isRemoved = ({ time, run }) => run && statements.isRunRemoved(time, run)
-    const removed = (await editionDocuments(this.couch, layer)).filter(isRemoved)
-    if (!removed.length) return
-    const ends = removed.map(({ _id, _rev }) => tombstone(_id, _rev)) // the same in every store
-    await this.couch.bulk(ends, { newEdits: false })
+    const removedEditions = (await editionDocuments(this.couch, layer)).filter(isRemoved)
+    if (!removedEditions.length) return
+    const tombstones = removedEditions.map(({ _id, _rev }) => tombstone(_id, _rev)) // the same in every store
+    await this.couch.bulk(tombstones, { newEdits: false })
   }
 
   /**
-   * Layers with a document, and those that only have tiles: the document may not have arrived yet.
+   * Finds layers with a document, and layers with tiles only: their document may not have arrived yet.
    * @returns {Promise<Map<string, any>>} their documents
    */
   async #findLayers (written) {
@@ -240,44 +240,44 @@ export class Settler {
   /**
    * @param {string} layer
    * @param {(statements: LayerStatements) => Iterable<string> | AsyncIterable<string>} idsOf heads
-   * @param {any} [known] document of the layer
+   * @param {any} [layerDoc] document of the layer
    */
-  async settle (layer, idsOf, known) {
+  async settle (layer, idsOf, layerDoc) {
     const { couch, access, options: { dryRun, signal } } = this
     const statements = this.#statements.get(layer) ?? new LayerStatements(couch, layer)
     this.#statements.set(layer, statements)
-    const doc = known ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
+    const doc = layerDoc ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
     const onSettled = settled => this.#report(settled, doc)
     await settleAll(couch, layer, idsOf(statements), { statements, access, dryRun, signal, onSettled })
   }
 
-  async * #ids (statements, written) {
+  async * #idsToSettle (statements, written) {
     const { couch, options: { signal } } = this
     await statements.refresh()
     const manifests = written?.manifestsIn(statements)
     if (!written || written.isAll || manifests.some(({ complete }) => complete)) {
-      // a complete edition says of tiles that it does not name that they are gone
+      // a complete edition makes every tile that it does not name gone
       return yield * everyTile(couch, statements, signal)
     }
     yield * written.tiles
-    const others = async function * () {
+    const statedTiles = async function * () {
       for (const manifest of manifests) yield * tilesOf(statements, manifest)
       yield * written.tilesInBlocks(statements)
     }
-    for await (const id of others()) if (!written.tiles.has(id)) yield id
+    for await (const id of statedTiles()) if (!written.tiles.has(id)) yield id
   }
 
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled @param {any} doc of the layer */
   #report (settled, doc) {
     const { onSettled, note } = this.options
-    for (const [id, one] of settled) {
-      const { done, error, odd } = one
+    for (const [id, outcome] of settled) {
+      const { done, error, odd } = outcome
       if (this.rehearsed.has(id)) continue
       const [problem = []] = odd ? checkDocument(odd).problems : []
       if (odd) note('left', odd._id, `it is no valid tile: ${problem.filter(Boolean).join(', ')}`)
       else if (error) note('refused', id, error.message)
       else if (done.length) onSettled?.(id, done)
-      for (const { time } of lostStatements(doc, one)) {
+      for (const { time } of lostStatements(doc, outcome)) {
         const edition = formatReference(parseTileId(id).layer, time)
         note('unknown', id, `the image that ${edition} has is missing: load that edition again`)
       }

@@ -2,7 +2,7 @@
 // it repairs the faults that have only one possible fix; for the others it says what a person can do.
 //
 //   await check(store)                                       the whole store
-//   await check({ store, layer: 'osm', time: '2024-03-01' }) a layer; with a time, only what it showed then is decoded
+//   await check({ store, layer: 'osm', time: '2024-03-01' }) a layer; with a time, only its versions then are decoded
 //   await check('city.mbtiles', { decode: true })            a file or folder
 import { checkLayer, formatReference } from '../../core/index.js'
 import { encodeId } from '../../core/couch/client.js'
@@ -27,12 +27,12 @@ import { sections } from './walk.js'
  * @typedef {import('../store/index.js').Store} Store
  *
  * @typedef {object} CheckOptions
- * @property {string[]} [layers] of a store: only these, and nothing of the store as a whole
+ * @property {string[]} [layers] of a store: check only these, and not the store as a whole
  * @property {boolean} [fix] repair the faults that have only one possible fix; of whole layers and stores
  * @property {import('../../core/area.js').Area} [area] of a layer or file: only tiles that touch it
  * @property {import('../../core/grid.js').Zooms} [zooms] of a layer or file: only these
  * @property {'xyz' | 'tms'} [scheme] how a folder counts its rows
- * @property {string | object} [grid] of the tiles of a file; what it says unless given
+ * @property {string | object} [grid] of the tiles of a file (default: the grid that the file names)
  * @property {boolean} [decode] decode every tile; otherwise only its frame is looked at
  * @property {AbortSignal} [signal]
  * @property {(done: Progress) => void} [onProgress]
@@ -40,7 +40,7 @@ import { sections } from './walk.js'
  *
  * @typedef {object} Progress
  * @property {string} [layer] that is being checked
- * @property {number} tiles that were read so far, of all layers; of a store with their past
+ * @property {number} tiles read so far, in all layers; of a store also past versions
  * @property {number} bytes
  * @property {number} [total] tiles to be read, where it is known
  * @property {number} faults
@@ -56,11 +56,11 @@ import { sections } from './walk.js'
  * @property {number} bytes of tiles
  * @property {number} [versions] of a store or layer
  * @property {LayerChecked[]} [layers] of a store
- * @property {Record<string, any>} [checked] of a layer or file: what was looked at, and how much of it
+ * @property {Record<string, any>} [checked] of a layer or file: how much was checked
  * @property {number} faults that were found
  * @property {number} warnings
  * @property {Record<string, number>} kinds code -> how often
- * @property {Record<string, Finding>} examples code -> the first of it
+ * @property {Record<string, Finding>} examples code -> its first finding
  * @property {Finding[]} first the first hundred
  * @property {Repaired} [repair] with `fix`
  *
@@ -73,24 +73,24 @@ import { sections } from './walk.js'
  */
 
 /**
- * @param {string | Store | {store: Store, layer: string, time?: string}} what
+ * @param {string | Store | {store: Store, layer: string, time?: string}} subject
  * @param {CheckOptions} [options]
  * @returns {Promise<CheckReport>}
  */
-export async function check (what, options = {}) {
-  const run = typeof what === 'string' ? new FileCheck(what, options) : new StoreCheck(what, options)
+export async function check (subject, options = {}) {
+  const job = typeof subject === 'string' ? new FileCheck(subject, options) : new StoreCheck(subject, options)
   try {
-    await run.run()
-    return run.summary
+    await job.run()
+    return job.summary
   } catch (error) {
-    throw error instanceof TilecouchError ? Object.assign(error, { summary: run.summary }) : error
+    throw error instanceof TilecouchError ? Object.assign(error, { summary: job.summary }) : error
   }
 }
 
 const findingsOf = ({ faults, warnings, kinds, examples, first }) => ({ faults, warnings, kinds, examples, first })
 
 class FileCheck {
-  #found = { kind: 'file', tiles: 0, bytes: 0, checked: /** @type {any} */ ({}) }
+  #result = { kind: 'file', tiles: 0, bytes: 0, checked: /** @type {any} */ ({}) }
 
   /** @param {string} file @param {CheckOptions} options */
   constructor (file, { onFinding, ...options }) {
@@ -100,16 +100,16 @@ class FileCheck {
   }
 
   get summary () {
-    return { what: this.file, ...this.#found, ...findingsOf(this.report) }
+    return { what: this.file, ...this.#result, ...findingsOf(this.report) }
   }
 
   async run () {
     const { file, report, options } = this
-    this.#found = await verifyFile(file, {
+    this.#result = await verifyFile(file, {
       ...options,
       report,
       onProgress: done => {
-        Object.assign(this.#found, { tiles: done.tiles, bytes: done.bytes })
+        Object.assign(this.#result, { tiles: done.tiles, bytes: done.bytes })
         options.onProgress?.({ ...done, faults: report.faults, warnings: report.warnings })
       }
     })
@@ -118,10 +118,10 @@ class FileCheck {
 
 class StoreCheck {
   #layers = /** @type {LayerChecked[]} */ ([])
-  /** Of the layer that was checked last. @type {Record<string, any>} */
+  /** Details of the layer that was checked last. @type {Record<string, any>} */
   #checked = {}
   #current = { tiles: 0, bytes: 0 } // of the layer that is being checked
-  #read = { tiles: 0, bytes: 0 } // of the layers before
+  #read = { tiles: 0, bytes: 0 } // of the layers before that
   /** @type {number | undefined} */
   #total
   #outcome = new RepairTally()
@@ -129,14 +129,14 @@ class StoreCheck {
   #repairs
   #hasTiles = new Set() // names of layers that have tiles
 
-  /** @param {Store | {store: Store, layer: string, time?: string}} what @param {CheckOptions} options */
-  constructor (what, { layers, fix = false, onProgress, onFinding, ...options }) {
-    this.one = 'store' in what ? what : undefined
-    this.store = 'store' in what ? what.store : what
+  /** @param {Store | {store: Store, layer: string, time?: string}} subject @param {CheckOptions} options */
+  constructor (subject, { layers, fix = false, onProgress, onFinding, ...options }) {
+    this.part = 'store' in subject ? subject : undefined
+    this.store = 'store' in subject ? subject.store : subject
     this.couch = this.store.couch
-    this.layers = this.one ? [this.one.layer] : layers
+    this.layers = this.part ? [this.part.layer] : layers
     this.layers?.forEach(checkLayer)
-    this.options = { ...options, time: this.one?.time }
+    this.options = { ...options, time: this.part?.time }
     this.signal = options.signal
     this.onProgress = onProgress
     this.designs = new DesignDocuments(this.store, this.signal)
@@ -153,10 +153,10 @@ class StoreCheck {
   get summary () {
     const { repaired, remaining, faults, warnings, named } = this.#outcome
     const sum = field => this.#layers.reduce((total, layer) => total + layer[field], 0)
-    const { one } = this
+    const { part } = this
     return {
-      ...(one
-        ? { what: formatReference(one.layer, one.time), kind: 'layer', checked: this.#checked }
+      ...(part
+        ? { what: formatReference(part.layer, part.time), kind: 'layer', checked: this.#checked }
         : { what: this.store.url, kind: 'store', layers: this.#layers }),
       tiles: sum('tiles') + this.#current.tiles,
       versions: sum('versions'),
@@ -182,7 +182,7 @@ class StoreCheck {
     const { report } = this
     const designs = []
     const documents = new Set() // names of layers that have a document
-    const editions = new Map() // ids, by layer
+    const editions = new Map() // layer -> ids
     await checkMark(this.couch, report)
     for await (const section of sections(this.couch, this.signal)) {
       if ('layer' in section) {
@@ -207,7 +207,7 @@ class StoreCheck {
   /** @param {string} layer */
   async #checkLayer (layer) {
     const { report } = this
-    const before = this.summary
+    const summaryBefore = this.summary
     const layerCheck = await verifyLayer(this.store, layer, {
       ...this.options,
       report,
@@ -228,8 +228,8 @@ class StoreCheck {
       tiles: layerCheck.tiles,
       versions: layerCheck.checked.documents,
       bytes: layerCheck.bytes,
-      faults: report.faults - before.faults,
-      warnings: report.warnings - before.warnings
+      faults: report.faults - summaryBefore.faults,
+      warnings: report.warnings - summaryBefore.warnings
     })
     if (!this.#repairs) return
     await this.#repairs.repairTiles()
@@ -246,8 +246,8 @@ class StoreCheck {
     }
   }
 
-  #noteUnsettled = (what, id, why) => {
-    if (what !== 'unknown') this.#outcome.noteReason(id, why)
+  #noteUnsettled = (kind, id, why) => {
+    if (kind !== 'unknown') this.#outcome.noteReason(id, why)
   }
 
   /** @returns {Promise<boolean>} whether the versions of every tile follow from all statements now */
@@ -262,15 +262,15 @@ class StoreCheck {
   /** Repairs faults that belong to no layer. @param {RepairQueue} queue */
   async #repair (queue) {
     const { designs } = this
-    const where = findings => findings.map(finding => finding.where)
+    const idsOf = findings => findings.map(finding => finding.where)
     await queue.repairAll(['no-mark', 'bad-mark'], () => mark(this.couch))
     await this.#repairConflicts(queue)
-    await queue.repairAll(['no-design', 'no-validation'], findings => designs.deploy(where(findings)))
-    await queue.repairAll(['left-staging'], findings => designs.endStaging(where(findings)))
+    await queue.repairAll(['no-design', 'no-validation'], findings => designs.deploy(idsOf(findings)))
+    await queue.repairAll(['left-staging'], findings => designs.endStaging(idsOf(findings)))
     await queue.repairAll(['not-in-index', 'index-too-long', 'wrong-sums'], () => designs.rebuild(['_design/versions']))
   }
 
-  /** Of layers, editions, the mark and design documents; those of tiles were resolved before. */
+  /** Repairs conflicts of documents other than tiles. Those of tiles were resolved before. */
   async #repairConflicts (queue) {
     const conflicts = queue.take('conflict')
     if (!conflicts) return

@@ -1,5 +1,5 @@
-// What was written since tiles were settled last, by this process or an earlier one (lastRun in load/baseline.js):
-// tiles, and those of which a manifest that came since says something.
+// Finds the tiles that must be settled again: those that were written since the last run of this process or an earlier
+// one (lastRun in load/baseline.js), and those that a newly arrived manifest names.
 import { canContinue } from '../../core/feed-position.js'
 import { headId, isTileId, parseDocumentId, tileId } from '../../core/index.js'
 import { tilesOfPlace } from '../../core/store/blocks.js'
@@ -12,7 +12,7 @@ const NAME = 'settled'
 /** @typedef {Map<string, WrittenOfLayer>} Written by layer */
 
 export class LastCheck {
-  /** When every tile was settled by this process. @type {Awaited<ReturnType<typeof lastRun>>['now'] | undefined} */
+  /** When this process settled every tile. @type {Awaited<ReturnType<typeof lastRun>>['now'] | undefined} */
   #last
   /** @type {Awaited<ReturnType<typeof lastRun>>['now']} */
   #now = /** @type {any} */ (undefined)
@@ -23,13 +23,13 @@ export class LastCheck {
     this.signal = signal
   }
 
-  /** @returns {Promise<Written | undefined>} undefined: everything is to be looked at */
+  /** @returns {Promise<Written | undefined>} undefined: look at all tiles */
   async read () {
     const { couch, signal } = this
-    const { now, last: noted } = await lastRun(couch, NAME, signal)
+    const { now, last: storedRun } = await lastRun(couch, NAME, signal)
     this.#now = now
-    // another version of this program may settle otherwise
-    const last = this.#last ?? (noted?.version === version ? noted : undefined)
+    // another version of this program may settle differently
+    const last = this.#last ?? (storedRun?.version === version ? storedRun : undefined)
     if (!last || !canContinue(last, now)) return undefined
     const written = new Map()
     let count = 0
@@ -44,26 +44,26 @@ export class LastCheck {
   }
 
   /**
-   * After everything was settled.
-   * @param {{isClean: boolean}} found isClean: of the whole store, and nothing was left
+   * Notes that everything was settled.
+   * @param {{isClean: boolean}} result isClean: the whole store was settled, without exceptions
    */
   async write ({ isClean }) {
-    const before = this.#last
+    const previous = this.#last
     this.#last = this.#now
-    if (!isClean || before?.since === this.#now.since) return
+    if (!isClean || previous?.since === this.#now.since) return
     await noteRun(this.couch, NAME, this.#now, { version }, this.signal)
   }
 }
 
-/** What was written of a layer. */
+/** The documents of a layer that were written since the last run. */
 class WrittenOfLayer {
   /** Ids of heads. @type {Set<string>} */
   tiles = new Set()
   /** Manifests and their parts. @type {string[]} */
   #manifests = []
-  /** Places and names. @type {{place: string, name: string}[]} */
+  /** Places and names of blocks. @type {{place: string, name: string}[]} */
   #blocks = []
-  /** Any tile of the layer may be concerned. */
+  /** Whether all tiles of the layer must be settled. */
   isAll = false
 
   /** @param {string} id @param {boolean} deleted */
@@ -84,20 +84,20 @@ class WrittenOfLayer {
   }
 
   /**
-   * A block may arrive later than the manifest that names it. The silence of a complete edition counts from then on, so
-   * that every tile of the place is settled.
+   * Yields the tiles of blocks, which may arrive later than the manifest that names them. If that is of a complete
+   * edition, tiles that the block lacks become gone: then all tiles of the place are settled.
    * @returns {AsyncGenerator<string>}
    */
   async * tilesInBlocks (statements) {
-    const complete = statements.manifests.filter(manifest => manifest.complete)
-    const whole = new Set()
+    const completeManifests = statements.manifests.filter(manifest => manifest.complete)
+    const wholePlaces = new Set()
     for (const { place, name } of this.#blocks) {
-      if (whole.has(place)) continue
-      for (const manifest of complete) {
-        if ((await statements.namesAt(manifest, place))?.includes(name)) whole.add(place)
+      if (wholePlaces.has(place)) continue
+      for (const manifest of completeManifests) {
+        if ((await statements.namesAt(manifest, place))?.includes(name)) wholePlaces.add(place)
       }
-      const isWhole = whole.has(place)
-      const tiles = isWhole ? tilesOfPlace(place) : (await statements.block(place, name))?.tilesAt(place)
+      const isWholePlace = wholePlaces.has(place)
+      const tiles = isWholePlace ? tilesOfPlace(place) : (await statements.block(place, name))?.tilesAt(place)
       for (const { z, x, y } of tiles ?? []) yield tileId(statements.layer, z, x, y)
     }
   }

@@ -1,5 +1,5 @@
-// Checks a layer of a store: reads its documents once in the order of their ids, and their bytes and the time index
-// meanwhile.
+// Checks a layer of a store. Reads its documents once, in the order of their ids, and meanwhile their bytes and the
+// time index.
 import {
   RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
   gridOf, layerDocument, layerId, parseArea, pastRange, selectorOf, styleId
@@ -24,7 +24,7 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
 /**
  * @typedef {object} LayerOptions
  * @property {import('./files/report.js').Report} report
- * @property {string} [time] decode only what the layer showed then
+ * @property {string} [time] decode only the versions that the layer showed at this time
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {boolean} [decode]
@@ -51,7 +51,7 @@ export async function verifyLayer (store, layer, options) {
   const { faults } = report
   const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report, afterPage })
   const tileSize = doc?.tileSize ?? TILE_SIZE
-  const content = await examineAll(readBytes(couch, walk.wanted(), signal), {
+  const content = await examineAll(readBytes(couch, walk.documentsToRead(), signal), {
     report, decode, tileSize, signal, onTile: onProgress
   })
   if (!doc && !walk.documents) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
@@ -62,7 +62,7 @@ export async function verifyLayer (store, layer, options) {
     if (why) report.add('index-too-long', layer, why)
     const statements = new LayerStatements(couch, layer, signal)
     manifests = await checkManifests(statements, { editions, doc, report })
-    // a part has fewer versions than its editions have counted
+    // a mirror of a part has fewer versions than its editions counted
     if (!statements.limits.isPart) checkCounts(editions, walk.versionsAt, report, Boolean(doc?.pruned))
     if (report.faults === faults) for (const sum of await walk.index.compareSums()) report.add('wrong-sums', layer, sum)
   }
@@ -79,26 +79,26 @@ export async function verifyLayer (store, layer, options) {
 }
 
 /**
- * The number of versions with bytes, for the progress; unknown without views.
+ * Counts the versions with bytes, for the progress. The number is unknown without views.
  * @param {import('../store/couch.js').Couch} couch
- * @param {{layers?: string[], zooms?: import('../../core/grid.js').Zooms, signal?: AbortSignal}} which layers: all
- *   unless given
+ * @param {{layers?: string[], zooms?: import('../../core/grid.js').Zooms, signal?: AbortSignal}} selection layers:
+ *   all unless given
  * @returns {Promise<number | undefined>}
  */
 export async function countContents (couch, { layers, zooms, signal }) {
   const [layer] = layers ?? []
   const range = layers?.length === 1 ? { startkey: [layer], endkey: [layer, {}] } : {}
   const rows = await couch.view(BY_ZOOM, { ...range, group_level: 3 }, signal).catch(ignoring('INDEX_MISSING'))
-  const isWanted = ({ key: [name, z, kind] }) =>
+  const isCounted = ({ key: [name, z, kind] }) =>
     kind !== 'gone' && (layers?.includes(name) ?? true) && (!zooms || (z >= zooms.min && z <= zooms.max))
-  return rows?.filter(isWanted).reduce((sum, { value: [{ count }] }) => sum + count, 0)
+  return rows?.filter(isCounted).reduce((sum, { value: [{ count }] }) => sum + count, 0)
 }
 
 class LayerWalk {
   tiles = 0
   documents = 0
   gone = 0
-  /** How far the tiles reach that exist now. */
+  /** The extent of the tiles that exist now. */
   extent
   /** Bounds of the tiles outside of the bounds of the layer. @type {number[] | null} */
   outside = null
@@ -117,14 +117,14 @@ class LayerWalk {
     this.versionsAt = new Map(editions.map(edition => [edition.time, 0]))
   }
 
-  /** Checks every document, and yields those whose bytes are to be read. */
-  async * wanted () {
+  /** Checks every document, and yields the documents whose bytes are to be read. */
+  async * documentsToRead () {
     const { couch, layer, area, zooms, signal, report, asOfTime, afterPage } = this.#options
     await this.index.begin()
     for await (const page of walkDocuments(couch, layer, { area, zooms, signal })) {
       const tiles = page.map(doc => ({ doc, ...checkDocument(doc) }))
         .filter(({ address }) => !address || !area || area.has(address.z, address.x, address.y))
-      // the index is asked while the bytes are read
+      // query the index while the bytes are read
       const compared = this.index.compare(tiles.map(({ doc }) => doc), (id, why) => report.add('not-in-index', id, why))
       compared.catch(() => {}) // an error is thrown where it is awaited
       for (const { doc, address, problems } of tiles) {
@@ -141,7 +141,7 @@ class LayerWalk {
     for (const tile of this.#timelines.end()) yield * this.#checkTile(tile)
   }
 
-  /** Checks a tile with all of its versions, and yields what it shows as of the time, if there is one. */
+  /** Checks a tile with all of its versions. With a time, yields the version that the tile shows as of it. */
   async * #checkTile (tile) {
     const { report, asOfTime } = this.#options
     this.tiles++
@@ -156,8 +156,8 @@ class LayerWalk {
     if (head && isAhead(head.time) && !this.versionsAt.has(head.time)) report.add('future-time', tile.id, head.time)
     if (head && head.digest !== null) this.#checkReach(tile)
     if (asOfTime === undefined) return
-    const shown = shownAt(tile, asOfTime)
-    if (shown && shown.digest !== null) yield shown.doc
+    const shownVersion = shownAt(tile, asOfTime)
+    if (shownVersion && shownVersion.digest !== null) yield shownVersion.doc
   }
 
   #checkReach ({ id, z, x, y }) {
@@ -173,8 +173,8 @@ class LayerWalk {
   }
 
   /**
-   * A load that goes on meanwhile moves heads to the past between two pages: a fault counts only if it is there at one
-   * moment. The past is read before the head, which only ever becomes newer.
+   * Checks the versions of a tile again, since a running load moves heads to the past between two pages. The past is
+   * read before the head, which can only become newer.
    */
   async #checkAgain (id) {
     const { couch, signal } = this.#options
@@ -187,7 +187,7 @@ class LayerWalk {
   }
 }
 
-/** The bounds of a tile as those of a layer are written. @param {import('../../core/grids/grid.js').Grid} grid */
+/** The bounds of a tile, in the form of layer bounds. @param {import('../../core/grids/grid.js').Grid} grid */
 function boundsOf (grid, z, x, y) {
   const [west, south, east, north] = grid.tileBounds(z, x, y)
   return [west, Math.max(south, -90), east, Math.min(north, 90)]
@@ -201,17 +201,17 @@ async function checkLayerDocument (couch, layer, report) {
   const doc = await couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
   if (!doc) return undefined
   const { _id, _rev, _conflicts, type, layer: name } = doc
-  const wrong = why => report.add('bad-layer', _id, why)
+  const reportFault = why => report.add('bad-layer', _id, why)
   if (_conflicts?.length) report.add('conflict', _id, `${_rev} and ${_conflicts}`)
-  if (type !== 'layer' || name !== layer) wrong(`type ${JSON.stringify(type)}, layer ${JSON.stringify(name)}`)
+  if (type !== 'layer' || name !== layer) reportFault(`type ${JSON.stringify(type)}, layer ${JSON.stringify(name)}`)
   const { faults, valid } = examine({ ...doc, type: 'layer', layer })
-  faults.forEach(wrong)
+  faults.forEach(reportFault)
   for (const field of ['grid', 'upstream', 'retention']) {
     try {
       layerDocument(layer, { [field]: valid[field] })
     } catch (error) {
       if (!(error instanceof TilecouchError)) throw error
-      wrong(error.message)
+      reportFault(error.message)
       if (field === 'grid') delete valid.grid // its tiles are then checked as those of Web Mercator
     }
   }
@@ -249,21 +249,23 @@ async function checkStyles (couch, layer, report) {
 function faultInEdition (doc) {
   const fault = doc.type === 'edition' ? faultIn(doc) : `type ${JSON.stringify(doc.type)}`
   if (fault) return fault
-  if (COUNTS.some(field => doc[field] === undefined)) return undefined // of another program, or not finished
+  if (COUNTS.some(field => doc[field] === undefined)) return undefined // from another program, or not finished
   const changed = doc.advanced + doc.backfilled
   const sum = doc.created + changed + doc.unchanged + doc.failed
-  // a load that was repeated for the same time counts what both have written
+  // a repeated load for the same time counts the writes of both
   if (sum < doc.tiles) return `${doc.tiles} tiles, but ${sum} new, changed, unchanged or failed`
   if (doc.gone > changed) return `${doc.gone} gone, but ${changed} changed`
 }
 
-/** Looks for versions that an edition wrote and that are not there any more. */
+/** Reports editions that wrote more versions than the store has. */
 function checkCounts (editions, versionsAt, report, isPruned) {
   for (const { _id, time, finished, created = 0, advanced = 0, backfilled = 0, gone = 0 } of editions) {
     // a prune may have removed gone versions with nothing before them
-    const written = created + advanced + backfilled - (isPruned ? gone : 0)
+    const writtenCount = created + advanced + backfilled - (isPruned ? gone : 0)
     const storedCount = versionsAt.get(time) ?? 0
-    if (finished && storedCount < written) report.add('short-edition', _id, `${written} written, ${storedCount} found`)
+    if (finished && storedCount < writtenCount) {
+      report.add('short-edition', _id, `${writtenCount} written, ${storedCount} found`)
+    }
   }
 }
 
@@ -271,13 +273,13 @@ function checkCounts (editions, versionsAt, report, isPruned) {
  * Makes or widens the document of a layer so that it describes its tiles.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
- * @param {Awaited<ReturnType<typeof verifyLayer>>} found
+ * @param {Awaited<ReturnType<typeof verifyLayer>>} layerCheck
  * @param {import('./repairs.js').RepairQueue} queue
  */
-export async function repairLayer (store, layer, found, queue) {
-  await queue.repairAll(['no-layer', 'outside-zooms', 'outside-bounds'], () => define(store, layer, found))
+export async function repairLayer (store, layer, layerCheck, queue) {
+  await queue.repairAll(['no-layer', 'outside-zooms', 'outside-bounds'], () => fitDocument(store, layer, layerCheck))
   await queue.repairAll(['bad-layer'], async () => {
-    const done = await define(store, layer, found)
+    const done = await fitDocument(store, layer, layerCheck)
     if (done !== true) return done
     const report = new Report()
     await checkLayerDocument(store.couch, layer, report)
@@ -285,18 +287,18 @@ export async function repairLayer (store, layer, found, queue) {
   })
 }
 
-async function define (store, layer, { extent, outside, checked }) {
+async function fitDocument (store, layer, { extent, outside, checked }) {
   const doc = await store.couch.get(layerId(layer))
   if (doc && (doc.type !== 'layer' || doc.layer !== layer)) {
     await store.couch.update(layerId(layer), stored => ({ ...fieldsOf(stored), type: 'layer', layer }))
   }
-  const beyond = doc ? outside : await boundsBeyond(store, layer, extent)
+  const outer = doc ? outside : await boundsBeyond(store, layer, extent)
   try {
     await store.defineLayer(layer, ({ minzoom, maxzoom, bounds, ...fields }) => {
-      const zooms = minzoom > maxzoom ? {} : { minzoom, maxzoom } // swapped: neither counts
-      const { bounds: widenedBounds, ...reached } = widen({ ...fields, ...zooms }, extent, checked)
+      const zooms = minzoom > maxzoom ? {} : { minzoom, maxzoom } // swapped: both are ignored
+      const { bounds: widenedBounds, ...widenedFields } = widen({ ...fields, ...zooms }, extent, checked)
       // a layer without bounds shows everything
-      return { ...reached, bounds: doc ? bounds && union(bounds, beyond) : union(widenedBounds, beyond) }
+      return { ...widenedFields, bounds: doc ? bounds && union(bounds, outer) : union(widenedBounds, outer) }
     })
     return true
   } catch (error) {

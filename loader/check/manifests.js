@@ -1,6 +1,6 @@
 // Checks the manifests of a layer: whether every part is in the store, the bytes of each block match its name, roots
 // are right, and the versions of every tile follow from all statements. A mirror of a part of a store need not have the
-// blocks of the rest.
+// other blocks.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/lists.js'
 import { compareIds, formatReference, manifestId } from '../../core/index.js'
@@ -50,7 +50,10 @@ export async function checkManifests (statements, { editions, doc, report }) {
   return checked
 }
 
-/** Every block of a layer. @returns {Promise<{blocks: Set<string>, damaged: number}>} blocks: place and name of each */
+/**
+ * Reads and checks every block of a layer.
+ * @returns {Promise<{blocks: Set<string>, damaged: number}>} blocks: place and name of each
+ */
 async function checkBlocks (couch, layer, report, signal) {
   const blocks = new Set()
   const prefix = `block:${layer}:`
@@ -77,7 +80,7 @@ function faultInDigests (id, attachment) {
   return Block.decode(bytes) ? undefined : 'it cannot be decoded'
 }
 
-/** @returns {Promise<boolean>} whether nothing is wrong with it */
+/** @returns {Promise<boolean>} whether the manifest is sound */
 async function checkManifest (statements, manifest, blocks, report) {
   const { id, parts, complete, area, zooms, root, time, run } = manifest
   const { couch, layer } = statements
@@ -91,28 +94,28 @@ async function checkManifest (statements, manifest, blocks, report) {
       const doc = await couch.get(manifestId(layer, time, run, part))
       if (!doc || faultInRecord(doc)) missing.push(part)
     }
-    const some = missing.slice(0, 5).join(', ')
+    const firstMissing = missing.slice(0, 5).join(', ')
     report.add('manifest-incomplete', id, `of ${parts.length} parts ${missing.length} are missing or not valid: ` +
-      `${some}`)
+      `${firstMissing}`)
     return false
   }
   const blockNames = entries.flatMap(([place, names]) => names.map(name => `${place}:${name}`))
-  const isKept = name => statements.limits.hasBlocks(name.slice(0, name.lastIndexOf(':')))
-  const missing = blockNames.filter(name => !blocks.has(name) && isKept(name)).map(name => `block:${layer}:${name}`)
-  // some may have arrived since the blocks were read
-  const gone = missing.length ? (await couch.docs(missing)).filter(row => !row.doc) : []
-  if (gone.length) {
-    report.add('manifest-incomplete', id, `of ${blockNames.length} blocks ${gone.length} are missing, such as ` +
-      `${gone[0].id}`)
+  const isExpected = name => statements.limits.hasBlocks(name.slice(0, name.lastIndexOf(':')))
+  const missing = blockNames.filter(name => !blocks.has(name) && isExpected(name)).map(name => `block:${layer}:${name}`)
+  // blocks may have arrived since
+  const missingRows = missing.length ? (await couch.docs(missing)).filter(row => !row.doc) : []
+  if (missingRows.length) {
+    report.add('manifest-incomplete', id, `of ${blockNames.length} blocks ${missingRows.length} are missing, such as ` +
+      `${missingRows[0].id}`)
   }
   const reach = { complete, ...(area && { area }), ...(zooms && { zooms }) }
   const computedRoot = rootOf(entries.sort(([a], [b]) => compareIds(a, b)), reach)
   if (computedRoot !== root) report.add('wrong-root', id, `${root}, its blocks make ${computedRoot}`)
-  return !gone.length && computedRoot === root
+  return !missingRows.length && computedRoot === root
 }
 
 /**
- * Tiles whose versions do not follow from all statements. A program may be writing them, so they are looked at twice.
+ * Yields tiles whose versions do not follow from all statements. Looks twice, since a program may be writing them.
  * @param {import('../store/couch.js').Couch} couch
  * @param {import('../../core/store/statements.js').LayerStatements} statements
  * @param {AbortSignal} [signal]
@@ -135,11 +138,11 @@ export async function * unsettled (couch, statements, signal) {
   for await (const tiles of pMapIterable(batches, lookTwice, { concurrency })) {
     for (const [id, settled] of tiles) {
       const { done, error } = settled
-      yield { id, why: error?.message ?? (done.length ? done.map(describe).join(', ') : undefined), settled }
+      yield { id, why: error?.message ?? (done.length ? done.map(describeWrite).join(', ') : undefined), settled }
     }
   }
 }
 
 /** @param {import('../../core/store/plan.js').Write} write */
-const describe = ({ id, want, end }) =>
+const describeWrite = ({ id, want, end }) =>
   end ? `no statement says ${id}` : `${id} should show what was stated for ${want?.time}`

@@ -1,5 +1,5 @@
-// Merges the conflicting revisions of small documents into one: layers, editions and the mark of the store. Of
-// documents that never change, such as styles and blocks, one revision stays.
+// Merges the conflicting revisions of small documents into one: layers, editions and the mark of the store. Documents
+// that never change, such as styles and blocks, keep one of their revisions.
 import { STORE_ID, compareIds, faultIn, settingsOf } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
 import { faultInRecord, styleKinds } from '../../core/store/records.js'
@@ -8,27 +8,27 @@ import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'
 import { canonical, fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
 
-const least = (a, b) => Math.min(a ?? b, b ?? a)
-const most = (a, b) => Math.max(a ?? b, b ?? a)
+const smaller = (a, b) => Math.min(a ?? b, b ?? a)
+const greater = (a, b) => Math.max(a ?? b, b ?? a)
 const trueFirst = (a, b) => Number(Boolean(b)) - Number(Boolean(a))
 const missingLast = (a, b) => compareIds(a ?? '~', b ?? '~')
 const canonicalFields = doc => canonical(fieldsOf(doc))
 
 /** @type {Record<string, {order: (a: any, b: any) => number, merge: (first: any, others: any[]) => any}>} */
 const kinds = {
-  // it reaches as far as any of them; a field that only one has stays
+  // the widest bounds and zooms of all revisions; a field that only one revision has stays
   layer: {
     order: winnerFirst,
     merge: (first, others) => others.reduce((doc, other) => Object.fromEntries(Object.entries({
       ...other,
       ...doc,
       bounds: union(doc.bounds, other.bounds) ?? undefined,
-      minzoom: least(doc.minzoom, other.minzoom),
-      maxzoom: most(doc.maxzoom, other.maxzoom),
+      minzoom: smaller(doc.minzoom, other.minzoom),
+      maxzoom: greater(doc.maxzoom, other.maxzoom),
       ...pruneMarks(doc, other)
     }).filter(([, value]) => value !== undefined)), first)
   },
-  // the load that got further; a title was written by a person
+  // the revision of the load that got further; a title stays, since a person wrote it
   edition: {
     order: (a, b) => trueFirst(a.finished, b.finished) || trueFirst(a.complete, b.complete) ||
       (b.tiles ?? 0) - (a.tiles ?? 0) || compareIds(b.finished ?? '', a.finished ?? '') ||
@@ -38,20 +38,20 @@ const kinds = {
       return title === undefined ? first : { ...first, title }
     }
   },
-  // the store that was there first; a setting that only another one has stays
+  // the revision of the older store; a setting that only another revision has stays
   store: {
     order: (a, b) => missingLast(a.created, b.created) || missingLast(a.uuid, b.uuid) || winnerFirst(a, b),
     merge (first, others) {
       const [published] = [first, ...others].map(doc => doc.published).filter(Boolean).sort()
-      const schema = others.reduce((greatest, other) => most(greatest, other.schema), first.schema)
+      const schema = others.reduce((greatest, other) => greater(greatest, other.schema), first.schema)
       const settings = Object.assign({}, ...others.map(settingsOf).reverse())
       return { ...settings, ...first, schema, ...(published && { published }) }
     }
   }
 }
 
-// Two masters that store the same content write it in revisions of their own: another moment, or another program. Where
-// the content differs, what was stored later counts, as of two loads for one time.
+// Two masters that store the same content write different revisions of it: at another moment, or by another program.
+// If the content differs, the revision that was stored later wins, as with two loads for one time.
 const storedLater = (a, b) => compareIds(b.stored ?? '', a.stored ?? '') || winnerFirst(a, b)
 
 const NEVER_CHANGES = new Set(['style', 'manifest', 'block', 'removed'])
@@ -68,8 +68,8 @@ function faultOf (doc) {
 }
 
 /**
- * @param {any[]} leaves living ones, two or more, of one document
- * @returns {{write?: any, ends: any[]} | undefined} nothing if one is not ours, or not valid
+ * @param {any[]} leaves two or more living leaves of one document
+ * @returns {{write?: any, ends: any[]} | undefined} undefined if a leaf is not ours, or not valid
  */
 export function planMerge (leaves) {
   const [{ _id: id }] = leaves
@@ -84,7 +84,7 @@ export function planMerge (leaves) {
   }
 }
 
-/** One revision stays as it is, the others end. One that is not valid never stays. */
+/** Keeps one valid revision as it is, and ends the others. */
 function planChoice (leaves, kind) {
   const valid = leaves.filter(doc => doc.type === kind && !faultOf(doc)).sort(storedLater)
   if (!valid.length) return undefined

@@ -1,6 +1,6 @@
 // The queue of findings that `tilecouch check --fix` repairs: those with a `fix` in files/faults.js. Tiles are
-// repaired a few at a time while a layer is read, so that memory stays flat however much is wrong; faults of layers and
-// of the store are repaired at the end.
+// repaired while a layer is read, so that memory does not grow with the number of faults. Faults of layers and of the
+// store are repaired at the end.
 import { chunks } from '../../core/lists.js'
 import { headId, isTileId } from '../../core/index.js'
 import { faults } from './files/faults.js'
@@ -13,7 +13,7 @@ const repairDefaults = {
 }
 
 /** Findings about the versions of one tile. */
-const OF_TILES = new Set(['conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'])
+const TILE_CODES = new Set(['conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'])
 
 /** @typedef {import('./files/report.js').Finding} Finding */
 
@@ -34,7 +34,7 @@ export class RepairQueue {
   /** @param {Finding} finding */
   note (finding) {
     const tile = tileOf(finding.where)
-    if (tile && OF_TILES.has(finding.code)) {
+    if (tile && TILE_CODES.has(finding.code)) {
       this.#tiles.set(tile, [...this.#tiles.get(tile) ?? [], finding])
       this.#gathered++
     } else if (faults[finding.code].fix) {
@@ -53,11 +53,11 @@ export class RepairQueue {
     const { store, signal, tally } = this
     const onLeft = (id, reason) => tally.noteReason(id, reason)
     const ids = [...this.#tiles.keys()]
-    for (const some of chunks(ids, repairDefaults.tiles)) {
-      const findings = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
-      const wrong = await repairTimelines(store, some, { signal, onLeft })
+    for (const tileIds of chunks(ids, repairDefaults.tiles)) {
+      const findings = tileIds.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
+      const remainingFaults = await repairTimelines(store, tileIds, { signal, onLeft })
       for (const finding of findings) {
-        if (wrong.has(`${finding.code} ${finding.where}`)) tally.left(finding)
+        if (remainingFaults.has(`${finding.code} ${finding.where}`)) tally.left(finding)
         else tally.repair(finding)
       }
     }
@@ -75,13 +75,13 @@ export class RepairQueue {
   /**
    * Repairs all findings of some codes together, and counts the result.
    * @param {string[]} codes
-   * @param {(found: Finding[]) => Promise<boolean | string>} repair answers whether it was done, or why not
+   * @param {(findings: Finding[]) => Promise<boolean | string>} repair returns true, or why it failed
    */
   async repairAll (codes, repair) {
-    const taken = codes.map(code => this.take(code)).filter(count => count !== undefined)
-    if (!taken.length) return
-    const done = await repair(taken.flatMap(({ some }) => some))
-    for (const { some: [finding], count } of taken) {
+    const entries = codes.map(code => this.take(code)).filter(entry => entry !== undefined)
+    if (!entries.length) return
+    const done = await repair(entries.flatMap(({ some }) => some))
+    for (const { some: [finding], count } of entries) {
       if (done === true) this.tally.repair(finding, count)
       else this.tally.left(finding, done || undefined, count)
     }
@@ -96,11 +96,11 @@ export class RepairQueue {
 
 const tileOf = where => isTileId(where) ? headId(where) : undefined
 
-/** How many findings were repaired, and how many are left. */
+/** Counts the repaired and the remaining findings. */
 export class RepairTally {
-  /** By code. @type {Record<string, number>} */
+  /** Numbers by code. @type {Record<string, number>} */
   repaired = {}
-  /** By code. @type {Record<string, number>} */
+  /** Numbers by code. @type {Record<string, number>} */
   remaining = {}
   faults = 0 // among the remaining
   warnings = 0
@@ -121,7 +121,7 @@ export class RepairTally {
     if (this.named.length < repairDefaults.named) this.named.push({ ...finding, ...(reason && { reason }) })
   }
 
-  /** Why a document could not be repaired; called before `left`. @param {string} id @param {string} reason */
+  /** Notes why a document could not be repaired. Called before `left`. @param {string} id @param {string} reason */
   noteReason (id, reason) {
     if (this.#reasons.size < 100 * repairDefaults.named) this.#reasons.set(id, reason)
   }

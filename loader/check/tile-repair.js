@@ -2,16 +2,16 @@
 // and a write never destroys anything:
 //
 //   - tiles whose versions are out of order, or that have no head, are settled, as when conflicts are resolved
-//   - of a version that is in the past twice, the later one is deleted
+//   - if a version is in the past twice, the later document is deleted
 //
-// A document with wrong fields or bytes is left: its right content is not known here.
+// A document with wrong fields or bytes stays as it is: its right content is not known here.
 import { byLayer } from '../../core/ids.js'
 import { readTileLeaves } from '../../core/store/documents.js'
 import { peerOf } from '../store/peer.js'
 import { deterministicAccess, settleAll } from '../store/settle.js'
 import { endTwins, faultsIn, faultsOf } from './tile.js'
 
-const ROUNDS = 6 // over a tile: one repair may uncover another fault
+const ROUNDS = 6 // for a tile: one repair may uncover another fault
 
 /**
  * @param {import('../store/index.js').Store} store
@@ -29,15 +29,15 @@ export async function repairTimelines ({ couch }, ids, { signal, onLeft }) {
     }
   }
   for (let round = 0; round < ROUNDS; round++) {
-    const before = writes
-    for (const [layer, own] of byLayer(ids)) await settleAll(couch, layer, own, { access, signal, onSettled })
+    const writesBefore = writes
+    for (const [layer, tileIds] of byLayer(ids)) await settleAll(couch, layer, tileIds, { access, signal, onSettled })
     const tiles = await readTileLeaves(couch, ids, signal)
-    const sound = tiles.filter(({ heads, pasts }) => [...heads, ...pasts].every(doc => !faultsOf(doc).length))
-    const tombstones = sound.flatMap(endTwins)
+    const soundTiles = tiles.filter(({ heads, pasts }) => [...heads, ...pasts].every(doc => !faultsOf(doc).length))
+    const tombstones = soundTiles.flatMap(endTwins)
     const refused = tombstones.length ? await peerOf(couch).write(tombstones, signal) : [] // as a replicator does
     for (const { id, reason, error } of refused) onLeft(id, reason || error)
     writes += tombstones.length - refused.length
-    if (writes === before) break
+    if (writes === writesBefore) break
   }
   return faultsIn(await readTileLeaves(couch, ids, signal))
 }

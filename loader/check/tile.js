@@ -1,12 +1,12 @@
-// Checks tiles: one document, the versions of one tile, and all of its living leaves. It finds what the validation
-// function of the store refuses, in stores that were filled without it, by other programs or by replication.
+// Checks tiles: one document, the versions of one tile, and all of its living leaves. It finds documents that the
+// validation function refuses: other programs and replication can fill a store without it.
 import { TILE_ATTACHMENT, asOf, compareIds, isAhead, isExactTime, parseTileId } from '../../core/index.js'
 import { tombstone } from '../store/revisions.js'
 
 /**
  * @param {any} doc
  * @returns {{address?: import('../../core/ids.js').VersionAddress, problems: import('./files/decode.js').Problems}}
- * address: unless it is no tile
+ * address: missing if the document is no tile
  */
 export function checkDocument (doc) {
   let address
@@ -15,18 +15,18 @@ export function checkDocument (doc) {
   } catch (error) {
     return { problems: [['bad-id', error.details?.why]] }
   }
-  const show = (...fields) => fields.map(field => `${field} ${JSON.stringify(doc[field])}`).join(', ')
-  if (doc.type !== 'tile') return { problems: [['not-a-tile', show('type')]] }
+  const fieldsText = (...fields) => fields.map(field => `${field} ${JSON.stringify(doc[field])}`).join(', ')
+  if (doc.type !== 'tile') return { problems: [['not-a-tile', fieldsText('type')]] }
   /** @type {import('./files/decode.js').Problems} */
   const problems = []
   const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
 
-  const wrong = ['layer', 'z', 'x', 'y'].filter(field => doc[field] !== address[field])
-  add(wrong.length, 'fields-disagree', show(...wrong))
+  const wrongFields = ['layer', 'z', 'x', 'y'].filter(field => doc[field] !== address[field])
+  add(wrongFields.length, 'fields-disagree', fieldsText(...wrongFields))
   const isPast = address.time !== undefined
-  add(doc.current !== !isPast, 'wrong-current', show('current'))
-  add(!isExactTime(doc.time), 'bad-time', show('time'))
-  for (const field of TIMES) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', show(field))
+  add(doc.current !== !isPast, 'wrong-current', fieldsText('current'))
+  add(!isExactTime(doc.time), 'bad-time', fieldsText('time'))
+  for (const field of TIMES) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', fieldsText(field))
   add(isExactTime(doc.stored) && isAhead(doc.stored), 'odd-time', `stored ${doc.stored}`)
   add(isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`)
 
@@ -50,8 +50,8 @@ const TIMES = ['stored', 'expires', 'contested']
 
 /**
  * Groups documents by tile, in the order of their ids. The past of a tile does not follow its head at once: rows that
- * begin with the same digits are in between (412, 4120, 4121, ..., 412@...). So the heads whose past may still come are
- * those whose id begins the current id, at most as many as a row has digits.
+ * begin with the same digits are in between (412, 4120, 4121, ..., 412@...). A tile stays open while its id is a prefix
+ * of the current id. There are at most as many open tiles as a row has digits.
  */
 export class Timelines {
   /** @type {Tile[]} */
@@ -72,24 +72,24 @@ export class Timelines {
     return complete
   }
 
-  /** The last tiles. */
+  /** Returns the last tiles. */
   end () {
     return this.#close('')
   }
 
   #close (id) {
-    const last = this.#open.findLastIndex(tile => id.startsWith(tile.id))
-    return this.#open.splice(last + 1).reverse()
+    const lastOpen = this.#open.findLastIndex(tile => id.startsWith(tile.id))
+    return this.#open.splice(lastOpen + 1).reverse()
   }
 }
 
-/** @param {any} doc @param {string} [time] as in its id, which counts more than its field */
+/** @param {any} doc @param {string} [time] from its id, which takes precedence over its field */
 export const versionOf = (doc, time) => ({
   time: time ?? doc.time, digest: doc._attachments?.tile?.digest ?? null, current: time === undefined, doc
 })
 
 /**
- * What is wrong with the versions of one tile.
+ * Finds faults of the versions of one tile.
  * @param {Pick<Tile, 'versions'>} tile
  * @returns {import('./files/decode.js').Problems}
  */
@@ -106,16 +106,16 @@ export function checkTimeline ({ versions }) {
   if (twin && twin.digest !== head.digest) {
     problems.push(['two-at-one-time', `${head.time}: ${head.digest} and ${twin.digest}`])
   }
-  const places = new Map()
+  const timeByKey = new Map()
   for (const { time, digest, doc } of past) {
     const key = `${doc.contested ?? time} ${digest}`
-    if (time !== head.time && places.has(key)) problems.push(['version-twice', `${time} and ${places.get(key)}`])
-    else places.set(key, time)
+    if (time !== head.time && timeByKey.has(key)) problems.push(['version-twice', `${time} and ${timeByKey.get(key)}`])
+    else timeByKey.set(key, time)
   }
   return problems
 }
 
-/** What a tile shows as of a time, if anything. @param {Tile} tile @param {string} time */
+/** Returns the version that a tile shows as of a time, if any. @param {Tile} tile @param {string} time */
 export function shownAt ({ versions }, time) {
   const sorted = [...versions].sort((a, b) => compareIds(a.time, b.time) || +a.current - +b.current)
   return asOf(sorted, time)
@@ -123,17 +123,17 @@ export function shownAt ({ versions }, time) {
 
 /** @typedef {{id: string, heads: any[], pasts: any[]}} Leaves living leaves of a tile */
 
-/** Faults of one document by itself: conflicts are not among them. @param {any} doc */
+/** Returns the faults of one document, without conflicts. @param {any} doc */
 export const faultsOf = doc => checkDocument(doc).problems.filter(([code]) => code !== 'conflict')
 
-/** Deletions of versions that are in the past twice: the earlier one stays. @param {Leaves} leaves */
+/** Returns deletions of versions that are in the past twice. The earlier document stays. @param {Leaves} leaves */
 export function endTwins ({ heads: [head], pasts }) {
-  const seen = new Set()
+  const keys = new Set()
   const past = pasts.filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1)
   return past.flatMap(({ _id: id, _rev: rev, time, contested, _attachments: { tile } = /** @type {any} */ ({}) }) => {
     const key = `${contested ?? time} ${tile?.digest}`
-    if (seen.has(key)) return [tombstone(id, rev)]
-    seen.add(key)
+    if (keys.has(key)) return [tombstone(id, rev)]
+    keys.add(key)
     return []
   })
 }
@@ -147,7 +147,7 @@ export function faultsIn (tiles) {
       for (const [code] of faultsOf(doc)) faults.add(`${code} ${doc._id}`)
       counts.set(doc._id, (counts.get(doc._id) ?? 0) + 1)
     }
-    for (const [doc, leaves] of counts) if (leaves > 1) faults.add(`conflict ${doc}`)
+    for (const [docId, leaves] of counts) if (leaves > 1) faults.add(`conflict ${docId}`)
     const past = pasts.map(doc => versionOf(doc, doc._id.slice(id.length + 1)))
     for (const [code] of checkTimeline({ versions: [...heads.slice(0, 1).map(doc => versionOf(doc)), ...past] })) {
       faults.add(`${code} ${id}`)

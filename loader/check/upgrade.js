@@ -14,19 +14,19 @@ export async function checkMark (couch, report) {
 }
 
 /**
- * From one schema of documents to the next.
+ * A step from one schema of documents to the next.
  * @typedef {object} Step
- * @property {number} from the schema it finds
+ * @property {number} from the schema that it changes
  * @property {string} name
- * @property {string} does for people
+ * @property {string} does description for people
  * @property {(store: import('../store/index.js').Store, options: UpgradeOptions) => Promise<void>} run
  *
  * Rules for a step:
  *   - it writes the mark with schema `from + 1` last, so that a step that was killed is run again from its beginning
  *   - it may be run again over documents that it has changed, and while the earlier program writes more of them
  *   - it walks the documents in pages (loader/check/walk.js) and overwrites each at the revision it has read
- *   - where the program of before could not read what it writes, it marks the store first: that program then refuses it
- * The next one goes to the end of this list, and SCHEMA of loader/store/marker.js is raised by one.
+ *   - if the earlier program cannot read the new form, it marks the store first: that program then refuses the store
+ * The next step goes to the end of this list, and SCHEMA of loader/store/marker.js is raised by one.
  */
 
 /** @type {Step[]} */
@@ -45,13 +45,13 @@ export const steps = [
  * @property {number} to schema of this program
  * @property {{name: string, does: string, done: boolean}[]} steps that were to be taken
  * @property {import('../couchapp/push.js').Pushed[]} designs
- * @property {string} [skipped] why the design documents were left alone
+ * @property {string} [skipped] why the design documents were not changed
  * @property {number} [unstated] editions without a manifest: an earlier program or a device made them
  */
 
 /**
  * @typedef {object} UpgradeOptions
- * @property {boolean} [dryRun] lists what there is to do, and writes nothing
+ * @property {boolean} [dryRun] lists the steps, and writes nothing
  * @property {AbortSignal} [signal]
  * @property {(done: {step: string, documents: number}) => void} [onProgress] of a step
  * @property {(event: import('../couchapp/push.js').PushEvent) => void} [onPush] of a design document
@@ -69,16 +69,16 @@ export async function upgrade (store, { dryRun = false, signal, onProgress, onPu
   const todo = pendingSteps.map(({ name, does }) => ({ name, does, done: false }))
   const summary = /** @type {UpgradeSummary} */ ({ from, to: SCHEMA, steps: todo, designs: [] })
   if (!dryRun) {
-    for (const [at, step] of pendingSteps.entries()) {
+    for (const [index, step] of pendingSteps.entries()) {
       await step.run(store, { signal, onProgress })
-      summary.steps[at].done = true
+      summary.steps[index].done = true
     }
   }
   const unstated = await countUnstated(couch, signal)
   if (unstated) summary.unstated = unstated
   const docs = await ownDesigns()
   const storedDesigns = await push(couch, docs, { dryRun: true })
-  // a store without any is still being filled: a load is twice as fast without them
+  // a store without design documents is still being filled: a load is twice as fast without them
   if (storedDesigns.every(({ action }) => action === 'new')) {
     return { ...summary, skipped: 'the store was never published' }
   }

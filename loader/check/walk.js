@@ -1,5 +1,5 @@
-// Walks over documents in the order of their ids, page by page: those of a layer or a part of it, and what a database
-// consists of. The primary index is never behind, and needs no view.
+// Walks over documents in the order of their ids, page by page: those of a layer or a part of it, and those of a whole
+// database. Uses the primary index, which is never behind and needs no view.
 import { chunks } from '../../core/lists.js'
 import {
   MAX_ZOOM, STORE_ID, checkLayer, isAdministrative, isLayer, layerRange, parseDocumentId
@@ -8,11 +8,11 @@ import {
 export const walkDefaults = {
   page: 500, // documents a request
   probes: 100, // ranges looked into with one request
-  columns: 2000 // columns of one zoom that are asked for one by one; an area of more is picked out of the whole zoom
+  columns: 2000 // columns of one zoom that are read one by one; for a larger area the whole zoom is read
 }
 
 /**
- * Documents of a layer's tiles, with _conflicts.
+ * Reads the documents of a layer's tiles, with _conflicts.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
  * @param {object} [options]
@@ -26,26 +26,26 @@ export async function * walkDocuments (couch, layer, { area, zooms, signal } = {
   for await (const range of rangesOf(couch, layer, area, zooms, signal)) yield * walkRange(couch, range, signal)
 }
 
-/** Ranges of ids that hold every tile of the part, without empty ones. */
+/** Yields the ranges of ids with all tiles of the part. Skips empty ranges. */
 async function * rangesOf (couch, layer, area, zooms = { min: 0, max: MAX_ZOOM }, signal) {
-  // of a whole layer also ids that are not a tile's
+  // a whole layer: also ids that are not those of tiles
   if (!area && zooms.min === 0 && zooms.max === MAX_ZOOM) return yield layerRange(layer)
   const levels = Array.from({ length: zooms.max - zooms.min + 1 }, (_, index) => zooms.min + index)
-  const ranges = levels.map(level => ({ z: level, ...below(`${layer}:${level}:`) }))
-  for await (const { z, ...range } of filled(couch, ranges, signal)) {
+  const ranges = levels.map(level => ({ z: level, ...rangeBelow(`${layer}:${level}:`) }))
+  for await (const { z, ...range } of nonEmptyRanges(couch, ranges, signal)) {
     const columns = area && columnsOf(area, z)
     if (!columns) yield range
-    else yield * filled(couch, columns.map(x => below(`${layer}:${z}:${x}:`)), signal)
+    else yield * nonEmptyRanges(couch, columns.map(x => rangeBelow(`${layer}:${z}:${x}:`)), signal)
   }
 }
 
-const below = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` })
+const rangeBelow = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` })
 
-/** The ranges that are not empty: an area has far more columns than a layer. */
-async function * filled (couch, ranges, signal) {
-  for (const probed of chunks(ranges, walkDefaults.probes)) {
-    const answers = await couch.ranges(probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
-    yield * probed.filter((_, index) => answers[index].length)
+/** Yields the ranges that are not empty: an area has far more columns than a layer. */
+async function * nonEmptyRanges (couch, ranges, signal) {
+  for (const chunk of chunks(ranges, walkDefaults.probes)) {
+    const answers = await couch.ranges(chunk.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
+    yield * chunk.filter((_, index) => answers[index].length)
   }
 }
 
@@ -75,8 +75,8 @@ async function * walkRange (couch, range, signal) {
  */
 
 /**
- * What a database consists of, in the order of ids: layers that have tiles, and pages of the documents between them. A
- * layer is skipped in one request, however many tiles it has.
+ * Yields the parts of a database in the order of ids: layers that have tiles, and pages of the documents between them.
+ * Skips a layer in one request, however many tiles it has.
  * @param {import('../store/couch.js').Couch} couch
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<{layer: string} | Between>}
@@ -85,13 +85,13 @@ export async function * sections (couch, signal) {
   const { page } = walkDefaults
   for (let startkey = ''; ;) {
     const rows = await couch.page({ startkey, limit: page }, signal)
-    const at = rows.findIndex(({ id }) => layerOf(id) !== undefined)
-    const between = at < 0 ? rows : rows.slice(0, at)
-    if (between.length) yield sort(between.map(({ id }) => id))
-    if (at < 0 && rows.length < page) return
-    if (at < 0) startkey = rows[rows.length - 1].id + '\u0000'
+    const layerIndex = rows.findIndex(({ id }) => layerOf(id) !== undefined)
+    const rowsBefore = layerIndex < 0 ? rows : rows.slice(0, layerIndex)
+    if (rowsBefore.length) yield groupByKind(rowsBefore.map(({ id }) => id))
+    if (layerIndex < 0 && rows.length < page) return
+    if (layerIndex < 0) startkey = rows[rows.length - 1].id + '\u0000'
     else {
-      const layer = /** @type {string} */ (layerOf(rows[at].id))
+      const layer = /** @type {string} */ (layerOf(rows[layerIndex].id))
       yield { layer }
       startkey = layerRange(layer).endkey
     }
@@ -106,7 +106,7 @@ function layerOf (id) {
 }
 
 /** @param {string[]} ids @returns {Between} */
-function sort (ids) {
+function groupByKind (ids) {
   /** @type {Between} */
   const idsByKind = { layers: [], editions: [], designs: [], foreign: [] }
   for (const id of ids) {

@@ -41,7 +41,7 @@ const policyOf = (...more) => [
 const LINK_POLICY = policyOf()
 const SIGN_IN_POLICY = policyOf(`script-src ${digestOf(script)}`, "connect-src 'self'")
 
-/** Whether a browser asks for a page. @param {{method?: string, headers: Record<string, any>}} request */
+/** Whether a browser requests a page. @param {{method?: string, headers: Record<string, any>}} request */
 export const asksForPage = ({ method, headers }) =>
   method === 'GET' && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(headers.accept ?? '')
 
@@ -94,7 +94,7 @@ export const linkPage = (code, acceptLanguage) =>
 
 /**
  * The page on which a user of the store signs in.
- * @param {string | null} user who is signed in and may not read the store; null: nobody
+ * @param {string | null} user who is signed in and may not read the store; null: no user is signed in
  * @param {string} [acceptLanguage] header
  */
 export const signInPage = (user, acceptLanguage) =>

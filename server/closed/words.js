@@ -71,7 +71,7 @@ export const languages = {
   }
 }
 
-/** The best language for a reader. @param {string} [header] Accept-Language @returns {keyof typeof languages} */
+/** Finds the best language for a reader. @param {string} [header] Accept-Language @returns {keyof typeof languages} */
 export function languageFor (header) {
   const best = Array.from(weightsOf(header), ([tag, weight]) => ({ language: tag.split('-')[0], weight }))
     .filter(({ language, weight }) => Object.hasOwn(languages, language) && weight > 0)

@@ -1,4 +1,4 @@
-// Natural Earth, drawn once for each zoom by sharp.
+// The base map of the demo: Natural Earth, drawn once for each zoom by sharp.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { geoGraticule, geoMercator, geoPath } from 'd3-geo'
@@ -26,11 +26,11 @@ export const colours = {
 const ICE = new Set(['010', '304']) // Antarctica, Greenland
 
 /** @type {Map<number, Promise<Buffer>>} */
-const drawn = new Map()
+const pixelsByZoom = new Map()
 
 /** The pixels of a whole zoom, row by row: red, green, blue. */
 export function worldPixels (z) {
-  return sharePromise(drawn, z, () => {
+  return sharePromise(pixelsByZoom, z, () => {
     const image = sharp(Buffer.from(worldSvg(z)), { unlimited: true }) // librsvg refuses long texts by default
     return image.removeAlpha().raw().toBuffer()
   })
@@ -45,8 +45,8 @@ export function worldSvg (z) {
   const path = geoPath(geoMercator().scale(size / 2 / Math.PI).translate([size / 2, size / 2])).digits(1)
 
   const line = (shape, colour, width) => `<path d="${path(shape)}" stroke="${colour}" stroke-width="${width}"/>`
-  const area = (isWanted, colour) => {
-    const shape = merge(world, countries.geometries.filter(isWanted))
+  const area = (isIncluded, colour) => {
+    const shape = merge(world, countries.geometries.filter(isIncluded))
     return `<path d="${path(shape)}" fill="${colour}"/>`
   }
 
@@ -62,5 +62,5 @@ export function worldSvg (z) {
 
 /** Frees the memory: the deepest zoom alone has 50 MB. */
 export function forgetBasemap () {
-  drawn.clear()
+  pixelsByZoom.clear()
 }

@@ -1,11 +1,11 @@
-// How light it is on the day of the demo.
+// Computes the light on the day of the demo: day, twilight or night.
 import { xToLon, yToLat } from '../../core/index.js'
 import { TILE } from './basemap.js'
 
 // the northern summer solstice of 2024: no night in the north, only night in the south
 export const DAY = '2024-06-20T00:00:00Z'
 
-/** Levels of light go from 0 by day to NIGHT: so many that the edge between two of them is hardly visible. */
+/** Levels of light go from 0 by day to NIGHT: so many that the edges between them are hardly visible. */
 export const NIGHT = 30
 
 const RAD = Math.PI / 180
@@ -25,10 +25,10 @@ export class Light {
     this.swing = new Float64Array(size)
     this.hour = new Float64Array(size)
     for (let pixel = 0; pixel < size; pixel++) {
-      const at = (pixel + 0.5) / TILE
-      this.rise[pixel] = Math.sin(yToLat(at, z) * RAD) * Math.sin(DECLINATION)
-      this.swing[pixel] = Math.cos(yToLat(at, z) * RAD) * Math.cos(DECLINATION)
-      this.hour[pixel] = Math.cos((xToLon(at, z) - noon) * RAD)
+      const position = (pixel + 0.5) / TILE
+      this.rise[pixel] = Math.sin(yToLat(position, z) * RAD) * Math.sin(DECLINATION)
+      this.swing[pixel] = Math.cos(yToLat(position, z) * RAD) * Math.cos(DECLINATION)
+      this.hour[pixel] = Math.cos((xToLon(position, z) - noon) * RAD)
     }
   }
 
@@ -39,17 +39,17 @@ export class Light {
   }
 
   /**
-   * The level of a tile, or undefined if it has more than one. Its edge is enough: no area of one level is so small
-   * that it fits into a tile.
+   * The level of a tile, or undefined if it has several. Its edge is enough: no area of one level is so small that
+   * it fits into a tile.
    * @returns {number | undefined}
    */
   uniform (x, y) {
     const [left, top] = [x * TILE, y * TILE]
     const [right, bottom] = [left + TILE - 1, top + TILE - 1]
     const level = this.levelAt(left, top)
-    for (let at = 0; at < TILE; at++) {
-      if (this.levelAt(left + at, top) !== level || this.levelAt(left + at, bottom) !== level) return undefined
-      if (this.levelAt(left, top + at) !== level || this.levelAt(right, top + at) !== level) return undefined
+    for (let offset = 0; offset < TILE; offset++) {
+      if (this.levelAt(left + offset, top) !== level || this.levelAt(left + offset, bottom) !== level) return undefined
+      if (this.levelAt(left, top + offset) !== level || this.levelAt(right, top + offset) !== level) return undefined
     }
     return level
   }
@@ -57,9 +57,9 @@ export class Light {
   /** The levels of a tile's pixels, row by row. */
   levels (x, y) {
     const levels = new Uint8Array(TILE * TILE)
-    let at = 0
+    let index = 0
     for (let row = y * TILE; row < (y + 1) * TILE; row++) {
-      for (let column = x * TILE; column < (x + 1) * TILE; column++) levels[at++] = this.levelAt(column, row)
+      for (let column = x * TILE; column < (x + 1) * TILE; column++) levels[index++] = this.levelAt(column, row)
     }
     return levels
   }

@@ -1,5 +1,5 @@
-// The demo: small layers with a past, loaded once into an empty store. The first one that is shown is a town that
-// grows over ninety years.
+// The demo: small layers with a past, loaded once into an empty store. The viewer opens a town that grows over
+// ninety years.
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { cities } from '../../loader/store/place/names.js'
@@ -88,20 +88,21 @@ export async function isDemoWanted (store) {
 }
 
 /**
- * Loads the demo, or the rest of it.
+ * Loads the demo, or the editions that an interrupted load left out.
  * @typedef {{layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}} Progress
  *   tiles, bytes: so far
  * @param {import('../../loader/index.js').Store} store
  * @param {Size & {signal?: AbortSignal, onProgress?: (event: Progress) => void,
- *   onFirstLayer?: () => Promise<void>}} [options] onProgress: after every batch; onFirstLayer: once the layer that the
- *   viewer opens is there, the rest waits for it
- * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
+ *   onFirstLayer?: () => Promise<void>}} [options] onProgress: after every batch; onFirstLayer: when the layer that the
+ *   viewer opens is loaded; the other layers wait for it
+ * @returns {Promise<{tiles: number, bytes: number, editions: number}>} the writes of this call
  */
 export async function loadDemo (store, { signal, onProgress, onFirstLayer, ...size } = {}) {
   const editions = demoEditions(size)
   const total = { tiles: 0, bytes: 0, editions: 0 }
   const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
-  const finished = new Set(stored.flat().filter(one => one.finished).map(({ layer, time }) => `${layer}@${time}`))
+  const finished = new Set(stored.flat().filter(edition => edition.finished)
+    .map(({ layer, time }) => `${layer}@${time}`))
   const firstCount = editions.filter(({ layer }) => layer === FIRST_LAYER).length
   try {
     for (const [done, { layer, time, title, open }] of editions.entries()) {

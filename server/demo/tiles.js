@@ -16,10 +16,10 @@ export const pyramid = zooms => tilesOf(WORLD, zooms)
 
 const NIGHT_INK = [36, 52, 76] // white by night: a dark blue
 
-/** What the red, green and blue of the map by day become in each level of light: 256 bytes for a colour of a level. */
-const shades = Uint8Array.from({ length: (NIGHT + 1) * 3 * 256 }, (_, at) => {
-  const [level, colour] = [Math.floor(at / 768), Math.floor(at / 256) % 3]
-  const byDay = (at % 256 & ~7) + 4 // smooth edges have fewer colours, and tiles fewer bytes
+/** The red, green and blue of the map by day in each level of light: 256 bytes for each colour of a level. */
+const shades = Uint8Array.from({ length: (NIGHT + 1) * 3 * 256 }, (_, index) => {
+  const [level, colour] = [Math.floor(index / 768), Math.floor(index / 256) % 3]
+  const byDay = (index % 256 & ~7) + 4 // smooth edges have fewer colours, and tiles fewer bytes
   const byNight = NIGHT_INK[colour] * (byDay / 255) ** 3
   const darkness = 1 - (1 - level / NIGHT) ** 1.25 // dusk falls a little faster at first
   return Math.round(byDay + (byNight - byDay) * darkness)
@@ -43,21 +43,20 @@ async function draw (z, x, y, levels) {
   return sharp(pixels, { raw: { width: TILE, height: TILE, channels: 3 } }).png({ compressionLevel: 6 }).toBuffer()
 }
 
-/** A tile in one light, day or night. */
+/** Draws a tile in one light, day or night. */
 const drawEven = (z, x, y, level) => draw(z, x, y, new Uint8Array(TILE * TILE).fill(level))
 
 /** @param {import('../../core/grid.js').Zooms} zooms @returns {import('../../loader/load/sources/index.js').Source} */
 export function landSource (zooms) {
   return source('land', async function * () {
-    for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // beside the writing of the first zooms
+    for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // while the first zooms are written
     for (const { z, x, y } of pyramid(zooms)) yield { z, x, y, read: () => drawEven(z, x, y, 0) }
   })
 }
 
 /**
- * The tiles whose light at `time` differs from `before`: an hour leaves most of the world as bright or as dark as it
- * was.
- * @param {string | undefined} before nothing: every tile
+ * The tiles whose light at `time` differs from `before`. In an hour, most of the world keeps its light.
+ * @param {string | undefined} before undefined: every tile
  * @param {import('../../core/grid.js').Zooms} zooms @returns {import('../../loader/load/sources/index.js').Source}
  */
 export function daylightSource (time, before, zooms) {

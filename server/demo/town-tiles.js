@@ -12,7 +12,7 @@ import { ISLAND_BOUNDS, groundIn, townIn } from './town.js'
 const VECTOR_ZOOMS = { min: 10, max: 14 }
 const IMAGE_ZOOMS = { min: 11, max: 14 }
 
-/** What TileJSON says of the source layers. */
+/** The source layers, as TileJSON lists them. */
 export const townLayers = Object.entries({
   land: {},
   river: { name: 'String' },
@@ -50,7 +50,7 @@ export const townImageSource = year => source('town, images', async function * (
   }
 }, { format: 'png' })
 
-/** All tiles of a zoom as one image. */
+/** Draws all tiles of a zoom as one image. */
 async function drawSheet (features, z) {
   const { x0, x1, y0, y1 } = tileRanges(ISLAND_BOUNDS, z)[0]
   const [width, height] = [(x1 - x0 + 1) * TILE, (y1 - y0 + 1) * TILE]

@@ -1,12 +1,12 @@
-// The town of the demo: Tilby, which never was, on an island in the middle of the Atlantic, and how it grew from a few
-// houses at a crossing in 1930. Its features, as GeoJSON; town-tiles.js makes vector tiles and images of them.
+// The town of the demo: Tilby, an invented town on an island in the middle of the Atlantic. It grew from a few houses
+// at a crossing in 1930. Returns its features as GeoJSON; town-tiles.js makes vector tiles and images of them.
 
 const CENTER = [-30, 45] // longitude, latitude
 const BLOCK = [0.0024, 0.0017] // degrees of longitude and latitude: about 190 metres
 const STREET = 0.1 // of a block, on each side
 const REACH = 10 // blocks from the middle to the edge of the town
 const SHORE = 13 // blocks from the middle to the sea
-const FRAME = 10.5 // blocks from the middle to the edge of what is shown first: at zoom 14 in a window of 1280 pixels
+const FRAME = 10.5 // blocks from the middle to the edge of the first view: at zoom 14 in a window of 1280 pixels
 
 export const FIRST_YEAR = 1930
 export const INTERVAL = 10 // years between two surveys
@@ -15,16 +15,16 @@ const RAILWAY = 1955 // the year in which it is built
 const PACE = INTERVAL * (SURVEYS - 1) / REACH // years in which the town grows by a block on each side
 
 /** A place of the town, in blocks from the middle, as longitude and latitude. */
-const at = (x, y) => [CENTER[0] + x * BLOCK[0], CENTER[1] + y * BLOCK[1]]
+const lonLatOf = (x, y) => [CENTER[0] + x * BLOCK[0], CENTER[1] + y * BLOCK[1]]
 
 /** @returns {import('../../core/grid.js').Bbox} */
-const square = reach => /** @type {any} */ ([...at(-reach, -reach), ...at(reach, reach)])
+const square = reach => /** @type {any} */ ([...lonLatOf(-reach, -reach), ...lonLatOf(reach, reach)])
 
 export const TOWN_BOUNDS = square(FRAME)
-/** All of the island. */
+/** The whole island. */
 export const ISLAND_BOUNDS = square(SHORE * 1.25)
 
-/** Of streets, by their blocks from the middle; and of parks. */
+/** Names of streets, by their blocks from the middle, and of parks. */
 const NAMES = [
   'Main', 'Harbour', 'Mill', 'Chapel', 'Orchard', 'Quarry', 'Station', 'Beacon', 'Hazel', 'Rowan', 'Lime', 'Linden',
   'Meadow', 'Shore'
@@ -52,7 +52,9 @@ function feature (id, type, coordinates, properties = {}) {
 
 function box (id, left, bottom, width, height, properties) {
   const [right, top] = [left + width, bottom + height]
-  const ring = [at(left, bottom), at(right, bottom), at(right, top), at(left, top), at(left, bottom)]
+  const ring = [
+    lonLatOf(left, bottom), lonLatOf(right, bottom), lonLatOf(right, top), lonLatOf(left, top), lonLatOf(left, bottom)
+  ]
   return feature(id, 'Polygon', [ring], properties)
 }
 
@@ -62,7 +64,7 @@ const shoreAt = angle => SHORE * (1 + 0.09 * Math.sin(3 * angle) + 0.05 * Math.s
 function island () {
   const ring = Array.from({ length: 145 }, (_, step) => {
     const angle = (step % 144) / 72 * Math.PI
-    return at(shoreAt(angle) * Math.cos(angle), shoreAt(angle) * Math.sin(angle))
+    return lonLatOf(shoreAt(angle) * Math.cos(angle), shoreAt(angle) * Math.sin(angle))
   })
   return feature(1, 'Polygon', [ring])
 }
@@ -73,7 +75,7 @@ const railwayAt = y => 3.3 + 0.8 * Math.sin(y / 4)
 /** Places along a line across the island that are on land. @param {(step: number) => [number, number]} placeAt */
 function lineOnLand (placeAt) {
   const places = Array.from({ length: 20 * SHORE }, (_, index) => placeAt(index / 8 - 1.25 * SHORE))
-  return places.filter(([x, y]) => Math.hypot(x, y) < shoreAt(Math.atan2(y, x))).map(([x, y]) => at(x, y))
+  return places.filter(([x, y]) => Math.hypot(x, y) < shoreAt(Math.atan2(y, x))).map(([x, y]) => lonLatOf(x, y))
 }
 
 const river = () => feature(2, 'LineString', lineOnLand(x => [x, riverAt(x)]), { name: 'Til' })
@@ -91,9 +93,9 @@ function settledIn (x, y) {
 /** The blocks of the island, each with its lower left corner. @returns {{x: number, y: number, id: number}[]} */
 function blocks () {
   const size = 2 * SHORE
-  const all = Array.from({ length: size * size }, (_, index) =>
+  const squares = Array.from({ length: size * size }, (_, index) =>
     ({ x: index % size - SHORE, y: Math.floor(index / size) - SHORE, id: 1000 + 4 * index }))
-  return all.filter(({ x, y }) =>
+  return squares.filter(({ x, y }) =>
     Math.hypot(x + 0.5, y + 0.5) + 1 < shoreAt(Math.atan2(y + 0.5, x + 0.5)))
 }
 
@@ -118,7 +120,9 @@ function roads (settled) {
 function road (along, position, from, to) {
   const name = `${position < 0 ? 'Old ' : ''}${NAMES[Math.abs(position)]} ${along === 'x' ? 'Street' : 'Avenue'}`
   const kind = ['primary', 'street', 'street', 'secondary'][position === 0 ? 0 : 1 + (Math.abs(position) + 2) % 3]
-  const [start, end] = along === 'x' ? [at(from, position), at(to, position)] : [at(position, from), at(position, to)]
+  const [start, end] = along === 'x'
+    ? [lonLatOf(from, position), lonLatOf(to, position)]
+    : [lonLatOf(position, from), lonLatOf(position, to)]
   return feature((along === 'x' ? 100 : 200) + position, 'LineString', [start, end], { name, kind })
 }
 
@@ -141,7 +145,7 @@ function building (year, { x, y, id }, lot) {
   return isInRiver || isOnTracks ? [] : [box(id + lot, left, bottom, width, height, { use, floors })]
 }
 
-/** What covers the ground in a year: streets and yards, or fields and woods. @param {number} year */
+/** The ground of each block in a year: streets and yards, or fields and woods. @param {number} year */
 export function groundIn (year) {
   return BLOCKS.map(({ x, y, id }) => {
     const isWood = chance(x >> 1, y >> 1, 10) < 0.3
@@ -159,7 +163,7 @@ export function townIn (year) {
     box(block.id, block.x + STREET, block.y + STREET, 1 - 2 * STREET, 1 - 2 * STREET, { name: nameOf(block) })
   const buildings = block => [0, 1, 2, 3].flatMap(lot => building(year, block, lot))
   const places = PLACES.map(({ name, kind, x, y, since }, index) =>
-    ({ since, place: feature(5000 + index, 'Point', at(x, y), { name, kind }) }))
+    ({ since, place: feature(5000 + index, 'Point', lonLatOf(x, y), { name, kind }) }))
   return {
     land: [island()],
     river: [river()],

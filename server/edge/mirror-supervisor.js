@@ -1,5 +1,5 @@
-// Keeps the mirror of an edge running: starts it again after errors, reports its state and lag, and notes in the store
-// when it was last complete, so that an edge that starts while the origin is away knows.
+// Keeps the mirror of an edge running: starts it again after errors, and reports its state and lag. Notes in the store
+// when it was last complete, for an edge that starts while the origin is away.
 import { pause, timeoutSignal } from '../../core/promises.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection } from '../../core/mirror/index.js'
@@ -13,8 +13,8 @@ const LIMITS = {
   firstDelay: 500, // milliseconds before a mirror that failed is started again, doubled each time
   longestDelay: 5000,
   stable: 60000, // milliseconds that a mirror has to run for its delay to start over
-  startTimeout: 5000, // milliseconds an edge waits for the origin before it serves what the store has
-  look: 200, // milliseconds between two looks at the mirror
+  startTimeout: 5000, // milliseconds an edge waits for the origin before it serves the store as it is
+  look: 200, // milliseconds between two readings of the status of the mirror
   note: 30000 // milliseconds between two notes in the store, and between two log lines
 }
 
@@ -36,7 +36,7 @@ export class MirrorSupervisor {
   #notedAt = 0
   #loggedAt = Date.now()
   #notes = Promise.resolve()
-  #past = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that failed
+  #earlierCounts = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that failed
   #errors = /** @type {Record<string, number>} */ ({})
   #error = /** @type {string | undefined} */ (undefined)
   #settleFilled = () => {}
@@ -71,7 +71,7 @@ export class MirrorSupervisor {
   }
 
   /**
-   * Starts the mirror. Resolves when it runs or waits for a store; rejects when it cannot run, and the store has
+   * Starts the mirror. Resolves when it runs or waits for a store. Rejects when it cannot run and the store has
    * nothing to serve.
    * @param {AbortSignal} [signal] ends the waiting
    */
@@ -83,14 +83,14 @@ export class MirrorSupervisor {
     await ready.finally(wait.end)
   }
 
-  /** What an earlier run has noted. */
+  /** Reads the note of an earlier run. */
   async #readNote () {
     if (this.isFilled()) return
     try {
       const { upToDate } = await this.peer.getLocal(this.note) ?? {}
       if (upToDate) this.#setUpToDate(Date.parse(upToDate))
     } catch {
-      // the store does not exist yet, or is away: the mirror reports that
+      // the store does not exist yet, or is away: the mirror reports it
     }
   }
 
@@ -101,7 +101,7 @@ export class MirrorSupervisor {
 
   async #run () {
     const { signal } = this.#stop
-    const timer = setInterval(() => this.#look(), LIMITS.look)
+    const timer = setInterval(() => this.#readStatus(), LIMITS.look)
     for (let tries = 0; !signal.aborted;) {
       const started = Date.now()
       try {
@@ -112,7 +112,7 @@ export class MirrorSupervisor {
           live: true,
           public: this.isForAll,
           signal,
-          onState: () => this.#look(),
+          onState: () => this.#readStatus(),
           onProgress: () => this.onProgress?.(this.report())
         })
         await this.#mirror.run()
@@ -129,10 +129,10 @@ export class MirrorSupervisor {
     clearInterval(timer)
   }
 
-  /** Everybody who reaches a gateway may read it. */
+  /** Refuses a private origin: everybody who reaches the gateway may read the mirror. */
   async #checkPublic () {
     const isOpen = await isPublic(this.origin, this.#stop.signal).catch(error => {
-      if (error.code === 'DATABASE_NOT_FOUND') return true // the mirror reports that
+      if (error.code === 'DATABASE_NOT_FOUND') return true // the mirror reports it
       throw error
     })
     if (!isOpen) {
@@ -140,17 +140,17 @@ export class MirrorSupervisor {
     }
   }
 
-  /** A live mirror waits out temporary errors itself; others end when their cause is repaired. */
+  /** Reports an error that ended the mirror. A live mirror waits out temporary errors itself. */
   #fail (error) {
-    this.#look()
-    this.#past = this.#counts()
+    this.#readStatus()
+    this.#earlierCounts = this.#counts()
     this.#mirror = undefined
     this.#change('away', error.code ?? 'INTERNAL', error.message)
     if (!error.code) this.log.error({ err: error }, 'the mirror failed and is started again')
   }
 
   /** Reads the status of the mirror. */
-  #look () {
+  #readStatus () {
     const status = this.#mirror?.status()
     // a mirror that has not opened both sides is not back yet
     if (!status || (status.checkpoint === undefined && status.state === 'reading' && this.#state === 'away')) return
@@ -168,12 +168,12 @@ export class MirrorSupervisor {
 
   /** @param {State} state @param {string} [error] @param {string} [reason] */
   #change (state, error, reason) {
-    const before = this.#state
-    if (state === before && error === this.#error) return
+    const previousState = this.#state
+    if (state === previousState && error === this.#error) return
     this.#error = error
     if (error) this.#errors[error] = (this.#errors[error] ?? 0) + 1
     this.#state = state
-    if (before === 'following') this.#writeNote()
+    if (previousState === 'following') this.#writeNote()
     const sides = { from: this.origin.url, to: this.store.url }
     if (state === 'away') this.log.warn({ ...sides, code: error, reason }, 'the mirror waits')
     else this.log.info(sides, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
@@ -181,8 +181,8 @@ export class MirrorSupervisor {
   }
 
   /**
-   * For the next run, which may find the origin away and then cannot name the checkpoint. Failures are ignored: that
-   * run does not know then.
+   * Notes when the mirror was last complete, for a next run that finds the origin away. Failures are ignored: then that
+   * run does not know it.
    */
   #writeNote () {
     if (this.#upToDate === undefined) return
@@ -193,12 +193,12 @@ export class MirrorSupervisor {
 
   #counts () {
     const { docs = 0, tiles = 0, bytes = 0, refused = 0 } = this.#mirror?.status() ?? {}
-    const { documents, ...past } = this.#past
+    const { documents, ...earlier } = this.#earlierCounts
     return {
       documents: documents + docs,
-      tiles: past.tiles + tiles,
-      bytes: past.bytes + bytes,
-      refused: past.refused + refused
+      tiles: earlier.tiles + tiles,
+      bytes: earlier.bytes + bytes,
+      refused: earlier.refused + refused
     }
   }
 
@@ -212,7 +212,7 @@ export class MirrorSupervisor {
 
   /** @returns {MirrorReport} */
   report = () => {
-    this.#look()
+    this.#readStatus()
     const upToDate = this.#upToDate
     const lag = upToDate === undefined ? null : Math.round(Math.max(0, Date.now() - upToDate) / 100) / 10
     const { pending = null, lacking = 0 } = this.#mirror?.status() ?? {}
@@ -232,7 +232,7 @@ export class MirrorSupervisor {
 
   /** Stops the mirror, and writes its checkpoint and the note for the next run. */
   async close () {
-    this.#look()
+    this.#readStatus()
     this.#stop.abort()
     await this.#running
     if (this.#state === 'following') this.#writeNote()

@@ -2,7 +2,7 @@
 import { partOf } from '../../loader/cli/options.js'
 import { fromRows, table } from '../gateway/options.js'
 
-/** As `db`: the embedded store, although COUCHDB_URL is set. */
+/** The value of `db` for the embedded store, even if COUCHDB_URL is set. */
 export const EMBEDDED = 'embedded'
 
 const text = /** @type {const} */ ({ type: 'text', default: null })
@@ -28,10 +28,10 @@ const mirrorRows = [
 
 export const serveOptions = fromRows([...table, ...mirrorRows])
 
-/** Defaults that differ with `from`. Tiles that an edge fetched itself would conflict with later ones of the origin. */
+/** Defaults that differ with `from`. If an edge fetched tiles, they would conflict with later ones of the origin. */
 const mirrorDefaults = { data: './edge', upstream: false }
 
-/** With `from`. */
+/** The options of an edge, with its defaults. */
 export const mirrorOptions = serveOptions.map(option => {
   const value = mirrorDefaults[option.name]
   return value === undefined ? option : { ...option, default: value, shown: String(value) }
@@ -45,7 +45,7 @@ export const gatewayPart = options =>
   Object.fromEntries(Object.entries(options).filter(([name]) => table.some(row => row.name === name)))
 
 /**
- * What is mirrored of the origin.
+ * Returns the part of the origin to mirror.
  * @param {Record<string, any>} options
  * @returns {Promise<import('../../core/mirror/selection.js').Wanted>}
  */

@@ -1,5 +1,5 @@
-// Who may do what, as CouchDB 3 has it: server admins everything; database admins _security and design documents;
-// members of a database (everybody, when its members are empty) the rest. And what pages of other origins may do: read.
+// Decides who may do what, as CouchDB 3 does. Server admins may do everything. Database admins may change _security and
+// design documents. Members (everybody, if there are none) may do the rest. Pages of other origins may only read.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isListed, isOpen } from '../../core/access.js'
 import { READS } from '../../core/addresses.js'
@@ -15,27 +15,27 @@ const digest = text => createHash('sha256').update(text).digest()
 export function createAccounts (admins, users = {}) {
   const isForAll = admins === 'everybody'
   const asAdmin = password => ({ password, roles: ['_admin'] })
-  const all = Object.entries({ ...users, ...(isForAll ? {} : mapValues(admins, asAdmin)) })
-  const usersByName = new Map(all.map(([name, { password, roles = [] }]) =>
+  const userEntries = Object.entries({ ...users, ...(isForAll ? {} : mapValues(admins, asAdmin)) })
+  const usersByName = new Map(userEntries.map(([name, { password, roles = [] }]) =>
     [name, { password: digest(password), roles }]))
-  const nobody = { name: null, roles: isForAll ? ['_admin'] : [] }
+  const anonymous = { name: null, roles: isForAll ? ['_admin'] : [] }
 
   function find (name) {
     const user = usersByName.get(name)
     return user && { name, roles: [...user.roles] }
   }
 
-  /** The user with this password, if there is one. @param {string} name */
+  /** Returns the user, if the password is right. @param {string} name */
   function check (name, password) {
-    const right = timingSafeEqual(usersByName.get(name)?.password ?? digest(''), digest(password))
-    return right ? find(name) : undefined
+    const isRight = timingSafeEqual(usersByName.get(name)?.password ?? digest(''), digest(password))
+    return isRight ? find(name) : undefined
   }
 
-  /** Whom the Authorization of a request names. */
+  /** Returns the user that the Authorization of a request names. */
   function userOf (headers) {
     const [, encoded] = /^basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []
-    // without any users a given name (of COUCHDB_USER, for example) is ignored
-    if (encoded === undefined || usersByName.size === 0) return nobody
+    // if there are no users, a name (from COUCHDB_USER, for example) is ignored
+    if (encoded === undefined || usersByName.size === 0) return anonymous
     const text = Buffer.from(encoded, 'base64').toString('utf8')
     const colon = text.indexOf(':')
     const user = colon < 0 ? check(text, '') : check(text.slice(0, colon), text.slice(colon + 1))
@@ -73,7 +73,7 @@ export function requireMember (user, security) {
 }
 
 /**
- * Whether a request comes from a page of this server, from the user himself or from a program. Pages on other ports of
+ * Whether a request comes from a page of this server, from the address bar or from a program. Pages on other ports of
  * the same host are other origins, although they share its cookies.
  * @param {import('node:http').IncomingHttpHeaders} headers
  */
@@ -83,12 +83,12 @@ export function isOwnPage ({ origin, host, 'sec-fetch-site': site }) {
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase())
 }
 
-/** Names of this machine in every DNS. */
+/** Names and addresses that no DNS can give to another machine. */
 const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 
 /**
- * Whether a Host header is an address or a name of this machine. The store can often be read without a name, and a page
- * can connect under a name of its own that leads here (DNS rebinding): to the browser that is the page's own server.
+ * Whether a Host header is an address or a name of this machine. A page can connect under a host name of its own that
+ * leads here (DNS rebinding). For the browser, this store is then the server of the page, which may read it.
  * @param {string} [header] missing: no browser
  */
 export const isLocalName = header => header === undefined || LOCAL.test(header)
@@ -103,10 +103,11 @@ export function allowReaders ({ method = '', url = '', headers }, res) {
   if (headers.origin === undefined) return false
   res.setHeader('Access-Control-Allow-Origin', '*')
   res.setHeader('Access-Control-Expose-Headers', 'Content-Type, Cache-Control, Accept-Ranges, ETag, X-Tilecouch-Time')
-  const asked = headers['access-control-request-method']
-  if (method !== 'OPTIONS' || asked === undefined) return false
-  const reads = asked === 'GET' || asked === 'HEAD' || (asked === 'POST' && isReading(url))
-  res.writeHead(reads ? 204 : 405, reads ? {
+  const requestedMethod = headers['access-control-request-method']
+  if (method !== 'OPTIONS' || requestedMethod === undefined) return false
+  const isRead = requestedMethod === 'GET' || requestedMethod === 'HEAD' ||
+    (requestedMethod === 'POST' && isReading(url))
+  res.writeHead(isRead ? 204 : 405, isRead ? {
     'Access-Control-Allow-Methods': 'GET, HEAD, POST',
     'Access-Control-Allow-Headers': 'Accept, Content-Type, If-None-Match, Range',
     'Access-Control-Max-Age': '600'
@@ -115,6 +116,6 @@ export function allowReaders ({ method = '', url = '', headers }, res) {
 }
 
 function isReading (url) {
-  const [, ...rest] = url.replace(/\?.*/, '').split('/').filter(Boolean) // the first is the database
-  return READS.test(rest.join('/').replace(/^_design\/[^/]+\/_rewrite\/db\//, ''))
+  const [, ...parts] = url.replace(/\?.*/, '').split('/').filter(Boolean) // the first part is the database
+  return READS.test(parts.join('/').replace(/^_design\/[^/]+\/_rewrite\/db\//, ''))
 }

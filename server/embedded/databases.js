@@ -30,7 +30,7 @@ export class Database extends EventEmitter {
     this.name = name
     this.dir = dir
     this.security = /** @type {any} */ ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
-    this.started = '0' // what tells the database from others: see #open
+    this.started = '0' // identifies the database: see #open
     this.pouch = /** @type {any} the PouchDB while it is open */ (null)
     this.users = 0 // requests that use the store now
     this.writes = 0
@@ -39,7 +39,7 @@ export class Database extends EventEmitter {
     this.closing = false
     this.opening = /** @type {Promise<any> | null} */ (null)
     this.compacting = /** @type {Promise<any> | null} */ (null)
-    this.localWrites = new Semaphore(1) // PouchDB refuses the second of two at once
+    this.localWrites = new Semaphore(1) // PouchDB refuses two at once
     this.views = new ViewIndexes(this)
     this.designs = new DesignCache(this, threads)
   }
@@ -51,7 +51,7 @@ export class Database extends EventEmitter {
     try {
       return await task()
     } catch (error) {
-      throw this.deleted ? noDatabase() : error // what it read is gone
+      throw this.deleted ? noDatabase() : error // its data was deleted
     } finally {
       this.users--
     }
@@ -80,7 +80,7 @@ export class Database extends EventEmitter {
     try {
       this.security = JSON.parse(await readFile(join(this.dir, 'security.json'), 'utf8'))
     } catch (error) {
-      if (error.code !== 'ENOENT') throw error // nobody has set it yet
+      if (error.code !== 'ENOENT') throw error // it was never set
     }
   }
 
@@ -89,14 +89,14 @@ export class Database extends EventEmitter {
     this.compacting ??= this.use(() => this.pouch.compact()).catch(() => {}).finally(() => { this.compacting = null })
   }
 
-  /** What goes on in the background, as CouchDB lists it. */
+  /** Returns the background tasks, as CouchDB lists them. */
   async tasks () {
     const compactions = this.compacting ? [{ type: 'database_compaction' }] : []
     const database = `shards/00000000-ffffffff/${this.name}.${this.started}`
     return [...await this.views.tasks(), ...compactions].map(task => ({ ...task, database }))
   }
 
-  /** Called before every write: after a failed one the store is closed and opened again as soon as there is room. */
+  /** Called before every write. After a failed write, opens the store again as soon as the disk has room. */
   async writable () {
     if (!this.failed) return
     const { bavail, bsize } = await statfs(this.dir)
@@ -146,8 +146,8 @@ export class Database extends EventEmitter {
 async function openPouch (path, onFailure) {
   const db = guardedLevel(onFailure, { sync: true })
   const pouch = new PouchDB(path, { adapter: 'leveldb', db, revs_limit: 1000 })
-  pouch.setMaxListeners(0) // one for each read of changes under way, and there are as many as feeds
-  pouch.on('error', () => {}) // PouchDB also emits what it already rejects with
+  pouch.setMaxListeners(0) // each running read of changes adds one, and every feed may read
+  pouch.on('error', () => {}) // PouchDB also emits errors with which it rejects
   await pouch.info()
   return pouch
 }
@@ -169,7 +169,7 @@ export class Databases {
       // left over from an interrupted deletion
       if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true })
       const name = decodedText(folder)
-      if (isDatabaseName(name)) this.#add(name) // else another program made the folder
+      if (isDatabaseName(name)) this.#add(name) // other folders are those of other programs
     }
   }
 

@@ -25,18 +25,18 @@ export async function leavesOf (database, id) {
     else reject(error)
   }))
   const leaves = []
-  const visit = tree.map(({ pos, ids }) => ({ pos, ids, parent: undefined }))
-  while (visit.length) {
-    const { pos, ids: [hash, { deleted = false } = {}, branches], parent } = visit.pop()
+  const pending = tree.map(({ pos, ids }) => ({ pos, ids, parent: undefined }))
+  while (pending.length) {
+    const { pos, ids: [hash, { deleted = false } = {}, branches], parent } = pending.pop()
     const revision = { rev: `${pos}-${hash}`, parent }
     if (!branches.length) leaves.push({ rev: revision.rev, deleted, revs: pathTo(revision) })
-    for (const ids of branches) visit.push({ pos: pos + 1, ids, parent: revision })
+    for (const ids of branches) pending.push({ pos: pos + 1, ids, parent: revision })
   }
   return leaves.sort((a, b) => Number(a.deleted) - Number(b.deleted) || compareRevs(b.rev, a.rev))
 }
 
 /**
- * The ids of a revision and of those before it.
+ * Returns a revision and its ancestors.
  * @typedef {{rev: string, parent?: Revision}} Revision
  * @param {Revision} leaf @returns {Set<string>}
  */
@@ -49,8 +49,8 @@ function pathTo (leaf) {
 }
 
 /**
- * Reads one revision. `latest` is done here: PouchDB throws outside its callback, and so ends the process, when the
- * revision is unknown.
+ * Reads one revision. `latest` is resolved here: for an unknown revision PouchDB throws outside its callback, which
+ * ends the process.
  * @param {import('./databases.js').Database} database @param {string} id @param {any} [options] of PouchDB's get
  */
 export async function getDocument (database, id, { latest, ...options } = {}) {
@@ -64,28 +64,28 @@ export async function getDocument (database, id, { latest, ...options } = {}) {
   })
 }
 
-/** The same, with null instead of a 404. */
+/** Like getDocument, with null instead of a 404. */
 export const findDocument = (database, id, options = {}) => getDocument(database, id, options).catch(error => {
   if (error.status === 404) return null
   throw error
 })
 
-/** Bytes of an attachment, by the stub in its document. */
+/** Reads the bytes of an attachment, by the stub in its document. */
 export const attachmentBytes = (database, id, name, stub) => new Promise((resolve, reject) =>
   database.pouch._getAttachment(id, name, stub, { binary: true }, (error, bytes) =>
     error ? reject(error) : resolve(bytes)))
 
 /**
- * All leaves of a document, or the revisions asked for: [{ok: doc}] and [{missing: rev}].
- * @param {import('./databases.js').Database} database @param {any} id @param {'all' | string[]} asked
+ * Reads all leaves of a document, or the requested revisions: [{ok: doc}] and [{missing: rev}].
+ * @param {import('./databases.js').Database} database @param {any} id @param {'all' | string[]} requested
  * @param {any} options of PouchDB's get; attsSince: revisions the client has, whose attachments are left out
  */
-export async function openRevisions (database, id, asked, { latest, attsSince, ...options }) {
-  const isAll = asked === 'all'
+export async function openRevisions (database, id, requested, { latest, attsSince, ...options }) {
+  const isAll = requested === 'all'
   const leaves = isAll || latest ? await leavesOf(database, id) : []
   const leavesAfter = revision => leaves.filter(({ revs }) => revs.has(revision)).map(({ rev }) => rev)
   const newestOf = rev => leavesAfter(rev).length ? leavesAfter(rev) : rev
-  const revs = new Set(isAll ? leaves.map(({ rev }) => rev) : asked.flatMap(newestOf))
+  const revs = new Set(isAll ? leaves.map(({ rev }) => rev) : requested.flatMap(newestOf))
   return Promise.all(Array.from(revs, async rev => {
     const ok = await findDocument(database, id, { ...options, rev })
     if (ok && attsSince && options.attachments) await leaveOut(database, ok, attsSince)
@@ -93,12 +93,13 @@ export async function openRevisions (database, id, asked, { latest, attsSince, .
   }))
 }
 
-/** Attachments that the client has: they came with one of these revisions or before it. */
-async function leaveOut (database, doc, known) {
+/** Leaves out attachments that the client has: it has one of these revisions, and they are not newer. */
+async function leaveOut (database, doc, clientRevs) {
   const attachments = Object.values(doc._attachments ?? {})
   if (!attachments.length) return
-  const path = (await leavesOf(database, doc._id)).find(({ revs }) => revs.has(doc._rev))?.revs
-  const ancestors = known.filter(rev => path?.has(rev)).map(generation).filter(at => at <= generation(doc._rev))
+  const ancestry = (await leavesOf(database, doc._id)).find(({ revs }) => revs.has(doc._rev))?.revs
+  const ancestors = clientRevs.filter(rev => ancestry?.has(rev)).map(generation)
+    .filter(number => number <= generation(doc._rev))
   const since = Math.max(0, ...ancestors)
   for (const attachment of attachments) {
     if (attachment.revpos > since || attachment.data === undefined) continue
@@ -108,7 +109,7 @@ async function leaveOut (database, doc, known) {
   }
 }
 
-/** The winning revision of a document, deleted or not; null when there never was one. */
+/** Reads the winning revision of a document, deleted or not; null if it never existed. */
 export async function winner (database, id, options = {}) {
   const [best] = await leavesOf(database, id)
   return best ? findDocument(database, id, { ...options, rev: best.rev }) : null
@@ -117,7 +118,7 @@ export async function winner (database, id, options = {}) {
 const LOCAL = '\xfflocal-store\xff' // where PouchDB keeps local documents in its LevelDB
 
 /**
- * Local documents in the order of their ids. PouchDB reads them one by one and cannot list them.
+ * Lists local documents in the order of their ids. PouchDB can only read them one by one.
  * @param {import('./databases.js').Database} database @returns {AsyncGenerator<any>}
  */
 export async function * localDocuments ({ pouch }) {

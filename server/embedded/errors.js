@@ -1,4 +1,4 @@
-// What PouchDB and LevelDB throw, as CouchDB 3 would answer it.
+// Turns errors of PouchDB and LevelDB into the answers of CouchDB 3.
 import { isDiskFull } from '../../loader/formats/system.js'
 import { HttpError, notFound } from '../http/errors.js'
 

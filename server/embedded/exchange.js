@@ -12,11 +12,11 @@ export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of the body of a query: 20
 
 const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate' }
 
-/** Decodes a path segment as mochiweb does: also + to a space. What is no UTF-8 becomes a replacement character. */
+/** Decodes a path segment as mochiweb does: also + to a space. Bytes that are no UTF-8 are replaced. */
 const decode = text => unescape(text.replaceAll('+', ' '))
 
 /**
- * The parameters of a query: of several with one name the first.
+ * Parses the parameters of a query. If one occurs several times, the first value counts.
  * @param {string} search without the question mark @returns {Record<string, string>}
  */
 const parseQuery = search =>
@@ -41,12 +41,12 @@ export class Exchange {
     this.search = search.join('?')
     this.segments = path.split('/').filter(part => part !== '').map(decode)
     this.query = parseQuery(this.search)
-    this.userCtx = /** @type {any} */ (null) // set by the router, as the others
-    this.hasSession = false // the user is that of a cookie
+    this.userCtx = /** @type {any} */ (null) // set by the router, like the next two
+    this.hasSession = false // whether the user is that of a cookie
     this.db = /** @type {any} */ (null)
   }
 
-  /** The same exchange for another target. */
+  /** Returns this exchange for another target. */
   rewritten ({ target, headers }) {
     const body = this.bytes()
     body.catch(() => {}) // a failed upload is reported to the reader of the body
@@ -58,7 +58,7 @@ export class Exchange {
   async bytes (most = MAX_BODY) {
     this.bodyPromise ??= readBody(this.req, most)
     const bytes = await this.bodyPromise
-    if (bytes.length > most) throw tooLarge(most) // a rewrite has read it
+    if (bytes.length > most) throw tooLarge(most) // it may have been read before a rewrite
     return bytes
   }
 
@@ -67,7 +67,7 @@ export class Exchange {
     return parseJson(await this.bytes(most))
   }
 
-  /** The JSON object of a POST. @param {number} [most] bytes */
+  /** Reads the JSON object of a POST. @param {number} [most] bytes */
   async jsonObject (most) {
     requireJson(this)
     const body = await this.json(most)
@@ -75,7 +75,7 @@ export class Exchange {
     return body
   }
 
-  /** The same for a query, with a lower limit. */
+  /** Reads the JSON object of a query, with a lower limit. */
   question () {
     return this.jsonObject(MAX_QUESTION)
   }
@@ -107,7 +107,7 @@ export class Exchange {
     this.send(status, `${JSON.stringify(body)}\n`, { ...JSON_HEADERS, ...headers })
   }
 
-  /** Answers 304 when the client has this version already. */
+  /** Answers 304 if the client has this version already. */
   unchanged (etag) {
     const isUnchanged = ['GET', 'HEAD'].includes(this.method) && matchesEtag(this.headers['if-none-match'], etag)
     if (isUnchanged) this.res.writeHead(304, { ETag: etag, 'Cache-Control': 'must-revalidate' }).end()
@@ -126,8 +126,8 @@ export class Exchange {
   }
 }
 
-/** Most of JSON: a batch of documents has some ten thousand values. */
+/** Limits of JSON: a batch of documents has some ten thousand values. */
 const SHAPE = { levels: 200, values: 1e6 }
 
-/** The value of JSON that a client has sent. @param {string | Buffer} text */
+/** Parses JSON that a client has sent. @param {string | Buffer} text */
 export const parseJson = text => parseWithin(Buffer.isBuffer(text) ? text : Buffer.from(text), SHAPE)

@@ -25,8 +25,8 @@ export { findEmbedded } from '../../loader/store/embedded.js'
  * @param {object} options
  * @param {string} options.dir where the data is kept; created, for this user alone
  * @param {number} [options.port] 0: any free one
- * @param {Record<string, string> | 'everybody'} [options.admins] passwords by name; unless given, one admin whose
- *   password stands in the folder; 'everybody': all who can connect, for tests
+ * @param {Record<string, string> | 'everybody'} [options.admins] passwords by name (default: one admin, whose
+ *   password is in the folder); 'everybody': every client is an admin, for tests
  * @param {Record<string, {password: string, roles?: string[]}>} [options.users] who are not admins
  * @param {number} [options.designTimeout] ms a call of design functions may take
  * @returns {Promise<{url: string, adminUrl: string, port: number, dir: string, close: () => Promise<void>}>} adminUrl:
@@ -71,23 +71,23 @@ const HOST = '127.0.0.1'
 
 const LIMITS = {
   keepAliveTimeout: 30000, // milliseconds an idle connection is kept
-  requestTimeout: 300000, // milliseconds until all of a request is there: a batch of tiles on a busy machine
+  requestTimeout: 300000, // milliseconds until all of a request has arrived: a batch of tiles on a busy machine
   idle: 0, // no limit: a feed without heartbeats may wait
   maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
 }
 
-/** One request. It never rejects: every error becomes the answer. */
+/** Answers a request. Never rejects: every error becomes the answer. */
 async function serve (req, res, server) {
-  const gone = new AbortController()
-  res.once('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
+  const disconnected = new AbortController()
+  res.once('close', () => { if (!res.writableFinished) disconnected.abort(new Error('the client left')) })
   res.on('error', () => {}) // the client left; close follows
   try {
     if (!isLocalName(req.headers.host)) throw forbidden('This store is for this machine only: use localhost.')
     if (allowReaders(req, res)) return
     const { method, url: target, headers } = req
-    await route(new Exchange({ method, target, headers, req, res, signal: gone.signal }), server)
+    await route(new Exchange({ method, target, headers, req, res, signal: disconnected.signal }), server)
   } catch (error) {
-    if (gone.signal.aborted) return
+    if (disconnected.signal.aborted) return
     sendHttpError(req, res, toHttpError(error))
   }
 }

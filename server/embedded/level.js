@@ -1,9 +1,9 @@
-// LevelDB, with promises for the view indexes, and safe after a failed write, which PouchDB is not. After one (a full
-// disk) LevelDB's log ends in half a record, and records appended after it can be lost when the log is next read. So
-// each store writes one batch at a time and refuses further writes after the first that failed, until it has been
-// closed and opened again; reading goes on. Documents are written to the disk before anybody reads them or is told that
-// they are stored: a power cut loses none of them. Indexes can be built again, and are written without waiting for the
-// disk: they may be behind the documents, never ahead of them.
+// LevelDB, with promises for the view indexes, and safe after a failed write, which PouchDB is not. After a failed
+// write (on a full disk) LevelDB's log ends in half a record. Records appended after it can be lost when the log is
+// read again. Each store writes one batch at a time. After a failed write it refuses further writes, but not reads,
+// until it was closed and opened again. Documents reach the disk before a client reads them or learns that they are
+// stored: a power cut loses none. Indexes can be built again, and are written without waiting for the disk. They may be
+// behind the documents, never ahead of them.
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 
@@ -32,9 +32,9 @@ export function guardedLevel (onFailure, { sync = false } = {}) {
     const write = db._batch.bind(db)
     /** @type {Error | null} */
     let failure = null
-    let last = Promise.resolve()
+    let lastWrite = Promise.resolve()
     db._batch = (operations, options, callback) => {
-      last = last.then(() => new Promise(resolve => {
+      lastWrite = lastWrite.then(() => new Promise(resolve => {
         if (failure) {
           callback(failure)
           return resolve()
@@ -54,7 +54,7 @@ export function guardedLevel (onFailure, { sync = false } = {}) {
     guarded.opened.set(location, db)
     return db
   }
-  /** By their location, for what PouchDB cannot do. */
+  /** Open databases by location, for reads that PouchDB does not offer. */
   guarded.opened = new Map()
   guarded.destroy = leveldown.destroy
   return guarded

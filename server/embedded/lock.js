@@ -22,14 +22,14 @@ const locked = (globalThis[Symbol.for('tilecouch embedded folders')] ??= new Set
 
 export async function lockFolder (dir) {
   makePrivate(dir)
-  const real = realpathSync(dir)
-  if (locked.has(real)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
-  locked.add(real)
+  const realDir = realpathSync(dir)
+  if (locked.has(realDir)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
+  locked.add(realDir)
   const lock = promisedLevel(join(dir, 'lock'))
   try {
     await lock.open()
   } catch (error) {
-    locked.delete(real)
+    locked.delete(realDir)
     if (isDiskFull(error)) throw new TilecouchError('DISK_FULL', { where: dir }, { cause: error })
     if (/lock/i.test(String(error?.message).replace(dir, ''))) {
       throw new TilecouchError('EMBEDDED_LOCKED', { dir }, { cause: error })
@@ -38,14 +38,14 @@ export async function lockFolder (dir) {
   }
   const file = join(dir, 'server.json')
   return {
-    /** @param {any} server url; uuid: what GET / answers; secret: what it can prove to know; hasAdmin */
+    /** @param {any} server url; uuid: that of GET /; secret: the server can prove that it knows it; hasAdmin */
     async announce (server) {
       await writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
     },
     async release () {
       rmSync(file, { force: true })
       await lock.close()
-      locked.delete(real)
+      locked.delete(realDir)
     }
   }
 }

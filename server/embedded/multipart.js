@@ -1,5 +1,5 @@
-// Documents with attachments as multipart/related, as CouchDB takes them in a PUT: the document first, then the
-// attachments that "follow". And as multipart/mixed, as CouchDB's replicator reads them.
+// Documents with attachments as multipart. CouchDB takes multipart/related in a PUT: the document first, then the
+// attachments that "follow". CouchDB's replicator reads multipart/mixed.
 import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { partsOf } from '../../core/couch/multipart.js'
@@ -21,14 +21,15 @@ function split (bytes, type) {
   }
 }
 
-/** A document whose attachments follow it. */
+/** Parses a document whose attachments follow it. */
 export function parseMultipart (bytes, type) {
   const [first, ...files] = split(bytes, type)
   if (!first) throw badRequest('malformed multipart body')
   const doc = parseJson(first.body)
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')
   const expected = Object.entries(doc._attachments ?? {}).filter(([, attachment]) => attachment?.follows)
-  const filesByName = new Map(files.map(file => /** @type {const} */ ([file.name, file])).reverse()) // of two the first
+  // of two files with one name, the first counts
+  const filesByName = new Map(files.map(file => /** @type {const} */ ([file.name, file])).reverse())
   let room = MAX_BODY
   for (const [i, [name, { content_type: contentType, encoding }]] of expected.entries()) {
     const file = filesByName.get(name) ?? files[i]
@@ -40,7 +41,7 @@ export function parseMultipart (bytes, type) {
   return doc
 }
 
-/** CouchDB keeps and sends text compressed. Uncompressed, all together may have the bytes of a body. */
+/** Unpacks text, which CouchDB keeps and sends compressed. All attachments may have as many bytes as a body. */
 function unpack (bytes, name, room) {
   try {
     return gunzipSync(bytes, { maxOutputLength: Math.max(1, room) })
@@ -50,7 +51,7 @@ function unpack (bytes, name, room) {
 }
 
 /**
- * Documents one after the other, with attachments inline, and the missing ones.
+ * Writes documents one after the other, with attachments inline, and missing revisions.
  * @param {any[]} revisions {ok} or {missing}
  * @returns {{type: string, body: string}}
  */

@@ -1,4 +1,4 @@
-// From a path to the route that answers it, after the checks of user, database and membership.
+// Finds the route that answers a request, after the checks of user, database and membership.
 import { asksForPage, signInPage } from '../closed/page.js'
 import { isMember, requireMember } from './access.js'
 import { notFound } from '../http/errors.js'
@@ -27,42 +27,42 @@ export async function route (ex, server) {
   if (session?.cookie) ex.res.setHeader('Set-Cookie', session.cookie)
   ex.hasSession = session !== undefined
   ex.userCtx = session?.user ?? server.accounts.userOf(ex.headers)
-  const [first = '', ...rest] = ex.segments
-  if (rest.length === 0 && first === '_session') return sessionRoute(ex, server)
-  if (rest.length === 0 && Object.hasOwn(serverRoutes, first)) {
+  const [first = '', ...path] = ex.segments
+  if (path.length === 0 && first === '_session') return sessionRoute(ex, server)
+  if (path.length === 0 && Object.hasOwn(serverRoutes, first)) {
     ex.only('GET', 'HEAD')
     return serverRoutes[first](ex, server)
   }
-  if (rest.length === 0 && ex.method === 'PUT') return createDatabase(ex, server, first)
-  if (rest.length === 0 && ex.method === 'DELETE') return deleteDatabase(ex, server, first)
+  if (path.length === 0 && ex.method === 'PUT') return createDatabase(ex, server, first)
+  if (path.length === 0 && ex.method === 'DELETE') return deleteDatabase(ex, server, first)
   ex.db = server.databases.get(first)
-  if (rest[0] === '_changes') { // a feed lasts as long as its client, and holds the database during each read only
+  if (path[0] === '_changes') { // a feed lasts as long as its client, and holds the database during each read only
     await ex.db.open()
     requireMember(ex.userCtx, ex.db.security)
     return changes(ex)
   }
-  const next = await ex.db.use(() => answer(ex, rest))
+  const next = await ex.db.use(() => answer(ex, path))
   if (next) await route(next, server)
 }
 
 /** @returns {Promise<import('./exchange.js').Exchange | void>} a rewritten exchange, to be routed again */
-async function answer (ex, rest) {
-  if (PAGE.test(rest.join('/')) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
+async function answer (ex, path) {
+  if (PAGE.test(path.join('/')) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
   requireMember(ex.userCtx, ex.db.security)
-  const [name] = rest
+  const [name] = path
   if (name === undefined) return databaseRoot(ex)
   if (Object.hasOwn(inDatabase, name)) return inDatabase[name](ex)
-  if (name === '_design') return inDesignDocument(ex, rest)
-  if (name === '_local' && rest.length > 1) return documentRoute(ex, rest.join('/'))
-  if (/^_(design|local)\/./.test(name)) return withId(ex, name, rest.slice(1)) // the slash of the id was encoded
+  if (name === '_design') return inDesignDocument(ex, path)
+  if (name === '_local' && path.length > 1) return documentRoute(ex, path.join('/'))
+  if (/^_(design|local)\/./.test(name)) return withId(ex, name, path.slice(1)) // the slash of the id was encoded
   if (name.startsWith('_') && ['GET', 'HEAD', 'POST'].includes(ex.method)) throw notFound()
-  return withId(ex, name, rest.slice(1))
+  return withId(ex, name, path.slice(1))
 }
 
 /** The paths of the viewer and the control room, within the database. */
 const PAGE = /^_design\/[^/]+\/_rewrite(\/(index|admin)\.html|\/admin)?$/
 
-/** A page in place of the error that programs get. */
+/** Answers with the sign-in page. Programs get an error instead. */
 function askToSignIn (ex) {
   const { name } = ex.userCtx
   const { body, headers } = signInPage(name, ex.headers['accept-language'])

@@ -8,21 +8,21 @@ import { isObject } from '../../core/values.js'
 import { encodeKey } from './views/collate.js'
 
 const MOST_PATTERN = 100000 // characters of all patterns of a selector
-const PATTERN = 1000 // characters that each counts for at least, as it is compiled
+const PATTERN = 1000 // characters that each pattern counts for at least, since it is compiled
 const MOST_PATHS = 1e6 // steps of the paths of all conditions, which are made before the first document
 const MOST_STEPS = 2e6 // conditions and steps of patterns, for each document: a tenth of a second
 const SLICE = 20 // milliseconds after which other requests get their turn
 
 function invalid (operator, argument) {
-  const shown = JSON.stringify(argument)?.slice(0, 200)
-  return new HttpError(400, 'bad_arg', `Bad argument for operator ${operator}: ${shown}`)
+  const argumentText = JSON.stringify(argument)?.slice(0, 200)
+  return new HttpError(400, 'bad_arg', `Bad argument for operator ${operator}: ${argumentText}`)
 }
 
-let left = 0 // steps, of the current document
+let stepsLeft = 0 // steps, of the current document
 
 function count (steps) {
-  left -= steps
-  if (left < 0) throw badRequest('Selector error: it takes too long for a document')
+  stepsLeft -= steps
+  if (stepsLeft < 0) throw badRequest('Selector error: it takes too long for a document')
 }
 
 const keyOf = value => {
@@ -30,13 +30,13 @@ const keyOf = value => {
   return encodeKey(value)
 }
 
-function comparison (fits) {
+function comparison (isMatch) {
   return (argument, { isId }) => {
     const key = encodeKey(argument)
     // ids are compared by their characters, as the primary index sorts them
     const areTexts = value => isId && typeof argument === 'string' && typeof value === 'string'
     const order = value => Number(value > argument) - Number(value < argument)
-    return value => fits(areTexts(value) ? order(value) : keyOf(value).compare(key))
+    return value => isMatch(areTexts(value) ? order(value) : keyOf(value).compare(key))
   }
 }
 
@@ -66,7 +66,7 @@ function compiled (text) {
 }
 
 /**
- * Each makes a test of a value out of its argument.
+ * Each operator turns its argument into a test of a value.
  * @type {Record<string, (argument: any, context: any) => (value: any) => boolean>}
  */
 const operators = {
@@ -79,7 +79,7 @@ const operators = {
   $regex: pattern
 }
 
-/** One operator on one field. A missing field matches nothing, also below $not, as in CouchDB. */
+/** Tests one field with one operator. A missing field matches nothing, also below $not, as in CouchDB. */
 function onField (path, operator, argument, isNot, spent) {
   if (!Object.hasOwn(operators, operator)) throw new HttpError(400, 'invalid_operator', `Invalid operator: ${operator}`)
   const test = operators[operator](argument, { isId: path.length === 1 && path[0] === '_id', spent })
@@ -98,16 +98,16 @@ function inner (value, name) {
 /** The steps of a dotted name; a backslash keeps a dot. */
 const stepsOf = name => name.split(/(?<!\\)\./).map(step => step.replaceAll('\\.', '.'))
 
-const all = tests => value => tests.every(test => test(value))
-const any = tests => value => tests.some(test => test(value))
+const allPass = tests => value => tests.every(test => test(value))
+const anyPass = tests => value => tests.some(test => test(value))
 
-function members (operator, argument, make) {
+function testsOf (operator, argument, make) {
   if (!Array.isArray(argument) || !argument.every(isObject)) throw invalid(operator, argument)
   return argument.length ? argument.map(make) : [() => false]
 }
 
 /**
- * @param {any} selector a part of one: of the value at `path`
+ * @param {any} selector a part of a selector, for the value at `path`
  * @param {boolean} isNot below $not
  * @param {{characters: number, steps: number}} spent @returns {(value: any) => boolean}
  */
@@ -119,15 +119,15 @@ function condition (selector, path, isNot, spent) {
   if (!names.length) return path.length ? onField(path, '$eq', selector, isNot, spent) : () => !isNot
   const tests = names.map(name => {
     const argument = selector[name]
-    const each = () => members(name, argument, one => condition(one, path, isNot, spent))
-    if (name === '$and') return (isNot ? any : all)(each())
-    if (name === '$or') return (isNot ? all : any)(each())
+    const each = () => testsOf(name, argument, part => condition(part, path, isNot, spent))
+    if (name === '$and') return (isNot ? anyPass : allPass)(each())
+    if (name === '$or') return (isNot ? allPass : anyPass)(each())
     if (name === '$not' && !isObject(argument)) throw invalid(name, argument)
     if (name === '$not') return condition(argument, path, !isNot, spent)
     if (name.startsWith('$')) return onField(path, name, argument, isNot, spent)
     return condition(argument, [...path, ...stepsOf(name)], isNot, spent)
   })
-  return (isNot ? any : all)(tests)
+  return (isNot ? anyPass : allPass)(tests)
 }
 
 /** Compiles a selector, or throws the error of CouchDB. @returns {(doc: any) => boolean} */
@@ -135,25 +135,25 @@ export function compileSelector (selector) {
   if (!isObject(selector)) throw badRequest('Selector error: expected a JSON object')
   const test = condition(selector, [], false, { characters: 0, steps: 0 })
   return doc => {
-    left = MOST_STEPS
+    stepsLeft = MOST_STEPS
     return test(doc)
   }
 }
 
 /**
- * The items that match. Other requests get their turn in between.
+ * Picks the items that match. Other requests get their turn in between.
  * @template T
  * @param {T[]} items @param {(item: T) => boolean} test @returns {Promise<T[]>}
  */
 export async function pickFitting (items, test) {
-  const fitting = []
+  const matches = []
   let since = performance.now()
   for (const item of items) {
     if (performance.now() - since > SLICE) {
       await new Promise(resolve => setImmediate(resolve))
       since = performance.now()
     }
-    if (test(item)) fitting.push(item)
+    if (test(item)) matches.push(item)
   }
-  return fitting
+  return matches
 }

@@ -1,5 +1,5 @@
 // Sessions as CouchDB has them: a cookie with the name, the time of signing in, and a signature. They end with the
-// process. A cookie counts only in requests of the store's own pages: browsers also send it with those of pages on
+// process. A cookie counts only in requests of the store's own pages: browsers also send it with requests of pages on
 // other ports of this machine.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -21,7 +21,7 @@ const COOKIE = /(?:^|;)\s*AuthSession="?([^;"]*)"?/
 export class Sessions {
   #secret = randomBytes(32)
   /** Wrong passwords by name and address. @type {LRUCache<string, {count: number, until: number}>} */
-  #wrong
+  #wrongPasswords
   #accounts
 
   /**
@@ -32,13 +32,13 @@ export class Sessions {
     this.#accounts = accounts
     this.now = now
     this.limits = { ...sessionDefaults, ...limits }
-    this.#wrong = new LRUCache({ max: this.limits.counted })
+    this.#wrongPasswords = new LRUCache({ max: this.limits.counted })
   }
 
   /**
-   * The user of a request's cookie.
+   * Finds the user of a request's cookie.
    * @param {import('node:http').IncomingHttpHeaders} headers
-   * @returns {{user: User, cookie?: string} | undefined} cookie: to be sent, which renews it
+   * @returns {{user: User, cookie?: string} | undefined} cookie: a renewed one, to be sent
    */
   find (headers) {
     const [, value = ''] = COOKIE.exec(headers.cookie ?? '') ?? []
@@ -46,8 +46,8 @@ export class Sessions {
     const [name, seconds, signature] = parse(value)
     const user = this.#accounts.find(name)
     const age = Math.floor(this.now() / 1000) - seconds
-    const right = signature.length === 32 && timingSafeEqual(signature, this.#sign(name, seconds))
-    if (!user || !right || !(age < this.limits.timeout)) return
+    const isRight = signature.length === 32 && timingSafeEqual(signature, this.#sign(name, seconds))
+    if (!user || !isRight || !(age < this.limits.timeout)) return
     return { user, ...(age >= this.limits.renewed && { cookie: this.cookieOf(name) }) }
   }
 
@@ -59,15 +59,15 @@ export class Sessions {
   signIn (name, password, address) {
     const key = JSON.stringify([name, address])
     const now = this.now()
-    const wrong = this.#wrong.get(key)
-    const isCounted = wrong !== undefined && now < wrong.until
-    if (isCounted && wrong.count >= this.limits.guesses) {
+    const attempts = this.#wrongPasswords.get(key)
+    const isCounted = attempts !== undefined && now < attempts.until
+    if (isCounted && attempts.count >= this.limits.guesses) {
       throw forbidden('Account is temporarily locked due to multiple authentication failures')
     }
     const user = this.#accounts.check(name, password)
     if (user) return user
-    if (isCounted) wrong.count++
-    else this.#wrong.set(key, { count: 1, until: now + this.limits.locked * 1000 })
+    if (isCounted) attempts.count++
+    else this.#wrongPasswords.set(key, { count: 1, until: now + this.limits.locked * 1000 })
     throw unauthorized('Name or password is incorrect.', { 'Set-Cookie': this.endedCookie })
   }
 
@@ -94,8 +94,8 @@ export class Sessions {
 /** @returns {[string, number, Buffer]} name, seconds and signature */
 function parse (value) {
   const bytes = Buffer.from(value, 'base64url')
-  const [all, name, time] = /^([^:]*):([^:]*):/.exec(bytes.toString('latin1')) ?? []
-  if (all === undefined) throw badRequest('Malformed AuthSession cookie. Please clear your cookies.')
+  const [prefix, name, time] = /^([^:]*):([^:]*):/.exec(bytes.toString('latin1')) ?? []
+  if (prefix === undefined) throw badRequest('Malformed AuthSession cookie. Please clear your cookies.')
   const seconds = /^[0-9a-f]{1,12}$/i.test(time) ? parseInt(time, 16) : NaN
-  return [Buffer.from(name, 'latin1').toString(), seconds, bytes.subarray(all.length)]
+  return [Buffer.from(name, 'latin1').toString(), seconds, bytes.subarray(prefix.length)]
 }

@@ -1,5 +1,6 @@
-// Every write goes through here: CouchDB's checks of the document, who may write, validate_doc_update, and only then
-// PouchDB, which throws outside its callback for some bad documents: the request would never be answered.
+// Every write goes through here. It makes CouchDB's checks of the document and the user, and calls validate_doc_update,
+// before PouchDB gets the document. For some bad documents PouchDB throws outside its callback, and the request would
+// never be answered.
 import { hasStubs } from '../../core/couch/answers.js'
 import { isDatabaseAdmin, notDatabaseAdmin } from './access.js'
 import { checkDesign, validationError } from './design/runtime.js'
@@ -8,13 +9,13 @@ import { badRequest, forbidden, HttpError } from '../http/errors.js'
 import { conflict, toHttpError } from './errors.js'
 import { isObject, mapValues } from '../../core/values.js'
 
-const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
-const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
+const keptFields = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
+const droppedFields = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
 
-/** Where PouchDB keeps the paths of its indexes: written by a client, it could open and delete any folder. */
+/** Documents with the paths of PouchDB's indexes. A client that writes them could open and delete any folder. */
 const POUCH_PATHS = '_local/_pouch_'
 
-// without groups: an expression with them overflows the stack at 4 MB
+// without groups: an expression with groups overflows the stack at 4 MB
 const isBase64 = text => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 
 const badId = reason => new HttpError(400, 'illegal_docid', reason)
@@ -29,7 +30,7 @@ export function checkId (id) {
   if (id.startsWith('_') && !isReserved) throw badId('Only reserved document ids may start with underscore.')
 }
 
-/** A copy of a document for the store; throws the error of CouchDB. */
+/** Returns a copy of a document for the store, or throws the error of CouchDB. */
 export function checkDocument (doc, newEdits = true) {
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
   if (!newEdits && !doc._rev && !doc._revisions) {
@@ -37,8 +38,8 @@ export function checkDocument (doc, newEdits = true) {
   }
   const clean = {}
   for (const [name, value] of Object.entries(doc)) {
-    if (name === '__proto__' || dropped.has(name)) continue
-    if (name.startsWith('_') && !kept.has(name)) throw badMember(name)
+    if (name === '__proto__' || droppedFields.has(name)) continue
+    if (name.startsWith('_') && !keptFields.has(name)) throw badMember(name)
     clean[name] = value
   }
   checkId(clean._id)
@@ -85,36 +86,36 @@ function checkAttachment (name, attachment) {
   return { content_type: type, data: plain }
 }
 
-/** Fills in stubs from the revision they continue; 412 if it has no such attachment, as in CouchDB. */
-function resolveStubs (doc, old) {
+/** Fills in stubs from the previous revision. Throws 412 if that has no such attachment, as CouchDB does. */
+function resolveStubs (doc, oldDoc) {
   for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
     if (!attachment.stub) continue
-    const before = old?._attachments?.[name]
-    if (before) doc._attachments[name] = { ...before, stub: true }
+    const storedAttachment = oldDoc?._attachments?.[name]
+    if (storedAttachment) doc._attachments[name] = { ...storedAttachment, stub: true }
     else throw new HttpError(412, 'missing_stub', `Invalid attachment stub in ${doc._id} for ${name}`)
   }
 }
 
-/** The revision that a replicated document continues: the nearest ancestor stored here. */
-async function ancestor (database, { _id: id, _revisions: { start, ids } = { start: 0, ids: [] } }) {
+/** Finds the revision that a replicated document continues: the nearest stored ancestor. */
+async function findAncestor (database, { _id: id, _revisions: { start, ids } = { start: 0, ids: [] } }) {
   for (let i = 1; i < ids.length; i++) {
-    const old = await findDocument(database, id, { rev: `${start - i}-${ids[i]}`, revs: true })
-    if (old) return old
+    const oldDoc = await findDocument(database, id, { rev: `${start - i}-${ids[i]}`, revs: true })
+    if (oldDoc) return oldDoc
   }
   return null
 }
 
-/** The leaf that an edit continues. An edit of any other revision is a conflict, even if it is invalid too. */
-async function leaf (database, { _id: id, _rev: rev }) {
+/** Finds the leaf that an edit continues. An edit of any other revision is a conflict, even if it is invalid too. */
+async function findLeaf (database, { _id: id, _rev: rev }) {
   if (id.startsWith('_local/')) return null
   const leaves = await leavesOf(database, id)
-  const isLeaf = rev ? leaves.some(one => one.rev === rev) : leaves.every(one => one.deleted)
+  const isLeaf = rev ? leaves.some(leaf => leaf.rev === rev) : leaves.every(leaf => leaf.deleted)
   if (!isLeaf) throw conflict()
   return rev ? findDocument(database, id, { rev, revs: true }) : null
 }
 
 /**
- * Stores documents. Each gets {ok, id, rev} or an HttpError, in order.
+ * Stores documents. Returns {ok, id, rev} or an HttpError for each, in order.
  * @param {import('./databases.js').Database} database @param {any[]} docs checked by checkDocument
  * @param {{userCtx: any, newEdits?: boolean}} options
  */
@@ -123,45 +124,45 @@ export async function writeDocuments (database, docs, { userCtx, newEdits = true
   /** @type {any[]} */
   const answers = new Array(docs.length)
   const validators = await database.designs.validators()
-  const olds = await Promise.all(docs.map((doc, i) => {
+  const oldDocs = await Promise.all(docs.map((doc, i) => {
     if (!validators.length && !hasStubs(doc)) return null
-    const old = newEdits ? leaf(database, doc) : ancestor(database, doc)
-    return old.catch(error => { answers[i] = toHttpError(error) })
+    const oldDoc = newEdits ? findLeaf(database, doc) : findAncestor(database, doc)
+    return oldDoc.catch(error => { answers[i] = toHttpError(error) })
   }))
-  docs.forEach((doc, i) => { if (!answers[i]) resolveStubs(doc, olds[i]) })
+  docs.forEach((doc, i) => { if (!answers[i]) resolveStubs(doc, oldDocs[i]) })
   for (const [i, doc] of docs.entries()) {
     if (answers[i] || !doc._id.startsWith('_design/')) continue
     if (!isDatabaseAdmin(userCtx, database.security)) answers[i] = notDatabaseAdmin(userCtx)
     else if (!doc._deleted) answers[i] = await checkDesign(doc, database.designs.threads).catch(toHttpError)
   }
-  await validate(validators, docs, olds, { userCtx, database, answers })
+  await validate(validators, docs, oldDocs, { userCtx, database, answers })
   await store(database, docs, answers, newEdits)
   return answers
 }
 
 async function store (database, docs, answers, newEdits) {
-  const places = docs.map((doc, i) => i).filter(i => !answers[i] && !docs[i]._id.startsWith('_local/'))
+  const indexes = docs.map((doc, i) => i).filter(i => !answers[i] && !docs[i]._id.startsWith('_local/'))
   for (const [i, doc] of docs.entries()) {
     if (!doc._id.startsWith('_local/')) continue
     answers[i] = await database.localWrites.run(() => writeLocal(database, doc)).catch(toHttpError)
   }
-  if (!places.length) return
-  const results = await database.pouch.bulkDocs({ docs: places.map(i => docs[i]) }, { new_edits: newEdits })
+  if (!indexes.length) return
+  const results = await database.pouch.bulkDocs({ docs: indexes.map(i => docs[i]) }, { new_edits: newEdits })
   if (newEdits) {
     results.forEach((result, n) => {
       const { ok, id, rev } = result
-      answers[places[n]] = ok ? { ok, id, rev } : toHttpError(result)
+      answers[indexes[n]] = ok ? { ok, id, rev } : toHttpError(result)
     })
   }
-  if (places.some(i => docs[i]._id.startsWith('_design/'))) database.designs.invalidate()
+  if (indexes.some(i => docs[i]._id.startsWith('_design/'))) database.designs.invalidate()
   database.changed()
 }
 
 /** Local documents have no conflicts: CouchDB overwrites with any revision. */
 async function writeLocal (database, doc) {
-  const old = await findDocument(database, doc._id)
+  const oldDoc = await findDocument(database, doc._id)
   const { _attachments, _revisions, ...plain } = doc
-  const { rev } = await database.pouch.put({ ...plain, _rev: old?._rev })
+  const { rev } = await database.pouch.put({ ...plain, _rev: oldDoc?._rev })
   return { ok: true, id: doc._id, rev: doc._deleted ? '0-0' : rev }
 }
 
@@ -172,8 +173,8 @@ export async function writeDocument (database, doc, options) {
   return answer ?? { ok: true, id: doc._id, rev: doc._rev }
 }
 
-/** What CouchDB shows a validation function: attachments as stubs, and the revisions a document continues. */
-function shown (doc) {
+/** A document for a validation function: attachments as stubs, and the revisions that it continues. */
+function docForValidation (doc) {
   const copy = { ...doc }
   if (doc._rev && !doc._revisions) {
     const [start, id] = doc._rev.split('-')
@@ -190,19 +191,22 @@ function stubOf ({ data, ...attachment }) {
 }
 
 /**
- * Calls validate_doc_update, once for a batch: a bulk load pays once for the way to its thread. Puts an error
- * into answers[i] for each refused document. Design and local documents are not validated.
- * @param {import('./design/runtime.js').DesignRuntime[]} validators @param {any[]} docs @param {any[]} olds
+ * Calls validate_doc_update, once for a batch, since each call of the thread costs time. Puts an error into answers[i]
+ * for each refused document. Design and local documents are not validated.
+ * @param {import('./design/runtime.js').DesignRuntime[]} validators @param {any[]} docs @param {any[]} oldDocs
  * @param {{userCtx: any, database: import('./databases.js').Database, answers: any[]}} context
  */
-async function validate (validators, docs, olds, { userCtx, database, answers }) {
+async function validate (validators, docs, oldDocs, { userCtx, database, answers }) {
   const user = { db: database.name, name: userCtx.name, roles: userCtx.roles }
   for (const runtime of validators) {
-    const places = docs.map((doc, i) => i).filter(i => !answers[i] && !/^_(design|local)\//.test(docs[i]._id))
-    if (!places.length) return
-    const jobs = places.map(i => ({ newDoc: shown(docs[i]), oldDoc: olds[i] && !olds[i]._deleted ? olds[i] : null }))
+    const indexes = docs.map((doc, i) => i).filter(i => !answers[i] && !/^_(design|local)\//.test(docs[i]._id))
+    if (!indexes.length) return
+    const jobs = indexes.map(i => ({
+      newDoc: docForValidation(docs[i]),
+      oldDoc: oldDocs[i] && !oldDocs[i]._deleted ? oldDocs[i] : null
+    }))
     const source = runtime.ddoc.validate_doc_update
     const errors = await runtime.callEach('validate', { source, userCtx: user, secObj: database.security }, jobs)
-    errors.forEach((error, n) => { if (error) answers[places[n]] = validationError(error) })
+    errors.forEach((error, n) => { if (error) answers[indexes[n]] = validationError(error) })
   }
 }

@@ -6,7 +6,7 @@ const LOOPBACK = /^(127\.|::1$|$)/
 
 /**
  * @param {{headers: import('node:http').IncomingHttpHeaders, socket: {remoteAddress?: string}}} req
- * @returns {string | null} an address, or a network of IPv6; null: a proxy on this machine, behind which anybody may be
+ * @returns {string | null} an address, or a network of IPv6; null: a proxy on this machine, for many clients
  */
 export function clientAddress ({ headers, socket }, trustProxy) {
   const forwarded = trustProxy ? withoutPort(lastItem(headers['x-forwarded-for'])) : ''
@@ -18,7 +18,7 @@ export function clientAddress ({ headers, socket }, trustProxy) {
 /** The address of `1.2.3.4:5678`, `[2001:db8::1]:80` or `[2001:db8::1]`, as some proxies write it. */
 const withoutPort = text => text.replace(/^\[(.*)\](?::\d{1,5})?$/, '$1').replace(/^([\d.]+):\d{1,5}$/, '$1')
 
-/** A client with one address of IPv6 has all 2^64 that begin with the same four groups. */
+/** The first four groups of an IPv6 address: a client usually has all addresses that begin with them. */
 function networkOf (address) {
   const [front, back] = address.toLowerCase().split('::')
   const groups = front.split(':').filter(Boolean)
@@ -26,7 +26,7 @@ function networkOf (address) {
   return [...groups, ...Array(Math.max(0, missing)).fill('0')].slice(0, 4).join(':')
 }
 
-/** Limits what is under way: of all clients together, and of each address. */
+/** Limits concurrent uses: of all clients together, and of each address. */
 export class AddressLimit {
   #count = 0
   /** @type {Map<string, number>} */
@@ -38,8 +38,8 @@ export class AddressLimit {
   }
 
   /**
-   * @param {string | null} address null: only counted among all
-   * @returns {(() => void) | undefined} to be called at the end; undefined: there are too many
+   * @param {string | null} address null: counts only among all clients
+   * @returns {(() => void) | undefined} to be called at the end; undefined: the limit is reached
    */
   acquire (address) {
     const count = address === null ? 0 : this.#each.get(address) ?? 0
@@ -49,8 +49,8 @@ export class AddressLimit {
     return () => {
       this.#count--
       if (address === null) return
-      const left = (this.#each.get(address) ?? 0) - 1
-      if (left > 0) this.#each.set(address, left)
+      const remaining = (this.#each.get(address) ?? 0) - 1
+      if (remaining > 0) this.#each.set(address, remaining)
       else this.#each.delete(address)
     }
   }
@@ -83,11 +83,11 @@ export function publicUrlOf ({ publicUrl }) {
   }
 }
 
-/** `Cache-Control` of an answer with such links. @param {PublicUrl} url */
+/** `Cache-Control` of an answer with links. @param {PublicUrl} url */
 export const cacheControlWith = ({ isShared }, cacheControl) =>
   isShared ? cacheControl : cacheControl.replace(/\bpublic\b/, 'private')
 
-/** What the nearest proxy wrote: all others may be made up. */
+/** The last item, which the nearest proxy wrote: clients can make up the others. */
 const lastItem = header => String(header ?? '').split(',').at(-1)?.trim() ?? ''
 
 /** @param {string} host to listen on */

@@ -1,4 +1,4 @@
-// What answers share: headers that keep them harmless in a browser, ETags, ranges, content codings, JSON.
+// Parts that answers share: headers that keep them harmless in a browser, ETags, ranges, content codings, JSON.
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -7,23 +7,22 @@ import { TilecouchError } from '../../loader/errors.js'
 import { cacheControlWith } from './addresses.js'
 
 /**
- * Headers of every answer, so that nothing of a store can act as a page of the gateway: its type is the one that is
- * written, and if it is a page all the same, it runs no script, sends no form and has no origin. The viewer has another
- * policy.
+ * Headers of every answer, so that no content of a store can act as a page of the gateway. Browsers do not guess its
+ * type. A page runs no script, sends no form and has no origin. The viewer has another policy.
  */
 export const SAFE_HEADERS = Object.freeze({ 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' })
 
-/** The same, name and value in turn. */
+/** SAFE_HEADERS as a list: name and value in turn. */
 export const SAFE_HEADER_LIST = Object.freeze(Object.entries(SAFE_HEADERS).flat())
 
-/** The same for an answer whose other headers are written elsewhere. */
+/** Sets SAFE_HEADERS on an answer whose other headers are written elsewhere. */
 export function setSafeHeaders (res) {
   for (const [name, value] of Object.entries(SAFE_HEADERS)) res.setHeader(name, value)
 }
 
 /**
- * Whether an If-None-Match names this ETag: then the client has it already. If-Modified-Since is not read: after a
- * removal an older version is the answer, and one second may have seen two.
+ * Whether an If-None-Match names this ETag: then the client has the body already. If-Modified-Since is ignored: after
+ * a removal an older version is the answer, and two versions may come in one second.
  * @param {string} etag strong, quoted
  */
 export function matchesEtag (header, etag) {
@@ -33,7 +32,7 @@ export function matchesEtag (header, etag) {
 }
 
 /**
- * How much a client wants each of what it accepts: from 0, not at all, to 1, which is what it need not write.
+ * Parses the weight of each value that a client accepts: from 0, which refuses it, to 1, the default.
  * @param {string} [header] Accept-Encoding or Accept-Language @returns {Map<string, number>}
  */
 export function weightsOf (header = '') {
@@ -65,16 +64,17 @@ export function sendBody (req, res, status, headers, body) {
 }
 
 /**
- * The same, or 304 when the client has it already, or the part of it that the client asks for.
+ * Like sendBody, but sends 304 if the client has the body already, or the range of it that the client asks for.
  * @param {object} whole headers that a 304 does not have
  */
 export function sendTagged (req, res, etag, headers, whole, body) {
   const common = { ETag: etag, ...headers }
   if (matchesEtag(req.headers['if-none-match'], etag)) return void res.writeHead(304, common).end()
-  const all = { ...common, 'Accept-Ranges': 'bytes', ...whole }
+  const fullHeaders = { ...common, 'Accept-Ranges': 'bytes', ...whole }
   const range = rangeOf(req, body.length, etag)
-  if (range) sendBody(req, res, 206, { ...all, 'Content-Range': range.header }, body.subarray(range.start, range.end))
-  else sendBody(req, res, 200, all, body)
+  if (range) {
+    sendBody(req, res, 206, { ...fullHeaders, 'Content-Range': range.header }, body.subarray(range.start, range.end))
+  } else sendBody(req, res, 200, fullHeaders, body)
 }
 
 /** Bytes below which compressing gains nothing. */
@@ -84,7 +84,7 @@ export const XML = Object.freeze({ 'Content-Type': 'application/xml; charset=utf
 
 const gzipAsync = promisify(gzip)
 
-/** Of bodies, as long as these are kept. @type {WeakMap<Buffer, Promise<Buffer>>} */
+/** Compressed bodies, kept as long as the bodies. @type {WeakMap<Buffer, Promise<Buffer>>} */
 const packedBodies = new WeakMap()
 
 /**
@@ -103,12 +103,12 @@ export async function sendCompressed (req, res, etag, headers, whole, body) {
   if (!res.destroyed) sendTagged(req, res, packedEtag, headers, { ...whole, 'Content-Encoding': 'gzip' }, packed)
 }
 
-// of several ranges, units other than bytes, and what is no range, clients get the whole body, as RFC 9110 allows
+// for several ranges, other units and invalid ranges clients get the whole body, as RFC 9110 allows
 const RANGE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i
 
 /**
  * The part of a body that a GET asks for; undefined: the whole body. An If-Range with another ETag means that the
- * client has a part of another body. With a date it is no proof: one second may have seen two bodies.
+ * client has a part of another body. A date is no proof: there may be two bodies in one second.
  * @param {{method?: string, headers: import('node:http').IncomingHttpHeaders}} req
  * @param {number} length of the body, in bytes
  * @returns {{start: number, end: number, header: string} | undefined} end: exclusive; header: the Content-Range
@@ -127,9 +127,9 @@ export function rangeOf ({ method, headers }, length, etag) {
 }
 
 /**
- * An XML document with links below a base.
+ * Sends an XML document with links below a base.
  * @param {import('./addresses.js').PublicUrl} url @param {string} cacheControl @param {string} text
- * @param {object} [headers] more of them
+ * @param {object} [headers] further ones
  */
 export function sendXml (req, res, url, cacheControl, text, headers) {
   const bytes = Buffer.from(text)
@@ -137,14 +137,14 @@ export function sendXml (req, res, url, cacheControl, text, headers) {
   return sendCompressed(req, res, etagOf(bytes), caching, { ...XML, ...headers }, bytes)
 }
 
-/** Clients ask again each time, and mostly get a 304: for answers that change whenever somebody writes. */
+/** For answers that change with every write: clients ask again each time, and mostly get a 304. */
 export const REVALIDATE = 'public, max-age=0, must-revalidate'
 
-/** Of what is made from a layer document or a style: they hardly ever change. */
+/** For answers made from a layer document or a style, which hardly ever change. */
 export const KEEP = 'public, max-age=60, stale-while-revalidate=3600'
 
 /**
- * Answers that are cacheable may be compressed, and are then sent later.
+ * Sends a value as JSON. Cacheable answers may be compressed, and are then sent later.
  * @param {any} req @param {any} res @param {any} value
  * @param {{status?: number, cacheControl?: string, type?: string, url?: import('./addresses.js').PublicUrl}} [options]
  *   url: the base of links in it

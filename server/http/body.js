@@ -11,7 +11,7 @@ export async function readBody (req, most) {
   const chunks = []
   let length = 0
   try {
-    // otherwise Node takes the socket away from a request of which not all is read
+    // otherwise Node destroys the socket when a request is not read to its end
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       length += chunk.length
       if (length > most) throw tooLarge(most)
@@ -30,8 +30,8 @@ export function requireJson ({ headers }) {
 }
 
 // JSON. Values that are nested too deep are refused before anything walks through them: PouchDB, LevelDB and our own
-// code recurse for each level, and a stack overflow inside one of their callbacks ends the process. So are too many
-// values: two bytes of them can cost as much memory as a long text.
+// code recurse for each level, and a stack overflow inside one of their callbacks ends the process. Too many values
+// are refused too: two bytes of JSON can cost as much memory as a long text.
 
 const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,')
 const [ARRAY, OBJECT, END_OF_ARRAY, END_OF_OBJECT] = Buffer.from('[{]}')
@@ -47,16 +47,15 @@ export function parseJson (bytes, most) {
 }
 
 /**
- * Refuses too many levels, and too many values. Strings are passed over at once: nearly all of a batch of tiles is
- * inside of some.
+ * Refuses too many levels, and too many values. Skips strings, since they are nearly all of a batch of tiles.
  */
 function checkShape (bytes, most) {
   let [level, deepest, values] = [0, 0, 0]
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index]
     if (byte === QUOTE) {
-      at = endOfString(bytes, at)
-      if (at < 0) break // incomplete: the parser will report it
+      index = endOfString(bytes, index)
+      if (index < 0) break // incomplete: the parser will report it
     } else if (byte === ARRAY || byte === OBJECT) {
       values++
       deepest = Math.max(deepest, ++level)
@@ -68,10 +67,10 @@ function checkShape (bytes, most) {
 }
 
 function endOfString (bytes, start) {
-  for (let at = bytes.indexOf(QUOTE, start + 1); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
-    let before = at - 1
+  for (let index = bytes.indexOf(QUOTE, start + 1); index >= 0; index = bytes.indexOf(QUOTE, index + 1)) {
+    let before = index - 1
     while (bytes[before] === BACKSLASH) before--
-    if ((at - before) % 2) return at // an even number of backslashes
+    if ((index - before) % 2) return index // an even number of backslashes
   }
   return -1
 }

@@ -1,4 +1,4 @@
-// Errors in the form of CouchDB, whose clients know {error, reason} only: of the embedded store, and of /db.
+// Errors of the embedded store and of /db in the form of CouchDB, whose clients know only {error, reason}.
 import { hasBody, sendBody } from './answers.js'
 
 export class HttpError extends Error {
@@ -19,7 +19,7 @@ export const forbidden = reason => new HttpError(403, 'forbidden', reason)
 export const notFound = (reason = 'missing') => new HttpError(404, 'not_found', reason)
 export const tooLarge = limit => new HttpError(413, 'too_large', `a request may have ${limit} bytes`)
 
-/** After any 4xx but 409, with which it would try for ever, PouchDB writes no checkpoints. */
+/** 405: PouchDB then writes no checkpoints. After a 409 it would try for ever. */
 export function notAllowed (methods) {
   const allowed = methods.join(',')
   return new HttpError(405, 'method_not_allowed', `Only ${allowed} allowed`, { Allow: allowed })

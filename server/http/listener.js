@@ -6,17 +6,17 @@ import { AddressLimit, clientAddress } from './addresses.js'
 import { SAFE_HEADERS } from './answers.js'
 
 const listenerDefaults = {
-  keepAliveTimeout: 75000, // milliseconds for an idle connection: longer than in load balancers
-  headersTimeout: 15000, // milliseconds the head of a request may take to come
-  requestTimeout: 30000, // milliseconds all of a request may take to come
+  keepAliveTimeout: 75000, // milliseconds for an idle connection: longer than those of load balancers
+  headersTimeout: 15000, // milliseconds the head of a request may take to arrive
+  requestTimeout: 30000, // milliseconds all of a request may take to arrive
   checking: 5000, // milliseconds between two checks for requests that come too slowly
   idle: 900000, // milliseconds without any bytes on a connection: a view may take ten minutes before an answer begins
   pipelined: 64, // requests of a connection that wait for answers: browsers and proxies send the next after the answer
   maxHeaderSize: 16384, // bytes of a head, address included
   connectionsEach: 0, // connections of one address; this machine is not limited; 0: no limit
   backlog: 1024, // connections that wait to be accepted
-  linger: 500 // milliseconds after an answer in which the next request may be on its way, at a shutdown; and in which
-  // a client may read why it was refused
+  linger: 500 // milliseconds after an answer in which the next request may be on its way, at a shutdown; also the time
+  // that a refused client has to read the reason
 }
 
 const SWEEP = 20 // milliseconds between two checks for idle connections, during a shutdown
@@ -39,7 +39,7 @@ export class Listener {
   #options
   #sockets = new Set()
   #limit
-  /** Answers that are not given at once. @type {Set<import('node:http').ServerResponse>} */
+  /** Answers under way. @type {Set<import('node:http').ServerResponse>} */
   #live = new Set()
   /** @type {Promise<void> | undefined} */
   #closed
@@ -96,7 +96,7 @@ export class Listener {
     })
   }
 
-  /** Ends answers that waited for another one of the same connection: Node does not report to them that it closed. */
+  /** Ends answers that waited for another answer of a closed connection: Node does not tell them that it closed. */
   #abandon (socket) {
     for (const res of this.#live) {
       if (res.req.socket !== socket || res.socket || res.destroyed) continue
@@ -127,20 +127,20 @@ export class Listener {
 
   /** A client that asks before it sends a body may send it when the handler begins to read, whatever the method. */
   #handleContinue (req, res) {
-    const go = name => {
+    const continueIfRead = name => {
       if (name !== 'data' && name !== 'readable') return
-      req.off('newListener', go)
+      req.off('newListener', continueIfRead)
       if (!res.headersSent) res.writeContinue()
     }
-    req.on('newListener', go)
+    req.on('newListener', continueIfRead)
     this.#handle(req, res)
   }
 
-  /** Answers what is not HTTP, came too slowly, or is too long. */
+  /** Answers a request that is not HTTP, came too slowly, or is too long. */
   #refuse (error, socket) {
-    const busy = [...this.#live].some(res => res.socket === socket)
+    const isBusy = [...this.#live].some(res => res.socket === socket)
     // text in the middle of an answer would be part of it
-    if (busy || !socket.writable || error.code === 'ECONNRESET') return socket.destroy()
+    if (isBusy || !socket.writable || error.code === 'ECONNRESET') return socket.destroy()
     const { status, why } = PARSER_ERRORS[error.code] ?? { status: '400 Bad Request', why: 'this is not HTTP' }
     const body = `${JSON.stringify(new TilecouchError('BAD_REQUEST', { why }))}\n`
     const isHead = error.rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD '
@@ -160,9 +160,9 @@ export class Listener {
   }
 
   /**
-   * Takes no new connections, lets what is under way end, and closes the others: those in use a moment ago after their
-   * next answer or a moment later, since a request may be on its way on them.
-   * @param {number} [grace] milliseconds; what is not done then is cut off
+   * Takes no new connections, lets answers under way end, and closes idle connections. A connection that was in use
+   * just now is closed after its next answer or a moment later, since a request may be on its way.
+   * @param {number} [grace] milliseconds until the remaining answers are cut off
    */
   close (grace = 10000) {
     return (this.#closed ??= this.#end(grace))
@@ -171,7 +171,7 @@ export class Listener {
   async #end (grace) {
     /** @type {Promise<void>} */
     const ended = new Promise(resolve => {
-      // not http's own close, which would cut off requests that are on their way
+      // the close of http would cut off requests that are on their way
       NetServer.prototype.close.call(this.#server, () => resolve())
     })
     for (const res of this.#live) if (!res.headersSent) res.shouldKeepAlive = false
@@ -181,19 +181,19 @@ export class Listener {
     await ended
     clearInterval(sweeping)
     clearTimeout(cutting)
-    this.#server.close() // ends what http adds: the timer that looks for slow requests
+    this.#server.close() // ends http's timer that looks for slow requests
   }
 
-  /** Ends what is under way. */
+  /** Ends all connections. */
   cut () {
     this.#server.closeAllConnections()
   }
 
   #sweep () {
     const now = performance.now()
-    const busy = new Set([...this.#live].map(res => res.socket))
+    const busySockets = new Set([...this.#live].map(res => res.socket))
     for (const socket of this.#sockets) {
-      if (!busy.has(socket) && socket.writableLength === 0 && now - socket[used] >= this.#options.linger) {
+      if (!busySockets.has(socket) && socket.writableLength === 0 && now - socket[used] >= this.#options.linger) {
         socket.destroySoon()
       }
     }

@@ -1,4 +1,4 @@
-// Who may read and write. A store that everybody may write to is the worst of all findings.
+// Checks who may read and write a store. The worst of all findings is a store to which everybody may write.
 import { raceAbort } from '../../../core/promises.js'
 import { accessOf, isUntouched } from '../../store/access.js'
 import { isPublished, publish } from '../../couchapp/publish.js'
@@ -6,8 +6,8 @@ import { Store } from '../../store/index.js'
 import { bad, ok, warning } from './inspection.js'
 
 export const accessConditions = [
-  { area: 'access', check: 'access', needs: 'a member', fixable: true, look: rights },
-  { area: 'access', check: 'published', needs: 'a member', fixable: true, look: published }
+  { area: 'access', check: 'access', needs: 'a member', fixable: true, look: checkRights },
+  { area: 'access', check: 'published', needs: 'a member', fixable: true, look: checkPublished }
 ]
 
 /** @returns {Promise<import('../../store/access.js').Access>} */
@@ -17,7 +17,7 @@ export const accessRights = inspection =>
 const PUSH = 'tilecouch push'
 
 /**
- * By the codes of the warnings of `tilecouch access`.
+ * Problem, reason and advice, by the code of the warning of `tilecouch access`.
  * @type {Record<string, [import('./inspection.js').Problem, string, string]>}
  */
 const WARNINGS = {
@@ -29,21 +29,21 @@ const WARNINGS = {
   WRITER_SHUT_OUT: [warning, 'Its loads fail.', 'tilecouch access --writers … --writer …']
 }
 
-async function rights (inspection) {
+async function checkRights (inspection) {
   const access = await accessRights(inspection)
   const { public: isPublic, readers, warnings } = access
   const isNew = !isPublic && !readers.names.length && !readers.roles.length // only admins get in, and may write anyway
-  const wrong = warnings.filter(({ code }) =>
+  const relevantWarnings = warnings.filter(({ code }) =>
     !(code === 'READERS_WRITE' && isNew) && !(code === 'EVERYBODY_IS_ADMIN' && inspection.embedded))
-  if (!wrong.length) return ok(describe(access, isNew))
-  return wrong.map(({ code, text }) => {
+  if (!relevantWarnings.length) return ok(describe(access, isNew))
+  return relevantWarnings.map(({ code, text }) => {
     const [problem, why, advice] = WARNINGS[code]
     return problem(text, why, advice, advice === PUSH ? { fix: () => publishStore(inspection) } : {})
   })
 }
 
-/** Finds nothing in a store that was published, or closed on purpose. */
-async function published (inspection) {
+/** Reports nothing if the store was published, or closed on purpose. */
+async function checkPublished (inspection) {
   if (await inspection.isNew()) return
   if (!isUntouched(await inspection.store.security()) || await isPublished(inspection.store)) return
   return warning('the store was never published', 'Only admins see the tiles.',
@@ -55,6 +55,6 @@ const publishStore = async ({ subject: { url, docs } }) => publish(await Store.o
 function describe ({ readers, writers, public: isPublic }, isNew) {
   const wordsOf = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
   const restrictedReaders = isNew ? 'only admins' : wordsOf(readers)
-  const read = isPublic ? 'everybody' : restrictedReaders
-  return `${read} may read, ${isNew ? 'only admins' : `admins and ${wordsOf(writers)}`} may write`
+  const readersText = isPublic ? 'everybody' : restrictedReaders
+  return `${readersText} may read, ${isNew ? 'only admins' : `admins and ${wordsOf(writers)}`} may write`
 }

@@ -1,4 +1,4 @@
-// The database: whether it exists, its documents, and what of its files is waste.
+// Checks the database: whether it exists, its documents, its conflicts, and how much of its file is waste.
 import { CONFLICTS } from '../conflicts.js'
 import { Store } from '../../store/index.js'
 import { count, plural } from '../../text.js'
@@ -6,17 +6,17 @@ import { ifIndexed, wasteOf } from './indexes.js'
 import { bad, ok, warning } from './inspection.js'
 
 export const databaseConditions = [
-  { area: 'database', check: 'database', needs: 'a member', server: true, fixable: true, look: existence },
-  { area: 'database', check: 'documents', needs: 'a member', look: documents },
-  { area: 'database', check: 'compaction', needs: 'a member', couchOnly: true, look: compaction },
+  { area: 'database', check: 'database', needs: 'a member', server: true, fixable: true, look: checkExistence },
+  { area: 'database', check: 'documents', needs: 'a member', look: checkDocuments },
+  { area: 'database', check: 'compaction', needs: 'a member', couchOnly: true, look: checkCompaction },
   {
     area: 'database', check: 'conflicts', needs: 'a member',
-    look: async inspection => ifIndexed(inspection, await conflicts(inspection))
+    look: async inspection => ifIndexed(inspection, await checkConflicts(inspection))
   }
 ]
 
-/** Finds nothing when the database is there. */
-async function existence (inspection) {
+/** Reports nothing if the database exists. */
+async function checkExistence (inspection) {
   const { url, q, n, closed } = inspection.subject
   try {
     await inspection.info()
@@ -28,24 +28,24 @@ async function existence (inspection) {
   }
 }
 
-async function documents (inspection) {
+async function checkDocuments (inspection) {
   const { doc_count: docs, doc_del_count: deleted = 0 } = await inspection.info()
   const { tombstones, fewTombstones } = inspection.limits
   const share = deleted / Math.max(1, docs + deleted)
   const figures = { documents: docs, deleted }
-  const ended = deleted ? `, and ${plural(deleted, 'tombstone')} (${Math.round(100 * share)} %)` : ''
-  const finding = `${count(docs)}${ended}`
+  const tombstonesText = deleted ? `, and ${plural(deleted, 'tombstone')} (${Math.round(100 * share)} %)` : ''
+  const finding = `${count(docs)}${tombstonesText}`
   if (deleted <= fewTombstones || share <= tombstones) return ok(finding, figures)
   return warning(finding, 'Tombstones are never removed. Every new mirror or follower reads all of them.',
     'Use --purge with prune and remove: it leaves no tombstones. See docs/removing.md.', { figures })
 }
 
-async function compaction (inspection) {
+async function checkCompaction (inspection) {
   const { sizes: { file = 0, active = 0 } = {}, compact_running: running } = await inspection.info()
   return wasteOf(inspection, { file, active, running, what: 'compact' })
 }
 
-async function conflicts (inspection) {
+async function checkConflicts (inspection) {
   const rows = await inspection.couch.view(CONFLICTS, { group_level: 1 })
   const total = rows.reduce((sum, { value }) => sum + value, 0)
   const figures = { conflicts: total }

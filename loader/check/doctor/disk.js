@@ -1,4 +1,4 @@
-// The space on the disk of the store. It is known if the server's folder is on this machine, or the store is embedded.
+// Checks the space on the disk of the store, if the folder of the server is on this machine or the store is embedded.
 import { readFile, readdir, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { isHere, sizeOfFolder } from '../../formats/system.js'
@@ -6,19 +6,19 @@ import { bytes } from '../../text.js'
 import { indexes } from './indexes.js'
 import { bad, ok, unknown, warning } from './inspection.js'
 
-export const diskConditions = [{ area: 'disk', check: 'room', needs: 'a server admin', look: space }]
+export const diskConditions = [{ area: 'disk', check: 'room', needs: 'a server admin', look: checkSpace }]
 
-async function space (inspection) {
-  if (inspection.embedded) return embeddedRoom(inspection)
+async function checkSpace (inspection) {
+  if (inspection.embedded) return checkEmbeddedRoom(inspection)
   const { folder, why } = await folderOf(inspection)
   if (!folder) {
     return unknown(`not known: ${why}`, 'Watch the disk of the server: compaction needs as much space ' +
       'as the largest shard, and as the database when all run at once.')
   }
-  return room(inspection, folder)
+  return checkRoom(inspection, folder)
 }
 
-/** The data folder of the server, if it is on this machine; else why not. */
+/** Returns the data folder of the server if it is on this machine, else the reason. */
 async function folderOf (inspection) {
   const { hostname } = new URL(inspection.couch.url)
   if (!isHere(hostname)) return { why: `${hostname} is another machine` }
@@ -39,11 +39,11 @@ async function folderOf (inspection) {
   }
 }
 
-async function room (inspection, folder) {
+async function checkRoom (inspection, folder) {
   const { free, size } = await spaceOf(folder)
   const { sizes: { active = 0 } = {}, cluster: { q = 1 } = {} } = await inspection.info()
-  const all = await indexes(inspection).catch(() => [])
-  const views = all.reduce((sum, { index }) => sum + index.sizes.active, 0)
+  const allIndexes = await indexes(inspection).catch(() => [])
+  const views = allIndexes.reduce((sum, { index }) => sum + index.sizes.active, 0)
   const shard = active / q
   const figures = { free, size, wanted: active + views }
   const finding = `${bytes(free)} of ${bytes(size)} free in ${folder}`
@@ -63,20 +63,20 @@ async function spaceOf (folder) {
   return { free: bavail * bsize, size: blocks * bsize }
 }
 
-async function embeddedRoom (inspection) {
+async function checkEmbeddedRoom (inspection) {
   if (!await isFolderOf(inspection)) return unknown('its folder is not known', 'Name the folder with --data.')
   const { folder } = inspection.subject
   const used = await sizeOfFolder(folder)
   const { free, size } = await spaceOf(folder)
   const finding = `${bytes(used)} in ${folder}, ${bytes(free)} free`
   const figures = { used, free, size }
-  const { free: least, fullDisk } = inspection.limits
-  if (free >= least * size) return ok(finding, figures)
+  const { free: leastFree, fullDisk } = inspection.limits
+  if (free >= leastFree * size) return ok(finding, figures)
   const why = 'The store cannot write when the disk is full.'
   return (free < fullDisk * size ? bad : warning)(finding, why, 'Free some space, or move the folder.', { figures })
 }
 
-/** The server writes its id into its folder. */
+/** Whether the folder is that of the server, which writes its id into it. */
 async function isFolderOf ({ subject: { folder = '' }, uuid }) {
   try {
     return uuid !== undefined && JSON.parse(await readFile(path.join(folder, 'server.json'), 'utf8')).uuid === uuid

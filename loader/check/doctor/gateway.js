@@ -1,4 +1,4 @@
-// A gateway, by its /health.
+// Checks a gateway by its /health.
 import { raceAbort, timeoutSignal } from '../../../core/promises.js'
 import { isObject, jsonOf } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
@@ -6,7 +6,7 @@ import { duration } from '../../text.js'
 import { bad, ok, unknown } from './inspection.js'
 
 export const gatewayConditions = [
-  { area: 'gateway', check: 'health', needs: 'anybody', look: health }
+  { area: 'gateway', check: 'health', needs: 'anybody', look: checkHealth }
 ]
 
 /** The URL that /health follows. @param {string} address */
@@ -17,7 +17,7 @@ export function baseOf (address) {
   return address.replace(/\/*$/, '/')
 }
 
-async function read (inspection, url) {
+async function fetchText (inspection, url) {
   const waiting = timeoutSignal(inspection.limits.timeout, inspection.signal)
   try {
     const answer = await raceAbort(fetch(url, { signal: waiting.signal }), waiting.signal)
@@ -30,11 +30,11 @@ async function read (inspection, url) {
   }
 }
 
-/** Looks only when a gateway was named. */
-async function health (inspection) {
+/** Reports nothing unless a gateway was named. */
+async function checkHealth (inspection) {
   const base = inspection.subject.gateway
   if (!base) return
-  const { status, text } = await read(inspection, new URL('health', base))
+  const { status, text } = await fetchText(inspection, new URL('health', base))
   if (!status) {
     return bad(`${base} does not answer`, 'It serves nobody.', 'systemctl status tilecouch; journalctl -u tilecouch')
   }

@@ -1,4 +1,4 @@
-// The doctor: looks at everything that makes a store fail over the years, and with `fix` repairs what can be repaired.
+// The doctor: checks everything that can make a store fail over the years. With `fix` it repairs what can be repaired.
 // Without `fix` nothing is written, no index is built, and every request has a time limit.
 //
 //   const { state, findings } = await doctor('http://admin@localhost:5984/tiles')
@@ -17,18 +17,18 @@ import { layerConditions } from './layers.js'
 import { identify, serverConditions } from './server.js'
 import { parseEmbed, parseOrigins, settingConditions } from './settings.js'
 
-/** Everything that is looked at; repaired in this order. @type {import('./inspection.js').Condition[]} */
+/** All conditions, in the order in which they are repaired. @type {import('./inspection.js').Condition[]} */
 const conditions = [
   ...serverConditions, ...settingConditions, ...databaseConditions, ...indexConditions, ...accessConditions,
   ...diskConditions, ...layerConditions, ...gatewayConditions
 ]
 
-/** Errors after which nothing else can be found out. */
+/** Errors that make all other checks impossible. */
 const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWER'])
 
 /**
  * @typedef {Omit<import('./inspection.js').Finding, 'fix'> & {fixable?: boolean, fixed?: string}} Finding
- * fixable: --fix repairs it; fixed: what was found before it was repaired
+ * fixable: --fix repairs it; fixed: the finding before the repair
  *
  * @typedef {object} Report
  * @property {string} url without a password
@@ -40,7 +40,7 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWE
  * @property {number} seconds it took
  *
  * @typedef {object} Options
- * @property {boolean} [fix] repair what can be repaired. Settings that other databases share change only with:
+ * @property {boolean} [fix] repair faults. Settings that other databases share change only with the next options
  * @property {string} [cors] origins, separated by commas, or `*`: pages of these may read every database of the server
  * @property {boolean} [allowViewer] browsers may run the scripts of the viewer, from every database of the server
  * @property {string} [embed] with allowViewer: origins whose pages may show the viewer in a frame, `*` or `none`
@@ -54,7 +54,7 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWE
  * @param {Options & Omit<import('./inspection.js').Subject, 'url'>} [options]
  * @returns {Promise<Report>}
  */
-export async function doctor (url, { fix = false, clock = Date.now, signal, limits: given, ...options } = {}) {
+export async function doctor (url, { fix = false, clock = Date.now, signal, limits: limitOptions, ...options } = {}) {
   const started = performance.now()
   const subject = {
     ...options,
@@ -63,16 +63,16 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
     embedders: parseEmbed(options.embed, Boolean(options.allowViewer)),
     gateway: options.gateway === undefined ? undefined : baseOf(options.gateway)
   }
-  const limits = { ...doctorDefaults, ...given }
+  const limits = { ...doctorDefaults, ...limitOptions }
   const fixed = fix ? await repair(() => new Inspection(subject, { limits, clock, signal })) : new Map()
   const waiting = timeoutSignal(limits.whole, signal)
-  setMaxListeners(0, waiting.signal) // every request listens
+  setMaxListeners(0, waiting.signal) // every request adds a listener
   const inspection = new Inspection(subject, { limits, clock, signal: waiting.signal })
   let server = 'unknown'
   try {
     server = await identify(inspection)
-    const isThere = await inspection.info().catch(ignoring('DATABASE_NOT_FOUND'))
-    const possible = conditions.filter(condition => isThere || condition.server)
+    const hasDatabase = await inspection.info().catch(ignoring('DATABASE_NOT_FOUND'))
+    const possible = conditions.filter(condition => hasDatabase || condition.server)
     await Promise.all(possible.map(condition => inspection.look(condition)))
   } catch (error) {
     if (signal?.aborted || !HOPELESS.has(error.code)) throw error
@@ -87,13 +87,13 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
   }
   const worstFirst = STATES.flatMap(state => inspection.findings.filter(finding => finding.state === state))
   const findings = worstFirst.map(finding => publicFinding(finding, fixed))
-  const counted = STATES.map(state => [state, findings.filter(finding => finding.state === state).length])
+  const countsByState = STATES.map(state => [state, findings.filter(finding => finding.state === state).length])
   return {
     url: scrub(inspection.couch.url),
     server,
     time: inspection.now,
     state: findings[0]?.state ?? 'unknown',
-    counts: /** @type {any} */ (Object.fromEntries(counted)),
+    counts: /** @type {any} */ (Object.fromEntries(countsByState)),
     findings,
     seconds: +((performance.now() - started) / 1000).toFixed(3)
   }
@@ -102,7 +102,7 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
 /**
  * Repairs one condition after the other: a later one may depend on an earlier one.
  * @param {() => Inspection} inspect
- * @returns {Promise<Map<string, [area: string, check: string, before: string]>>} before: what was found
+ * @returns {Promise<Map<string, [area: string, check: string, before: string]>>} before: the former finding
  */
 async function repair (inspect) {
   const fixed = new Map()

@@ -1,4 +1,4 @@
-// The indexes: whether they are those of this tilecouch, how far behind they are, and what other indexes remain.
+// Checks the indexes: whether they are deployed and up to date, whether their rows are right, and how much is waste.
 import { ownDesigns } from '../../couchapp/compose.js'
 import { STAGING, push } from '../../couchapp/push.js'
 import { publish } from '../../couchapp/publish.js'
@@ -11,15 +11,15 @@ import { bad, ok, unknown, warning } from './inspection.js'
 const [DESIGN] = BY_TILE.split('/_view')
 
 export const indexConditions = [
-  { area: 'indexes', check: 'deployed', needs: 'a member', fixable: true, look: deployed },
-  { area: 'indexes', check: 'up to date', needs: 'a member', look: behind },
-  { area: 'indexes', check: 'rows', needs: 'a member', look: ghosts },
-  { area: 'indexes', check: 'staging', needs: 'a member', look: staging },
-  { area: 'indexes', check: 'compaction', needs: 'a member', couchOnly: true, look: sizes }
+  { area: 'indexes', check: 'deployed', needs: 'a member', fixable: true, look: checkDeployed },
+  { area: 'indexes', check: 'up to date', needs: 'a member', look: checkBehind },
+  { area: 'indexes', check: 'rows', needs: 'a member', look: checkRows },
+  { area: 'indexes', check: 'staging', needs: 'a member', look: checkStaging },
+  { area: 'indexes', check: 'compaction', needs: 'a member', couchOnly: true, look: checkSizes }
 ]
 
 /**
- * The design documents with views, and what CouchDB says about their indexes.
+ * Reads the design documents with views, and the state of their indexes.
  * @param {import('./inspection.js').Inspection} inspection
  * @returns {Promise<{id: string, index: any}[]>}
  */
@@ -33,17 +33,17 @@ export const indexes = inspection => inspection.once('indexes', async () => {
   }))
 })
 
-/** A finding that was read from the index; unknown if the index is far behind. */
-export async function ifIndexed (inspection, found) {
-  const ownIndex = (await indexes(inspection)).find(one => one.id === DESIGN)
-  if (found.state !== 'ok' || pendingOf(ownIndex?.index) <= inspection.limits.behind) return found
+/** Returns a finding that was read from the index, or `unknown` if the index is far behind. */
+export async function ifIndexed (inspection, finding) {
+  const ownIndex = (await indexes(inspection)).find(entry => entry.id === DESIGN)
+  if (finding.state !== 'ok' || pendingOf(ownIndex?.index) <= inspection.limits.behind) return finding
   return unknown(`its index (${DESIGN}) is far behind`, 'Look again when it is up to date.')
 }
 
 const pendingOf = index => index?.updates_pending?.total ?? 0
 
 /** @param {import('./inspection.js').Inspection} inspection */
-async function deployed (inspection) {
+async function checkDeployed (inspection) {
   if (await inspection.isNew()) return ok('not yet: the first load deploys them')
   const { couch, subject: { url, docs, q, n } } = inspection
   const pushed = await push(couch, docs ?? await ownDesigns(), { dryRun: true })
@@ -54,21 +54,21 @@ async function deployed (inspection) {
     'tilecouch push', { fix: async () => publish(await Store.create(url, { q, n }), { docs }) })
 }
 
-async function behind (inspection) {
-  const { behind: much, far } = inspection.limits
-  const all = (await indexes(inspection)).filter(({ id }) => !id.endsWith(STAGING)).map(({ id, index }) =>
+async function checkBehind (inspection) {
+  const { behind: behindLimit, far: farBehindLimit } = inspection.limits
+  const entries = (await indexes(inspection)).filter(({ id }) => !id.endsWith(STAGING)).map(({ id, index }) =>
     ({ id, pending: pendingOf(index), waiting: index.waiting_clients ?? 0, running: index.updater_running }))
-  const late = all.filter(({ pending }) => pending > much)
-  const pending = Math.max(0, ...all.map(one => one.pending))
-  const figures = { pending, waiting: all.reduce((sum, { waiting }) => sum + waiting, 0) }
-  if (!all.length) return ok('there are none', figures)
-  if (!late.length) return ok(all.length === 1 ? '1 index' : `${all.length} indexes`, figures)
-  const lacks = one => `${one.id} lacks ${plural(one.pending, 'change')}${one.running ? ', being built' : ''}` +
-    (one.waiting ? `, ${plural(one.waiting, 'client')} wait` : '')
-  return (pending > far ? bad : warning)(
-    late.map(lacks).join('; '),
+  const lateEntries = entries.filter(({ pending }) => pending > behindLimit)
+  const pending = Math.max(0, ...entries.map(entry => entry.pending))
+  const figures = { pending, waiting: entries.reduce((sum, { waiting }) => sum + waiting, 0) }
+  if (!entries.length) return ok('there are none', figures)
+  if (!lateEntries.length) return ok(entries.length === 1 ? '1 index' : `${entries.length} indexes`, figures)
+  const lagOf = entry => `${entry.id} lacks ${plural(entry.pending, 'change')}${entry.running ? ', being built' : ''}` +
+    (entry.waiting ? `, ${plural(entry.waiting, 'client')} wait` : '')
+  return (pending > farBehindLimit ? bad : warning)(
+    lateEntries.map(lagOf).join('; '),
     'The next reader waits until it is up to date: CouchDB indexes some thousand changes a second.',
-    late.every(({ running }) => running)
+    lateEntries.every(({ running }) => running)
       ? 'Wait: it is being built.'
       : 'tilecouch push builds it. CouchDB (ken) does it by itself, unless ken.ignore names the database.',
     { figures })
@@ -76,9 +76,9 @@ async function behind (inspection) {
 
 /**
  * CouchDB 3.5.0 loses purges in its indexes when it compacts before they are up to date. There is one row per version,
- * and more documents than versions: an index with more rows than documents has rows of tiles that are gone.
+ * and more documents than versions: an index with more rows than documents has rows of purged tiles.
  */
-async function ghosts (inspection) {
+async function checkRows (inspection) {
   if (!(await indexes(inspection)).some(({ id }) => id === DESIGN)) return
   const query = { path: `${BY_TILE}/queries`, body: { queries: [{ limit: 0, reduce: false, update: false }] } }
   const { couch } = inspection
@@ -93,44 +93,44 @@ async function ghosts (inspection) {
     'Rebuild it: delete its design document, POST _view_cleanup, tilecouch push; then tilecouch check.', { figures })
 }
 
-async function staging (inspection) {
-  const left = (await indexes(inspection)).filter(({ id }) => id.endsWith(STAGING))
-  if (!left.length) return ok('none left')
-  const names = left.map(({ id }) => id).join(', ')
-  if (left.every(({ index }) => index.updater_running)) return ok(`${names}: being built`)
-  return warning(`${names} ${left.length === 1 ? 'is' : 'are'} left by a push that was stopped`,
+async function checkStaging (inspection) {
+  const stagedIndexes = (await indexes(inspection)).filter(({ id }) => id.endsWith(STAGING))
+  if (!stagedIndexes.length) return ok('none left')
+  const names = stagedIndexes.map(({ id }) => id).join(', ')
+  if (stagedIndexes.every(({ index }) => index.updater_running)) return ok(`${names}: being built`)
+  return warning(`${names} ${stagedIndexes.length === 1 ? 'is' : 'are'} left by a push that was stopped`,
     'Every write updates an index that nobody reads.', 'tilecouch push removes it')
 }
 
-async function sizes (inspection) {
-  const all = await indexes(inspection)
-  if (!all.length) return ok('there are none')
-  const states = await Promise.all(all.map(async ({ id, index }) => {
-    const what = `compact/${id.slice('_design/'.length)}`
-    const waste = await wasteOf(inspection, { ...index.sizes, running: index.compact_running, what })
+async function checkSizes (inspection) {
+  const allIndexes = await indexes(inspection)
+  if (!allIndexes.length) return ok('there are none')
+  const states = await Promise.all(allIndexes.map(async ({ id, index }) => {
+    const path = `compact/${id.slice('_design/'.length)}`
+    const waste = await wasteOf(inspection, { ...index.sizes, running: index.compact_running, what: path })
     return { ...waste, found: `${id}: ${waste.found}` }
   }))
-  const wrong = states.filter(({ state }) => state !== 'ok')
-  if (wrong.length) return wrong
-  const sum = kind => all.reduce((total, { index }) => total + index.sizes[kind], 0)
+  const wasteful = states.filter(({ state }) => state !== 'ok')
+  if (wasteful.length) return wasteful
+  const sum = kind => allIndexes.reduce((total, { index }) => total + index.sizes[kind], 0)
   const figures = { file: sum('file'), active: sum('active') }
   const { found: waste } = await wasteOf(inspection, { ...figures, running: false, what: 'compact' })
   return ok(waste, figures)
 }
 
 /**
- * The waste in a file.
+ * Judges the waste in a file.
  * @param {import('./inspection.js').Inspection} inspection
- * @param {{file: number, active: number, running: boolean, what: string}} sizes what: path that compacts it
+ * @param {{file: number, active: number, running: boolean, what: string}} sizes what: the path that compacts it
  */
-export async function wasteOf (inspection, { file, active, running, what }) {
+export async function wasteOf (inspection, { file, active, running, what: path }) {
   const { waste, waits, little } = inspection.limits
   const [slack, ratio] = [file - active, file / Math.max(1, active)]
   const finding = `${bytes(file)}, of which ${bytes(active)} are in use${running ? '; being compacted' : ''}`
   const figures = { file, active }
   if (slack < little || (ratio < waste && slack < waits) || running) return ok(finding, figures)
-  const channels = `smoosh/${what === 'compact' ? 'db' : 'view'}_channels`
-  const advice = `POST ${inspection.couch.url}/_${what}; or check ${channels} and the disk.`
+  const channels = `smoosh/${path === 'compact' ? 'db' : 'view'}_channels`
+  const advice = `POST ${inspection.couch.url}/_${path}; or check ${channels} and the disk.`
   if (ratio > 2 * waste && slack > waits) {
     const why = 'CouchDB should have compacted this: smoosh does not run, or the disk is full.'
     return bad(finding, why, advice, { figures })

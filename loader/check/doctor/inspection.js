@@ -1,5 +1,5 @@
 // One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be
-// looked at becomes a finding of its own, and the others go on.
+// checked becomes a finding of its own, and the other checks go on.
 import { fromSeconds, isAdministrative } from '../../../core/index.js'
 import { isUntouched } from '../../store/access.js'
 import { TilecouchError } from '../../errors.js'
@@ -10,10 +10,10 @@ import { Store } from '../../store/index.js'
 /** States of findings, the worst first. */
 export const STATES = /** @type {const} */ (['bad', 'warning', 'unknown', 'ok'])
 
-// from which values on something is wrong
+// limits of an inspection, and values from which on a finding is bad or a warning
 export const doctorDefaults = {
   timeout: 4000, // milliseconds one request may take
-  whole: 20000, // milliseconds of the whole inspection; then it reports what it has found so far
+  whole: 20000, // milliseconds of the whole inspection; then it reports the findings so far
   layers: 100, // layers inspected
   editions: 200, // newest editions inspected per layer
   sample: 2000, // versions of a layer that its retention policy is tried on
@@ -40,23 +40,23 @@ export const doctorDefaults = {
  * @property {string} check
  * @property {typeof STATES[number]} state
  * @property {string} found
- * @property {string} [why] it matters
+ * @property {string} [why] the finding matters
  * @property {string} [advice] what to do
  * @property {Record<string, number>} [figures] for programs
- * @property {() => Promise<unknown>} [fix] what --fix does about it
+ * @property {() => Promise<unknown>} [fix] the repair of --fix
  *
  * @typedef {Omit<Finding, 'area' | 'check'>} Found
  *
  * @typedef {object} Condition
  * @property {string} area
  * @property {string} check
- * @property {string} needs who can see it
+ * @property {string} needs the rights that it takes
  * @property {(inspection: Inspection) => Promise<Found | Found[] | void>} look nothing: no finding
- * @property {boolean} [server] it is about the server: looked at without a database, too
- * @property {boolean} [couchOnly] not of the embedded store
+ * @property {boolean} [server] it is about the server, and is checked without a database too
+ * @property {boolean} [couchOnly] skipped for the embedded store
  * @property {boolean} [fixable] its findings may have a fix
  *
- * @typedef {object} Subject what is inspected, and what is wanted
+ * @typedef {object} Subject the store to inspect, and its wanted settings
  * @property {string} url of the store
  * @property {string} [folder] of the embedded store
  * @property {string} [gateway] address that /health follows
@@ -64,10 +64,10 @@ export const doctorDefaults = {
  *   package)
  * @property {string} [cors] origins that should be allowed
  * @property {boolean} [allowViewer] the scripts of the viewer should be allowed
- * @property {string[]} [embedders] origins whose pages may show the viewer in a frame (default: as it is)
+ * @property {string[]} [embedders] origins whose pages may show the viewer in a frame (default: no change)
  * @property {number} [q] shards of a new database
  * @property {number} [n] copies
- * @property {boolean} [closed] only admins read a new database, until somebody sets its rights
+ * @property {boolean} [closed] only admins read a new database, until its rights are set
  */
 
 /** @param {string} found @param {Finding['figures']} [figures] @returns {Found} */
@@ -84,11 +84,11 @@ export const warning = (found, why, advice, more) => ({ state: 'warning', found,
 /** @type {Problem} */
 export const bad = (found, why, advice, more) => ({ state: 'bad', found, why, advice, ...more })
 
-const FEW = 100 // documents that an empty store may have: of commands that ran there
+const FEW = 100 // documents of commands that an empty store may have
 
 const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 
-/** Only reads, asks once and not for long, and never builds an index. */
+/** Only reads, sends each request once and with a time limit, and never builds an index. */
 class ReadOnlyCouch extends Couch {
   #bounds
 
@@ -157,9 +157,9 @@ export class Inspection {
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */
   membership = () => this.once('membership', () => this.couch.request({ path: '_membership', server: true }))
 
-  /** @param {string} area @param {string} check @param {Found} found */
-  add (area, check, found) {
-    this.findings.push({ area, check, ...found })
+  /** @param {string} area @param {string} check @param {Found} finding */
+  add (area, check, finding) {
+    this.findings.push({ area, check, ...finding })
   }
 
   /** @param {Condition} condition */

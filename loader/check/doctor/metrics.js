@@ -1,5 +1,5 @@
-// A report as metrics for Prometheus, in a file that node_exporter reads (--collector.textfile.directory). They have
-// what no server counts: expired tiles, versions beyond the retention policy, how far indexes and mirrors are behind.
+// A report as metrics for Prometheus, in a file that node_exporter reads (--collector.textfile.directory). It has
+// figures that no server counts: expired tiles, versions that the retention policy does not keep, the lag of indexes.
 import { Gauge, Registry } from 'prom-client'
 import { TilecouchError } from '../../errors.js'
 import { replaceFile } from '../../formats/atomic-file.js'
@@ -7,7 +7,7 @@ import { STATES } from './inspection.js'
 
 const FINDING = ['store', 'area', 'check']
 
-/** Explained in docs/monitoring.md. */
+/** docs/monitoring.md explains them. */
 export const doctorMetricTable = {
   state: { name: 'tilecouch_doctor_state', labels: FINDING, help: '0 ok, 1 unknown, 2 warning, 3 bad' },
   figure: { name: 'tilecouch_doctor_figure', labels: [...FINDING, 'figure'], help: 'a number that was counted' },
@@ -35,7 +35,7 @@ export async function metricsOf ({ url: store, findings, counts, time, seconds }
 /** Replaces the file at once: a reader sees the old or the new one. */
 export async function writeMetrics (file, report) {
   try {
-    await replaceFile(file, await metricsOf(report), { mode: 0o644 }) // until then no .prom, which node_exporter reads
+    await replaceFile(file, await metricsOf(report), { mode: 0o644 }) // node_exporter reads only .prom files
   } catch (error) {
     throw new TilecouchError('TARGET_UNWRITABLE', { value: file, why: error.message }, { cause: error })
   }

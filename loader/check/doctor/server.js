@@ -1,4 +1,4 @@
-// The server: its version and the known faults of it, its nodes, its system databases.
+// Checks the server: the known faults of its version, its nodes and its system databases.
 import { ignoring } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { Couch } from '../../store/couch.js'
@@ -6,12 +6,12 @@ import { plural } from '../../text.js'
 import { bad, ok, unknown, warning } from './inspection.js'
 
 export const serverConditions = [
-  { area: 'server', check: 'version', needs: 'anybody', server: true, look: version },
-  { area: 'server', check: 'nodes', needs: 'a server admin', server: true, couchOnly: true, look: nodes },
-  { area: 'server', check: '_up', needs: 'anybody', server: true, couchOnly: true, look: maintenance },
+  { area: 'server', check: 'version', needs: 'anybody', server: true, look: checkVersion },
+  { area: 'server', check: 'nodes', needs: 'a server admin', server: true, couchOnly: true, look: checkNodes },
+  { area: 'server', check: '_up', needs: 'anybody', server: true, couchOnly: true, look: checkMaintenance },
   ...['_users', '_replicator'].map(name => ({
     area: 'server', check: `database ${name}`, needs: 'a server admin', server: true, couchOnly: true, fixable: true,
-    look: inspection => systemDatabase(inspection, name)
+    look: inspection => checkSystemDatabase(inspection, name)
   }))
 ]
 
@@ -38,12 +38,12 @@ export const faults = [
 ]
 
 /**
- * Who answers; asked before everything else.
+ * Identifies the server, before every other check.
  * @param {import('./inspection.js').Inspection} inspection
- * @returns {Promise<string>} in words
+ * @returns {Promise<string>} its name and version
  */
 export async function identify (inspection) {
-  // a gateway shows a page there
+  // a gateway answers with a page
   const answer = await inspection.couch.find({ server: true }).catch(ignoring('BAD_ANSWER'))
   if (!answer?.couchdb) return 'a server that does not say what it is'
   if (typeof answer.version !== 'string') {
@@ -55,7 +55,7 @@ export async function identify (inspection) {
   return inspection.embedded ? `embedded CouchDB (PouchDB) ${answer.version}` : `CouchDB ${answer.version}`
 }
 
-async function version (inspection) {
+async function checkVersion (inspection) {
   const { version: running, embedded } = inspection
   if (running === undefined) {
     return unknown('the server does not say that it is CouchDB', 'Name the database itself, not a gateway.')
@@ -82,19 +82,19 @@ async function version (inspection) {
 
 const numbersOf = text => (/^(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []).slice(1).map(part => +(part ?? 0))
 
-/** @param {string} one version @param {string} other */
-export function isBefore (one, other) {
-  const [left, right] = [numbersOf(one), numbersOf(other)]
+/** @param {string} version @param {string} reference */
+export function isBefore (version, reference) {
+  const [left, right] = [numbersOf(version), numbersOf(reference)]
   if (!left.length) return false
-  const at = left.findIndex((part, index) => part !== right[index])
-  return at >= 0 && left[at] < right[at]
+  const difference = left.findIndex((part, index) => part !== right[index])
+  return difference >= 0 && left[difference] < right[difference]
 }
 
-/** @param {string} running version @param {Partial<Record<'purged' | 'quickjs', boolean>>} server what applies to it */
+/** @param {string} running version @param {Partial<Record<'purged' | 'quickjs', boolean>>} server its properties */
 export const faultsOf = (running, server) =>
   faults.filter(({ fixed, only }) => isBefore(running, fixed) && (!only || server[only]))
 
-async function nodes (inspection) {
+async function checkNodes (inspection) {
   const { all_nodes: reachedNodes, cluster_nodes: clusterNodes } = await inspection.membership()
   const away = clusterNodes.filter(node => !reachedNodes.includes(node))
   const figures = { nodes: clusterNodes.length, away: away.length }
@@ -104,15 +104,15 @@ async function nodes (inspection) {
     'Start them again, or remove them from _nodes.', { figures })
 }
 
-async function maintenance (inspection) {
+async function checkMaintenance (inspection) {
   const answer = await inspection.couch.find({ path: '_up', server: true })
   if (answer?.status === 'ok') return ok('ok')
   const status = answer?.status ?? 'not found'
   return bad(status, 'Load balancers send no requests there.', 'couchdb/maintenance_mode = false')
 }
 
-/** Finds nothing when the database is there. */
-async function systemDatabase ({ couch, subject }, name) {
+/** Reports nothing if the database exists. */
+async function checkSystemDatabase ({ couch, subject }, name) {
   const info = await couch.find({ path: name, server: true }).catch(error => {
     if (error.code === 'DATABASE_NOT_FOUND') return undefined
     if (['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) return true

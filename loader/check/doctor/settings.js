@@ -1,6 +1,6 @@
 // The settings of a CouchDB server that matter to tiles, as one of its admins sees them. The configuration holds
-// secrets: only the settings that are named here are looked at. `fix` changes none that other databases share, unless
-// the option `cors` or `allowViewer` says so; it only narrows what an older tilecouch or a contradiction has opened.
+// secrets: only the settings that are named here are read. `fix` changes none that other databases share, unless
+// the option `cors` or `allowViewer` says so; it only narrows rights that an older tilecouch or a contradiction gave.
 import { STORE_ID, settingsOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { formats } from '../../../core/images.js'
@@ -30,14 +30,14 @@ const REQUEST = 10 * MB // a batch of a load, or the design document with the vi
 /** @typedef {(value: string, about: About) => boolean | undefined} IsHarmful */
 
 /** A number; infinity for no limit. */
-const number = text => text === 'infinity' || text === 'unlimited' ? Infinity : Number(text)
+const numberOf = text => text === 'infinity' || text === 'unlimited' ? Infinity : Number(text)
 
-const below = least => (value, about) => number(value) < (typeof least === 'function' ? least(about) : least)
+const below = least => (value, about) => numberOf(value) < (typeof least === 'function' ? least(about) : least)
 const is = harmful => value => value === harmful
 const isSet = () => true
 const locksOut = (value, about) => value === 'true' && about.isPublic
-const lacksChannel = kind => value => ['ratio', 'slack'].some(name => !listed(value).includes(`${name}_${kind}`))
-const listed = value => value.split(',').map(entry => entry.trim())
+const lacksChannel = kind => value => ['ratio', 'slack'].some(name => !splitList(value).includes(`${name}_${kind}`))
+const splitList = value => value.split(',').map(entry => entry.trim())
 
 const LOCKS_OUT = 'The store is public, but requests without a name are refused: maps stay empty, ' +
   'and so does a gateway without a name.'
@@ -73,7 +73,7 @@ export const settings = {
     'Without the channels ratio and slack nothing may be compacted automatically.'],
   'smoosh/view_channels': ['upgrade_views,ratio_views,slack_views', lacksChannel('views'), 'warning',
     'Without the channels ratio and slack nothing may be compacted automatically.'],
-  'cluster/n': ['3', (value, { nodes }) => nodes > 1 && number(value) < 2, 'warning',
+  'cluster/n': ['3', (value, { nodes }) => nodes > 1 && numberOf(value) < 2, 'warning',
     'New databases are lost with the one node that has them.'],
   'replicator/max_jobs': ['500', below(1), 'bad', 'Nothing is replicated.']
 }
@@ -92,62 +92,62 @@ async function lookAtSettings (inspection) {
   }
   let wrong = 0
   for (const [key, [initial, isHarmful, state, why]] of Object.entries(settings)) {
-    const harmful = nodes.map(({ node, config }) => ({ node, value: valueOf(config, key) ?? initial }))
+    const harmfulNodes = nodes.map(({ node, config }) => ({ node, value: valueOf(config, key) ?? initial }))
       .filter(({ value }) => value !== undefined && isHarmful(value.trim(), about))
-    if (!harmful.length) continue
+    if (!harmfulNodes.length) continue
     wrong++
-    const where = nodes.length > 1 ? ` at ${harmful.map(({ node }) => node).join(', ')}` : ''
+    const where = nodes.length > 1 ? ` at ${harmfulNodes.map(({ node }) => node).join(', ')}` : ''
     const advice = initial === undefined ? `Remove ${key} from the ini files.` : `${key} = ${initial}`
-    inspection.add('settings', key, { state, found: `${harmful[0].value}${where}`, why, advice })
+    inspection.add('settings', key, { state, found: `${harmfulNodes[0].value}${where}`, why, advice })
   }
   await lookAtBrowsers(inspection, nodes[0].config)
-  const all = Object.keys(settings).length
-  return ok(`${plural(all - wrong, 'setting')} as they should be`, { settings: all, wrong })
+  const settingCount = Object.keys(settings).length
+  return ok(`${plural(settingCount - wrong, 'setting')} as they should be`, { settings: settingCount, wrong })
 }
 
 /** The configuration of each node. */
 async function configurations (inspection) {
   const { cluster_nodes: names } = await inspection.membership()
-  const asked = names.length > 1 ? names.slice(0, MOST_NODES) : ['_local']
-  return Promise.all(asked.map(async node =>
+  const nodeNames = names.length > 1 ? names.slice(0, MOST_NODES) : ['_local']
+  return Promise.all(nodeNames.map(async node =>
     ({ node, config: await inspection.couch.request({ path: `_node/${node}/_config`, server: true }) })))
 }
 
 function valueOf (config, key) {
-  const at = key.indexOf('/')
-  return config[key.slice(0, at)]?.[key.slice(at + 1)]
+  const slash = key.indexOf('/')
+  return config[key.slice(0, slash)]?.[key.slice(slash + 1)]
 }
 
-/** What pages in browsers may do: which of them read (CORS), and which scripts run with the server's origin (CSP). */
+/** Checks pages in browsers: which origins may read (CORS), and which scripts run with the server's origin (CSP). */
 async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors = {}, chttpd = {} }) {
   const { subject: { url, cors: expectedCors, allowViewer = false, embedders: framedBy } } = inspection
-  const add = (key, found) => found && inspection.add('settings', key, found)
+  const add = (key, finding) => finding && inspection.add('settings', key, finding)
   const set = (key, value) => {
     const path = `_node/_local/_config/${key}`
     // CouchDB answers with a bare string
     const request = { method: 'PUT', path, server: true, body: JSON.stringify(value), raw: true }
     return { fix: () => new Couch(url, { retries: 2 }).request(request) }
   }
-  const pairs = expectedCors === undefined
+  const corsSettings = expectedCors === undefined
     ? []
     : [['chttpd/enable_cors', chttpd.enable_cors, 'true'], ['cors/origins', cors.origins, expectedCors]]
-  for (const [key, value, should] of pairs) {
-    if (value === should) continue
+  for (const [key, value, expected] of corsSettings) {
+    if (value === expected) continue
     const why = 'Pages of these origins cannot read the store. The setting applies to every database of the server.'
-    add(key, warning(value ?? 'not set', why, `${key} = ${should}, as --fix --cors sets it`, set(key, should)))
+    add(key, warning(value ?? 'not set', why, `${key} = ${expected}, as --fix --cors sets it`, set(key, expected)))
   }
   const isOn = chttpd.enable_cors === 'true' && Boolean(cors.origins)
-  const readByAll = isOn && listed(cors.origins).includes('*')
+  const readByAll = isOn && splitList(cors.origins).includes('*')
   if (cors.credentials === 'true' && (expectedCors === '*' || (expectedCors === undefined && readByAll))) {
     add('cors/credentials', warning('true, and cors/origins *',
       'Pages of every origin would read with the rights of their visitor.',
       'cors/credentials = false, or cors/origins as a list', expectedCors && set('cors/credentials', 'false')))
   }
-  // who may show it in a frame stays as it is, unless that is said; so do other stores of the server
+  // keep the present frames unless --embed names others, and keep the other stores of the server
   const currentPolicy = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
   const storePath = new URL(url).pathname.replace(/\/$/, '')
   const stores = [...new Set([...storesIn(currentPolicy), storePath])].sort()
-  const { allowed, missing } = await lookAtOrigins(inspection, { found: currentPolicy, stores, own: storePath })
+  const { allowed, missing } = await lookAtOrigins(inspection, { currentPolicy, stores, storePath })
   const policy = await couchPolicy({ embed: framedBy ?? embedders(currentPolicy), stores, origins: allowed })
   const runs = await runsViewer(currentPolicy)
   add(CSP, policyFault(currentPolicy, { policy, allowViewer, missing, runs, fix: set(CSP, policy) }))
@@ -165,35 +165,36 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
 }
 
 /**
- * The origins of base maps and searches that a policy should allow: those that it allows now and the document of a
- * store still names, and with allowViewer those that the document of this store names.
- * @returns {Promise<{allowed: import('../../couchapp/policy.js').Origins, missing: string[]}>} missing: what this store
- *   names besides
+ * Finds the origins of base maps and searches that a policy should allow: the present ones that the document of a store
+ * still names, and with allowViewer all that the document of this store names.
+ * @returns {Promise<{allowed: import('../../couchapp/policy.js').Origins, missing: string[]}>} missing: others that
+ *   this store names
  */
-async function lookAtOrigins ({ couch, subject: { allowViewer } }, { found, stores, own }) {
-  const present = originsIn(found)
-  const statedOrigins = await Promise.all(stores.map(store => namedBy(couch, store, present)))
-  const ours = statedOrigins[stores.indexOf(own)]
-  const allowedIn = kind => [...new Set(statedOrigins.flatMap(one => one[kind]))].sort()
-    .filter(origin => present[kind].includes(origin) || (allowViewer && ours[kind].includes(origin)))
+async function lookAtOrigins ({ couch, subject: { allowViewer } }, { currentPolicy, stores, storePath }) {
+  const currentOrigins = originsIn(currentPolicy)
+  const statedOrigins = await Promise.all(stores.map(store => readOrigins(couch, store, currentOrigins)))
+  const ownOrigins = statedOrigins[stores.indexOf(storePath)]
+  const allowedIn = kind => [...new Set(statedOrigins.flatMap(origins => origins[kind]))].sort()
+    .filter(origin => currentOrigins[kind].includes(origin) || (allowViewer && ownOrigins[kind].includes(origin)))
   const allowed = { images: allowedIn('images'), requests: allowedIn('requests') }
-  const missing = Object.keys(allowed).flatMap(kind => ours[kind].filter(origin => !allowed[kind].includes(origin)))
+  const missing = Object.keys(allowed)
+    .flatMap(kind => ownOrigins[kind].filter(origin => !allowed[kind].includes(origin)))
   return { allowed, missing: [...new Set(missing)] }
 }
 
-/** What the document of a store names; what is allowed now, if that cannot be read. @param {string} store its path */
-async function namedBy (couch, store, present) {
+/** Reads the origins that a store names; returns the present ones if it cannot be read. @param {string} store path */
+async function readOrigins (couch, store, currentOrigins) {
   try {
     const path = `${store.split('/').at(-1)}/${STORE_ID}`
     return originsOf(settingsOf(await couch.find({ path, server: true })))
   } catch (error) {
-    return error.code === 'DATABASE_NOT_FOUND' ? NO_ORIGINS : present
+    return error.code === 'DATABASE_NOT_FOUND' ? NO_ORIGINS : currentOrigins
   }
 }
 
-/** The policy that CouchDB sends with attachments. Only the viewer of this tilecouch should run, or nothing. */
+/** Judges the policy that CouchDB sends with attachments: only the viewer of this tilecouch should run, or nothing. */
 function policyFault (current, { policy, allowViewer, missing, runs, fix }) {
-  if (current === policy) return missing.length ? stopped(current, missing) : undefined
+  if (current === policy) return missing.length ? missingOrigins(current, missing) : undefined
   if (/worker-src[^;]*'self'/.test(current) && letsRun(current) === 'digests') { // an older tilecouch set it
     return bad(current, 'A page that is attached in any database of this server can register a service worker, which ' +
       'acts with the session of its visitor.', 'tilecouch doctor --fix', fix)
@@ -211,24 +212,26 @@ function policyFault (current, { policy, allowViewer, missing, runs, fix }) {
     isViewerPolicy(current) ? fix : {}) // an older tilecouch set it
 }
 
-const stopped = (found, origins) => warning(found,
+const missingOrigins = (policy, origins) => warning(policy,
   `The document ${STORE_ID} names ${origins.join(', ')} for the base map or the search, and this policy stops them.`,
   'tilecouch doctor --fix --allow-viewer')
 
 /**
- * Origins as browsers write them, one or several; `*` for all.
- * @param {string} text @param {string} [option] that took it
+ * Checks origins, one or several, as browsers write them; `*` for all.
+ * @param {string} text @param {string} [option] its name
  */
 export function parseOrigins (text, option = '--cors') {
   const origins = text.split(',').map(origin => origin.trim()).filter(Boolean)
-  const wrong = origins.length === 1 && origins[0] === '*' ? undefined : origins.find(origin => !isOrigin(origin))
-  if (wrong === undefined && origins.length) return origins.join(', ')
+  const invalidOrigin = origins.length === 1 && origins[0] === '*'
+    ? undefined
+    : origins.find(origin => !isOrigin(origin))
+  if (invalidOrigin === undefined && origins.length) return origins.join(', ')
   const why = 'it takes origins such as https://maps.example.org, separated by commas, or *'
-  throw new TilecouchError('BAD_OPTION', { option, value: wrong ?? text, why })
+  throw new TilecouchError('BAD_OPTION', { option, value: invalidOrigin ?? text, why })
 }
 
 /**
- * Origins whose pages may show the viewer in a frame: as above, or `none`.
+ * Parses origins whose pages may show the viewer in a frame: as parseOrigins does, or `none`.
  * @param {string | undefined} text @param {boolean} allowViewer
  */
 export function parseEmbed (text, allowViewer) {

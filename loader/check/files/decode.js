@@ -1,16 +1,16 @@
-// One tile, decoded: the pixels of an image, the features of a vector tile. Whatever a hostile tile claims, memory is
-// bounded: by pixels before an image is decoded, by unpacked bytes as a vector tile is, and what is large waits until
-// it is alone.
+// Decodes one tile for a check: the pixels of an image, the features of a vector tile. A hostile tile cannot take
+// unlimited memory. Images are limited by pixels before they are decoded, vector tiles by unpacked bytes. Large vector
+// tiles are unpacked one after the other.
 import { formats, inspectTile } from '../../../core/index.js'
 import { isRawVectorTile, unpack, unpackDefaults } from '../../formats/unpack.js'
 import { checkVectorTile } from './vector-tile.js'
 
 export const decodeDefaults = {
-  bytes: unpackDefaults.bytes, // a tile of more, packed or unpacked, is not decoded; the loader's limit
+  bytes: unpackDefaults.bytes, // a larger tile, packed or unpacked, is not decoded; the limit of a load
   side: 2048 // pixels: images up to this are decoded whatever the tile size is
 }
 
-let sharp // loaded when it is needed: other commands need not wait for it
+let sharp // loaded on first use: other commands need not wait for it
 
 /** @typedef {[code: string, why?: string][]} Problems */
 
@@ -60,7 +60,7 @@ async function decodeImage (bytes, format, tileSize) {
   try {
     // one channel is enough to have every pixel decoded, and a third of the memory
     const { info } = await sharp(bytes, {
-      // what libjpeg warns of is damage; what libpng warns of is mostly a colour profile
+      // libjpeg warns about damage; libpng mostly warns about colour profiles
       failOn: format === formats.jpeg ? 'warning' : 'error', limitInputPixels: side * side, sequentialRead: true
     }).extractChannel(0).raw().toBuffer({ resolveWithObject: true })
     return { width: info.width, height: info.height, problems: [] }

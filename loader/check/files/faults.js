@@ -1,6 +1,6 @@
-// Everything that `tilecouch check` can find. Programs branch on the code; the level says whether it fails the check.
-// fault: something is lost, wrong or cannot be read. warning: readers get by, but somebody should know. fix: what
-// `--fix` does; a fault without it needs a person's decision. docs/checking.md lists them.
+// All faults that `tilecouch check` can find. Programs branch on the code; the level says whether it fails the check.
+// fault: something is lost, wrong or cannot be read. warning: readers still work, but an operator should know. fix:
+// what `--fix` does; a fault without it needs a person's decision. docs/checking.md lists them.
 
 /** @typedef {'fault' | 'warning'} Level */
 
@@ -12,13 +12,13 @@ const fault = (means, remedy) => ({ level: 'fault', means, ...remedy })
 /** @type {typeof fault} */
 const warning = (means, remedy) => ({ level: 'warning', means, ...remedy })
 
-// A document that is damaged is deleted first: a load skips bytes that the store has, and writes no tile of which it
-// does not understand a document.
+// A damaged document must be deleted first: a load skips bytes that the store has, and does not write a tile with a
+// document that it cannot read.
 export const LOAD_AGAIN = 'Delete the document (in Fauxton, or with `curl -X DELETE`), then load its edition again.'
 
 /** By code. @type {Record<string, ReturnType<typeof fault>>} */
 export const faults = {
-  // tiles, wherever they lie
+  // tiles in files and stores
   'empty-tile': fault('a tile has no bytes', { advice: 'Fetch or render it again.' }),
   'unknown-format': fault('the bytes are no PNG, JPEG, WebP, AVIF or vector tile', {
     advice: 'Often an error page was stored as a tile: fetch it again.'

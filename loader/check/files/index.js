@@ -1,5 +1,5 @@
-// Verifies a file or folder of tiles. The source of its kind lists and reads the tiles, and reports faults of the file
-// to the report; here every tile is decoded and compared with what the file says of its tiles.
+// Verifies a file or folder of tiles. The source of its kind lists and reads the tiles, and reports faults of the file.
+// This module decodes every tile and compares it with the metadata of the file.
 import { gridOf, parseArea, selectorOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { extensionOf } from '../../formats/names.js'
@@ -14,10 +14,10 @@ import { examineAll } from './tiles.js'
  * @property {import('../../../core/grid.js').Zooms} [zooms]
  * @property {boolean} [decode]
  * @property {'xyz' | 'tms'} [scheme]
- * @property {string | object} [grid] of the tiles; what the file says unless given
+ * @property {string | object} [grid] of the tiles (default: that of the file)
  * @property {AbortSignal} [signal]
- * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress] total: tiles to be read,
- *   where the file says it
+ * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress] total: tiles to
+ *   be read, if it is known
  *
  * @typedef {import('../../load/sources/index.js').Source} Source
  * @typedef {import('../../load/sources/index.js').SourceTile} SourceTile
@@ -48,7 +48,7 @@ export async function verifyFile (name, { report, area, zooms, decode, scheme, g
 }
 
 /**
- * Damage that stops the reading is a finding, once. Other errors, such as Ctrl-C, are thrown.
+ * Calls `read`, and reports damage that stops it, but only once. Throws other errors, such as that of Ctrl-C.
  * @template T
  * @param {import('./report.js').Report} report @param {string} name @param {() => Promise<T>} read
  * @returns {Promise<T | undefined>}
@@ -110,12 +110,12 @@ class FileTiles {
 
   /** @param {SourceTile} tile @returns {import('./tiles.js').Job} */
   #job (tile) {
-    const stated = this.source.fields.format
+    const statedFormat = this.source.fields.format
     return {
       where: nameOf(tile),
       content: tile.content,
       read: () => /** @type {Promise<Buffer>} */ (tile.read?.()),
-      compare: ({ ext }) => ext ? compareFormats(ext, tile.ext, extensionOf(stated)) : []
+      compare: ({ ext }) => ext ? compareFormats(ext, tile.ext, extensionOf(statedFormat)) : []
     }
   }
 }
@@ -125,12 +125,12 @@ const nameOf = ({ z, x, y, file }) => file ?? `${z}/${x}/${y}`
 
 /**
  * Browsers recognise images by their bytes, whatever the file says. They do not recognise vector tiles.
- * @param {string} ext of the bytes @param {string} [named] in the name of the tile @param {string} [stated] by the file
+ * @param {string} ext of the bytes @param {string} [nameExt] of its name @param {string} [fileExt] of the file
  * @returns {import('./decode.js').Problems}
  */
-function compareFormats (ext, named, stated) {
-  if (named) return named === ext ? [] : [['wrong-type', `${ext}, the name says ${named}`]]
-  if (!stated || stated === ext) return []
-  const isVector = ext === 'pbf' || stated === 'pbf'
-  return [[isVector ? 'wrong-type' : 'mixed-formats', `${ext}, the file says ${stated}`]]
+function compareFormats (ext, nameExt, fileExt) {
+  if (nameExt) return nameExt === ext ? [] : [['wrong-type', `${ext}, the name says ${nameExt}`]]
+  if (!fileExt || fileExt === ext) return []
+  const isVector = ext === 'pbf' || fileExt === 'pbf'
+  return [[isVector ? 'wrong-type' : 'mixed-formats', `${ext}, the file says ${fileExt}`]]
 }

@@ -1,8 +1,8 @@
-// Collects findings: all are passed on, the first of them and the numbers are kept.
+// Collects the findings of a check. Passes on all of them; keeps the first ones and the numbers.
 import { faults } from './faults.js'
 
 export const reportDefaults = {
-  first: 100 // findings kept for the summary; all are counted, and given to onFault
+  first: 100 // findings kept for the summary; all are counted and passed to onFault
 }
 
 /** @typedef {{code: string, level: import('./faults.js').Level, where: string, why?: string}} Finding */
@@ -17,7 +17,7 @@ export class Report {
     this.warnings = 0
     /** @type {Record<string, number>} code -> how often */
     this.kinds = {}
-    /** @type {Record<string, Finding>} code -> the first of it */
+    /** @type {Record<string, Finding>} code -> its first finding */
     this.examples = {}
     /** @type {Finding[]} */
     this.first = []

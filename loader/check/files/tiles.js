@@ -1,5 +1,5 @@
-// Examines tiles, whatever they come from: each is read, decoded and compared with its container. Several at
-// once, reported in the order in which they came.
+// Examines tiles of files and stores: reads and decodes each tile, and compares it with its container. Several tiles
+// are examined at once, and reported in their order.
 import { LRUCache } from 'lru-cache'
 import { pMapIterable } from 'p-map'
 import { isTileSize } from '../../../core/images.js'
@@ -8,7 +8,7 @@ import { decodeDefaults, examine } from './decode.js'
 
 export const tilesDefaults = {
   concurrency: 4, // tiles decoded at once: as many as libuv has threads
-  contents: 1000 // contents of several tiles that are remembered, so that each is decoded once
+  contents: 1000 // remembered contents of several tiles, so that each is decoded once
 }
 
 const USUAL = 256 // pixels
@@ -17,25 +17,25 @@ const USUAL = 256 // pixels
  * @typedef {object} Job
  * @property {string} where
  * @property {number} [size] bytes, when known before they are read
- * @property {string} [content] jobs with the same have the same bytes, which are decoded once
- * @property {() => Promise<Buffer | undefined> | Buffer | undefined} read throws what makes it unreadable; nothing: it
- *   is not there after all
- * @property {(found: {type?: string, ext?: string, bytes: Buffer}) => import('./decode.js').Problems} [compare] with
- *   what the container says
+ * @property {string} [content] jobs with the same content have the same bytes
+ * @property {() => Promise<Buffer | undefined> | Buffer | undefined} read throws the reason if
+ *   the tile is unreadable; returns nothing if it no longer exists
+ * @property {(tile: {type?: string, ext?: string, bytes: Buffer}) => import('./decode.js').Problems} [compare] compares
+ *   the tile with its container
  */
 
 /**
  * @param {AsyncIterable<Job> | Iterable<Job>} jobs
  * @param {{report: import('./report.js').Report, decode?: boolean, tileSize?: number, unpacked?: boolean,
  *   signal?: AbortSignal, onTile?: (done: {tiles: number, bytes: number}) => void}} options
- *   tileSize: pixels, else as the images show; unpacked: vector tiles need not be gzipped
+ *   tileSize: pixels, else that of the images; unpacked: vector tiles need not be gzipped
  * @returns {Promise<{tiles: number, bytes: number, decoded: number, types: Record<string, number>}>}
  */
 export async function examineAll (jobs, { report, decode = true, tileSize, unpacked, signal, onTile }) {
   const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
-  let side = tileSize // else that of the first image that has the size of a tile
+  let side = tileSize // if unknown, the side of the first image that has the size of a tile
   const { concurrency } = tilesDefaults
-  /** Of contents that several tiles show, such as the ocean. @type {LRUCache<string, Examined>} */
+  /** Results of contents that several tiles show, such as the ocean. @type {LRUCache<string, Examined>} */
   const contents = new LRUCache({ max: tilesDefaults.contents })
   const examined = pMapIterable(jobs, job => examineJob(job, contents, { decode, tileSize, unpacked }), { concurrency })
   for await (const { where, missing, size, type, width, height, problems } of examined) {
@@ -80,9 +80,9 @@ async function examineJob ({ where, size = 0, content, read, compare }, contents
     return { where, size: 0, problems: [['unreadable-tile', error.message]] }
   }
   if (!bytes) return { where, missing: true, size: 0, problems: [] }
-  const { problems, ...found } = await examine(bytes, options)
-  const compared = compare?.({ ...found, bytes }) ?? []
-  const result = { size: bytes.length, ...found, problems: [...problems, ...compared] }
+  const { problems, ...properties } = await examine(bytes, options)
+  const containerProblems = compare?.({ ...properties, bytes }) ?? []
+  const result = { size: bytes.length, ...properties, problems: [...problems, ...containerProblems] }
   if (content) contents.set(content, result)
   return { where, ...result }
 }

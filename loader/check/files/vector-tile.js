@@ -1,5 +1,5 @@
-// Mapbox vector tiles 2.1, decoded to the last geometry command and thrown away. Nothing is kept of them, so that
-// memory does not grow with what a hostile tile claims; every length is compared with the bytes that are there.
+// Checks Mapbox vector tiles 2.1: decodes them to the last geometry command, and keeps nothing of them. A hostile tile
+// cannot make memory grow, since every length is compared with the remaining bytes.
 import { isUtf8 } from 'node:buffer'
 
 const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5] // wire types
@@ -15,11 +15,11 @@ class Damaged extends Error {}
 const damaged = why => new Damaged(why)
 
 const MOST_ODD = 10 // remarks on one tile
-const MOST_TABLE = 10_000 // keys of a layer that are read for its fields, and values
+const MOST_TABLE = 10_000 // keys, and values, that are read for the fields of a layer
 const LONGEST_NAME = 200 // bytes of a source layer or field that is listed
 
-/** What was found so far. */
-class Found {
+/** The counts of one tile, and remarks about it. */
+class Findings {
   layers = 0
   features = 0
   /** @type {Set<string>} */
@@ -32,17 +32,17 @@ class Found {
 
 /** Protobuf in a range of bytes. */
 class Reader {
-  constructor (bytes, at = 0, end = bytes.length) {
+  constructor (bytes, pos = 0, end = bytes.length) {
     this.bytes = bytes
-    this.at = at
+    this.pos = pos
     this.end = end
     this.field = 0
     this.wire = 0
   }
 
-  /** Whether there is another field; reads its number and how it is written. */
+  /** Reads the number and the wire type of the next field. Returns false at the end. */
   next () {
-    if (this.at >= this.end) return false
+    if (this.pos >= this.end) return false
     const key = this.varint()
     this.field = Math.floor(key / 8)
     this.wire = key % 8
@@ -50,14 +50,14 @@ class Reader {
     return true
   }
 
-  /** Whole numbers up to 2^53 exactly; greater ones are only ever skipped. */
+  /** Reads a whole number, exactly up to 2^53. Greater ones are only skipped. */
   varint () {
     const { bytes, end } = this
     let value = 0
     let scale = 1
     for (let count = 0; count < 10; count++) {
-      if (this.at >= end) throw damaged('a number is cut off')
-      const byte = bytes[this.at++]
+      if (this.pos >= end) throw damaged('a number is cut off')
+      const byte = bytes[this.pos++]
       value += (byte & 0x7f) * scale
       if (byte < 0x80) return value
       scale *= 128
@@ -65,25 +65,25 @@ class Reader {
     throw damaged('a number of more than 10 bytes')
   }
 
-  /** What is in a field of bytes, as a reader of its own. */
-  inner (what) {
-    if (this.wire !== BYTES) throw damaged(`${what} is written as type ${this.wire}`)
+  /** Returns a reader for the content of a field of bytes. */
+  inner (label) {
+    if (this.wire !== BYTES) throw damaged(`${label} is written as type ${this.wire}`)
     const length = this.varint()
-    if (length > this.end - this.at) throw damaged(`${what} needs ${length} bytes, there are ${this.end - this.at}`)
-    const inner = new Reader(this.bytes, this.at, this.at + length)
-    this.at += length
+    if (length > this.end - this.pos) throw damaged(`${label} needs ${length} bytes, there are ${this.end - this.pos}`)
+    const inner = new Reader(this.bytes, this.pos, this.pos + length)
+    this.pos += length
     return inner
   }
 
-  text (what) {
-    const { at, end } = this.inner(what)
-    const bytes = this.bytes.subarray(at, end)
-    if (!isUtf8(bytes)) throw damaged(`${what} is no UTF-8`)
+  text (label) {
+    const { pos, end } = this.inner(label)
+    const bytes = this.bytes.subarray(pos, end)
+    if (!isUtf8(bytes)) throw damaged(`${label} is no UTF-8`)
     return bytes
   }
 
-  number (what) {
-    if (this.wire !== VARINT) throw damaged(`${what} is written as type ${this.wire}`)
+  number (label) {
+    if (this.wire !== VARINT) throw damaged(`${label} is written as type ${this.wire}`)
     return this.varint()
   }
 
@@ -91,8 +91,8 @@ class Reader {
     if (this.wire === VARINT) this.varint()
     else if (this.wire === BYTES) this.inner('a field')
     else if (this.wire === FIXED32 || this.wire === FIXED64) {
-      this.at += this.wire === FIXED32 ? 4 : 8
-      if (this.at > this.end) throw damaged('a fixed number is cut off')
+      this.pos += this.wire === FIXED32 ? 4 : 8
+      if (this.pos > this.end) throw damaged('a fixed number is cut off')
     } else throw damaged(`no such type of field: ${this.wire}`)
   }
 }
@@ -103,45 +103,45 @@ class Reader {
  *   rules it breaks that decoders do not mind
  */
 export function checkVectorTile (bytes) {
-  const faults = new Found()
+  const findings = new Findings()
   let damage
   try {
     const names = new Set()
     const tile = new Reader(bytes)
     while (tile.next()) {
       if (tile.field !== 3) tile.skip()
-      else checkLayer(tile.inner('a layer'), names, faults)
+      else checkLayer(tile.inner('a layer'), names, findings)
     }
   } catch (error) {
     if (!(error instanceof Damaged)) throw error
     damage = error.message
   }
-  return { layers: faults.layers, features: faults.features, ...(damage && { damage }), odd: [...faults.odd] }
+  return { layers: findings.layers, features: findings.features, ...(damage && { damage }), odd: [...findings.odd] }
 }
 
 /**
- * The source layers of a tile, and the fields that their features have, with the type of the first value of each.
+ * Reads the source layers of a tile, and the fields of their features with the type of the first value of each.
  * Names that are empty or very long are left out.
  * @param {Uint8Array} bytes unpacked
  * @returns {Map<string, Map<string, string>>} empty if it cannot be decoded
  */
 export function readSourceLayers (bytes) {
-  const fieldsByNumber = new Map()
+  const fieldsByLayer = new Map()
   try {
     const tile = new Reader(bytes)
     while (tile.next()) {
-      if (tile.field === 3) readFields(tile.inner('a layer'), fieldsByNumber)
+      if (tile.field === 3) readFields(tile.inner('a layer'), fieldsByLayer)
       else tile.skip()
     }
   } catch (error) {
     if (!(error instanceof Damaged)) throw error
-    fieldsByNumber.clear()
+    fieldsByLayer.clear()
   }
-  return fieldsByNumber
+  return fieldsByLayer
 }
 
-function readFields (layer, found) {
-  const { at, end } = layer
+function readFields (layer, fieldsByLayer) {
+  const { pos, end } = layer
   const keys = []
   const types = []
   let name = ''
@@ -152,14 +152,14 @@ function readFields (layer, found) {
     else layer.skip()
   }
   if (!name) return
-  const fields = found.get(name) ?? new Map()
-  found.set(name, fields)
+  const fields = fieldsByLayer.get(name) ?? new Map()
+  fieldsByLayer.set(name, fields)
   const untypedKeys = new Set(keys.filter(key => key && !fields.has(key)))
-  const again = new Reader(layer.bytes, at, end)
-  while (untypedKeys.size && again.next()) {
-    if (again.field !== 2) again.skip()
+  const secondPass = new Reader(layer.bytes, pos, end)
+  while (untypedKeys.size && secondPass.next()) {
+    if (secondPass.field !== 2) secondPass.skip()
     else {
-      for (const [key, value] of tagsOf(again.inner('a feature'))) {
+      for (const [key, value] of tagsOf(secondPass.inner('a feature'))) {
         const type = types[value]
         if (type && untypedKeys.delete(keys[key])) fields.set(keys[key], type)
       }
@@ -167,8 +167,8 @@ function readFields (layer, found) {
   }
 }
 
-function shortText (reader, what) {
-  const text = reader.text(what)
+function shortText (reader, label) {
+  const text = reader.text(label)
   return text.length > LONGEST_NAME ? '' : Buffer.from(text).toString()
 }
 
@@ -182,32 +182,32 @@ function * tagsOf (feature) {
       continue
     }
     const tags = feature.inner('tags')
-    while (tags.at < tags.end) yield [tags.varint(), tags.varint()]
+    while (tags.pos < tags.end) yield [tags.varint(), tags.varint()]
   }
 }
 
-function checkLayer (layer, names, found) {
-  const { at, end } = layer
+function checkLayer (layer, names, findings) {
+  const { pos, end } = layer
   let [keys, values, version] = [0, 0, 0]
   let name
   // keys and values may follow the features that refer to them: they are counted first
   while (layer.next()) {
     if (layer.field === 1) name = layer.text('the name of a layer').toString()
     else if (layer.field === 3) keys += Number(Boolean(layer.text('a key')))
-    else if (layer.field === 4) values += checkValue(layer.inner('a value'), found)
+    else if (layer.field === 4) values += checkValue(layer.inner('a value'), findings)
     else if (layer.field === 5) checkExtent(layer.number('the extent'))
     else if (layer.field === 15) version = layer.number('the version of a layer')
     else layer.skip()
   }
   if (name === undefined) throw damaged('a layer without a name')
-  if (names.has(name)) found.add(`two layers are called ${name}`)
+  if (names.has(name)) findings.add(`two layers are called ${name}`)
   if (names.size < 1000) names.add(name)
-  if (version !== 1 && version !== 2) found.add(version ? `version ${version}` : 'a layer without a version')
-  found.layers++
-  const again = new Reader(layer.bytes, at, end)
-  while (again.next()) {
-    if (again.field === 2) checkFeature(again.inner('a feature'), keys, values, found)
-    else again.skip()
+  if (version !== 1 && version !== 2) findings.add(version ? `version ${version}` : 'a layer without a version')
+  findings.layers++
+  const secondPass = new Reader(layer.bytes, pos, end)
+  while (secondPass.next()) {
+    if (secondPass.field === 2) checkFeature(secondPass.inner('a feature'), keys, values, findings)
+    else secondPass.skip()
   }
 }
 
@@ -215,8 +215,8 @@ function checkExtent (extent) {
   if (extent === 0) throw damaged('an extent of 0')
 }
 
-/** One value, counted. */
-function checkValue (value, found) {
+/** Checks one value. Returns 1, to be added to the number of values. */
+function checkValue (value, findings) {
   let count = 0
   while (value.next()) {
     const wire = VALUES[value.field]
@@ -226,11 +226,11 @@ function checkValue (value, found) {
     if (wire !== undefined) count++
     value.skip()
   }
-  if (count !== 1) found.add(`a value of ${count} kinds`)
+  if (count !== 1) findings.add(`a value of ${count} kinds`)
   return 1
 }
 
-function checkFeature (feature, keys, values, found) {
+function checkFeature (feature, keys, values, findings) {
   let type = 0
   let geometry
   while (feature.next()) {
@@ -239,16 +239,16 @@ function checkFeature (feature, keys, values, found) {
     else if (feature.field === 4) geometry = feature.inner('a geometry')
     else feature.skip()
   }
-  if (type > POLYGON) found.add(`a feature of type ${type}`)
-  if (!geometry || geometry.at === geometry.end) found.add('a feature without a geometry')
-  else checkGeometry(geometry, type, found)
-  found.features++
+  if (type > POLYGON) findings.add(`a feature of type ${type}`)
+  if (!geometry || geometry.pos === geometry.end) findings.add('a feature without a geometry')
+  else checkGeometry(geometry, type, findings)
+  findings.features++
 }
 
 function checkTags (tags, keys, values) {
-  while (tags.at < tags.end) {
+  while (tags.pos < tags.end) {
     const key = tags.varint()
-    if (tags.at >= tags.end) throw damaged('a tag without a value')
+    if (tags.pos >= tags.end) throw damaged('a tag without a value')
     const value = tags.varint()
     if (key >= keys || value >= values) {
       throw damaged(`a tag refers to key ${key} and value ${value}, there are ${keys} and ${values}`)
@@ -263,30 +263,30 @@ const FOLLOWING = {
   [POLYGON]: { first: [MOVE_TO], [MOVE_TO]: [LINE_TO], [LINE_TO]: [CLOSE_PATH], [CLOSE_PATH]: [MOVE_TO] }
 }
 
-function checkGeometry (geometry, type, found) {
+function checkGeometry (geometry, type, findings) {
   const following = FOLLOWING[type]
-  let last = 'first'
-  while (geometry.at < geometry.end) {
+  let lastCommand = 'first'
+  while (geometry.pos < geometry.end) {
     const integer = geometry.varint()
     const command = integer % 8
     const count = Math.floor(integer / 8)
     if (command !== MOVE_TO && command !== LINE_TO && command !== CLOSE_PATH) {
       throw damaged(`no such geometry command: ${command}`)
     }
-    if (following && !following[last]?.includes(command)) {
-      found.add('geometry commands in an order that its type does not have')
+    if (following && !following[lastCommand]?.includes(command)) {
+      findings.add('geometry commands in an order that its type does not have')
     }
     if (command === CLOSE_PATH ? count !== 1 : count === 0 || (command === MOVE_TO && count > 1 && type !== POINT)) {
-      found.add(`a geometry command ${command} repeated ${count} times`)
+      findings.add(`a geometry command ${command} repeated ${count} times`)
     }
-    // a parameter has a byte at least: a count that cannot be true ends here, and not after as many turns
+    // a parameter has at least one byte: an impossible count ends here, and not after as many turns
     const parameters = command === CLOSE_PATH ? 0 : 2 * count
-    if (parameters > geometry.end - geometry.at) throw damaged('a geometry is cut off')
+    if (parameters > geometry.end - geometry.pos) throw damaged('a geometry is cut off')
     for (let index = 0; index < parameters; index++) geometry.varint()
-    last = `${command}`
+    lastCommand = `${command}`
   }
   const lastOfType = { [POINT]: MOVE_TO, [LINE]: LINE_TO }[type] ?? CLOSE_PATH
-  if (following && last !== `${lastOfType}`) {
-    found.add('a geometry that does not end as its type does')
+  if (following && lastCommand !== `${lastOfType}`) {
+    findings.add('a geometry that does not end as its type does')
   }
 }

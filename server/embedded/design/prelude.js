@@ -1,6 +1,6 @@
-// Runs inside the engine of a design document, never in Node: what CouchDB's query server offers to design functions. A
-// function that takes the design document as JSON and returns a function from the JSON of a call to the JSON of its
-// answer.
+// Runs inside the engine of a design document, never in Node. Gives design functions the functions of CouchDB's query
+// server. This is a function that takes the design document as JSON. It returns a function from the JSON of a call to
+// the JSON of its answer.
 (text => {
   const ddoc = JSON.parse(text)
   const compiled = new Map()
@@ -65,10 +65,10 @@
       })
     },
     show: ({ source, doc, req }) => render(compile(source).call(ddoc, doc, req)),
-    list: ({ source, head, rows: all, req }) => {
+    list: ({ source, head, rows: allRows, req }) => {
       chunks = []
       start = null
-      rows = all.reverse()
+      rows = allRows.reverse()
       const tail = compile(source).call(ddoc, head, req)
       if (tail !== undefined && tail !== null) chunks.push(String(tail))
       const { code, headers } = /** @type {any} */ (start ?? {})

@@ -9,7 +9,7 @@ import { isBuiltIn } from '../views/query.js'
 
 const INPUT = 2 ** 25 // characters of one call
 
-/** Of one call: characters of the documents that it is given, unless one alone has more. */
+/** Limits of one call: characters of its documents. A single document may have more. */
 const LIMITS = { most: Infinity, bytes: 2 ** 21, sizeOf: text => text.length }
 
 const broken = () => new HttpError(500, 'os_process_error', 'the design function broke its engine')
@@ -76,7 +76,7 @@ export function validationError (error) {
 const asText = value => typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 
 /**
- * Design documents of a database, read again after a change only: for each document, a bulk load would be quadratic.
+ * The design documents of a database. They are read again only after a change, not for each document of a bulk load.
  */
 export class DesignCache {
   /** @param {import('../databases.js').Database} database @param {import('./threads.js').DesignThreads} threads */
@@ -118,14 +118,14 @@ export function functionOf (ddoc, group, name) {
 
 const invalid = reason => new HttpError(400, 'invalid_design_doc', reason)
 
-/** Refuses a field of another type; a missing one is right. @param {'object' | 'string'} type */
+/** Refuses a field of another type. The field may be missing. @param {'object' | 'string'} type */
 function requireType (type, name, value) {
   const isRight = type === 'object' ? isObject(value) : typeof value === type
   if (value !== undefined && !isRight) throw invalid(`\`${name}\` field must have ${type} type`)
 }
 
 /**
- * What CouchDB refuses in a design document when it is written, rather than when it is used.
+ * Refuses a design document that CouchDB refuses when it is written, not only when it is used.
  * @param {import('./threads.js').DesignThreads} threads
  */
 export async function checkDesign (ddoc, threads) {
@@ -146,7 +146,7 @@ export async function checkDesign (ddoc, threads) {
   }
 }
 
-/** Its map function is parsed, and not run. */
+/** Checks a view. Its map function is parsed, but does not run. */
 async function checkView (name, view, runtime) {
   requireType('object', `views.${name}`, view)
   requireType('string', `views.${name}.map`, view.map)

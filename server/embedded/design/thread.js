@@ -1,4 +1,4 @@
-// A thread that runs design functions, those of each design document in a QuickJS of its own. QuickJS is compiled to
+// A thread that runs design functions. Each design document has a QuickJS engine of its own. QuickJS is compiled to
 // WebAssembly: a function can reach the memory of that engine and the language itself, but no file, no network, no
 // module of Node and no other design document. It can run out of time or memory; threads.js ends the thread then.
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const PAGE = 65536 // bytes of a page of WebAssembly memory
 const MEMORY = 256 * 2 ** 20 // bytes an engine may take: CouchDB gives 64 MB, and sends lists their rows one by one
 const WORN = 64 * 2 ** 20 // bytes after a call from which the engine is replaced: its memory never shrinks
 const STACK = 256 * 1024 // bytes of an engine's own stack: some 16,000 nested arrays in JSON
-const ENGINES = 16 // kept at once, one for each design document; the least recently used goes first
+const ENGINES = 16 // kept at once, one for each design document; the least recently used is dropped first
 const RESULT = 2 ** 26 // characters a call may answer
 
 const variant = /** @type {import('quickjs-emscripten-core').QuickJSSyncVariant} */ (/** @type {unknown} */ (packaged))
@@ -36,8 +36,8 @@ async function startEngine (ddoc) {
   const context = runtime.newContext()
   const call = (task, text) => context.newString(text).consume(argument =>
     context.unwrapResult(context.callFunction(task, context.undefined, argument)))
-  const begin = context.unwrapResult(context.evalCode(prelude, 'prelude.js'))
-  const dispatch = call(begin, ddoc)
+  const initialize = context.unwrapResult(context.evalCode(prelude, 'prelude.js'))
+  const dispatch = call(initialize, ddoc)
 
   /** @param {string} input JSON @returns {string} JSON */
   function run (input) {

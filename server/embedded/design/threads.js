@@ -1,23 +1,23 @@
-// The threads that run design functions: one for a server, started by the first call; more only while calls wait for
-// one that takes long, so that an endless function of one database does not stop the writes of all others.
+// The threads that run design functions. The first call starts one for the server. More are started only while calls
+// wait for a long one, so that an endless function of one database does not stop the writes of all others.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import PQueue from 'p-queue'
 import { HttpError } from '../../http/errors.js'
 
 const TIMEOUT = 5000 // ms a call may take, CouchDB's os_process_timeout
-// ms more for what the engine does not notice itself, such as joining a huge array; then the thread is ended
+// ms more, then the thread is ended: the engine does not stop some calls itself, such as joining a huge array
 const GRACE = 1000
 const WAIT = 250 // ms a call waits for a busy thread before another is started
 const MOST = 3 // threads
 
-/** @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`; `id` is its own */
+/** @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc` with the id `id` */
 
 const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
 const failed = () => new HttpError(500, 'os_process_error', 'the design function took too long, or too much memory')
 
 class Thread {
-  #gone = new AbortController()
+  #ended = new AbortController()
   isBusy = false
 
   constructor (timeout) {
@@ -31,22 +31,22 @@ class Thread {
       resourceLimits: { maxOldGenerationSizeMb: 512 }
     })
     this.worker.unref()
-    for (const event of ['error', 'exit']) this.worker.on(event, () => this.#gone.abort())
-    this.ready = this.#answer()
+    for (const event of ['error', 'exit']) this.worker.on(event, () => this.#ended.abort())
+    this.ready = this.#nextAnswer()
   }
 
-  /** What the thread says next: the answer to its call; undefined: there will be none. */
-  async #answer () {
-    const [message] = await once(this.worker, 'message', { signal: this.#gone.signal }).catch(() => [])
+  /** Waits for the answer to the next call; undefined if the thread ended without one. */
+  async #nextAnswer () {
+    const [message] = await once(this.worker, 'message', { signal: this.#ended.signal }).catch(() => [])
     return message?.text
   }
 
   /** @param {Job} job @returns {Promise<string>} */
   async run (job) {
     await this.ready // starting does not count
-    const timer = setTimeout(() => this.#gone.abort(), this.longest)
+    const timer = setTimeout(() => this.#ended.abort(), this.longest)
     this.worker.postMessage(job)
-    const text = await this.#answer()
+    const text = await this.#nextAnswer()
     clearTimeout(timer)
     if (text === undefined) throw failed()
     return text
@@ -68,7 +68,7 @@ export class DesignThreads {
     this.timeout = timeout
   }
 
-  /** @param {Job} job @returns {Promise<string>} what it answers, as JSON */
+  /** @param {Job} job @returns {Promise<string>} the answer, as JSON */
   run (job) {
     const addThread = () => { this.#calls.concurrency = Math.min(MOST, this.#calls.concurrency + 1) }
     const waiting = setTimeout(addThread, WAIT).unref()

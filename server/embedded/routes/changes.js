@@ -56,20 +56,20 @@ async function parse (ex) {
 }
 
 /**
- * Whether documents are read one by one, just before they are sent: with their images, or with all changes in one read,
- * they need too much memory together.
+ * Whether documents are read one by one, just before they are sent. With images, or with all changes in one read, all
+ * documents together need too much memory.
  */
 const isLate = ({ includeDocs, read, descending }) => includeDocs && (read.attachments || descending)
 
-/** One read: the changes that pass the filter, and the last sequence. */
+/** Reads one batch: the changes that pass the filter, and the last sequence. */
 async function readBatch (ex, options, since, limit) {
   const { filter, includeDocs, read, style, descending } = options
-  const withDocs = filter.fits !== undefined || (includeDocs && !isLate(options))
+  const withDocs = filter.matches !== undefined || (includeDocs && !isLate(options))
   const most = Math.min(BATCH, limit)
   return ex.db.use(async () => {
-    // before the read: what is written during it belongs to the next
+    // before the read: writes during it belong to the next batch
     const { update_seq: now } = await ex.db.pouch.info()
-    const isUnfiltered = !filter.fits && !filter.docIds
+    const isUnfiltered = !filter.matches && !filter.docIds
     const limitOfAll = isUnfiltered && limit !== Infinity ? limit : undefined
     const { results, last_seq: last } = await ex.db.pouch.changes({
       since,
@@ -81,21 +81,21 @@ async function readBatch (ex, options, since, limit) {
       conflicts: read.conflicts,
       doc_ids: filter.docIds
     })
-    const passed = filter.fits ? await pickFitting(results, ({ doc }) => filter.fits(doc)) : results
-    const shown = passed.map(({ seq, id, changes: leaves, deleted, doc }) => {
+    const passed = filter.matches ? await pickFitting(results, ({ doc }) => filter.matches(doc)) : results
+    const batchChanges = passed.map(({ seq, id, changes: leaves, deleted, doc }) => {
       leaves.sort((a, b) => compareRevs(b.rev, a.rev)) // the winning leaf first
       const change = { seq: seqText(seq), id, changes: leaves, ...(deleted && { deleted }) }
       return includeDocs ? { ...change, doc } : change
     })
     const complete = descending || results.length < most
-    return { changes: shown, last, complete, now }
+    return { changes: batchChanges, last, complete, now }
   })
 }
 
 const shapes = {
   normal: {
     open: '{"results":[\n',
-    line: (text, first) => `${first ? '' : ',\n'}${text}`,
+    line: (text, isFirst) => `${isFirst ? '' : ',\n'}${text}`,
     close: (seq, pending) => `\n],\n"last_seq":${JSON.stringify(seq)},"pending":${pending}}\n`
   },
   continuous: {
@@ -111,24 +111,24 @@ export async function changes (ex) {
   const shape = shapes[options.feed] ?? shapes.normal
   // the first batch is read before the headers are sent, so that a broken filter gives an error answer
   const { since, limit } = options
-  const none = { changes: [], last: since, complete: true, now: since }
-  const first = limit > 0 ? await readBatch(ex, options, since, limit) : none
+  const emptyBatch = { changes: [], last: since, complete: true, now: since }
+  const firstBatch = limit > 0 ? await readBatch(ex, options, since, limit) : emptyBatch
   await ex.write(shape.open)
-  const beat = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
+  const heartbeatTimer = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
   try {
-    const { seq, pending } = await feedChanges(ex, options, shape, first).catch(error => {
+    const { seq, pending } = await feedChanges(ex, options, shape, firstBatch).catch(error => {
       if (!ex.db.closing) throw error
       return { seq: seqText(since), pending: 0 } // the database was deleted: the feed ends where it began
     })
     await ex.write(shape.close(seq, pending))
     ex.res.end()
   } finally {
-    clearInterval(beat)
+    clearInterval(heartbeatTimer)
   }
 }
 
 async function feedChanges (ex, options, shape, batch) {
-  const waits = options.feed !== 'normal'
+  const isWaiting = options.feed !== 'normal'
   let { since, limit } = options
   let sent = 0
   for (;;) {
@@ -138,11 +138,11 @@ async function feedChanges (ex, options, shape, batch) {
       sent++
       since = Number.parseInt(change.seq, 10)
     }
-    const full = batch.changes.length >= limit
+    const isFull = batch.changes.length >= limit
     limit -= batch.changes.length
-    if (!full) since = options.descending ? since : Math.max(since, batch.complete ? batch.now : batch.last)
-    if (full || options.descending) break
-    if (batch.complete && (!waits || (options.feed === 'longpoll' && sent))) break
+    if (!isFull) since = options.descending ? since : Math.max(since, batch.complete ? batch.now : batch.last)
+    if (isFull || options.descending) break
+    if (batch.complete && (!isWaiting || (options.feed === 'longpoll' && sent))) break
     if (batch.complete && !await waitForMore(ex, options, since)) break
     batch = await readBatch(ex, options, since, limit)
   }
@@ -157,7 +157,7 @@ async function feedChanges (ex, options, shape, batch) {
 async function waitForMore ({ db, signal }, { timeout, heartbeat }, since) {
   const { writes } = db
   const { update_seq: now } = await db.use(() => db.pouch.info())
-  if (now > since || db.writes !== writes) return true // nothing written before we listen may be lost
+  if (now > since || db.writes !== writes) return true // a write before the listener starts must not be lost
   const wait = timeoutSignal(heartbeat ? LONGEST : timeout, signal)
   if (!db.closing) await once(db, 'changed', { signal: wait.signal }).catch(() => {})
   wait.end()
@@ -165,7 +165,7 @@ async function waitForMore ({ db, signal }, { timeout, heartbeat }, since) {
   return db.writes !== writes && !db.closing
 }
 
-/** @returns {{docIds?: string[], fits?: (doc: any) => boolean}} nothing: all changes pass */
+/** @returns {{docIds?: string[], matches?: (doc: any) => boolean}} empty: all changes pass */
 function changeFilter ({ query }, body) {
   if (!query.filter) return {}
   if (query.filter === '_doc_ids') {
@@ -175,5 +175,5 @@ function changeFilter ({ query }, body) {
   }
   if (query.filter !== '_selector') throw badRequest('`filter` must be _doc_ids or _selector')
   if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
-  return { fits: compileSelector(body.selector) }
+  return { matches: compileSelector(body.selector) }
 }

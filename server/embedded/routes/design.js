@@ -12,11 +12,11 @@ const HTML = 'text/html; charset=utf-8'
 const FIELDS = ['code', 'headers', 'body']
 const MOST_REWRITES = 100 // of one request, as in CouchDB
 
-/** Sends what a show, list or rewrite function returned. */
+/** Sends the answer of a show, list or rewrite function. */
 function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
-  const unknown = Object.keys(answer).find(name => !FIELDS.includes(name))
-  if (unknown !== undefined) {
-    throw new HttpError(500, 'external_response_error', `Invalid data from external server: ${unknown}`)
+  const unknownField = Object.keys(answer).find(name => !FIELDS.includes(name))
+  if (unknownField !== undefined) {
+    throw new HttpError(500, 'external_response_error', `Invalid data from external server: ${unknownField}`)
   }
   const { code = 200, headers = {}, body = '' } = answer
   if (!Number.isInteger(code) || code < 200 || code > 599) {
@@ -31,7 +31,7 @@ const OWN_HEADERS = new Set([
   'content-length', 'transfer-encoding', 'connection', 'content-security-policy', 'x-content-type-options', 'set-cookie'
 ])
 
-/** Headers of a design function: without what Node would refuse. */
+/** Returns the headers of a design function, without those that Node would refuse. */
 function cleanHeaders (headers) {
   /** @type {Record<string, string>} */
   const clean = {}
@@ -65,18 +65,18 @@ export async function listRoute (ex, ddocName) {
   const hasBody = ex.method === 'POST' && /json/i.test(ex.headers['content-type'] ?? '')
   const options = viewOptions(ex.query, hasBody ? await ex.question() : {})
   const { head, rows } = await viewRows(ex.db, viewDdoc, viewName, options)
-  const all = []
-  for await (const row of rows) all.push(row)
-  const answer = await runtime.call('list', { source, head, rows: all, req: requestFor(ex) })
+  const allRows = []
+  for await (const row of rows) allRows.push(row)
+  const answer = await runtime.call('list', { source, head, rows: allRows, req: requestFor(ex) })
   sendDesignAnswer(ex, answer, 'application/json')
 }
 
-// Rewriting: a function gives a new target below the design document, which is answered instead. Paths stay encoded, so
-// that ids are decoded once and not twice.
+// Rewriting: a function returns a new target below the design document, which is answered instead. Paths stay encoded,
+// so that ids are decoded once and not twice.
 
 const rewriteError = (status, reason) => new HttpError(status, 'rewrite_error', reason)
 
-/** @returns {Promise<import('../exchange.js').Exchange | void>} the new exchange; none: it is answered */
+/** @returns {Promise<import('../exchange.js').Exchange | void>} the new exchange; none: the answer was sent */
 export async function rewrite (ex, ddocName) {
   if (ex.rewrites >= MOST_REWRITES) throw badRequest('Exceeded rewrite recursion limit')
   const runtime = await ex.db.designs.get(ddocName)
@@ -90,13 +90,13 @@ export async function rewrite (ex, ddocName) {
   if (code !== undefined) return sendDesignAnswer(ex, { code, headers, body: body ?? '' })
   if (typeof path !== 'string' || !isObject(query ?? {}) || !isObject(headers)) throw rewriteError(500, 'bad rewrite')
   const search = query === null ? ex.search : queryText(query)
-  const [, plainPath, ownSearch] = /^([^?]*)(.*)$/s.exec(path) ?? []
+  const [, plainPath, pathSearch] = /^([^?]*)(.*)$/s.exec(path) ?? []
   const ddocPath = `/${encodeURIComponent(ex.db.name)}/_design/${encodeURIComponent(ddocName)}`
-  const target = normalizePath(`${ddocPath}/${plainPath}`) + ownSearch
-  const changed = Object.entries(headers).map(([name, header]) => [name.toLowerCase(), String(header)])
+  const target = normalizePath(`${ddocPath}/${plainPath}`) + pathSearch
+  const changedHeaders = Object.entries(headers).map(([name, header]) => [name.toLowerCase(), String(header)])
   return ex.rewritten({
     target: target + (search && `?${search}`),
-    headers: { ...ex.headers, ...Object.fromEntries(changed) }
+    headers: { ...ex.headers, ...Object.fromEntries(changedHeaders) }
   })
 }
 
@@ -127,7 +127,7 @@ const withoutSecrets = headers => Object.fromEntries(Object.entries(headers)
   .filter(([name, value]) => value !== undefined && name !== 'authorization' && name !== 'cookie')
   .map(([name, value]) => [titled(name), String(value)]))
 
-/** What design functions see of a request. @param {import('../exchange.js').Exchange} ex */
+/** Returns the request that design functions see. @param {import('../exchange.js').Exchange} ex */
 const requestFor = ({ method, target, segments, query, headers }) => (
   { method, path: segments, raw_path: target, query, headers: withoutSecrets(headers) }
 )

@@ -16,11 +16,11 @@ import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
 
-/** The revision that an address names. @returns {string | undefined} */
-const namedRev = ({ query: { rev } }) => rev === undefined ? undefined : requireRev(rev)
+/** The revision in the query of an address. @returns {string | undefined} */
+const queryRev = ({ query: { rev } }) => rev === undefined ? undefined : requireRev(rev)
 
 const readOptions = ex => ({
-  rev: namedRev(ex),
+  rev: queryRev(ex),
   revs: ex.flag('revs'),
   conflicts: ex.flag('conflicts'),
   attachments: ex.flag('attachments'),
@@ -37,12 +37,12 @@ async function read (ex, id) {
   const options = readOptions(ex)
   ex.flag('att_encoding_info') // ignored: nothing is stored compressed
   if (ex.query.open_revs !== undefined) {
-    const asked = ex.query.open_revs === 'all' ? 'all' : revisionsIn(ex.query.open_revs)
+    const requested = ex.query.open_revs === 'all' ? 'all' : revisionsIn(ex.query.open_revs)
     const isMultipart = /multipart\/mixed/i.test(ex.headers.accept ?? '')
     const attsSince = ex.query.atts_since === undefined ? undefined : revisionsIn(ex.query.atts_since)
     const attachments = options.attachments || isMultipart
-    const revisions = await openRevisions(ex.db, id, asked, { ...options, attachments, attsSince })
-    if (!revisions.length && asked === 'all') throw notFound()
+    const revisions = await openRevisions(ex.db, id, requested, { ...options, attachments, attsSince })
+    if (!revisions.length && requested === 'all') throw notFound()
     if (isMultipart) {
       const { type, body } = toMultipart(revisions)
       return ex.send(200, body, { 'Content-Type': type, 'Cache-Control': 'must-revalidate' })
@@ -64,7 +64,7 @@ async function write (ex, id) {
   const doc = /^multipart\/related/i.test(type) ? parseMultipart(await ex.bytes(), type) : await ex.json()
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
   if (doc._id !== undefined) checkId(doc._id)
-  const rev = namedRev(ex)
+  const rev = queryRev(ex)
   if (rev && doc._rev && doc._rev !== rev) {
     throw badRequest('Document rev from request body and query string have different values')
   }
@@ -74,7 +74,7 @@ async function write (ex, id) {
 
 async function remove (ex, id) {
   checkId(id)
-  const rev = namedRev(ex)
+  const rev = queryRev(ex)
   if (!await winner(ex.db, id)) await getDocument(ex.db, id) // a local document has no leaves
   const written = await writeDocument(ex.db, { _id: id, _rev: rev, _deleted: true }, { userCtx: ex.userCtx })
   answerWritten(ex, written, 200)
@@ -89,13 +89,13 @@ export function documentRoute (ex, id) {
 
 const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's default, attachments/compressible_types
 
-/** By digest, as many as the viewer and the client library have files. @type {LRUCache<string, Promise<Buffer>>} */
+/** By digest: as many as the viewer and the client library have files. @type {LRUCache<string, Promise<Buffer>>} */
 const packedTexts = new LRUCache({ max: 32 })
 
-/** An attachment, with the md5 of its bytes as ETag. */
+/** Sends an attachment, with the md5 of its bytes as ETag. */
 export async function attachmentRoute (ex, id, name) {
   ex.only('GET', 'HEAD')
-  const rev = namedRev(ex)
+  const rev = queryRev(ex)
   const doc = await getDocument(ex.db, id, { rev })
   const stub = Object.hasOwn(doc._attachments ?? {}, name) ? doc._attachments[name] : undefined
   if (!stub) throw notFound('Document is missing attachment')
@@ -135,13 +135,13 @@ export async function bulkDocs (ex) {
   const withId = doc => isObject(doc) && doc._id === undefined ? { ...doc, _id: newId() } : doc
   const docs = body.docs.map(doc => checkDocument(withId(doc), newEdits))
   const answers = await writeDocuments(ex.db, docs, { userCtx: ex.userCtx, newEdits })
-  const shown = answers.map((answer, i) => {
+  const results = answers.map((answer, i) => {
     if (!(answer instanceof HttpError)) return newEdits ? answer : undefined
     const { error, reason } = answer
     const { _id: id, _rev: rev } = docs[i]
     return newEdits ? { id, error, reason } : { id, rev, error, reason }
   })
-  ex.sendJson(201, shown.filter(Boolean))
+  ex.sendJson(201, results.filter(Boolean))
 }
 
 const failure = (id, rev, error, reason) => ({ id, docs: [{ error: { id, rev: rev ?? 'undefined', error, reason } }] })
@@ -178,7 +178,7 @@ export async function bulkGet (ex) {
 
 const COMPARED_AT_ONCE = 500 // documents
 
-/** A question of replicators: which of these revisions are missing here, and which leaves could be their ancestors. */
+/** Tells replicators which revisions are missing here, and which leaves could be their ancestors. */
 export async function revsDiff (ex) {
   ex.only('POST')
   const entries = Object.entries(await ex.question())
@@ -189,7 +189,7 @@ export async function revsDiff (ex) {
   for (const chunk of chunks(entries, COMPARED_AT_ONCE)) {
     const compared = chunk.map(async ([id, revs]) => [id, differenceOf(revs, await leavesOf(ex.db, id))])
     differences.push(...await Promise.all(compared))
-    await setImmediate() // others are served in between
+    await setImmediate() // other requests get their turn
     ex.signal.throwIfAborted()
   }
   ex.sendJson(200, Object.fromEntries(differences.filter(([, difference]) => difference)))

@@ -9,36 +9,36 @@ import { headOf, manyOptions, queryView, slice, viewOptions } from '../views/que
 
 const PAGE = 1000 // rows a read
 
-/** Ids of a range, page by page. CouchDB sorts anything but strings before every id. */
+/** Reads the ids of a range, page by page. CouchDB sorts anything but strings before every id. */
 async function * idsInRange (database, options) {
   const { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
   const asId = value => typeof value === 'string' || value === undefined ? value : ''
   const [start, end] = key === undefined ? [asId(startkey), asId(endkey)] : [asId(key), asId(key)]
   if (descending ? start === '' : end === '') return
-  let left = limit
-  for (let after; left > 0;) {
+  let rowsLeft = limit
+  for (let lastId; rowsLeft > 0;) {
     const { rows } = await database.pouch.allDocs({
-      startkey: after ?? (start || undefined),
+      startkey: lastId ?? (start || undefined),
       endkey: end || undefined,
       descending,
       inclusive_end: end === undefined || inclusive,
-      skip: after === undefined ? skip : 0,
-      limit: Math.min(PAGE, left + 1) // a page begins with the last row of the one before
+      skip: lastId === undefined ? skip : 0,
+      limit: Math.min(PAGE, rowsLeft + 1) // a page begins with the last row of the previous page
     })
-    const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
-    if (!fresh.length) return
-    const page = fresh.slice(0, left)
+    const newRows = lastId !== undefined && rows[0]?.id === lastId ? rows.slice(1) : rows
+    if (!newRows.length) return
+    const page = newRows.slice(0, rowsLeft)
     yield * page
-    after = fresh.at(-1).id
-    left -= page.length
+    lastId = newRows.at(-1).id
+    rowsLeft -= page.length
   }
 }
 
 async function * byKeys (database, options) {
   const { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs } = options
   const read = /** @type {any} */ (includeDocs ? readOptions(options) : {})
-  const ordered = descending ? [...keys].reverse() : keys
-  for (const chunk of chunks(ordered.slice(skip, skip + limit), batchSize(read))) {
+  const orderedKeys = descending ? [...keys].reverse() : keys
+  for (const chunk of chunks(orderedKeys.slice(skip, skip + limit), batchSize(read))) {
     yield * await Promise.all(chunk.map(async key => {
       const isId = typeof key === 'string' && key !== ''
       const doc = isId ? await findDocument(database, key, read) ?? await winner(database, key) : null
@@ -66,7 +66,7 @@ export async function allDocs (ex) {
   await answer(ex, isMany, options => query(ex.db, options))
 }
 
-/** Answers a query, or those of a POST to `queries`. */
+/** Answers one query, or all queries of a POST to `queries`. */
 async function answer (ex, isMany, run) {
   const body = ex.method === 'POST' ? await ex.question() : {}
   if (isMany) return sendResults(ex, manyOptions(ex.query, body), run)
@@ -75,7 +75,7 @@ async function answer (ex, isMany, run) {
   ex.res.end('\n')
 }
 
-/** Mostly checkpoints of replications, so they are few. */
+/** Lists local documents. Most are checkpoints of replications, so there are few. */
 export async function localDocs (ex) {
   ex.only('GET', 'HEAD', 'POST')
   const head = { total_rows: null, offset: null }
@@ -125,8 +125,8 @@ export async function infoRoute (ex, ddocName) {
   })
 }
 
-// Rows are sent as CouchDB does, one a line, without holding them all: a view of a million rows needs no more memory
-// than one of ten. Documents are joined in small batches.
+// Rows are sent as CouchDB does, one a line, and are not collected: a view of a million rows needs no more memory than
+// one of ten. Documents are joined in small batches.
 
 const PIECE = 65536 // characters that are written together
 
@@ -135,7 +135,7 @@ const batchSize = ({ attachments }) => attachments ? 4 : 100
 
 const readOptions = ({ attachments, conflicts }) => ({ attachments, conflicts })
 
-/** Rows with `doc`, the document of the row. @param {import('../databases.js').Database} database */
+/** Adds its document to each row, as `doc`. @param {import('../databases.js').Database} database */
 async function * withDocs (database, rows, options) {
   const read = readOptions(options)
   for await (const batch of batchesOf(rows, { most: batchSize(read), bytes: Infinity })) {
@@ -160,12 +160,12 @@ async function writeResult (ex, head, rows) {
 }
 
 async function sendResults (ex, queries, run) {
-  const first = queries.length ? await run(queries[0]) : undefined // its error gives an error answer
+  const firstResult = queries.length ? await run(queries[0]) : undefined // an error here becomes the answer
   await ex.write('{"results":[\n')
   try {
     for (const [index, options] of queries.entries()) {
       if (index > 0) await ex.write(',\n')
-      const { head, rows } = index > 0 ? await run(options) : first
+      const { head, rows } = index > 0 ? await run(options) : firstResult
       await writeResult(ex, head, rows)
     }
   } catch (error) {

@@ -29,15 +29,15 @@ export function sessionRoute (ex, { sessions }) {
   if (method === 'POST') return signIn(ex, sessions)
   if (method === 'DELETE') return ex.sendJson(200, { ok: true }, { 'Set-Cookie': sessions.endedCookie })
   const handlers = { authentication_handlers: ['cookie', 'default'] }
-  const by = ex.hasSession ? 'cookie' : 'default'
-  const info = userCtx.name === null ? handlers : { ...handlers, authenticated: by }
+  const handler = ex.hasSession ? 'cookie' : 'default'
+  const info = userCtx.name === null ? handlers : { ...handlers, authenticated: handler }
   ex.sendJson(200, { ok: true, userCtx, info })
 }
 
-/** What the server itself answers to GET and HEAD. */
+/** Routes of the server itself, for GET and HEAD. */
 export const serverRoutes = {
   '' (ex, { uuid, prove }) {
-    // asked by a program that can read the folder, before it sends the password
+    // a program that can read the folder sends a challenge before the password
     const { challenge } = ex.query
     const vendor = { name: 'tilecouch embedded (PouchDB)' }
     const welcome = { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor }
@@ -76,7 +76,7 @@ export async function databaseRoot (ex) {
     return ex.sendJson(201, { ok: true, id, rev })
   }
   const { doc_count: count, update_seq: seq } = await ex.db.pouch.info()
-  const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say what of it is live
+  const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say how much is in use
   ex.sendJson(200, {
     instance_start_time: ex.db.started,
     db_name: ex.db.name,

@@ -2,7 +2,7 @@
 // CouchDB compares strings with ICU, where "l_b" < "l-b" < "l9" < "lB": punctuation before digits before letters,
 // case last. Characters beyond ASCII follow in code point order, which differs from ICU for accented letters and agrees
 // for the high sentinels such as \ufff0. As in ICU, tabs and the ends of lines come before the space, each as itself,
-// and all other control characters count for nothing.
+// and all other control characters are ignored.
 
 // in the order of types
 const [END, NULL, FALSE, TRUE, NUMBER, STRING, ARRAY, OBJECT] = Array(8).keys()
@@ -20,20 +20,20 @@ for (const [place, character] of [...ORDER].entries()) {
 const BEYOND_ASCII = 0xfe // above every rank; the code point follows
 const IGNORED = /[\0-\x08\x0e-\x1f\x7f]/g // eslint-disable-line no-control-regex
 
-function pushString (out, written) {
-  const text = written.replace(IGNORED, '')
-  let cased = false
+function pushString (out, rawText) {
+  const text = rawText.replace(IGNORED, '')
+  let hasCapitals = false
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code < 128) {
       out.push(ranks[code])
       if (ranks[code] === CONTROL) out.push(code)
-      cased ||= code >= 65 && code <= 90
+      hasCapitals ||= code >= 65 && code <= 90
     } else out.push(BEYOND_ASCII, code >> 8, code & 0xff)
   }
   out.push(END)
   // strings that differ in case only: small letters first
-  if (cased) {
+  if (hasCapitals) {
     for (let i = 0; i < text.length; i++) out.push(text.charCodeAt(i) >= 65 && text.charCodeAt(i) <= 90 ? 2 : 1)
   }
   out.push(END)

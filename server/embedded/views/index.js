@@ -1,7 +1,7 @@
 // A view index: rows sorted by encoded key in a LevelDB, one key and one value each. PouchDB keeps each row as a
 // document with a revision tree, which is ten times slower to build and to read.
 //   r <view> <key> <doc id> 0 <n>  ->  {k, i, v}   a row
-//   d <doc id>                     ->  [row keys]  what a document emitted, to replace it
+//   d <doc id>                     ->  [row keys]  the rows of a document, to replace them
 //   m                              ->  {seq, totals, docs}
 import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
@@ -42,7 +42,7 @@ class ViewIndex {
     return this
   }
 
-  /** Updates the index to what is stored now; callers share one run. */
+  /** Updates the index to the newest document. Concurrent callers share one run. */
   async update () {
     const { update_seq: goal } = await this.database.pouch.info()
     if (this.updating) this.run.goal = Math.max(this.run.goal, goal)
@@ -60,26 +60,26 @@ class ViewIndex {
     const docs = results.filter(({ id }) => !id.startsWith('_design/'))
     const emitted = await this.#map(docs.map(({ doc }) => doc).filter(doc => !doc._deleted))
     const totals = { ...this.meta.totals }
-    const before = await Promise.all(docs.map(({ id }) => this.level.get(documentKey(id))))
-    const operations = docs.flatMap(({ id }, i) => this.#replace(id, before[i], emitted.get(id), totals))
+    const storedKeys = await Promise.all(docs.map(({ id }) => this.level.get(documentKey(id))))
+    const operations = docs.flatMap(({ id }, i) => this.#replace(id, storedKeys[i], emitted.get(id), totals))
     const meta = { seq: results.length ? seq : Math.max(seq, this.meta.seq + 1), totals }
     operations.push({ type: 'put', key: META, value: JSON.stringify(meta) })
     await this.level.batch(operations)
     this.meta = meta
   }
 
-  /** What each document emits into each view. @returns {Promise<Map<string, any[][]>>} */
+  /** Returns the rows that each document emits into each view. @returns {Promise<Map<string, any[][]>>} */
   async #map (docs) {
     const sources = this.names.map(name => this.runtime.ddoc.views[name].map)
     const results = await this.runtime.callEach('map', { sources }, docs)
     return new Map(docs.map((doc, i) => [doc._id, results[i]]))
   }
 
-  #replace (id, before, emitted = [], totals) {
+  #replace (id, storedKeys, emitted = [], totals) {
     /** @type {any[]} */
     const operations = []
-    const old = before ? JSON.parse(before) : []
-    for (const text of old) {
+    const oldKeys = storedKeys ? JSON.parse(storedKeys) : []
+    for (const text of oldKeys) {
       const key = Buffer.from(text, 'base64')
       operations.push({ type: 'del', key })
       totals[this.names[key[1]]]--
@@ -93,7 +93,7 @@ class ViewIndex {
       totals[this.names[view]] = (totals[this.names[view]] ?? 0) + 1
     }))
     if (keys.length) operations.push({ type: 'put', key: documentKey(id), value: JSON.stringify(keys) })
-    else if (old.length) operations.push({ type: 'del', key: documentKey(id) })
+    else if (oldKeys.length) operations.push({ type: 'del', key: documentKey(id) })
     return operations
   }
 
@@ -116,7 +116,7 @@ class ViewIndex {
   }
 }
 
-/** Everything that decides the contents of an index. */
+/** Hashes everything that decides the contents of an index. */
 export function signatureOf (ddoc) {
   const views = Object.entries(ddoc.views ?? {}).map(([name, view]) => [name, view?.map, view?.reduce])
   return createHash('md5').update(JSON.stringify([views, ddoc.views?.lib, ddoc.language])).digest('hex')
@@ -144,27 +144,27 @@ export class ViewIndexes {
   }
 
   /**
-   * Removes the indexes that are ahead of the documents, as after these were restored from an older state: the next
-   * documents would never enter them. This must happen before the first write, after which the numbers say nothing.
+   * Removes the indexes that are ahead of the documents, since older documents were restored: the next documents would
+   * never enter them. This must happen before the first write: after it, the sequences cannot be compared.
    * @param {number} seq of the newest document
    */
   async removeAhead (seq) {
     for (const signature of await readdir(this.dir)) {
       const path = join(this.dir, signature)
-      if (await reachedBy(path) > seq) await rm(path, { recursive: true, force: true })
+      if (await newestSeqOf(path) > seq) await rm(path, { recursive: true, force: true })
     }
   }
 
   async #drop (signature) {
     const index = this.open.get(signature)
     this.open.delete(signature)
-    await index?.then(one => one.close(), () => {})
+    await index?.then(opened => opened.close(), () => {})
   }
 
-  /** Those that are being built, as tasks of the server. */
+  /** Returns the indexes that are being built, as tasks of the server. */
   async tasks () {
     const opened = await Promise.allSettled(this.open.values())
-    const built = opened.flatMap(one => one.status === 'fulfilled' && one.value.updating ? one.value : [])
+    const built = opened.flatMap(result => result.status === 'fulfilled' && result.value.updating ? result.value : [])
     return built.map(({ run: { from, goal }, meta, runtime }) => ({
       type: 'indexer',
       design_document: runtime.ddoc._id,
@@ -174,7 +174,7 @@ export class ViewIndexes {
     }))
   }
 
-  /** Removes the indexes no design document has any more. */
+  /** Removes the indexes that no design document needs any more. */
   async cleanup () {
     const signatures = new Set([...(await this.database.designs.all()).values()].map(({ ddoc }) => signatureOf(ddoc)))
     for (const signature of await readdir(this.dir)) {
@@ -189,8 +189,8 @@ export class ViewIndexes {
   }
 }
 
-/** The newest document in an index; 0 for a damaged one, which fails when it is read. */
-async function reachedBy (path) {
+/** Returns the newest sequence in an index; 0 for a damaged index, which fails when it is read. */
+async function newestSeqOf (path) {
   const level = promisedLevel(path)
   try {
     await level.open()

@@ -8,19 +8,19 @@ const parseError = reason => new HttpError(400, 'query_parse_error', reason)
 const AFTER = Buffer.from([0xff]) // sorts after every document id that may follow a key
 
 function checkOptions (view, options) {
-  const reduces = view.reduce !== undefined && options.reduce !== false
+  const isReduced = view.reduce !== undefined && options.reduce !== false
   if (!view.reduce && options.reduce === true) throw parseError('Reduce is invalid for map-only views.')
-  if (!reduces && (options.group || options.group_level !== undefined)) {
+  if (!isReduced && (options.group || options.group_level !== undefined)) {
     throw parseError('Invalid use of grouping on a map view.')
   }
-  if (reduces && options.include_docs) throw parseError('`include_docs` is invalid for reduce')
-  if (reduces && options.keys?.length > 1 && !options.group && !options.group_level) {
+  if (isReduced && options.include_docs) throw parseError('`include_docs` is invalid for reduce')
+  if (isReduced && options.keys?.length > 1 && !options.group && !options.group_level) {
     throw parseError('Multi-key fetches for reduce views must use `group=true`')
   }
-  return reduces
+  return isReduced
 }
 
-/** Where the rows of a key begin in an index, or end. */
+/** Returns where the rows of a key begin or end in an index. */
 function edgeOf (key, isEnd, id = '') {
   return key === undefined ? undefined : Buffer.concat([encodeKey(key), Buffer.from(id), ...(isEnd ? [AFTER] : [])])
 }
@@ -72,15 +72,15 @@ async function * mapped (index, name, ranges) {
 /** @param {AsyncIterable<any>} rows @param {{skip?: number, limit?: number}} options */
 export async function * slice (rows, { skip = 0, limit = Infinity }) {
   if (limit <= 0) return
-  let seen = 0
+  let rowCount = 0
   for await (const row of rows) {
-    if (seen++ < skip) continue
+    if (rowCount++ < skip) continue
     yield row
-    if (seen >= skip + limit) return
+    if (rowCount >= skip + limit) return
   }
 }
 
-/** What stands before the rows. The number of the first one is known only if the range starts at the start. */
+/** The fields before the rows. The offset of the first row is known only if the range has no lower bound. */
 export function headOf (options, total) {
   const isBounded = ['key', 'keys', 'startkey'].some(name => options[name] !== undefined)
   return { total_rows: total, offset: isBounded ? null : Math.min(options.skip ?? 0, total) }
@@ -95,12 +95,12 @@ export async function queryView (database, ddocName, viewName, options) {
   const { views } = runtime.ddoc
   const view = Object.hasOwn(views ?? {}, viewName) ? views[viewName] : undefined
   if (typeof view?.map !== 'string') throw notFound('missing_named_view')
-  const reduces = checkOptions(view, options)
+  const isReduced = checkOptions(view, options)
   const ranges = options.keys ? options.keys.map(key => rangeOf({ ...options, key })) : [rangeOf(options)]
   const index = await database.views.get(runtime)
   if (options.update === 'lazy') index.update().catch(() => {})
   else if (options.update !== 'false' && options.update !== false) await index.update()
-  if (reduces) return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options) }
+  if (isReduced) return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options) }
   const head = headOf(options, index.meta.totals[viewName] ?? 0)
   return { head, rows: slice(mapped(index, viewName, ranges), options) }
 }
@@ -112,7 +112,7 @@ const booleans = new Set([
   'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'conflicts'
 ])
 const integers = new Set(['limit', 'skip', 'group_level'])
-const names = { start_key: 'startkey', end_key: 'endkey' }
+const aliases = { start_key: 'startkey', end_key: 'endkey' }
 
 function fromText (name, text) {
   if (jsonParameters.has(name)) return parseJson(text)
@@ -137,14 +137,14 @@ function check (name, value) {
 export function viewOptions (query, body = {}) {
   if (!isObject(body)) throw badRequest('Request body must be a JSON object')
   const options = { inclusive_end: true }
-  const take = (name, value) => {
+  const setOption = (name, value) => {
     check(name, value)
-    options[Object.hasOwn(names, name) ? names[name] : name] = value
+    options[Object.hasOwn(aliases, name) ? aliases[name] : name] = value
   }
   for (const [name, value] of Object.entries(body)) {
-    take(name, typeof value === 'string' && !jsonParameters.has(name) ? fromText(name, value) : value)
+    setOption(name, typeof value === 'string' && !jsonParameters.has(name) ? fromText(name, value) : value)
   }
-  for (const [name, text] of Object.entries(query)) take(name, fromText(name, text))
+  for (const [name, text] of Object.entries(query)) setOption(name, fromText(name, text))
   return options
 }
 
@@ -153,10 +153,10 @@ export function manyOptions (query, body) {
   if (body.queries === undefined) throw badRequest('POST body must include `queries` parameter.')
   if (!Array.isArray(body.queries)) throw badRequest('`queries` parameter must be an array.')
   const defaults = viewOptions(query)
-  return body.queries.map(one => ({ ...defaults, ...viewOptions({}, one) }))
+  return body.queries.map(item => ({ ...defaults, ...viewOptions({}, item) }))
 }
 
-// CouchDB's built-in reducers: each adds the value of a row to what those before it gave
+// CouchDB's built-in reducers: each adds the value of a row to the total of the rows before it
 
 const invalid = value => new HttpError(500, 'invalid_value', `non-numeric _stats input: ${JSON.stringify(value)}`)
 
@@ -173,7 +173,7 @@ function addNumber ({ sum, count, min, max, sumsqr } = NO_STATS, value) {
   }
 }
 
-/** Statistics of numbers, or of each place of lists that are equally long. */
+/** Adds to statistics of numbers, or of each position of equally long lists. */
 function addStats (total, value) {
   if (total && total.length !== value?.length) throw invalid(value)
   return Array.isArray(value) ? value.map((number, i) => addNumber(total?.[i], number)) : addNumber(total, value)
