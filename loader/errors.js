@@ -1,10 +1,10 @@
-// The errors that only Node can meet: of files, commands, backups, upstreams and servers. They join the catalogue of
-// core/errors.js, which browsers load. Code in loader/ and server/ imports TilecouchError from here.
+// The errors that occur only in Node: files, commands, backups, upstreams and servers. They are added to the catalogue
+// of core/errors.js, which browsers load. Code in loader/ and server/ imports TilecouchError from here.
 import { TilecouchError, catalogue, entry, show, some } from '../core/errors.js'
 import { bytes, plural } from './text.js'
 
 Object.assign(catalogue, /** @type {typeof catalogue} */ ({
-  // what a program asked over HTTP
+  // requests over HTTP
   BAD_REQUEST: entry(400, d => `bad request: ${d.why}`),
   BUSY: entry(503, d => `busy: ${d.why}`, 'Try again later.'),
   BAD_ADDRESS: entry(400, d => `bad address ${show(d.value)}: ${d.why}`,
@@ -21,7 +21,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   SAME_DATABASE: entry(409, d => `${d.url} and ${d.where} are the same database`,
     'Name another database for the mirror.'),
 
-  // who may see what through a gateway
+  // access through a gateway
   ACCESS_NEEDED: entry(401, d => `${d.layer ? `the layer ${show(d.layer)}` : 'this'} is private`,
     'Use a token: ?token=… at the end of the address, or Authorization: Bearer …. The operator creates tokens with ' +
       '`tilecouch token`.'),
@@ -31,7 +31,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   TOKEN_INVALID: entry(401, () => 'this is not a token of this gateway',
     'It is incomplete or changed, or the key that signed it is no longer in use. Ask for a new one.'),
 
-  // what a source holds
+  // sources and their tiles
   OTHER_GRID: entry(409, d => `${d.what} has the grid ${d.grid}, and ${d.other} has ${d.otherGrid}`,
     'The tiles of a layer are all in one grid: use a layer for each grid.'),
   TILE_SIZE: entry(422, d => `the tile is ${d.size} x ${d.size} pixels, those of the layer ${show(d.layer)} are ` +
@@ -85,7 +85,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   BAD_STYLE: entry(422, d => `bad style ${show(d.file)}: ${d.why}`,
     'Nothing was stored. See docs/styles.md for what a style may name.'),
 
-  // where tiles go
+  // targets of an export
   TARGET_UNKNOWN: entry(422, d => `unknown kind of target ${show(d.value)}`,
     'Targets are a folder, .mbtiles or .pmtiles. For a zip or tar, export a folder and pack it.'),
   TARGET_EXISTS: entry(409, d => `${show(d.value)} exists already${d.why ? `: ${d.why}` : ''}`,
@@ -129,7 +129,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
     `Mercator only, and the layer ${show(d.layer)} has another grid`,
     'For images, use the layer file of a gateway, which has WMTS: http://GATEWAY/LAYER.qlr, or `tilecouch layer ' +
       'LAYER --qgis FILE --gateway URL`.'),
-  // of _design/tiles/lists/qgis.js
+  // _design/tiles/lists/qgis.js reports this error
   ADDRESS_UNKNOWN: entry(501, () => 'QGIS needs whole addresses, and a proxy hides that of this database',
     'Let the proxy send X-Forwarded-Prefix, or use a gateway.'),
   STYLE_UNKNOWN: entry(404, d => `no style is stored for the layer ${show(d.layer)}, and it does not say what its ` +
@@ -155,7 +155,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
     `${d.what}`,
     'Deploy the design documents of this version first: `tilecouch push`.'),
 
-  // where missing tiles come from
+  // upstreams
   NO_UPSTREAM: entry(409, d => `the layer ${show(d.layer)} has no upstream`,
     'Give its layer document an upstream, or load a folder of tiles.'),
   SEED_FORBIDDEN: entry(403, d => `the terms of the upstream of ${show(d.layer)} (${d.host}) forbid seeding`,

@@ -24,9 +24,9 @@ export function duration (seconds) {
 /** Aligned columns; numbers to the right. @param {any[][]} rows */
 export function table (head, rows) {
   const cells = rows.map(row => row.map(cell => typeof cell === 'number' ? count(cell) : String(cell ?? '')))
-  const right = head.map((_, column) => rows.some(row => typeof row[column] === 'number'))
+  const isNumeric = head.map((_, column) => rows.some(row => typeof row[column] === 'number'))
   const widths = head.map((title, column) => Math.max(title.length, ...cells.map(row => row[column].length)))
-  const pad = (cell, column) => right[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])
+  const pad = (cell, column) => isNumeric[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])
   const line = row => row.map(pad).join('  ').trimEnd()
   return [line(head), ...cells.map(line)]
 }

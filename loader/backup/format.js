@@ -1,5 +1,5 @@
-// The format of a backup file, which docs/backup.md describes, and its limits. Writer and reader share them: a document
-// that exceeds a limit is left out of a backup and named, because no reader would take the file. A file is:
+// The format of a backup file, which docs/backup.md describes, and its limits. Writer and reader share them. A document
+// that exceeds a limit is left out of the backup and reported, because readers would refuse the file. A file is:
 //   magic, then blocks: one header, documents, one trailer; then the length of the trailer, to find it from the end.
 //   A block: its kind, the lengths of its JSON (in gzip) and of the attachments, both of these, and a CRC-32 of it all.
 import { promisify } from 'node:util'
@@ -24,7 +24,7 @@ export const PAGES = 2 ** 32 // of a file at most
 export const formatDefaults = {
   json: 16 * 2 ** 20, // bytes of a block's JSON in the file at most
   unpacked: 32 * 2 ** 20, // bytes of it unpacked
-  values: 2e6, // in it: an empty list has two bytes, and takes fifty in memory
+  values: 2e6, // lists, objects and texts in it: an empty list has two bytes, and takes fifty in memory
   depth: 100, // of nested lists and objects
   wanted: 2 * 2 ** 20, // characters of JSON after which a new block starts
   bytes: 128 * 2 ** 20, // bytes of a block's attachments
@@ -32,7 +32,7 @@ export const formatDefaults = {
 }
 
 const FIELDS = new Set(['_id', '_rev', '_revisions', '_deleted', '_attachments']) // of CouchDB
-const ID = 1000 // letters of an id; that of a tile has at most a hundred
+const ID = 1000 // letters of an id; the id of a tile has at most a hundred
 const REVISION = /^[A-Za-z0-9_.]{1,64}$/
 const NAME = 255 // letters of the name of an attachment
 
@@ -56,7 +56,7 @@ export async function encodeBlock (kind, value, attachments = []) {
   return block
 }
 
-/** The end of a file. @param {number} length of its block */
+/** Encodes the end of a file. @param {number} length of the trailer's block */
 export function encodeFooter (length) {
   const footer = Buffer.alloc(FOOTER)
   footer.writeUInt32BE(length)
@@ -106,18 +106,18 @@ export const damaged = (file, why, at) =>
 export const noCounts = () => ({ blocks: 0, documents: 0, deleted: 0, tiles: 0, attachments: 0, bytes: 0 })
 
 /**
- * Which limit JSON exceeds, if any. A few bytes of gzip may be a million lists, or a million nested ones: they are
- * counted before any is parsed.
+ * Returns which limit JSON exceeds, if any. A few bytes of gzip may unpack to a million lists, or to a million nested
+ * ones, so the lists are counted before the JSON is parsed.
  */
 function excessOf (json) {
   const { values, depth: deepest } = formatDefaults
   let count = 0
   let depth = 0
   let inText = false
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at]
+  for (let index = 0; index < json.length; index++) {
+    const byte = json[index]
     if (inText) {
-      if (byte === BACKSLASH) at++
+      if (byte === BACKSLASH) index++
       else if (byte === QUOTE) inText = false
     } else if (byte === QUOTE) inText = true
     else if (byte === LIST || byte === OBJECT) {
@@ -152,32 +152,32 @@ export function boundedJson (doc) {
 const isLength = value => Number.isSafeInteger(value) && value >= 0
 
 /**
- * The documents of a block, with the bytes of their attachments. Anybody may have written the file: all is checked.
- * @param {any} block its JSON @param {Buffer} bytes after it @param {(why: string) => Error} wrong
+ * Returns the documents of a block with the bytes of their attachments. The file is not trusted: everything is checked.
+ * @param {any} block its JSON @param {Buffer} bytes after it @param {(why: string) => Error} toError
  * @returns {any[]}
  */
-export function documentsOf (block, bytes, wrong) {
+export function documentsOf (block, bytes, toError) {
   if (!isObject(block) || !isLength(block.page) || block.page >= PAGES || !Array.isArray(block.docs)) {
-    throw wrong('a block lacks its documents')
+    throw toError('a block lacks its documents')
   }
-  let at = 0
+  let offset = 0
   for (const doc of block.docs) {
     const fault = documentFault(doc)
-    if (fault) throw wrong(`it contains an invalid document: ${fault}`)
+    if (fault) throw toError(`it contains an invalid document: ${fault}`)
     for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
       const length = attachment.encoded_length ?? attachment.length
-      attachment.data = bytes.subarray(at, at += length)
-      if (attachment.data.length !== length) throw wrong(`bytes of ${doc._id} are missing`)
+      attachment.data = bytes.subarray(offset, offset += length)
+      if (attachment.data.length !== length) throw toError(`bytes of ${doc._id} are missing`)
       if (digestOf(attachment.data) !== attachment.digest) {
-        throw wrong(`the bytes of ${doc._id}, ${name}, do not match their digest`)
+        throw toError(`the bytes of ${doc._id}, ${name}, do not match their digest`)
       }
     }
   }
-  if (at !== bytes.length) throw wrong('a block has more bytes than its documents')
+  if (offset !== bytes.length) throw toError('a block has more bytes than its documents')
   return block.docs
 }
 
-/** What is wrong with a document, except for its bytes. @param {any} doc @returns {string | undefined} */
+/** Returns the fault of a document; its bytes are not checked. @param {any} doc @returns {string | undefined} */
 export function documentFault (doc) {
   if (!isObject(doc)) return 'not an object'
   const { _id: id, _rev: rev, _revisions: revisions, _deleted: gone, _attachments: attachments } = doc
@@ -187,13 +187,13 @@ export function documentFault (doc) {
   if (unknown) return `${id} has a field ${unknown}`
   const { start, ids } = isObject(revisions) ? revisions : {}
   const isHistory = Number.isSafeInteger(start) && Array.isArray(ids) && ids.length > 0 && ids.length <= start &&
-    ids.every(one => REVISION.test(one))
+    ids.every(revision => REVISION.test(revision))
   if (!isHistory || rev !== `${start}-${ids[0]}`) return `${id} has no valid revision`
   if (gone !== undefined && gone !== true) return `${id} has a bad field _deleted`
   if (attachments === undefined) return undefined
   if (!isObject(attachments)) return `${id} has a bad field _attachments`
-  const bad = Object.entries(attachments).find(([name, attachment]) => !isAttachment(name, attachment))
-  return bad && `${id} has a bad attachment`
+  const badAttachment = Object.entries(attachments).find(([name, attachment]) => !isAttachment(name, attachment))
+  return badAttachment && `${id} has a bad attachment`
 }
 
 function isAttachment (name, attachment) {

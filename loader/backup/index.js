@@ -21,7 +21,7 @@ export const backupDefaults = {
   rounds: 10 // repetitions for revisions that were compacted away before they were read
 }
 
-const NAMED = 20 // documents that are reported
+const MOST_REPORTED = 20 // refused documents that are reported at most
 
 /**
  * @typedef {object} BackupSummary
@@ -36,10 +36,10 @@ const NAMED = 20 // documents that are reported
  * @property {number} tiles
  * @property {number} attachments
  * @property {number} bytes of attachments
- * @property {number} designs design documents that were left out: ours are deployed by a restore
+ * @property {number} designs design documents that were left out: a restore deploys its own
  * @property {number} tokens of the store: a backup does not have them
  * @property {number} refused documents that no backup takes: too large, or with an invalid id or revision
- * @property {{id: string, reason: string}[]} named some of those
+ * @property {{id: string, reason: string}[]} named some of the refused documents
  * @property {boolean} noted false: the next backup cannot tell whether the database was restored to an older state
  */
 
@@ -53,7 +53,7 @@ const NAMED = 20 // documents that are reported
  * @param {import('../store/index.js').Store} store
  * @param {string | NodeJS.WritableStream} target a file name or a stream
  * @param {object} [options]
- * @param {string} [options.base] a file: only what has changed since
+ * @param {string} [options.base] an earlier backup file: writes only later changes
  * @param {boolean} [options.force] replaces an existing file
  * @param {AbortSignal} [options.signal]
  * @param {(progress: BackupProgress) => void} [options.onProgress]
@@ -64,27 +64,27 @@ export async function backup (store, target, options = {}) {
   const { base, force, signal, onProgress, limits } = options
   const peer = peerOf(store.couch)
   const before = await databaseState(store, peer)
-  const from = base === undefined ? null : await checkBase(base, before, peer)
+  const baseBackup = base === undefined ? null : await checkBase(base, before, peer)
   if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) {
     const why = 'the new backup would replace its base'
     throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why })
   }
-  let last = { documents: 0, size: 0, bytes: 0 }
+  let lastState = { documents: 0, size: 0, bytes: 0 }
   let verified = 0
   const onWritten = onProgress && (state => {
-    last = state
+    lastState = state
     onProgress({ step: 'writing', ...state })
   })
   const onRead = onProgress && (documents => {
     verified += documents
-    onProgress({ ...last, step: 'verifying', documents: verified, total: last.documents })
+    onProgress({ ...lastState, step: 'verifying', documents: verified, total: lastState.documents })
   })
   const sink = typeof target === 'string' ? await openFile(target, { force, onRead }) : new OutputStream(target)
   try {
     const writer = new BackupWriter(sink)
-    const since = from?.seq ?? 0
-    const used = { ...backupDefaults, ...limits }
-    const source = new BackupSource(peer, writer, { since, limits: used, signal, onProgress: onWritten })
+    const since = baseBackup?.seq ?? 0
+    const usedLimits = { ...backupDefaults, ...limits }
+    const source = new BackupSource(peer, writer, { since, limits: usedLimits, signal, onProgress: onWritten })
     const id = randomUUID()
     await writer.begin({
       format: FORMAT,
@@ -96,7 +96,7 @@ export async function backup (store, target, options = {}) {
       name: store.couch.db,
       q: before.q,
       since,
-      base: from && { id: from.id, made: from.made, file: path.basename(from.file) }
+      base: baseBackup && { id: baseBackup.id, made: baseBackup.made, file: path.basename(baseBackup.file) }
     })
     const { moment, seq } = await source.run()
     const { purged } = feedPosition(await peer.info())
@@ -107,16 +107,16 @@ export async function backup (store, target, options = {}) {
     const security = await securityOf(store)
     const tokens = (await store.couch.page({ startkey: tokenId(''), endkey: tokenId('~') }, signal)).length
     const { counts } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security, tokens })
-    const { blocks: _, ...counted } = counts
+    const { blocks: _, ...contentCounts } = counts
     const { designs, refused, named } = source
     return {
       file: sink.name,
       id,
-      ...(from && { base: from.file }),
+      ...(baseBackup && { base: baseBackup.file }),
       moment,
       seq,
       size: writer.size,
-      ...counted,
+      ...contentCounts,
       designs,
       tokens,
       refused,
@@ -134,7 +134,7 @@ const overtaken = (url, why) => new TilecouchError('BACKUP_OVERTAKEN', { url, wh
 /** Copies revisions from the feed to the file. */
 class BackupSource {
   #page = 0
-  #missing = /** @type {Map<string, Set<string>>} */ (new Map()) // revisions that have not come yet, by document
+  #missing = /** @type {Map<string, Set<string>>} */ (new Map()) // revisions that were not read yet, by document
   designs = 0
   refused = 0
   named = /** @type {{id: string, reason: string}[]} */ ([])
@@ -148,10 +148,10 @@ class BackupSource {
     this.onProgress = onProgress
     this.snapshot = new SnapshotReader(peer, { since, limits, signal })
     this.copier = new RevisionCopier({
-      source: { name: peer.name, fetch: (asked, options) => peer.fetch(asked, { ...options, latest: false }) },
+      source: { name: peer.name, fetch: (revisions, options) => peer.fetch(revisions, { ...options, latest: false }) },
       target: /** @type {any} */ ({ name: 'the backup', write: docs => this.#write(docs) }),
       tally: newCopyTally(),
-      onRefused: one => this.#refuse(one)
+      onRefused: refusal => this.#refuse(refusal)
     })
   }
 
@@ -174,26 +174,26 @@ class BackupSource {
     this.designs += rows.length - storedRows.length
     // readers refuse a page that has a document twice
     const latestRows = [...new Map(storedRows.map(row => [row.id, row])).values()]
-    const asked = latestRows.flatMap(({ id, revs }) => revs.map(rev => ({ id, rev })))
+    const revisions = latestRows.flatMap(({ id, revs }) => revs.map(rev => ({ id, rev })))
     for (const { id, revs } of latestRows) this.#missing.set(id, new Set(revs))
-    if (asked.length) await this.copier.copy(asked, this.signal)
+    if (revisions.length) await this.copier.copy(revisions, this.signal)
   }
 
   async #write (docs) {
     const page = this.#page
     for (const { _attachments: attachments = {} } of docs) {
-      for (const attachment of Object.values(attachments)) { // the embedded store does not say how many bytes there are
+      for (const attachment of Object.values(attachments)) { // the embedded store omits the length
         if (attachment.encoded_length === undefined) attachment.length = attachment.data.length
       }
     }
-    const left = await this.writer.write(page, docs)
-    for (const { _id: id, _rev: rev } of docs) this.#arrived(id, rev)
+    const omitted = await this.writer.write(page, docs)
+    for (const { _id: id, _rev: rev } of docs) this.#markArrived(id, rev)
     const { counts, size } = this.writer
     this.onProgress?.({ documents: counts.documents, total: this.snapshot.total, size, bytes: counts.bytes })
-    return left.map(({ doc: { _id: id, _rev: rev }, why }) => ({ id, rev, error: 'forbidden', reason: why }))
+    return omitted.map(({ doc: { _id: id, _rev: rev }, why }) => ({ id, rev, error: 'forbidden', reason: why }))
   }
 
-  #arrived (id, rev) {
+  #markArrived (id, rev) {
     const revs = this.#missing.get(id)
     revs?.delete(rev)
     if (!revs?.size) this.#missing.delete(id)
@@ -201,9 +201,9 @@ class BackupSource {
 
   /** @param {import('../../core/mirror/peer.js').Refused} refused */
   #refuse ({ id, rev, reason }) {
-    this.#arrived(id, rev)
+    this.#markArrived(id, rev)
     this.refused++
-    if (this.named.length < NAMED) this.named.push({ id, reason })
+    if (this.named.length < MOST_REPORTED) this.named.push({ id, reason })
   }
 }
 

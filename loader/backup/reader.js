@@ -1,5 +1,4 @@
-// Reads backup files, which anybody may have written. Nothing of a block is returned before the whole block has been
-// checked.
+// Reads backup files, which are not trusted: a block is returned only after the whole block has been checked.
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { isTileId } from '../../core/index.js'
@@ -34,22 +33,22 @@ export async function * readBackup (chunks, name) {
   const bytes = new Bytes(chunks)
   try {
     checkMagic(await bytes.take(MAGIC.length), name)
-    const whole = createHash('sha256').update(MAGIC)
+    const hash = createHash('sha256').update(MAGIC)
     const counts = noCounts()
     /** @type {string | undefined} */
     let id
     for (;;) {
-      const read = await readBlock(bytes, name)
-      const { kind, value, attachments, head, body, at } = read
+      const block = await readBlock(bytes, name)
+      const { kind, value, attachments, head, body, at } = block
       if ((id === undefined) !== (kind === HEADER)) throw damaged(name, 'its header is in the wrong place', at)
       if (kind === TRAILER) {
-        const { sha256 } = checkTrailer(read, { id, counts }, name)
-        if (whole.digest('hex') !== sha256) throw damaged(name, 'it was changed after it was written', at)
+        const { sha256 } = checkTrailer(block, { id, counts }, name)
+        if (hash.digest('hex') !== sha256) throw damaged(name, 'it was changed after it was written', at)
         await checkEnd(bytes, head.length + body.length, name)
         yield { kind: 'trailer', trailer: value }
         return
       }
-      whole.update(head).update(body)
+      hash.update(head).update(body)
       counts.blocks++
       if (kind === HEADER) {
         id = checkHeader(value, name, at).id
@@ -91,39 +90,39 @@ function checkMagic (bytes, name) {
 
 async function readBlock (bytes, name) {
   const { at } = bytes
-  const cut = () => damaged(name, 'it is cut off', bytes.at)
+  const cutOff = () => damaged(name, 'it is cut off', bytes.at)
   const head = await bytes.take(HEAD)
-  if (head.length < HEAD) throw cut()
+  if (head.length < HEAD) throw cutOff()
   const kind = head.toString('latin1', 0, 1)
-  const [json, rest] = [head.readUInt32BE(1), head.readUInt32BE(5)]
+  const [jsonLength, attachmentsLength] = [head.readUInt32BE(1), head.readUInt32BE(5)]
   const isKind = [HEADER, DOCUMENTS, TRAILER].includes(kind)
-  const isTooLong = json > formatDefaults.json || rest > formatDefaults.bytes
+  const isTooLong = jsonLength > formatDefaults.json || attachmentsLength > formatDefaults.bytes
   if (!isKind || isTooLong) throw damaged(name, 'no block begins here', at)
-  const body = await bytes.take(json + rest + CHECK)
-  if (body.length < json + rest + CHECK) throw cut()
-  if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(json + rest)) {
+  const body = await bytes.take(jsonLength + attachmentsLength + CHECK)
+  if (body.length < jsonLength + attachmentsLength + CHECK) throw cutOff()
+  if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(jsonLength + attachmentsLength)) {
     throw damaged(name, 'a block has a wrong checksum', at)
   }
-  const packed = body.subarray(0, json)
+  const packed = body.subarray(0, jsonLength)
   let value
   try {
     value = parseBounded(await unpack(packed, { limit: formatDefaults.unpacked }))
   } catch (error) {
     throw damaged(name, `a block is not JSON: ${error.message}`, at)
   }
-  return { kind, value, attachments: body.subarray(json, json + rest), head, body, at }
+  return { kind, value, attachments: body.subarray(jsonLength, jsonLength + attachmentsLength), head, body, at }
 }
 
 const isText = value => typeof value === 'string' && value.length > 0 && value.length < 1000
-const isPlace = value => Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
+const isSequence = value => Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
 
 /** @returns {Header} */
 function checkHeader (value, name, at) {
-  const { format, id, made, store, database, name: called, q, since, base } = value ?? {}
+  const { format, id, made, store, database, name: databaseName, q, since, base } = value ?? {}
   const isShards = q === undefined || (Number.isInteger(q) && q > 0 && q <= MOST_SHARDS)
   const isBase = base === null || [base?.id, base?.made, base?.file].every(isText)
-  const isNamed = [id, made, store, database, called].every(isText)
-  const isValid = format === FORMAT && isNamed && isShards && isPlace(since) && isBase
+  const isNamed = [id, made, store, database, databaseName].every(isText)
+  const isValid = format === FORMAT && isNamed && isShards && isSequence(since) && isBase
   if (!isValid) throw damaged(name, 'its header lacks something', at)
   return value
 }
@@ -133,7 +132,7 @@ function checkTrailer (block, { id, counts }, name) {
   const { value, attachments, at } = block
   const { moment, finished, seq, purged, sha256, signer, tokens = 0, counts: stated } = value ?? {}
   const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
-  const isComplete = isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned && Number.isInteger(tokens)
+  const isComplete = isSequence(seq) && [finished, purged, sha256].every(isText) && isSigned && Number.isInteger(tokens)
   if (!isComplete || !['store', 'tile'].includes(moment)) throw damaged(name, 'its trailer lacks something', at)
   if (value.id !== id) throw damaged(name, 'its trailer is of another backup', at)
   if (Object.keys(counts).some(key => stated?.[key] !== counts[key])) throw damaged(name, 'its counts are wrong', at)
@@ -153,7 +152,7 @@ async function checkEnd (bytes, length, name) {
 /** Takes bytes from chunks in pieces of any length. */
 class Bytes {
   #chunks
-  #have = /** @type {Buffer} */ (Buffer.alloc(0))
+  #buffered = /** @type {Buffer} */ (Buffer.alloc(0))
   at = 0
 
   constructor (chunks) {
@@ -162,17 +161,17 @@ class Bytes {
 
   /** Takes bytes; fewer at the end. @param {number} size */
   async take (size) {
-    const parts = [this.#have]
-    let length = this.#have.length
+    const parts = [this.#buffered]
+    let length = this.#buffered.length
     while (length < size) {
       const { done, value } = await this.#chunks.next()
       if (done) break
       parts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
       length += value.length
     }
-    const all = parts.length > 1 ? Buffer.concat(parts, length) : parts[0]
-    const taken = all.subarray(0, size)
-    this.#have = all.subarray(taken.length)
+    const joined = parts.length > 1 ? Buffer.concat(parts, length) : parts[0]
+    const taken = joined.subarray(0, size)
+    this.#buffered = joined.subarray(taken.length)
     this.at += taken.length
     return taken
   }
@@ -187,22 +186,22 @@ async function openBackup (file) {
   const { handle, size } = await openFile(file).catch(error => { throw sourceError(file, error) })
   return {
     size,
-    /** Bytes from a place to the end. A stream of Node would close the file. @param {number} [at] */
-    read: (at = 0) => chunksOf(handle, at),
+    /** Reads from an offset to the end. A stream of Node would close the file. @param {number} [offset] */
+    read: (offset = 0) => chunksOf(handle, offset),
     close: () => handle.close()
   }
 }
 
-async function * chunksOf (handle, at) {
+async function * chunksOf (handle, offset) {
   for (;;) {
-    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), { position: at })
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), { position: offset })
     if (!bytesRead) return
-    at += bytesRead
+    offset += bytesRead
     yield buffer.subarray(0, bytesRead)
   }
 }
 
-/** The parts of a file. @param {string} file @returns {AsyncGenerator<Part>} */
+/** Reads the parts of a file. @param {string} file @returns {AsyncGenerator<Part>} */
 export async function * readFileParts (file) {
   const opened = await openBackup(file)
   try {
@@ -215,10 +214,10 @@ export async function * readFileParts (file) {
 /** Reads only the header and the trailer of a file. @param {string} file */
 export async function readEnds (file) {
   const opened = await openBackup(file)
-  /** @template T @param {number} at @param {(bytes: Bytes) => Promise<T>} take */
-  const from = async (at, take) => {
-    if (at < 0) throw damaged(file, 'it is cut off', opened.size)
-    const bytes = new Bytes(opened.read(at))
+  /** @template T @param {number} offset @param {(bytes: Bytes) => Promise<T>} take */
+  const readAt = async (offset, take) => {
+    if (offset < 0) throw damaged(file, 'it is cut off', opened.size)
+    const bytes = new Bytes(opened.read(offset))
     try {
       return await take(bytes)
     } finally {
@@ -226,16 +225,16 @@ export async function readEnds (file) {
     }
   }
   try {
-    const header = await from(0, async bytes => {
+    const header = await readAt(0, async bytes => {
       checkMagic(await bytes.take(MAGIC.length), file)
       const { value } = await readBlock(bytes, file)
       return checkHeader(value, file, MAGIC.length)
     })
-    const footer = await from(opened.size - FOOTER, bytes => bytes.take(FOOTER))
+    const footer = await readAt(opened.size - FOOTER, bytes => bytes.take(FOOTER))
     if (!footer.subarray(4).equals(END)) throw damaged(file, 'it is cut off', opened.size)
-    const at = opened.size - FOOTER - footer.readUInt32BE()
-    const block = await from(at, bytes => readBlock(bytes, file))
-    if (block.kind !== TRAILER) throw damaged(file, 'it has no trailer', at)
+    const trailerOffset = opened.size - FOOTER - footer.readUInt32BE()
+    const block = await readAt(trailerOffset, bytes => readBlock(bytes, file))
+    if (block.kind !== TRAILER) throw damaged(file, 'it has no trailer', trailerOffset)
     return { header, trailer: checkTrailer(block, { id: header.id, counts: block.value?.counts ?? {} }, file) }
   } finally {
     await opened.close()

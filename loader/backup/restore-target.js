@@ -1,6 +1,6 @@
-// The database that a restore fills: it does not exist, or is empty, or was left by the same restore when it was
-// killed. `TargetWriter` writes documents into it, several batches at once; `settleUnfinished` completes what a load
-// had half done when the backup was made.
+// Opens and fills the database of a restore. The database does not exist, is empty, or was left by the same restore
+// when it was killed. `TargetWriter` writes documents, several batches at once. `settleUnfinished` completes the tiles
+// that a load was writing at the moment of the backup.
 import { isDeepStrictEqual } from 'node:util'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -12,8 +12,8 @@ import { settleAll } from '../store/settle.js'
 import { readValidation } from '../store/design-source.js'
 import { walk } from '../store/walk.js'
 
-const BLOCKS = 4 // of a file that are written at once
-// while it is filled: the ids of the backups are in its rights, which only admins write. Opening it takes them out
+const BLOCKS = 4 // blocks of a file that are written at once
+// during a restore the rights hold the ids of the backups, since only admins write rights; opening removes the ids
 const filledFrom = chain => ({ ...CLOSED_SECURITY, tilecouch: { ...CLOSED_SECURITY.tilecouch, restoring: chain } })
 
 /** @typedef {Awaited<ReturnType<typeof openTarget>>} RestoreTarget */
@@ -22,25 +22,25 @@ const filledFrom = chain => ({ ...CLOSED_SECURITY, tilecouch: { ...CLOSED_SECURI
 export async function openTarget (couch, chain) {
   const info = await infoOf(couch)
   const security = info ? await new Store(couch).security() : PRIVATE_SECURITY
-  const chainThere = security.tilecouch?.restoring
-  const begun = isDeepStrictEqual(security, filledFrom(chainThere)) ? chainThere : undefined
+  const storedChain = security.tilecouch?.restoring
+  const begunChain = isDeepStrictEqual(security, filledFrom(storedChain)) ? storedChain : undefined
   const isEmpty = !info || (!info.doc_count && !info.doc_del_count) // update_seq counts setting its rights as a change
-  const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
-  const check = of => {
-    if (begun && !isEmpty && String(begun) !== String(of)) {
-      throw refuse('another restore was started there and not finished; remove the database to start again')
+  const refusal = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
+  const check = newChain => {
+    if (begunChain && !isEmpty && String(begunChain) !== String(newChain)) {
+      throw refusal('another restore was started there and not finished; remove the database to start again')
     }
   }
-  if (!begun && !isEmpty) throw refuse()
+  if (!begunChain && !isEmpty) throw refusal()
   if (chain.length) check(chain)
   return {
     resumed: !isEmpty,
-    security: begun ? CLOSED_SECURITY : security, // as it is now
-    /** Closes the database, and creates it if necessary. @param {{chain: string[], q?: number}} of */
-    async begin ({ chain: of, q }) {
-      check(of)
+    security: begunChain ? CLOSED_SECURITY : security, // as it is now
+    /** Closes the database, and creates it if necessary. @param {{chain: string[], q?: number}} options */
+    async begin ({ chain: newChain, q }) {
+      check(newChain)
       if (!info) await createDatabase(couch, q)
-      await new Store(couch).secure(filledFrom(of))
+      await new Store(couch).secure(filledFrom(newChain))
     },
     /** @param {any} [rights] unless given, it stays closed */
     end: (rights = CLOSED_SECURITY) => new Store(couch).secure(rights)
@@ -66,12 +66,11 @@ async function createDatabase (couch, q) {
 }
 
 /**
- * Writes documents of a backup. While the database has no validation function, which would halve the speed, they are
- * validated here.
+ * Writes documents of a backup. They are validated here: a validation function in the database would halve the speed.
  */
 export class TargetWriter {
-  #docs = new Map() // under way, by id and revision
-  #working = new Set()
+  #docs = new Map() // documents of unfinished batches, by id and revision
+  #tasks = new Set()
   #failure
   #copier
   #tally = newCopyTally()
@@ -94,7 +93,7 @@ export class TargetWriter {
     const target = new ValidatingPeer(peerOf(couch))
     target.validateWith(validation)
     this.#copier = new RevisionCopier({
-      source: /** @type {any} */ ({ name: 'the backup', fetch: async asked => this.#find(asked) }),
+      source: /** @type {any} */ ({ name: 'the backup', fetch: async revisions => this.#readDocs(revisions) }),
       target,
       tally: this.#tally,
       onRefused,
@@ -106,8 +105,8 @@ export class TargetWriter {
     return this.#tally.docs
   }
 
-  #find (asked) {
-    const docs = asked.map(({ id, rev }) => this.#docs.get(`${id} ${rev}`))
+  #readDocs (revisions) {
+    const docs = revisions.map(({ id, rev }) => this.#docs.get(`${id} ${rev}`))
     const attachments = docs.flatMap(doc => Object.values(doc._attachments ?? {}))
     return { docs, bytes: attachments.reduce((sum, { data }) => sum + data.length, 0) }
   }
@@ -116,18 +115,18 @@ export class TargetWriter {
   async write (docs) {
     this.check()
     if (!docs.length) return
-    const work = this.#copy(docs).catch(error => { this.#failure ??= error }).finally(() => this.#working.delete(work))
-    this.#working.add(work)
-    if (this.#working.size >= BLOCKS) await Promise.race(this.#working)
+    const task = this.#copy(docs).catch(error => { this.#failure ??= error }).finally(() => this.#tasks.delete(task))
+    this.#tasks.add(task)
+    if (this.#tasks.size >= BLOCKS) await Promise.race(this.#tasks)
   }
 
   async #copy (docs) {
     const keys = docs.map(({ _id: id, _rev: rev }) => `${id} ${rev}`)
     docs.forEach((doc, index) => this.#docs.set(keys[index], doc))
     try {
-      const asked = docs.map(({ _id: id, _rev: rev }) => ({ id, rev }))
-      if (this.resumed) await this.#copier.copyMissing(rowsOf(asked), this.signal)
-      else await this.#copier.copy(asked, this.signal)
+      const revisions = docs.map(({ _id: id, _rev: rev }) => ({ id, rev }))
+      if (this.resumed) await this.#copier.copyMissing(rowsOf(revisions), this.signal)
+      else await this.#copier.copy(revisions, this.signal)
     } finally {
       for (const key of keys) this.#docs.delete(key)
     }
@@ -135,7 +134,7 @@ export class TargetWriter {
 
   /** Waits for all batches. */
   async end () {
-    await Promise.all(this.#working)
+    await Promise.all(this.#tasks)
   }
 
   /** Throws the first failure. */
@@ -146,15 +145,15 @@ export class TargetWriter {
 }
 
 /** Groups revisions by document. */
-function rowsOf (asked) {
+function rowsOf (revisions) {
   const rows = new Map()
-  for (const { id, rev } of asked) rows.set(id, { id, revs: [...rows.get(id)?.revs ?? [], rev] })
+  for (const { id, rev } of revisions) rows.set(id, { id, revs: [...rows.get(id)?.revs ?? [], rev] })
   return [...rows.values()]
 }
 
 /**
- * The moment of a backup may lie between two requests of a load or removal, which does not continue in the restored
- * store: settles the tiles that it was writing.
+ * Settles the tiles that a load or removal was writing at the moment of the backup. This load or removal does not
+ * continue in the restored store.
  */
 export async function settleUnfinished (couch, signal) {
   for (const { layer } of await new Store(couch).layers()) {

@@ -16,7 +16,7 @@ import { TargetWriter, openTarget, settleUnfinished } from './restore-target.js'
 import { mayGive, plainSecurity, rightsBetween } from './rights.js'
 
 const MOST_UPSTREAMS = 100 // that are reported
-const NAMED = 20 // refused documents that are reported
+const MOST_REFUSALS = 20 // refused documents that are reported
 
 /** @typedef {import('./rights.js').Change} Change */
 
@@ -40,18 +40,18 @@ const NAMED = 20 // refused documents that are reported
  * @property {number} differences between the database and the files
  * @property {string[]} differing some of them
  * @property {{file: string, at?: number, why: string}[]} damage with `partial`: where reading ended
- * @property {Change[]} rights who gets and who loses which right by the files
+ * @property {Change[]} rights rights that the files give or take away
  * @property {{layer: string, hosts: string[]}[]} upstreams layers whose missing tiles are fetched from other servers
- * @property {boolean} withheld nobody has agreed to the rights: the same restore, run again with `rights`, gives them
+ * @property {boolean} withheld the rights were not confirmed: the same restore, run again with `rights`, gives them
  * @property {'restored' | 'closed'} access restored: as the backup has it; closed: for admins only
  * @property {any} [security]
  */
 
 /**
- * @param {string[] | AsyncIterable<Uint8Array>} files names in any order; or one backup as it comes
+ * @param {string[] | AsyncIterable<Uint8Array>} files names in any order, or the bytes of one backup
  * @param {string | null} url of a database that does not exist or is empty; null: none, for a dry run
  * @param {object} [options]
- * @param {boolean} [options.partial] of a damaged file, restores what comes before the damage
+ * @param {boolean} [options.partial] restores the part of a damaged file before the damage
  * @param {boolean} [options.dryRun] reads and checks the files, and writes nothing
  * @param {'give' | 'leave' | ((changes: Change[]) => Promise<boolean>)} [options.rights] in the files: give them, leave
  *   them, or ask; by default they are given only if nobody gains a right
@@ -89,13 +89,13 @@ class Restoring {
   /** @type {{file: string, parts: () => AsyncGenerator<import('./reader.js').Part>}[]} */
   sources = []
   chain = /** @type {string[]} */ ([]) // ids of the backups
-  written = 0 // revisions, also when something went wrong
+  written = 0 // revisions; also set after an error
   #header
   #trailer
   #trailers = /** @type {string[]} */ ([]) // of the files: a file must be the same when it is read again
   #upstreams = /** @type {Map<string, {rank: number, hosts: Set<string>}>} */ (new Map()) // by id of the layer
   #rights = /** @type {Change[]} */ ([])
-  #security = /** @type {any} */ (null) // as compared: only this may be given
+  #security = /** @type {any} */ (null) // the rights that were compared: only these may be given
   #isGiven = false
   #damage = /** @type {{file: string, at?: number, why: string}[]} */ ([])
   #result = {
@@ -154,11 +154,11 @@ class Restoring {
   }
 
   #noteUpstream ({ _id: id, upstream }, rank) {
-    const { rank: before = rank, hosts = new Set() } = this.#upstreams.get(id) ?? {}
-    if (before < rank) this.#upstreams.delete(id)
+    const { rank: previousRank = rank, hosts = new Set() } = this.#upstreams.get(id) ?? {}
+    if (previousRank < rank) this.#upstreams.delete(id)
     if (!upstream || (!this.#upstreams.has(id) && this.#upstreams.size >= MOST_UPSTREAMS)) return
     const host = hostOf(String(upstream.url)).replace(/^.*@/, '').slice(0, 200)
-    this.#upstreams.set(id, { rank, hosts: (before < rank ? new Set() : hosts).add(host) })
+    this.#upstreams.set(id, { rank, hosts: (previousRank < rank ? new Set() : hosts).add(host) })
   }
 
   #compareRights (security) {
@@ -166,7 +166,7 @@ class Restoring {
     this.#rights = this.#security ? rightsBetween(security, this.#security) : []
   }
 
-  /** Throws if somebody declined. */
+  /** Throws RESTORE_RIGHTS if the user declines. */
   async askRights () {
     this.#isGiven = await mayGive(this.#rights, this.permission)
     this.#result.withheld = !this.#isGiven && this.permission !== 'leave'
@@ -239,7 +239,7 @@ class Restoring {
   #refuse (id, rev, reason) {
     this.expected.drop(id, rev)
     this.#result.refused++
-    if (this.#result.refusals.length < NAMED) this.#result.refusals.push({ id, reason })
+    if (this.#result.refusals.length < MOST_REFUSALS) this.#result.refusals.push({ id, reason })
   }
 
   async #finish (couch, target) {
@@ -257,7 +257,7 @@ class Restoring {
     await settleUnfinished(couch, signal)
     if (differences || this.#damage.length || this.#result.withheld) return // an admin has to look at it first
     const security = this.#isGiven ? this.#security : null
-    // a backup through a gateway has none: the database stays closed
+    // a backup through a gateway has no `_security`: the database stays closed
     await target.end(security ?? undefined)
     if (security) Object.assign(this.#result, { access: 'restored', security })
   }

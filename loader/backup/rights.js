@@ -1,5 +1,5 @@
-// Rights in a backup. Anybody who can write the file can name himself there, so the changes are shown and confirmed
-// before they are made.
+// Compares the rights in a backup with those of the database. Anyone who can write the file can add a name to it, so
+// the changes are shown and confirmed before they are made.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../errors.js'
 import { isOpen, lists, readersOf, writersOf } from '../store/access.js'
@@ -16,7 +16,7 @@ import { isObject } from '../../core/values.js'
 const [NOBODY, ADMINS] = [{ names: [], roles: [] }, '_admin']
 const KNOWN = ['admins', 'members', 'tilecouch']
 
-/** Who has which right, except for admins of the server. */
+/** Lists the users and roles with each right, except for admins of the server. */
 function holders (security) {
   const admins = lists(security.admins)
   const readers = readersOf(security)
@@ -33,7 +33,7 @@ function holders (security) {
 }
 
 /**
- * Who gets and who loses which right when one `_security` takes the place of another.
+ * Lists the rights that users and roles gain or lose when one `_security` replaces another.
  * @param {any} before @param {any} after
  * @returns {Change[]}
  */
@@ -56,7 +56,7 @@ export function rightsBetween (before, after) {
 }
 
 /**
- * Whether the rights of a backup may be given; false when there is nobody to ask. Throws RESTORE_RIGHTS when somebody
+ * Whether the rights of a backup may be given; false if no user can be asked. Throws RESTORE_RIGHTS if the user
  * declines.
  * @param {Change[]} changes
  * @param {'give' | 'leave' | ((changes: Change[]) => Promise<boolean>) | undefined} permission
@@ -81,15 +81,15 @@ export function inWords ({ gains, right, kind, name }) {
 }
 
 /**
- * The `_security` of a file in the form in which it is shown, so that CouchDB and our validation function read the
- * same: lists of texts, and no `readers`, which CouchDB takes for `members` when there are none.
+ * Returns the `_security` of a file in the form in which it is shown, which CouchDB and our validation function read
+ * alike: lists of texts, and `members` in place of `readers`, which CouchDB reads if there are no `members`.
  * @param {any} security
  */
 export function plainSecurity (security) {
   if (!isObject(security)) return null
-  const { readers, members = readers, admins, tilecouch, ...others } = security
-  const plain = { ...others, admins: lists(admins), members: lists(members) }
+  const { readers, members = readers, admins, tilecouch, ...otherFields } = security
+  const plain = { ...otherFields, admins: lists(admins), members: lists(members) }
   if (!isObject(tilecouch)) return plain
-  const { writers, restoring, ...own } = tilecouch // restoring: the store was itself being restored
-  return { ...plain, tilecouch: { ...own, ...(writers !== undefined && { writers: lists(writers) }) } }
+  const { writers, restoring, ...otherOptions } = tilecouch // restoring: the store was itself being restored
+  return { ...plain, tilecouch: { ...otherOptions, ...(writers !== undefined && { writers: lists(writers) }) } }
 }

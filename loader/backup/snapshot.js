@@ -38,20 +38,20 @@ export class SnapshotReader {
       this.since = last
       const isOver = rows.length < this.limits.page || this.read >= this.total
       if (!isOver) next = this.#page()
-      await take(rows.filter(isWanted))
+      await take(rows.filter(isBackedUp))
       if (isOver) return
     }
   }
 
   /**
-   * Reads what has changed since, up to one moment.
+   * Reads the changes after the existing documents, up to one moment.
    * @param {(rows: AsyncIterable<Row[]>) => Promise<void>} take
    * @returns {Promise<{moment: 'store' | 'tile', seq: string | number}>}
    */
   async readChanges (take) {
     const changed = await ChangedRows.open()
     try {
-      const end = await this.#wholeStore(changed) ?? await this.#tileByTile(changed)
+      const end = await this.#readWholeStore(changed) ?? await this.#readTileByTile(changed)
       await take(changed.pages(this.limits.page))
       return end
     } finally {
@@ -59,18 +59,18 @@ export class SnapshotReader {
     }
   }
 
-  async #wholeStore (changed) {
+  async #readWholeStore (changed) {
     for (let attempt = 0; attempt < this.limits.quiet; attempt++) {
-      const count = await this.#readOn(row => changed.add(row))
+      const count = await this.#readToEnd(row => changed.add(row))
       if (!count) return { moment: /** @type {const} */ ('store'), seq: this.since }
     }
   }
 
   /**
-   * For a store that changes all the time: a tile that did not change from one reading to the next is as it was at one
-   * moment.
+   * Used if the store changes all the time. A tile that did not change between two readings was recorded as it was at
+   * one moment.
    */
-  async #tileByTile (changed) {
+  async #readTileByTile (changed) {
     const seq = this.since // documents left out below come with the next backup
     const add = (tiles, row) => {
       const tile = tileOf(row.id)
@@ -80,17 +80,17 @@ export class SnapshotReader {
     }
     /** @type {Map<string, Row[]>} tiles that have changed, each with its rows */
     let changing = new Map()
-    await this.#readOn(row => add(changing, row))
+    await this.#readToEnd(row => add(changing, row))
     for (let attempt = 0; changing.size; attempt++) {
       if (attempt > this.limits.tries) {
         const why = `the tile ${[...changing.keys()][0]} changed all the time`
         throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.peer.name, why })
       }
-      const again = new Map()
-      await this.#readOn(row => add(again, row))
+      const changedAgain = new Map()
+      await this.#readToEnd(row => add(changedAgain, row))
       const unstable = new Map()
       for (const [tile, rows] of changing) {
-        if (again.has(tile)) unstable.set(tile, [...rows, ...again.get(tile)])
+        if (changedAgain.has(tile)) unstable.set(tile, [...rows, ...changedAgain.get(tile)])
         else for (const row of rows) changed.add(row)
       }
       changing = unstable
@@ -100,10 +100,10 @@ export class SnapshotReader {
   }
 
   /** Reads to the end of the feed. @returns {Promise<number>} changes */
-  async #readOn (add) {
+  async #readToEnd (add) {
     for (let count = 0; ;) {
       const { rows, last } = await this.#page()
-      const selectedRows = rows.filter(isWanted)
+      const selectedRows = rows.filter(isBackedUp)
       for (const row of selectedRows) add(row)
       this.since = last
       count += selectedRows.length
@@ -112,13 +112,13 @@ export class SnapshotReader {
   }
 }
 
-/** What is about the running of the store stays there: of a backup, too. @param {Row} row */
-const isWanted = ({ id }) => !isAdministrative(id)
+/** Administrative documents are about the running of the store, and are not backed up. @param {Row} row */
+const isBackedUp = ({ id }) => !isAdministrative(id)
 
 /** The id of the tile's head; undefined for other documents. */
 const tileOf = id => isTileId(id) ? headId(id) : undefined
 
-/** The last row of each changed document, on disk: a writer may be quicker than the backup. */
+/** Keeps the last row of each changed document on disk, since writers may be faster than the backup. */
 class ChangedRows {
   #temporary
   #insert

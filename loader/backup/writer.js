@@ -20,7 +20,7 @@ import { count, readFileParts } from './reader.js'
 
 export class BackupWriter {
   #sink
-  #whole = createHash('sha256')
+  #hash = createHash('sha256')
   #queue = Promise.resolve() // one block after the other
   counts = noCounts()
   size = 0 // bytes written
@@ -32,7 +32,7 @@ export class BackupWriter {
 
   /** @param {import('./format.js').Header} header */
   async begin (header) {
-    this.#whole.update(MAGIC)
+    this.#hash.update(MAGIC)
     await this.#append(MAGIC)
     await this.#block(HEADER, header)
   }
@@ -43,15 +43,15 @@ export class BackupWriter {
    * @returns {Promise<{doc: any, why: string}[]>} documents that were left out, since no reader would take them
    */
   async write (page, docs) {
-    const left = []
+    const omitted = []
     const newPart = () => ({ docs: /** @type {any[]} */ ([]), texts: /** @type {string[]} */ ([]), size: 0 })
     const parts = [newPart()]
     for (const doc of docs) {
-      const described = doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc
-      const fault = documentFault(described)
-      const { json = '', excess } = fault ? { excess: fault } : boundedJson(described)
+      const docWithoutBytes = doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc
+      const fault = documentFault(docWithoutBytes)
+      const { json = '', excess } = fault ? { excess: fault } : boundedJson(docWithoutBytes)
       if (excess) {
-        left.push({ doc, why: excess })
+        omitted.push({ doc, why: excess })
         continue
       }
       const last = parts[parts.length - 1]
@@ -61,20 +61,20 @@ export class BackupWriter {
       part.texts.push(json)
       part.size += json.length
     }
-    for (const { docs: taken, texts } of parts) {
-      if (!taken.length) continue
-      const attachments = taken.flatMap(doc => Object.values(doc._attachments ?? {}))
+    for (const { docs: partDocs, texts } of parts) {
+      if (!partDocs.length) continue
+      const attachments = partDocs.flatMap(doc => Object.values(doc._attachments ?? {}))
       const bytes = attachments.map(({ data }) => data)
       await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, bytes)
-      count(this.counts, taken)
+      count(this.counts, partDocs)
     }
-    return left
+    return omitted
   }
 
   /** @param {Omit<import('./format.js').Trailer, 'sha256' | 'counts' | 'signer'>} about */
   async end (about) {
     await this.#queue
-    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex') }
+    const trailer = { ...about, counts: this.counts, sha256: this.#hash.digest('hex') }
     const block = await encodeBlock(TRAILER, trailer)
     await this.#append(block)
     await this.#append(encodeFooter(block.length))
@@ -85,12 +85,12 @@ export class BackupWriter {
   async #block (kind, value, attachments) {
     const block = await encodeBlock(kind, value, attachments)
     const written = this.#queue.then(async () => {
-      this.#whole.update(block)
+      this.#hash.update(block)
       this.counts.blocks++
       await this.#append(block)
     })
     this.#queue = written
-    written.catch(() => {}) // thrown below, to the caller
+    written.catch(() => {}) // the error is thrown below
     await written
   }
 
@@ -104,10 +104,10 @@ const withoutBytes = attachments =>
   Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
 
 /**
- * A backup is read again before it gets its name.
+ * Opens a file for a backup. The backup is read again before it gets its name.
  * @param {string} name
- * @param {{force?: boolean, onRead?: (documents: number) => void}} options force: replaces a file; onRead: of documents
- *   that are read again
+ * @param {{force?: boolean, onRead?: (documents: number) => void}} options force: replaces a file; onRead: gets the
+ *   number of documents that were read again
  * @returns {Promise<Sink>}
  */
 export async function openFile (name, { force = false, onRead }) {
@@ -116,13 +116,13 @@ export async function openFile (name, { force = false, onRead }) {
     throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!stats.isFile() && { why: 'it is not a file' }) })
   }
   await writingTo(name, () => mkdir(path.dirname(name), { recursive: true }))
-  const file = await AtomicFile.open(name, { mode: 0o600 }) // private layers are in it
+  const file = await AtomicFile.open(name, { mode: 0o600 }) // it may contain private layers
   return {
     name,
     write: bytes => file.write(bytes),
-    finish: () => file.finish(async part => {
-      for await (const read of readFileParts(part)) {
-        if (read.kind === 'documents') onRead?.(read.documents.docs.length)
+    finish: () => file.finish(async partFile => {
+      for await (const part of readFileParts(partFile)) {
+        if (part.kind === 'documents') onRead?.(part.documents.docs.length)
       }
     }),
     discard: () => file.discard()

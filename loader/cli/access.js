@@ -29,12 +29,12 @@ export const accessCommand = {
 
 async function runAccess (context, options) {
   const { output } = context
-  const change = wantedOf(options)
+  const change = requestedChange(options)
   return withStore(context, options, async store => {
     if (!change) {
       const access = await accessOf(store)
       output.result(access, describe(access))
-      return wrong(access) ? 1 : 0
+      return isUnsafe(access) ? 1 : 0
     }
     const result = await setAccess(store, { ...change, dryRun: options.dryRun })
     if (result.changed && !options.dryRun) await recordActivity(store.couch, 'access', changeOf(result))
@@ -43,23 +43,23 @@ async function runAccess (context, options) {
     const changed = options.dryRun ? 'Nothing was changed.' : 'Done.'
     const end = result.changed ? changed : 'Nothing to change.'
     output.result(result, [...(result.changed ? changes : after), end])
-    return wrong(result.after) ? 1 : 0
+    return isUnsafe(result.after) ? 1 : 0
   })
 }
 
 /** @returns {import('../../core/activity.js').Change} */
 function changeOf ({ before, after }) {
-  const told = ({ public: isPublic, readers, writers, ownWriters }) =>
+  const fieldsOf = ({ public: isPublic, readers, writers, ownWriters }) =>
     ({ public: isPublic, readers, writers: ownWriters ? writers : undefined })
-  return { what: 'access', done: 'changed', fields: fieldsBetween(told(before), told(after)) }
+  return { what: 'access', done: 'changed', fields: fieldsBetween(fieldsOf(before), fieldsOf(after)) }
 }
 
 const indent = line => `  ${line}`
 
 /** The exit code is 1 when anybody may write. */
-const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_WRITES' || code === 'READERS_WRITE')
+const isUnsafe = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_WRITES' || code === 'READERS_WRITE')
 
-function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
+function requestedChange ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
   const hasWriters = typeof writers === 'string' || writer !== undefined
   const change = {
     ...(opens && { public: true }),
@@ -82,23 +82,23 @@ function groupOf (names = [], option, text) {
 function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
   const isUnprotected = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
   const shownAdmins = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }
-  const listed = ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)
-  const write = isUnprotected ? 'everybody who may read' : listed
+  const writerWords = ownWriters ? groupWords(writers, 'only admins') : roleWords(isPublic, readers, writers)
+  const write = isUnprotected ? 'everybody who may read' : writerWords
   return [
     url,
-    `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,
+    `reads:    ${isPublic ? 'everybody, without a name' : groupWords(readers, 'only admins')}`,
     `writes:   ${write}`,
-    `admins:   ${named(shownAdmins, 'those of the server')}`,
+    `admins:   ${groupWords(shownAdmins, 'those of the server')}`,
     ...warnings.map(({ text }) => `WARNING   ${text}`)
   ]
 }
 
-/** Of a store without its own writers. */
-function byRole (isPublic, { names: users, roles }, writers) {
-  if (isPublic) return `${named(writers, '')}, as in every store of the server without its own writers`
-  return users.length || roles.length ? `those readers who have ${named(writers, '')}` : 'only admins'
+/** The writers of a store without its own list of writers. */
+function roleWords (isPublic, { names: users, roles }, writers) {
+  if (isPublic) return `${groupWords(writers, '')}, as in every store of the server without its own writers`
+  return users.length || roles.length ? `those readers who have ${groupWords(writers, '')}` : 'only admins'
 }
 
-function named ({ names: users, roles }, nobody) {
-  return [...roles.map(role => `the role ${role}`), ...users.map(name => `the user ${name}`)].join(', ') || nobody
+function groupWords ({ names: users, roles }, emptyWords) {
+  return [...roles.map(role => `the role ${role}`), ...users.map(name => `the user ${name}`)].join(', ') || emptyWords
 }

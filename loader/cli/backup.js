@@ -57,12 +57,12 @@ function runBackup (context, options, file) {
   return runStoreTask(context, options, store => ({
     command: 'backup',
     unit: 'documents',
-    figures: ({ step, file: written, documents, total, refused, named, size, moment }) => ({
+    figures: ({ step, file: written, documents, total, refused, named: examples, size, moment }) => ({
       title: step === 'verifying' ? 'Verifying' : '',
       done: documents,
       total: written ? documents : total && Math.max(total, documents),
       failed: refused,
-      failures: named,
+      failures: examples,
       about: { step, file: written, bytes: size, moment }
     }),
     run: onProgress => backup(store, isPiped ? output.stdout : file, {
@@ -76,7 +76,7 @@ function runBackup (context, options, file) {
 /** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
 function describeBackup (summary, seconds) {
   const { file, base, moment, documents, deleted, tiles, size } = summary
-  const { designs, refused, named, noted } = summary
+  const { designs, refused, named: examples, noted } = summary
   const since = base ? ` changed since ${base}` : ''
   const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)`
   return [
@@ -90,7 +90,7 @@ function describeBackup (summary, seconds) {
     designs && `  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`,
     ...tokenLines(summary.tokens, 'is not in it', 'are not in it'),
     !noted && '  The database is read-only and has no note of this backup: the next one may not notice an older state',
-    refused && [`  ${plural(refused, 'document')} could not be read:`, ...byCause(named, refused)]
+    refused && [`  ${plural(refused, 'document')} could not be read:`, ...byCause(examples, refused)]
   ]
 }
 
@@ -104,10 +104,10 @@ async function runRestore (context, options, files) {
   if (isPiped && files.length > 1) {
     refuse('the files', STREAM, 'standard input takes one full backup and no other files')
   }
-  const act = url => restoreInto(context, options, isPiped ? context.stdin : files, url)
+  const restoreTo = url => restoreInto(context, options, isPiped ? context.stdin : files, url)
   // files can be checked without a database
-  if (options.dryRun && options.db === undefined) return act(null)
-  return withDatabase(context, options, act, { creates: !options.dryRun })
+  if (options.dryRun && options.db === undefined) return restoreTo(null)
+  return withDatabase(context, options, restoreTo, { creates: !options.dryRun })
 }
 
 const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
@@ -116,14 +116,14 @@ function restoreInto (context, options, files, url) {
   const { output, stdin, signal } = context
   const { partial, dryRun = false, yes, closed, q } = options
   const progress = new ProgressLine(output, 'documents')
-  const isPipe = !Array.isArray(files) // nobody can answer on standard input
+  const isPipe = !Array.isArray(files) // standard input is the backup: no answer can come from there
   const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
   const ask = confirm && (async changes => {
     progress.end()
     output.note('The files give these rights in the database:', changes.map(change => `  ${inWords(change)}`))
     return confirm('Give them? [y/N] ')
   })
-  const withoutYes = closed ? 'leave' : ask
+  const rightsWithoutYes = closed ? 'leave' : ask
   return runTask(context, url && !dryRun ? new Couch(url) : undefined, {
     command: 'restore',
     unit: 'documents',
@@ -138,7 +138,7 @@ function restoreInto (context, options, files, url) {
       about: { step }
     }),
     run: onProgress => restore(files, url, {
-      partial, dryRun, q, signal, rights: yes ? 'give' : withoutYes,
+      partial, dryRun, q, signal, rights: yes ? 'give' : rightsWithoutYes,
       onProgress (tally) {
         if (progress.begin(steps[tally.step])) output.note(`${progress.title} …`)
         onProgress(tally)
@@ -157,14 +157,14 @@ function restoreInto (context, options, files, url) {
 
 /** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds */
 function describeRestore (summary, seconds) {
-  const { of, files, unneeded, dryRun, documents, deleted, tiles, damage, rights, upstreams } = summary
-  const when = of.finished
-    ? `as it was at ${of.finished}${of.moment === 'tile' ? ' (each tile at its own moment)' : ''}`
-    : `of the backup begun at ${of.made}`
+  const { of: newest, files, unneeded, dryRun, documents, deleted, tiles, damage, rights, upstreams } = summary
+  const stateWords = newest.finished
+    ? `as it was at ${newest.finished}${newest.moment === 'tile' ? ' (each tile at its own moment)' : ''}`
+    : `of the backup begun at ${newest.made}`
   const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${bytes(summary.bytes)})`
-  const place = at => at === undefined ? '' : ` at byte ${at}`
+  const place = offset => offset === undefined ? '' : ` at byte ${offset}`
   return [
-    `${of.name} ${when}, from ${files.join(', ')}`,
+    `${newest.name} ${stateWords}, from ${files.join(', ')}`,
     `  ${content}, and ${count(deleted)} deleted`,
     ...tokenLines(summary.tokens, 'of the store is not in the backup', 'of the store are not in the backup'),
     ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ` +
@@ -184,7 +184,7 @@ function describeWritten (summary, seconds) {
   return [
     `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} ` +
       `compared: ${outcome}`,
-    ...differing.map(what => `    ${what}`),
+    ...differing.map(difference => `    ${difference}`),
     refused && [`  ${plural(refused, 'document')} refused:`, ...byCause(refusals, refused)],
     withheld && '  Nobody confirmed the rights in the files (run it again with --yes to give them):',
     withheld && rights.map(change => `    ${inWords(change)}`),

@@ -39,11 +39,11 @@ The exit code is 0 if there is no fault, or none left; warnings do not count. do
 async function runCheck (context, options, names) {
   const { only, fix = false, live, decode, scheme } = options
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
-  const whole = fix ? '--fix' : only && '--only'
-  const { file, layers = [], time } = await targetOf(names, { isOfStore: Boolean(whole) })
+  const wholeOption = fix ? '--fix' : only && '--only'
+  const { file, layers = [], time } = await targetOf(names, { isOfStore: Boolean(wholeOption) })
   const part = { ...await partOf(options), scheme, grid: options.grid }
   const isPart = Boolean(part.area || part.zooms || time || file)
-  if (whole && isPart) refuse(whole, only ?? true, 'it takes whole layers, as they are now')
+  if (wholeOption && isPart) refuse(wholeOption, only ?? true, 'it takes whole layers, as they are now')
   if (only === 'upgrade' && layers.length) refuse('--only', only, 'upgrade concerns the whole store: name no layers')
   if (isPart && !file && layers.length !== 1) refuse('--zoom', options.zoom ?? true, 'name one layer, file or folder')
   const settings = { ...part, fix, decode, signal: context.signal }
@@ -51,11 +51,13 @@ async function runCheck (context, options, names) {
   const [layer] = layers.length === 1 ? layers : []
   return runStoreTask(context, options, store => {
     const about = { command: 'check', layer, follows: live }
-    const chosen = layers.length ? layers : undefined
-    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, chosen) }
+    const chosenLayers = layers.length ? layers : undefined
+    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, chosenLayers) }
     if (only === 'upgrade') return { ...about, ...upgradeTask(context, options, store) }
     const subject = layer === undefined ? store : { store, layer, time }
-    return { ...about, ...checkTask(context, options, subject, { ...settings, layers: layer ? undefined : chosen }) }
+    return {
+      ...about, ...checkTask(context, options, subject, { ...settings, layers: layer ? undefined : chosenLayers })
+    }
   })
 }
 
@@ -64,7 +66,7 @@ const isNameOfFile = text => /[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))
 
 /**
  * @param {string[]} names
- * @param {{isOfStore: boolean}} options of a store only: a layer comes before a file or folder with its name
+ * @param {{isOfStore: boolean}} options isOfStore: a layer comes before a file or folder with its name
  * @returns {Promise<{file?: string, layers?: string[], time?: string}>}
  */
 async function targetOf (names, { isOfStore }) {
@@ -76,9 +78,9 @@ async function targetOf (names, { isOfStore }) {
     if (isNameOfFile(text)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: text })
     return parseReference(text)
   })
-  const timed = references.find(({ time }) => time !== undefined)
-  if (timed && names.length > 1) refuse('WHAT', names.join(' '), 'a layer with a time is checked by itself')
-  return { layers: references.map(({ layer }) => layer), time: timed?.time }
+  const timedReference = references.find(({ time }) => time !== undefined)
+  if (timedReference && names.length > 1) refuse('WHAT', names.join(' '), 'a layer with a time is checked by itself')
+  return { layers: references.map(({ layer }) => layer), time: timedReference?.time }
 }
 
 function checkTask ({ output }, { report: file, decode }, subject, settings) {
@@ -87,12 +89,12 @@ function checkTask ({ output }, { report: file, decode }, subject, settings) {
   if (file === '-') output.leaveStdout()
   return {
     unit: typeof subject === 'string' ? 'tiles' : 'versions',
-    figures: ({ tiles, total, bytes: size, faults: wrong, warnings, kinds }) =>
-      ({ done: tiles, total, about: { bytes: size, faults: wrong, warnings, kinds } }),
+    figures: ({ tiles, total, bytes: size, faults: faultCount, warnings, kinds }) =>
+      ({ done: tiles, total, about: { bytes: size, faults: faultCount, warnings, kinds } }),
     run: onProgress => check(subject, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: output.json ? undefined : onProgress // else tiles need not be counted
+      onProgress: output.json ? undefined : onProgress // undefined: tiles need not be counted
     }).finally(() => list?.close()),
     report (summary, seconds, ended) {
       const isNothing = summary.kind === 'store' && !summary.layers.length && !summary.faults && !summary.warnings
@@ -103,8 +105,8 @@ function checkTask ({ output }, { report: file, decode }, subject, settings) {
 }
 
 function checkLines (summary, { seconds, file, decode, ended }) {
-  const { what, kind, layers, tiles, versions, faults: wrong, warnings, kinds, checked, repair } = summary
-  const read = [
+  const { what, kind, layers, tiles, versions, faults: faultCount, warnings, kinds, checked, repair } = summary
+  const readParts = [
     layers && plural(layers.length, 'layer'),
     plural(tiles, 'tile'),
     versions !== undefined && plural(versions, 'version'),
@@ -112,9 +114,9 @@ function checkLines (summary, { seconds, file, decode, ended }) {
   ]
   const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
   const repairable = Object.entries(kinds).reduce((sum, [code, number]) => sum + (faults[code].fix ? number : 0), 0)
-  const counts = [plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)]
+  const counts = [plural(faultCount, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)]
   return [
-    `${what}${layers ? '' : ` (${kind})`}${ended}: ${linesOf(read).join(', ')} in ${duration(seconds)}${rate}`,
+    `${what}${layers ? '' : ` (${kind})`}${ended}: ${linesOf(readParts).join(', ')} in ${duration(seconds)}${rate}`,
     `  ${ended ? 'so far ' : ''}${linesOf(counts).join(', ')}`,
     findingLines(summary, file, !repair),
     repair && repairLines(repair),
@@ -130,8 +132,8 @@ const checkedWords = ({ decoded, gone, index } = /** @type {Record<string, any>}
 ]
 
 /** @param {import('../check/index.js').Repaired} repair */
-function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
-  const left = wrong + warnings
+function repairLines ({ repaired, remaining, faults: faultCount, warnings, named }) {
+  const remainingCount = faultCount + warnings
   const sum = Object.values(repaired).reduce((total, number) => total + number, 0)
   const codes = Object.keys(remaining)
   return [
@@ -139,9 +141,9 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
     sum ? `${count(sum)} repaired:` : 'Nothing was repaired.',
     ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} ` +
       `(${faults[code].fix ?? 'taken from the mirror'})`),
-    left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
+    remainingCount ? `${plural(faultCount, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
     ...named.slice(0, SHOWN).map(nameFinding),
-    ...moreLine(left, SHOWN),
+    ...moreLine(remainingCount, SHOWN),
     codes.length && [BLANK, ...codes.map(code => `${code}: ${faults[code].advice ?? 'see docs/checking.md'}`)]
   ]
 }
@@ -217,27 +219,27 @@ const upgradeTask = ({ output, signal }, { fix = false }, store) => ({
 })
 
 function upgradeLines ({ from, to, steps, designs, skipped, unstated = 0 }, url, fix) {
-  const behind = designs.filter(({ action }) => action !== 'unchanged')
+  const outdated = designs.filter(({ action }) => action !== 'unchanged')
   const todo = fix ? '' : 'to do: '
   return [
     `${url}: schema ${from}, this tilecouch writes ${to}`,
     ...steps.map(({ name, does }) => `  ${todo}${name}: ${does}`),
-    ...behind.map(({ id, action, fields }) => `  ${todo}${id} ` +
+    ...outdated.map(({ id, action, fields }) => `  ${todo}${id} ` +
       `(${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
     skipped && `  No design documents: ${skipped}. \`tilecouch push\` publishes it.`,
     unstated &&
       `  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only ` +
         'their versions say what they found.',
-    !(steps.length + behind.length) && '  Nothing to do.'
+    !(steps.length + outdated.length) && '  Nothing to do.'
   ]
 }
 
 /** A table of the kinds of findings, faults first; file: has all of them. */
-function findingLines ({ faults: wrong, warnings, kinds, examples }, file, advise) {
+function findingLines ({ faults: faultCount, warnings, kinds, examples }, file, hasAdvice) {
   const codes = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
   if (!codes.length) return []
-  const advice = advise ? codes.filter(code => faults[code].advice) : []
-  const isCut = wrong + warnings > codes.length
+  const advice = hasAdvice ? codes.filter(code => faults[code].advice) : []
+  const isCut = faultCount + warnings > codes.length
   return [
     BLANK,
     table(['', 'what', 'count', 'for example'], codes.map(code => {

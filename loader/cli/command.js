@@ -1,5 +1,5 @@
-// A command of the command line is one declaration; its name and description are in program.js. This gives it to
-// commander, and checks which options go together.
+// A command of the command line is one declaration; its name and description are in program.js. This module
+// passes it to commander, and checks which options go together.
 //
 //   export const getCommand = {
 //     arguments: ['<layer[@time]>', '<z/x/y>'],
@@ -83,10 +83,10 @@ function checkCombinations ({ needs = [], excludes = [] }, options) {
     const value = valueOf(option, options)
     if (value !== undefined && valueOf(needed, options) === undefined) refuse(option, value, `it goes with ${needed}`)
   }
-  for (const [option, others, why] of excludes) {
+  for (const [option, excluded, why] of excludes) {
     const value = valueOf(option, options)
     if (value === undefined) continue
-    const other = others.find(flag => valueOf(flag, options) !== undefined)
+    const other = excluded.find(flag => valueOf(flag, options) !== undefined)
     if (other && why) refuse(option, value, why)
     if (other) refuse(other, valueOf(other, options), `it does not go with ${option}`)
   }

@@ -46,21 +46,21 @@ async function runDiff (context, options, from, to) {
       progress: new CountingProgress(output, countLayer(store, layer, selection)),
       figures: ({ tiles, different }) => ({ done: tiles, about: { different } }),
       run: async onProgress => {
-        const onTile = async change => { for (const each of files) await each.add(change) }
+        const onTile = async change => { for (const report of files) await report.add(change) }
         const compared = await diff(store, from, to, { ...selection, onTile, onProgress })
-        for (const each of files) await each.finish()
+        for (const report of files) await report.finish()
         return { ...compared, ...(reports.featureList && { features: reports.featureList.changes.summary }) }
       },
       report: (summary, seconds, ended) => reportLines(summary, { ...options, ...reports, seconds, ended }),
       isFaulty: summary => isPart(summary) || (options.exitCode && differenceOf(summary))
     }
   }).catch(async error => {
-    for (const each of files) await each.discard()
+    for (const report of files) await report.discard()
     throw error
   })
 }
 
-/** Whether something was not compared. */
+/** Whether some tiles or features were not compared. */
 const isPart = ({ missing, features = { missing: 0, unreadable: [] } }) =>
   missing || features.missing || features.unreadable.length
 
@@ -88,7 +88,7 @@ async function openReports (options, { store, name, grid, signal }, { stdout }) 
     }
     return reports
   } catch (error) {
-    for (const each of Object.values(reports)) await each.discard()
+    for (const report of Object.values(reports)) await report.discard()
     throw error
   }
 }

@@ -53,7 +53,7 @@ async function runDoctor (context, options) {
 }
 
 /**
- * What the document of the work keeps of a report. The worst first: what does not fit is left out from the end.
+ * The part of a report for the document of the work. The worst findings are first: the last ones may not fit.
  * @param {import('../check/doctor/index.js').Report} report
  */
 function aboutOf ({ state, counts, findings }) {
@@ -66,7 +66,7 @@ function aboutOf ({ state, counts, findings }) {
   }
 }
 
-/** Whether everybody reads what was published just now. @param {import('../check/doctor/index.js').Report} report */
+/** Whether this run published a store that all may read. @param {import('../check/doctor/index.js').Report} report */
 const isOpened = ({ findings }) =>
   findings.some(({ check, fixed }) => fixed && ['published', 'deployed'].includes(check)) &&
   findings.some(({ check, found }) => check === 'access' && found.startsWith('everybody may read'))
@@ -74,18 +74,22 @@ const isOpened = ({ findings }) =>
 const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' } // the worst first
 const INDENT = ' '.repeat(9)
 
-/** Problems in full, what is right in one line per area. @param {import('../check/doctor/index.js').Report} report */
+/** Problems in full, other findings in one line per area. @param {import('../check/doctor/index.js').Report} report */
 export function describe ({ url, server, counts, findings, seconds }) {
   const states = Object.keys(MARK).filter(state => counts[state]).map(state => `${counts[state]} ${state}, `)
-  const fixable = findings.filter(one => one.fixable).map(({ check }) => check)
-  const isFixed = one => one.fixed !== undefined
+  const fixable = findings.filter(finding => finding.fixable).map(({ check }) => check)
+  const isFixed = finding => finding.fixed !== undefined
   return linesOf([
     url,
     `${server}: ${states.join('')}${counts.ok} ok, in ${seconds.toFixed(1)} s`,
-    ...findings.filter(({ state }) => state === 'bad' || state === 'warning').flatMap(one => [BLANK, ...full(one)]),
-    ...findings.filter(isFixed).flatMap(one => [BLANK, ...wrap(`FIXED    ${titleOf(one)}was: ${one.fixed}`, INDENT)]),
+    ...findings.filter(({ state }) => state === 'bad' || state === 'warning')
+      .flatMap(finding => [BLANK, ...fullLines(finding)]),
+    ...findings.filter(isFixed)
+      .flatMap(finding => [BLANK, ...wrap(`FIXED    ${titleOf(finding)}was: ${finding.fixed}`, INDENT)]),
     ...grouped('UNKNOWN', findings.filter(({ state }) => state === 'unknown'), ({ found }) => found, unknownLine),
-    ...grouped('ok', findings.filter(one => one.state === 'ok' && !isFixed(one)), ({ area }) => area, okLine),
+    ...grouped(
+      'ok', findings.filter(finding => finding.state === 'ok' && !isFixed(finding)), ({ area }) => area, okLine
+    ),
     fixable.length && [BLANK, ...wrap(`\`tilecouch doctor --fix\` repairs: ${fixable.join(', ')}`, '')],
     counts.bad && [BLANK, `${plural(counts.bad, 'problem')} cannot wait.`]
   ])
@@ -94,7 +98,7 @@ export function describe ({ url, server, counts, findings, seconds }) {
 const titleOf = ({ area, check }) => `${area}: ${check === area ? '' : `${check}: `}`
 
 /** @param {import('../check/doctor/index.js').Finding} finding */
-function full ({ state, area, check, found, why, advice }) {
+function fullLines ({ state, area, check, found, why, advice }) {
   return [
     ...wrap(`${MARK[state].padEnd(9)}${titleOf({ area, check })}${found}`, INDENT),
     why && wrap(`${INDENT}${why}`, INDENT),
@@ -116,7 +120,7 @@ const unknownLine = (found, group) =>
 const okLine = (area, group) =>
   `${area}: ${group.map(({ check, found }) => check === area ? found : `${check} ${found}`).join('; ')}`
 
-/** Lines of a terminal. A word is never cut, so that it can be copied. */
+/** Wraps a text at the width of a terminal. Words are never cut, so that they can be copied. */
 function wrap (text, indent) {
   const lines = []
   let line = ''

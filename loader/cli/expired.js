@@ -11,7 +11,7 @@ import { runStoreTask } from './task.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
 const WAITING = 'Waiting for tiles to expire. Ctrl-C ends it.'
-const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the others have their turn
+const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before other layers have their turn
 
 /** @type {import('./command.js').DeclaredOption[]} */
 export const expiredOptions = [
@@ -34,7 +34,7 @@ export async function expiredCommand (context, options, names, { action, seeding
   const { all = false, live = false, dryRun = false, json, before, limit } = options
   if (all === names.length > 0) refuse('LAYER', names.join(' '), 'name layers, or add --all')
   const removes = action === 'remove'
-  // a ttl says when tiles are fetched again, not that they may go
+  // a ttl says when tiles are fetched again, not that they may be removed
   const confirm = removes && confirmation(context, options, all ? 'all' : names.join(' '))
   const settings = {
     ...removal,
@@ -92,24 +92,24 @@ export async function expiredCommand (context, options, names, { action, seeding
 async function askFirst (output, store, settings, confirm) {
   const { limit = Infinity, live } = settings
   const { expired, bytes: size } = await expire(store, { ...settings, live: false, dryRun: true, limit: 1 })
-  const going = expired > limit ? `; ${count(limit)} of them would be removed` : ' and would be removed'
-  output.note(`${hasExpired(expired)} (${bytes(size)})${going}.`)
+  const removalWords = expired > limit ? `; ${count(limit)} of them would be removed` : ' and would be removed'
+  output.note(`${hasExpired(expired)} (${bytes(size)})${removalWords}.`)
   if (expired || live) await confirm()
 }
 
-const figures = ({ expired, failed, refused, named, changed, unchanged, removed, ended }) => (
-  { done: expired, failed: failed + refused, failures: named, about: { changed, unchanged, removed, ended } }
+const figures = ({ expired, failed, refused, named: examples, changed, unchanged, removed, ended }) => (
+  { done: expired, failed: failed + refused, failures: examples, about: { changed, unchanged, removed, ended } }
 )
 
 /** `90` -> `1m 30s`; the two largest units say enough. */
 function ago (seconds) {
   if (seconds < 0) return `in ${ago(-seconds)}`
   const units = /** @type {[string, number][]} */ ([['d', 86400], ['h', 3600], ['m', 60], ['s', 1]])
-  const at = Math.max(0, units.findIndex(([, size]) => seconds >= size))
-  let rest = seconds
-  return units.slice(at, at + 2).flatMap(([unit, size]) => {
-    const whole = Math.floor(rest / size)
-    rest -= whole * size
+  const firstUnit = Math.max(0, units.findIndex(([, size]) => seconds >= size))
+  let remainder = seconds
+  return units.slice(firstUnit, firstUnit + 2).flatMap(([unit, size]) => {
+    const whole = Math.floor(remainder / size)
+    remainder -= whole * size
     return whole ? [`${whole}${unit}`] : []
   }).join(' ') || 'now'
 }
@@ -117,7 +117,7 @@ function ago (seconds) {
 const hasExpired = tiles => `${plural(tiles, 'tile')} ${tiles === 1 ? 'has' : 'have'} expired`
 
 function reportLines (tally, { removes, dryRun, ended }) {
-  const { expired, listed, gone, skipped, troubles, named } = tally
+  const { expired, listed, gone, skipped, troubles, named: examples } = tally
   const rows = Object.entries(tally.layers).filter(([, { tiles }]) => tiles)
     .map(([layer, { tiles, bytes: size, first, last }]) => [layer, tiles, bytes(size), first, last])
   const isTabled = rows.length > 1 || (dryRun && rows.length)
@@ -130,8 +130,8 @@ function reportLines (tally, { removes, dryRun, ended }) {
     gone && removes && `  ${plural(gone, 'more tile')} gone: \`tilecouch seed --expired\` asks the upstream again`,
     skipped.map(({ layer, reason }) => `  skipped: ${layer}: ${reason}`),
     troubles.map(({ layer, reason }) => `  given up for now: ${layer}: ${reason}`),
-    named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${what}: ${id}: ${reason}`),
-    moreLine(named.length > SHOWN ? tally.failed + tally.refused : 0, SHOWN)
+    examples.slice(0, SHOWN).map(({ id, what, reason }) => `  ${what}: ${id}: ${reason}`),
+    moreLine(examples.length > SHOWN ? tally.failed + tally.refused : 0, SHOWN)
   ]
 }
 

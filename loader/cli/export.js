@@ -10,7 +10,7 @@ import { byCause, bytes, count, duration, plural, table } from './output.js'
 import { CountingProgress, ProgressLine, countLayer } from './progress.js'
 import { runStoreTask } from './task.js'
 
-const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
+const SOME_TIME = '2000-01-01T00:00:00Z' // a sample, to see which format the names of a history have
 
 /** @type {import('./command.js').Declaration} */
 export const exportCommand = {
@@ -42,7 +42,7 @@ wrote is updated by the next one. See docs/exports.md.`,
 
 async function runExport (context, options, reference, target) {
   const { layer, time } = parseReference(reference)
-  const { history, scheme = 'xyz', cache, force, format: chosen } = options
+  const { history, scheme = 'xyz', cache, force, format: chosenFormat } = options
   const permission = Boolean(options.iHavePermission)
   const settings = { ...await partOf(options), force, permission, signal: context.signal }
   const about = { command: 'export', layer, unit: 'tiles', about: { target } }
@@ -52,15 +52,15 @@ async function runExport (context, options, reference, target) {
     return runStoreTask(context, options, store => ({ ...about, ...treeTask(context, options, store, part) }))
   }
   if (history && time !== undefined) refuse('--history', reference, 'name the layer without a time')
-  const format = await formatOf(history ? targetAt(target, SOME_TIME) : target, chosen)
+  const format = await formatOf(history ? targetAt(target, SOME_TIME) : target, chosenFormat)
   if (scheme === 'tms' && format !== 'folder') refuse('--scheme', scheme, `${format} defines its rows itself`)
   if (cache && format !== 'mbtiles') refuse('--cache', format, 'it needs MBTiles')
   if (history) checkLayer(layer)
   if (time !== undefined) endOf(time) // a bad time is refused before a store is opened
-  const all = { ...settings, time, scheme, format: chosen, cache }
+  const allSettings = { ...settings, time, scheme, format: chosenFormat, cache }
   const taskOf = history ? historyTask : fileTask
   return runStoreTask(context, options, store =>
-    ({ ...about, ...taskOf(context.output, store, reference, target, all) }))
+    ({ ...about, ...taskOf(context.output, store, reference, target, allSettings) }))
 }
 
 const figures = ({ tiles, total, written, kept, missing, bytes: size }) =>
@@ -70,7 +70,7 @@ const fileTask = (output, store, reference, target, settings) => ({
   figures,
   run: onProgress => exportLayer(store, parseReference(reference).layer, target, {
     ...settings,
-    onProgress: output.json ? undefined : onProgress // else tiles need not be counted
+    onProgress: output.json ? undefined : onProgress // undefined: tiles need not be counted
   }),
   report: (summary, seconds, ended) => fileLines(summary, `${reference}${ended}`, seconds, settings)
 })
@@ -107,7 +107,7 @@ function historyTask (output, store, layer, target, { time: _, ...settings }) {
       onProgress: output.json ? undefined : onProgress
     }),
     report ({ exports, skipped, empty }, seconds, ended) {
-      const rows = exports.map(each => [each.target, each.tiles, each.written, each.kept, bytes(each.size)])
+      const rows = exports.map(entry => [entry.target, entry.tiles, entry.written, entry.kept, bytes(entry.size)])
       const lines = rows.length ? table(['target', 'tiles', 'written', 'there already', 'size'], rows) : []
       return [
         `${layer}${ended}: ${plural(exports.length, 'edition')} in ${duration(seconds)}`,
@@ -150,7 +150,7 @@ function treeTask ({ output }, options, store, { layer, folder, ...settings }) {
           onProgress(done)
         },
         onState: live.change,
-        onTree: (name, isThere) => { if (follow) reportTree(output, live, name, isThere) }
+        onTree: (name, isAdded) => { if (follow) reportTree(output, live, name, isAdded) }
       })
     },
     report (summary, seconds, ended) {
@@ -162,22 +162,22 @@ function treeTask ({ output }, options, store, { layer, folder, ...settings }) {
   }
 }
 
-/** Says that the tree of an edition appeared or went; the first ones are reported together. */
-function reportTree (output, live, tree, isThere) {
-  if (output.json) live.event(isThere ? 'tree' : 'tree removed', { tree })
+/** Reports that the tree of an edition was added or removed; the first trees are reported together. */
+function reportTree (output, live, tree, isAdded) {
+  if (output.json) live.event(isAdded ? 'tree' : 'tree removed', { tree })
   else if (live.wasComplete) {
-    output.note(isThere ? `${tree} is complete and served from now on` : `${tree} is removed: its edition is gone`)
+    output.note(isAdded ? `${tree} is complete and served from now on` : `${tree} is removed: its edition is gone`)
   }
 }
 
 const summaryLines = (summary, seconds, ended) => [
   `${summary.layer} -> ${summary.folder}${ended}: ${plural(summary.tiles, 'tile')} looked at in ${duration(seconds)}`,
   treeLines(summary),
-  `  ${plural(summary.trees.length, 'tree')}: ${few(summary.trees)}`,
-  summary.links.length && `  ${plural(summary.links.length, 'link')}: ${few(summary.links)}`
+  `  ${plural(summary.trees.length, 'tree')}: ${shortList(summary.trees)}`,
+  summary.links.length && `  ${plural(summary.links.length, 'link')}: ${shortList(summary.links)}`
 ]
 
-const few = names => names.length > 6 ? `${names.slice(0, 3).join(', ')} … ${names.at(-1)}` : names.join(', ')
+const shortList = names => names.length > 6 ? `${names.slice(0, 3).join(', ')} … ${names.at(-1)}` : names.join(', ')
 
 function treeLines ({ written, bytes: size, linked, copied, kept, removed, failed, failures = [] }) {
   const wordsOf = ({ id, time, reason }) => [`${id}${time ? `@${time}` : ''}  ${reason}`]

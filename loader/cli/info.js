@@ -60,7 +60,7 @@ async function showLayer (store, layer, output) {
     store.manifests(layer),
     nullWithoutIndex(countConflicts(store.couch, layer))
   ])
-  const bounds = doc.bounds ?? stats.bounds // what clients are told
+  const bounds = doc.bounds ?? stats.bounds // the bounds that clients get
   const place = bounds ? placeOf(bounds).name : null
   const zoomRows = stats.zooms.map(zoom =>
     [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last])

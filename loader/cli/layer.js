@@ -85,7 +85,7 @@ async function runLayer (context, options, layer) {
 }
 
 /**
- * @param {any} before the layer as it was, if it was there
+ * @param {any} before the layer document before the command, if it existed
  * @returns {import('../../core/activity.js').Change | undefined}
  */
 function changeOf (before, doc) {
@@ -113,12 +113,12 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
   const times = (await store.editions(layer)).map(edition => edition.time)
   const base = new URL(gateway ?? `${store.url}/_design/tiles/_rewrite/`)
   base.username = base.password = base.search = base.hash = ''
-  const place = { base: base.href.replace(/\/*$/, '/'), ...(gateway && { wmtsOf }) }
-  const text = qgisLayers(doc, { ...place, time, times })
+  const address = { base: base.href.replace(/\/*$/, '/'), ...(gateway && { wmtsOf }) }
+  const text = qgisLayers(doc, { ...address, time, times })
   if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: doc.format === formats.mvt.ext })
   await writingTo(file, () => writeFile(file, text))
-  const what = time === undefined ? plural(times.length, 'edition') : `the map of ${time}`
-  output.note(`Wrote ${file}: ${what}, from ${base.href}`)
+  const content = time === undefined ? plural(times.length, 'edition') : `the map of ${time}`
+  output.note(`Wrote ${file}: ${content}, from ${base.href}`)
 }
 
 /** The options as fields of the document; null removes a field. */
@@ -166,8 +166,8 @@ function note (output, { layer, time, isNew, files, bytes: size, ignored }) {
   if (ignored.length) output.note(`  ${plural(ignored.length, 'file')} ignored, such as ${ignored[0]}`)
 }
 
-/** What is said of a style. @param {import('../store/styles.js').StyleDocument} doc */
-const described = ({ time, stored, style: { name, layers }, _attachments: files = {} }) => ({
+/** The output for a style. @param {import('../store/styles.js').StyleDocument} doc */
+const describeStyle = ({ time, stored, style: { name, layers }, _attachments: files = {} }) => ({
   time,
   ...(stored && { stored }),
   ...(typeof name === 'string' && { name }),
@@ -176,7 +176,7 @@ const described = ({ time, stored, style: { name, layers }, _attachments: files 
 })
 
 async function show (output, store, doc) {
-  const styles = (await store.styles(doc.layer)).map(described)
+  const styles = (await store.styles(doc.layer)).map(describeStyle)
   const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, encoding } = doc
   const { offline, same, retention, pruned } = doc
   const grid = gridOf(doc)
@@ -198,7 +198,7 @@ async function show (output, store, doc) {
   ])
 }
 
-/** @param {ReturnType<typeof described>} style */
+/** @param {ReturnType<typeof describeStyle>} style */
 const styleWords = ({ time, name, files }) =>
   `style from ${time} on${name ? `: ${name}` : ''}${files ? `, with ${plural(files, 'file')}` : ''}`
 

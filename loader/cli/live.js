@@ -1,4 +1,4 @@
-// What commands that keep running (--live) say: on the terminal when their state changes or something was done, and in
+// The reports of commands that keep running (--live): on the terminal their changes of state and their work, and in
 // their document of work how far they are behind.
 import { now } from '../../core/index.js'
 import { countWords } from './output.js'
@@ -7,10 +7,10 @@ import { countWords } from './output.js'
  * @typedef {{state: string, error?: string, reason?: string}} Change error: a code
  */
 
-/** Follows the state of a live command: says a sentence when it changes, or with --json prints an object. */
+/** Follows the state of a live command: prints a sentence when it changes, or with --json an object. */
 export class LiveReport {
   state = 'reading'
-  /** Whether everything was there once. */
+  /** Whether the command was up to date once. */
   wasComplete = false
   error = /** @type {string | undefined} */ (undefined)
   reason = /** @type {string | undefined} */ (undefined)
@@ -21,8 +21,8 @@ export class LiveReport {
    * @param {import('./output.js').Output} output
    * @param {import('./progress.js').ProgressLine} progress
    * @param {object} parts
-   * @param {() => import('./output.js').Row[]} parts.complete what is said when everything is there for the first time
-   * @param {() => Record<string, any>} [parts.eventOf] what every event has with --json; without it there are none
+   * @param {() => import('./output.js').Row[]} parts.complete rows to print when it is up to date for the first time
+   * @param {() => Record<string, any>} [parts.eventOf] fields of every --json event; without it there are no events
    */
   constructor (output, progress, { complete, eventOf }) {
     this.output = output
@@ -31,12 +31,12 @@ export class LiveReport {
     this.eventOf = eventOf
   }
 
-  /** When it last had everything, in milliseconds since 1970. */
+  /** When it was last up to date, in milliseconds since 1970. */
   get upToDate () {
     return this.state === 'following' ? Date.now() : this.#lastUpToDate
   }
 
-  /** Seconds. */
+  /** Seconds since it was last up to date. */
   get lag () {
     return this.upToDate === undefined ? undefined : (Date.now() - this.upToDate) / 1000
   }
@@ -61,9 +61,9 @@ export class LiveReport {
     return [`${isBack ? 'Back, and up' : 'Up'} to date again: following the changes.`]
   }
 
-  /** Says what was done since the last time. @param {Record<string, number>} counts by what they count */
+  /** Prints how much counts have grown since the last call. @param {Record<string, number>} counts by their noun */
   news (counts) {
-    const added = Object.entries(counts).map(([what, number]) => [what, number - (this.#counts[what] ?? 0)])
+    const added = Object.entries(counts).map(([noun, number]) => [noun, number - (this.#counts[noun] ?? 0)])
     const words = countWords(Object.fromEntries(added))
     if (words.length) this.output.line(`${now()}  ${words.join(', ')}`)
     this.#counts = counts
@@ -76,10 +76,10 @@ export class LiveReport {
 }
 
 /**
- * What a document of work says of a command that follows a store.
+ * Fields in the document of work of a command that follows a store.
  * @param {Change & {lag?: number | null, upToDate?: string | number | null}} following lag: seconds; upToDate: when it
- *   last had everything
- * @param {Record<string, any>} about more
+ *   was last up to date
+ * @param {Record<string, any>} about other fields
  */
 export const followed = ({ state, lag, upToDate, error, reason }, about) => ({
   ...about,

@@ -1,4 +1,4 @@
-// What a load reports.
+// The report of a load: its lines, figures, failures and warnings.
 import { catalogue } from '../errors.js'
 import { boxWords, byCause, bytes, count, duration, linesOf, plural } from './output.js'
 
@@ -9,10 +9,10 @@ export const timeWords = {
 }
 
 /**
- * The result of a load, or what it did until it ended.
+ * Describes the result of a load, or its work until it was stopped or failed.
  * @param {any} result
- * @param {{layer: string, seconds: number, ended: string, first: string}} about first: where its first tiles lie, which
- *   was said when they were read
+ * @param {{layer: string, seconds: number, ended: string, first: string}} about first: the place of its first tiles,
+ *   which was printed when they were read
  */
 export function loadLines (result, { layer, seconds, ended, first }) {
   const where = result.where && result.tiles > result.failed ? whereLines(result.where) : []
@@ -37,7 +37,7 @@ export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  
 const TYPES = { png: 'PNG', jpg: 'JPEG', webp: 'WebP', avif: 'AVIF', pbf: 'vector tiles' }
 
 /**
- * Where tiles lie, and what they are.
+ * The place, type, size, zooms and bounds of tiles.
  * @param {import('../load/georeference.js').Where} where
  * @param {string} [title]
  */
@@ -55,17 +55,17 @@ export function whereLines ({ place, flipped, bounds, zooms, tileSize, formats }
 
 /**
  * How many tiles in how long, and the rate with and without the indexes.
- * @param {{tiles: number, writingSeconds?: number}} result writingSeconds: until all was written
- * @param {number} seconds until the map could be asked
+ * @param {{tiles: number, writingSeconds?: number}} result writingSeconds: until all tiles were written
+ * @param {number} seconds until the indexes were built
  */
 export function rates ({ tiles, writingSeconds }, seconds) {
   const rate = time => `${count(Math.round(tiles / Math.max(time, 0.001)))}/s`
-  const said = `${plural(tiles, 'tile')} in ${duration(seconds)}`
-  if (writingSeconds === undefined) return `${said} (${rate(seconds)})`
-  return `${said}, indexes included (${rate(seconds)}; written at ${rate(writingSeconds)})`
+  const summary = `${plural(tiles, 'tile')} in ${duration(seconds)}`
+  if (writingSeconds === undefined) return `${summary} (${rate(seconds)})`
+  return `${summary}, indexes included (${rate(seconds)}; written at ${rate(writingSeconds)})`
 }
 
-/** What was written, and what not. */
+/** How many tiles were written, unchanged, missing and ignored. */
 export function countLines (result) {
   const written = result.created + result.advanced + result.backfilled
   const encoded = result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''

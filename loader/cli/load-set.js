@@ -16,7 +16,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
   if (options.dryRun) return showSet(output, settings.layer, set)
   const progress = new CountingProgress(output)
   let began = 0
-  const told = new Set()
+  const reportedCodes = new Set()
   return fillStore(context, options, {
     command: 'load',
     layer: settings.layer,
@@ -33,16 +33,16 @@ export async function loadDatedSet (context, options, names, { settings, selecti
           progress.count(countSource(source), `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`)
         },
         onFirstTiles ({ warnings }) {
-          const others = warnings.filter(({ code }) => !told.has(code)) // each edition has its own at its end
-          for (const { code } of others) told.add(code)
-          if (others.length) output.note(others.map(warningLines))
+          const newWarnings = warnings.filter(({ code }) => !reportedCodes.has(code)) // each edition lists its own
+          for (const { code } of newWarnings) reportedCodes.add(code)
+          if (newWarnings.length) output.note(newWarnings.map(warningLines))
         },
         onProgress,
         onEdition (edition) {
           progress.end()
           printEdition(output, edition, secondsSince(began))
         }
-      }).finally(() => { progress.total = undefined }) // it is that of the last source
+      }).finally(() => { progress.total = undefined }) // the total of the last source
       work.show({ edition: undefined, total: undefined })
       return result
     },
@@ -85,11 +85,11 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
   output.line(failureLines({ .../** @type {any} */ (result), time }), warnings)
 }
 
-/** The result of loadSet, or what it did until it ended; of: editions to load. */
-function setLines (result, { seconds, ended, of }) {
+/** Describes the result of loadSet, or its work until it was stopped or failed; of: number of editions to load. */
+function setLines (result, { seconds, ended, of: total }) {
   const { layer, editions } = result
   const skipped = editions.filter(edition => edition.skipped).length
-  const loaded = ended ? `${count(editions.length)} of ${plural(of, 'edition')}` : plural(editions.length, 'edition')
+  const loaded = ended ? `${count(editions.length)} of ${plural(total, 'edition')}` : plural(editions.length, 'edition')
   const title = `${layer}${ended}: ${loaded}`
   if (!ended && skipped === editions.length) return [`${title}, all loaded before`]
   return [

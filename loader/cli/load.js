@@ -58,17 +58,17 @@ async function runLoad (context, options, names) {
   if (same !== undefined) checkSame(same)
   checkSources(options, names)
   if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
-  const { name, ...more } = await sourceOf(context, options, names, layer)
-  const opening = { ...selection, ...more }
+  const { name, ...sourceOptions } = await sourceOf(context, options, names, layer)
+  const openOptions = { ...selection, ...sourceOptions }
   // opened before a store is created
-  let source = name === undefined ? undefined : await openShown(context.output, name, opening)
+  let source = name === undefined ? undefined : await openShown(context.output, name, openOptions)
   try {
     if (source && await isEmptySource(source) && selection.area && !source.fields.grid) {
-      // its tiles may lie in the area in the grid of the layer that they are loaded into
-      source = await inGridOf(await usualGridOf(context, options, layer), source, name, opening)
+      // in the grid of the layer its tiles may touch the area
+      source = await inGridOf(await usualGridOf(context, options, layer), source, name, openOptions)
     }
     if (source && await isEmptySource(source)) throw emptySource(source)
-    return await (options.dryRun ? dryRun : loadOne)(context, options, { settings, opening, source, name })
+    return await (options.dryRun ? dryRun : loadOne)(context, options, { settings, opening: openOptions, source, name })
   } finally {
     await source?.close()
   }
@@ -76,33 +76,33 @@ async function runLoad (context, options, names) {
 
 const isEmptySource = async source => !source.diff && await isEmpty(source)
 
-/** The `grid` of a layer that is there already. */
+/** The `grid` of the layer, if it exists. */
 async function usualGridOf (context, options, layer) {
   try {
     return await withStore(context, options, async store => (await store.grid(layer)).field)
   } catch {
-    return undefined // there is no store yet, or it is said later what is wrong with it
+    return undefined // there is no store yet, or a later step reports its error
   }
 }
 
-/** A source that does not say its grid is opened again in that of the layer. */
-async function inGridOf (usualGrid, source, name, opening) {
-  const isKnown = opening.grid !== undefined || source.fields.grid !== undefined
+/** Opens a source without a grid of its own again, in the grid of the layer. */
+async function inGridOf (usualGrid, source, name, openOptions) {
+  const isKnown = openOptions.grid !== undefined || source.fields.grid !== undefined
   if (isKnown || gridOf({ grid: usualGrid }).isWebMercator) return source
   await source.close()
-  return openSource(name, { ...opening, usualGrid })
+  return openSource(name, { ...openOptions, usualGrid })
 }
 
 /** Whether there is one source, or with --dated several. */
-function checkSources ({ dated, upstream, sourceLayer: from }, names) {
+function checkSources ({ dated, upstream, sourceLayer: sourceName }, names) {
   if (upstream !== undefined && names.length) {
     refuse('--upstream', upstream, `it is a source by itself: remove ${names[0]}`)
   }
-  if (upstream === undefined && from === undefined && !names.length) refuse('<source>', null, 'name a source')
+  if (upstream === undefined && sourceName === undefined && !names.length) refuse('<source>', null, 'name a source')
   if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources need --dated')
 }
 
-/** A layer and its time, where a text may mean one. @param {string} text */
+/** A layer and its time; undefined if the text is no reference. @param {string} text */
 function referenceOf (text) {
   try {
     return parseReference(text)
@@ -115,16 +115,16 @@ function referenceOf (text) {
 async function sourceOf ({ output }, options, [name], layer) {
   const { idTemplate, sourceLayer: sourceName } = options
   const isRemote = options.upstream !== undefined || (name && isUrl(name))
-  const read = isRemote || isXml(name) ? referenceOf : parseReference
-  const from = sourceName === undefined ? { layer } : read(sourceName)
+  const parse = isRemote || isXml(name) ? referenceOf : parseReference
+  const from = sourceName === undefined ? { layer } : parse(sourceName)
   // a file may describe a tile server
-  const isAsked = isRemote || /\.(json|xml)$/i.test(name ?? '')
+  const isServer = isRemote || /\.(json|xml)$/i.test(name ?? '')
   const onTrouble = error => output.note(`Waiting: ${error.message}`)
-  const asking = isAsked ? { ...askingOf(options), onTrouble } : {}
+  const asking = isServer ? { ...askingOf(options), onTrouble } : {}
   if (!isRemote && (name === undefined || isXml(name) || (sourceName === undefined && idTemplate === undefined))) {
     return { name, from, layer, sourceName, ...asking }
   }
-  // its name and password are sent nowhere else
+  // the name and password of this store are sent nowhere else
   const home = await resolveDatabase(options.db, { data: options.data }) ?? ''
   if (!isRemote) return { name: await resolveDatabase(name, { side: null }), from, layer, home, idTemplate }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
@@ -134,20 +134,20 @@ async function sourceOf ({ output }, options, [name], layer) {
 const isXml = name => /\.xml$/i.test(name ?? '')
 
 // a remote archive is read before its tiles are known
-async function openShown (output, name, opening) {
+async function openShown (output, name, openOptions) {
   const progress = new ReadingProgress(output)
   try {
-    return await openSource(name, { ...opening, onReading: progress.show })
+    return await openSource(name, { ...openOptions, onReading: progress.show })
   } finally {
     progress.end()
   }
 }
 
 /** source: unless given, the store that is loaded into. */
-function loadOne (context, options, { settings, opening, source: opened, name }) {
+function loadOne (context, options, { settings, opening: openOptions, source: openedSource, name }) {
   const { output, args } = context
   const { layer } = settings
-  const { area, zooms } = opening
+  const { area, zooms } = openOptions
   const progress = new CountingProgress(output)
   let first = '' // where its first tiles lie, in words
   return fillStore(context, options, {
@@ -158,21 +158,21 @@ function loadOne (context, options, { settings, opening, source: opened, name })
     figures: loadFigures,
     async run ({ store, url, onProgress, work }) {
       const usualGrid = (await store.grid(layer)).field
-      const source = opened
-        ? await inGridOf(usualGrid, opened, name, opening)
-        : await openSource(url, { ...opening, home: url })
+      const source = openedSource
+        ? await inGridOf(usualGrid, openedSource, name, openOptions)
+        : await openSource(url, { ...openOptions, home: url })
       if (source.counts) announce(output, layer, await estimate(store, layer, source.counts))
       progress.count(countSource(source))
-      let unsaid // the time that it took from the clock
+      let clockTime // the time of the load, if it is that of the clock
       try {
         return await load(store, source, {
           ...settings,
           area,
           zooms,
           onBegin ({ time, timeFrom, warnings }) {
-            if (timeFrom === 'clock') unsaid = time
-            work.show({ edition: time, args: unsaid ? [...args, '--time', unsaid] : args })
-            const hint = unsaid ? timeHint(name) : ''
+            if (timeFrom === 'clock') clockTime = time
+            work.show({ edition: time, args: clockTime ? [...args, '--time', clockTime] : args })
+            const hint = clockTime ? timeHint(name) : ''
             if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${hint}`)
             if (warnings.length) output.note(warnings.map(warningLines))
           },
@@ -183,14 +183,16 @@ function loadOne (context, options, { settings, opening, source: opened, name })
           onProgress
         })
       } catch (error) {
-        if (unsaid) {
-          output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition ` +
-            'begins.')
+        if (clockTime) {
+          output.note(
+            `To continue this edition, run the load again with --time ${clockTime}. Without it, a new edition ` +
+              'begins.'
+          )
         }
         throw error
       } finally {
         progress.end()
-        if (source !== opened) await source.close()
+        if (source !== openedSource) await source.close()
       }
     },
     facts: () => ({ layer }),
@@ -198,7 +200,7 @@ function loadOne (context, options, { settings, opening, source: opened, name })
   })
 }
 
-/** Where the name of a source contains a time that was not asked for. @param {string | undefined} name */
+/** A hint if the name of a source contains a time, which the load does not use. @param {string | undefined} name */
 function timeHint (name) {
   if (name === undefined || isUrl(name)) return ''
   try {
@@ -216,7 +218,7 @@ async function dryRun (context, options, { settings, opening, source }) {
   const { output, signal } = context
   const { layer, time, complete = false } = settings
   const { area, zooms } = opening
-  const show = async url => {
+  const showPlan = async url => {
     const store = url === undefined ? undefined : await openExisting(url)
     const opened = source ?? await openSource(url, { ...opening, home: url })
     try {
@@ -228,10 +230,10 @@ async function dryRun (context, options, { settings, opening, source }) {
     }
   }
   try {
-    return await withDatabase(context, options, show)
+    return await withDatabase(context, options, showPlan)
   } catch (error) {
     if (error.code !== 'DATABASE_NOT_FOUND' || !error.details.folder || !source) throw error
-    return show(undefined)
+    return showPlan(undefined)
   }
 }
 

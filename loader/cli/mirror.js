@@ -13,7 +13,7 @@ import { runTask } from './task.js'
 /** @typedef {import('../maintain/mirror/index.js').MirrorStatus} Status */
 
 const EMBEDDED = 'embedded' // instead of an address: the store in --data
-const SHOWN = 20 // documents that were refused, in what programs read
+const SHOWN = 20 // refused documents in the JSON
 const KINDS = {
   layers: 'layer', editions: 'edition', styles: 'style', heads: 'tile', past: 'past version',
   marker: 'marker of the store', others: 'other document'
@@ -23,7 +23,7 @@ const COPIED = 'All documents are copied. Deploying the design documents and bui
 const RUN_AGAIN = 'Run it again: it goes on where it was.'
 const WAS_COMPLETE = 'The mirror was complete. Run it again: it goes on with later changes.'
 
-const split = (value, before = []) => [...before, ...value.split(',').map(name => name.trim())]
+const split = (value, previous = []) => [...previous, ...value.split(',').map(name => name.trim())]
 
 /** @type {import('./command.js').Declaration} */
 export const mirrorCommand = {
@@ -70,8 +70,8 @@ async function runMirror (context, options, from, to) {
     })
     const names = { from: nameOf(from, mirror.source), to: nameOf(to, mirror.target) }
     const started = performance.now()
-    const linesOf = (status, how) => statusLines(status, {
-      title: `${names.from} -> ${names.to}${how}`,
+    const linesOf = (status, ending) => statusLines(status, {
+      title: `${names.from} -> ${names.to}${ending}`,
       to: to === EMBEDDED ? `--data ${data}` : names.to,
       seconds: secondsSince(started),
       dryRun,
@@ -81,31 +81,31 @@ async function runMirror (context, options, from, to) {
       eventOf: () => ({ ...names, ...valueOf(mirror.status(), started) }),
       complete: () => linesOf(mirror.status(), ' (up to date, following the changes)')
     })
-    const valueNow = () => ({ ...names, dryRun, ...valueOf(mirror.status(), started) })
-    const typed = typedParts(context.args)
-    let how = '' // it ended, unless it came to its end
+    const currentValue = () => ({ ...names, dryRun, ...valueOf(mirror.status(), started) })
+    const typedCommand = typedParts(context.args)
+    let ending = '' // in words, unless it ran to its end
     return runTask(context, dryRun ? undefined : mirror.target ?? undefined, {
       command: 'mirror',
-      args: typed && ['mirror', typed.names[0], ...typed.options], // the document is in TO
+      args: typedCommand && ['mirror', typedCommand.names[0], ...typedCommand.options], // the document is in TO
       unit: 'documents',
       follows: live,
       progress,
       look: () => workFigures(mirror.status(), { ...names, selection: selectionOf(selection) }),
-      run: () => mirror.run().then(valueNow, error => {
+      run: () => mirror.run().then(currentValue, error => {
         const { checkpoint, upToDate } = mirror.status()
-        if (checkpoint !== undefined) error.summary = valueNow()
+        if (checkpoint !== undefined) error.summary = currentValue()
         // stopping a live mirror is no failure once it was complete
         if (error.code !== 'ABORTED' || !live || upToDate === undefined) throw error
-        how = ' (stopped)'
+        ending = ' (stopped)'
         return error.summary
       }),
       report (_, seconds, ended) {
-        how ||= ended
-        return live && output.json ? report.event(how.slice(2, -1) || 'stopped') : linesOf(mirror.status(), how)
+        ending ||= ended
+        return live && output.json ? report.event(ending.slice(2, -1) || 'stopped') : linesOf(mirror.status(), ending)
       },
       isFaulty: ({ lacking }) => lacking
     }).finally(() => {
-      if (how && !dryRun) output.note(mirror.status().upToDate === undefined ? RUN_AGAIN : WAS_COMPLETE)
+      if (ending && !dryRun) output.note(mirror.status().upToDate === undefined ? RUN_AGAIN : WAS_COMPLETE)
     })
   })
 }
@@ -126,7 +126,7 @@ function workFigures (status, { from: source, to: target, selection }) {
   return { done: docs, total: missing, failed: lacking, failures: refusals, about }
 }
 
-/** What programs read. @param {Status} status @param {number} started */
+/** The JSON of a mirror. @param {Status} status @param {number} started */
 function valueOf ({ upToDate, refusals, ...status }, started) {
   const completed = upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }
   return { ...status, failures: refusals.slice(0, SHOWN), ...completed, seconds: secondsSince(started) }

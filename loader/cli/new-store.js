@@ -1,4 +1,5 @@
-// The store of a command that may create it. Who will read it is said when it is created, and when it is opened.
+// Opens, creates and publishes the store of a command. Notes say who may read it when it is created, and when it is
+// published.
 import { editionId, layerId } from '../../core/index.js'
 import { isOpen, isUntouched } from '../store/access.js'
 import { asking, counted, recordActivity } from '../store/activity.js'
@@ -24,7 +25,7 @@ export function openedWords (url, folder) {
 }
 
 /**
- * Opens a store, or creates it: for admins only, until publishNew.
+ * Opens a store, or creates one for admins only. publishNew opens it to readers.
  * @param {Pick<Context, 'output'>} context
  * @param {string} url
  * @param {{private?: boolean}} options private: only admins, and the readers that an operator names
@@ -49,7 +50,7 @@ export const openExisting = url => Store.open(url, { retries: 3 }).catch(error =
   return undefined
 })
 
-/** Of a store that was created before, the rights stay, unless nobody has set them yet. */
+/** Keeps an existing store private. Its rights stay, unless they were never set. */
 export async function keepClosed (store) {
   const security = await store.security()
   if (isOpen(security)) {
@@ -81,7 +82,7 @@ export async function publishNew ({ output, signal }, store, folder) {
  * @param {any} options of the command
  * @param {Omit<import('./task.js').Task, 'run'> & {run: (filling: Filling) => Promise<any>}} task
  *
- * @typedef {object} Filling what the task is given
+ * @typedef {object} Filling the argument of the task
  * @property {Store} store
  * @property {string} url
  * @property {(tally: any) => void} onProgress
@@ -90,15 +91,15 @@ export async function publishNew ({ output, signal }, store, folder) {
 export const fillStore = (context, options, task) => withDatabase(context, options, async (url, folder) => {
   const store = await createStore(context, url, options, folder)
   const { layer = '', command = '' } = task
-  const before = await idsOf(store, layer)
+  const idsBefore = await idsOf(store, layer)
   const record = async summary => {
-    const after = await idsOf(store, layer, asking()).catch(() => before)
-    await recordActivity(store.couch, command, changeOf(layer, before, after, summary))
+    const idsAfter = await idsOf(store, layer, asking()).catch(() => idsBefore)
+    await recordActivity(store.couch, command, changeOf(layer, idsBefore, idsAfter, summary))
   }
   const run = async (onProgress, work) => {
     const started = performance.now()
     const result = await task.run({ store, url, onProgress, work }).catch(async error => {
-      if (error.summary) await record(error.summary) // what was written stays
+      if (error.summary) await record(error.summary) // the written tiles stay
       throw error
     })
     const writingSeconds = secondsSince(started)
@@ -128,20 +129,20 @@ async function idsOf ({ couch }, layer, options = {}) {
 }
 
 /**
- * What a load has made: a layer, or editions of one.
+ * The change by a load: a new layer, new editions, or other tiles.
  * @param {string} layer
- * @param {string[]} before ids of documents that were there
+ * @param {string[]} before ids of documents before the load
  * @param {string[]} after
  * @param {any} result of load or loadSet
- * @returns {import('../../core/activity.js').Change | undefined} nothing: nothing has changed
+ * @returns {import('../../core/activity.js').Change | undefined} undefined: nothing has changed
  */
 function changeOf (layer, before, after, { time, tiles, created = 0, advanced = 0, backfilled = 0, gone = 0 }) {
-  const made = after.filter(id => !before.includes(id))
-  const times = made.filter(id => id !== layerId(layer)).map(id => id.slice(editionId(layer, '').length))
-  if (!made.length && !(created + advanced + backfilled + gone)) return undefined
+  const newIds = after.filter(id => !before.includes(id))
+  const times = newIds.filter(id => id !== layerId(layer)).map(id => id.slice(editionId(layer, '').length))
+  if (!newIds.length && !(created + advanced + backfilled + gone)) return undefined
   return {
-    what: made.includes(layerId(layer)) ? 'layer' : 'edition',
-    done: made.length ? 'created' : 'changed',
+    what: newIds.includes(layerId(layer)) ? 'layer' : 'edition',
+    done: newIds.length ? 'created' : 'changed',
     layer,
     edition: times.at(-1) ?? time,
     fields: counted({ editions: times.length > 1 ? times.length : 0, tiles, created, advanced, backfilled, gone })

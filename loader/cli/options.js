@@ -86,7 +86,7 @@ const details = {
 }
 
 /**
- * What `--help` shows: a command declares a flag, and a text only if no other command has it.
+ * The text of an option in `--help`. A command declares a text only if no other command has the option.
  * @param {string} command @param {{long?: string, description: string}} option
  */
 export const meaningOf = (command, { long = '', description }) =>
@@ -97,8 +97,8 @@ export function refuse (option, value, why) {
   throw new TilecouchError('BAD_OPTION', { option, value, why })
 }
 
-/** Of an option that may be repeated. @param {string} value @param {string[]} [before] */
-export const collect = (value, before = []) => [...before, value]
+/** Collects the values of an option that may be repeated. @param {string} value @param {string[]} [previous] */
+export const collect = (value, previous = []) => [...previous, value]
 
 const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
 const MOST_GRID = 1e6 // bytes of a tile matrix set
@@ -132,7 +132,7 @@ export async function partOf ({ bbox, polygon, zoom }) {
   }
 }
 
-/** The grid as a layer document has it: a name, or what a JSON file holds. @param {string} text */
+/** The grid as a layer document has it: a name, or the content of a JSON file. @param {string} text */
 function readGrid (text) {
   const grid = /\.json$/i.test(text) ? parseJson('BAD_GRID', text, readTextFile(text, MOST_GRID)) : text
   checkGrid({ grid })

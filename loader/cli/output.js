@@ -1,5 +1,5 @@
-// What a command prints: lines and tables for people, one JSON object for programs. Results go to standard output,
-// progress and errors to standard error.
+// Prints the output of commands: lines and tables for people, one JSON object for programs. Results go to standard
+// output, progress and errors to standard error.
 import { inDegrees, plainJson, plainText as plain, scrub } from '../../core/index.js'
 import { bytes, count } from '../text.js'
 
@@ -28,7 +28,7 @@ export class Output {
     this.results = stdout
   }
 
-  /** Standard output is for what the command writes: results go to standard error. */
+  /** Standard output is for the data of the command: results go to standard error. */
   leaveStdout () {
     this.results = this.stderr
   }
@@ -45,7 +45,7 @@ export class Output {
   /**
    * The result of a command.
    * @param {unknown} value what --json prints
-   * @param {Row[]} rows what people read
+   * @param {Row[]} rows for people
    */
   result (value, rows) {
     const lines = this.json ? [plainJson(value, 2)] : linesOf(rows).map(plain)
@@ -80,29 +80,29 @@ export class Output {
     if (cause) this.stderr.write(plain(scrub(cause.stack)) + '\n')
   }
 
-  /** On a terminal: a line over which the next one is drawn. One that is too long for that is cut. */
+  /** Draws a line on a terminal, in place of the last one. A line that is longer than the terminal is cut. */
   drawBar (line) {
     this.stderr.write(`\r${plain(line).slice(0, this.columns - 1)}\u001b[K`)
     this.#hasBar = true
   }
 
-  /** Removes it; also done before anything else is written. */
+  /** Removes the drawn line; also done before any other output. */
   endBar () {
     if (this.#hasBar) this.stderr.write('\r\u001b[K')
     this.#hasBar = false
   }
 }
 
-/** `title:   Maps of Bern`, for each value that there is. @param {any[][]} rows @param {number} width of a label */
+/** `title:   Maps of Bern`, for each value except undefined. @param {any[][]} rows @param {number} width of a label */
 export const labelled = (rows, width) =>
   rows.filter(([, value]) => value !== undefined).map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`)
 
-/** With milliseconds. @param {number} started from performance.now() */
+/** Seconds since a time, with milliseconds. @param {number} started from performance.now() */
 export const secondsSince = (started, until = performance.now()) => +((until - started) / 1000).toFixed(3)
 
 /** `3 failed`, for each count that is not 0. @param {Record<string, number | null | undefined>} counts */
 export const countWords = counts =>
-  Object.entries(counts).filter(([, number]) => number).map(([what, number]) => `${count(number ?? 0)} ${what}`)
+  Object.entries(counts).filter(([, number]) => number).map(([noun, number]) => `${count(number ?? 0)} ${noun}`)
 
 /**
  * The space that a compaction freed.
@@ -122,27 +122,27 @@ export function diskWords (compaction, when) {
 export const boxWords = bounds => inDegrees(bounds).join(', ')
 
 /** Follows a list that was cut: how many more there are. */
-export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - shown)} more`] : []
+export const moreLine = (total, shown) => total > shown ? [`  and ${count(total - shown)} more`] : []
 
 /**
- * What went wrong, by its cause: of each an example, and how many there are like it.
+ * Lists failures by their cause: an example of each cause, and how many more there are.
  * @param {any[]} list some of them
- * @param {number} all how many there are
- * @param {{causeOf?: (one: any) => string, wordsOf?: (example: any) => Row[]}} [words]
+ * @param {number} total how many there are
+ * @param {{causeOf?: (failure: any) => string, wordsOf?: (example: any) => Row[]}} [words]
  * @returns {Row[]}
  */
-export function byCause (list, all, { causeOf = reasonOf, wordsOf = idAndReason } = {}) {
+export function byCause (list, total, { causeOf = reasonOf, wordsOf = idAndReason } = {}) {
   const causes = new Map()
-  for (const one of list) {
-    const cause = causes.get(causeOf(one))
+  for (const failure of list) {
+    const cause = causes.get(causeOf(failure))
     if (cause) cause.more++
-    else causes.set(causeOf(one), { example: one, more: 0 })
+    else causes.set(causeOf(failure), { example: failure, more: 0 })
   }
   const lines = [...causes.values()].sort((a, b) => b.more - a.more).flatMap(({ example, more }) => {
-    const [first, ...rest] = linesOf(wordsOf(example))
-    return [`    ${first}${more ? `, and ${count(more)} more like it` : ''}`, ...rest.map(line => `      ${line}`)]
+    const [first, ...details] = linesOf(wordsOf(example))
+    return [`    ${first}${more ? `, and ${count(more)} more like it` : ''}`, ...details.map(line => `      ${line}`)]
   })
-  return [lines, all > list.length && `    … and ${count(all - list.length)} more`]
+  return [lines, total > list.length && `    … and ${count(total - list.length)} more`]
 }
 
 const reasonOf = ({ reason }) => reason

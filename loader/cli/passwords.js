@@ -26,7 +26,7 @@ export async function completePasswords ({ passwordFile, data = './data' }, args
     if (typeof arg === 'string') return LACKS_PASSWORD.test(arg) ? withPassword(arg) : arg
     if (!Array.isArray(arg)) return arg
     const completed = []
-    for (const one of arg) completed.push(await complete(one)) // one question at a time
+    for (const item of arg) completed.push(await complete(item)) // one question at a time
     return completed
   }
   return complete(args)
@@ -85,17 +85,17 @@ export function readHidden (question, { stdin, stderr }) {
   })
 }
 
-// The question before something is removed: at a terminal the name of what goes must be typed, elsewhere --yes is
-// needed. docs/decisions.md says which commands ask, and which do not.
+// The question before something is removed: at a terminal the user must type a name, elsewhere --yes is needed.
+// docs/decisions.md says which commands ask, and which do not.
 //
-//   const confirm = confirmation(context, options, 'osm') // throws at once if nobody can be asked
+//   const confirm = confirmation(context, options, 'osm') // throws at once if no user can be asked
 //   output.note('Removing from osm: …')
 //   await confirm()
 
 /**
  * @param {import('./program.js').Context} context
- * @param {{yes?: boolean, dryRun?: boolean}} options with either of them nothing is asked
- * @param {string} name what must be typed
+ * @param {{yes?: boolean, dryRun?: boolean}} options either of them leaves out the question
+ * @param {string} name that the user must type
  * @param {{isPiped?: boolean}} [more] isPiped: standard input is read for something else
  * @returns {() => Promise<void>} asks; rejects unless the name is typed
  */

@@ -54,7 +54,7 @@ export const groups = {
   }
 }
 
-/** Loads the declaration of a command. Only the one that runs is loaded, and what it needs. @type {Loaders} */
+/** Loads the declaration of a command and its modules, only for the command that runs. @type {Loaders} */
 const loaders = {
   doctor: async () => (await import('./doctor.js')).doctorCommand,
   load: async () => (await import('./load.js')).loadCommand,
@@ -101,18 +101,18 @@ An address needs only a user name: http://anna@localhost:5984/tiles. Its
 password is in COUCHDB_PASSWORD, in the file of COUCHDB_PASSWORD_FILE or of
 --password-file; else a terminal asks for it.`
 
-/** Exit codes. Anything but 0 means that something that was asked for was not done. */
+/** Exit codes. Any code but 0 means that the command did not do everything that it should. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
 
 /**
- * What a command is given besides its arguments.
+ * The environment of a command.
  * @typedef {object} Context
  * @property {Output} output
  * @property {(dir: string) => Promise<{url: string, started?: boolean, close: () => Promise<void>}>} openEmbedded
  *   started: false: its server runs already
  * @property {any} [stdin]
  * @property {AbortSignal} signal aborted by Ctrl-C
- * @property {string[]} args what was typed, without passwords and the store
+ * @property {string[]} args the typed arguments, without passwords and the store
  *
  * @typedef {(context: Context, options: any, ...args: any[]) => Promise<number | void>} Action returns the exit code
  *
@@ -131,7 +131,7 @@ export function createProgram ({ openEmbedded, more = {}, streams = {} }) {
   const { stdout = process.stdout, stderr = process.stderr, stdin = process.stdin } = streams
   const program = newProgram(stdout, stderr)
   let exitCode = EXIT.ok
-  let typed = /** @type {string[]} */ ([])
+  let typedArgs = /** @type {string[]} */ ([])
 
   /** @type {Run} */
   const run = action => async (...args) => {
@@ -146,7 +146,7 @@ export function createProgram ({ openEmbedded, more = {}, streams = {} }) {
       checkDebug()
       const values = await completePasswords(options, args.slice(0, -2), { output, stdin })
       const { signal } = interrupt
-      exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...values) ?? EXIT.ok
+      exitCode = await action({ output, openEmbedded, stdin, signal, args: typedArgs }, options, ...values) ?? EXIT.ok
     } catch (error) {
       exitCode = reportError(output, error)
     } finally {
@@ -174,7 +174,7 @@ export function createProgram ({ openEmbedded, more = {}, streams = {} }) {
 
     /** @param {string[]} argv without node and script */
     async run (argv) {
-      typed = typedArguments(argv)
+      typedArgs = typedArguments(argv)
       try {
         for (const name of argv.slice(0, 2)) await commands.get(name)?.() // the second: after `help`
         await program.parseAsync(argv, { from: 'user' })
@@ -216,7 +216,7 @@ function reportError (output, error) {
   return reported.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
 }
 
-/** Of an error that no part of the program has met. */
+/** Turns an error that no part of the program has caught into an error of the catalogue. */
 function knownError (error) {
   if (error instanceof TilecouchError) return error
   const { code, path } = error
@@ -249,10 +249,10 @@ const SECRET = '[\\w-]*(?:key|token|secret|pass|auth|cred|sig|headers)[\\w-]*='
 const IN_ADDRESS = new RegExp(`([?&;]${SECRET})[^&\\s"'#]+`, 'gi')
 const IN_SETTING = new RegExp(`^((?:--set=)?${SECRET})[^]+`, 'i') // of --set
 
-const OF_STORE = ['--db', '--password-file'] // where the store is, the reader of its document knows
+const OF_STORE = ['--db', '--password-file'] // readers of a document in the store know where the store is
 
 /**
- * What was typed, without passwords, tokens and keys, and without the store.
+ * The typed arguments, without passwords, tokens and keys, and without the store.
  * @param {string[]} argv without node and script
  */
 export const typedArguments = argv => argv

@@ -1,5 +1,5 @@
-// Progress of long commands: what is done, of how much, how fast, and how long it still takes. It is a bar on a
-// terminal, a line every ten seconds elsewhere, nothing with --json.
+// Progress of long commands: the number done, the total, the rate and the time left. It is a bar on a terminal, a line
+// every ten seconds elsewhere, and absent with --json.
 //
 //   const progress = new ProgressLine(output, 'documents')
 //   progress.draw(done, total, () => [bytes(size)])
@@ -16,7 +16,7 @@ const MANY = 1e6 // tiles to be fetched
 export class ProgressLine {
   isQuiet = false // while single changes are followed, nothing is drawn
   #shown = 0
-  /** What was done when. @type {{time: number, done: number}[]} */
+  /** Measurements, the oldest first. @type {{time: number, done: number}[]} */
   #samples = []
 
   /**
@@ -74,7 +74,7 @@ export class ProgressLine {
     this.draw(done, total, () => partsOf({ ...about, failed }))
   }
 
-  /** Draws what cannot be counted. @param {() => string} line */
+  /** Draws progress without a count. @param {() => string} line */
   drawLine (line) {
     if (this.#isDue()) this.#write(line())
   }
@@ -96,16 +96,16 @@ export class ProgressLine {
     return [this.amount(number), this.counted].filter(Boolean).join(' ')
   }
 
-  /** A second, lately. @returns {number | undefined} */
+  /** The recent rate per second. @returns {number | undefined} */
   #rateOf (done, time) {
     const samples = this.#samples
-    if (done < samples[samples.length - 1].done) this.#samples = [{ time, done }] // it is counted anew
+    if (done < samples[samples.length - 1].done) this.#samples = [{ time, done }] // the count began again
     while (samples.length > 1 && time - samples[1].time >= WINDOW) samples.shift()
     const [first] = this.#samples
     const span = time - first.time
     const rate = 1000 * (done - first.done) / span
     if (time - this.#samples[this.#samples.length - 1].time >= SAMPLE) this.#samples.push({ time, done })
-    return span >= SAMPLE && rate > 0 ? rate : undefined // one of some milliseconds says nothing
+    return span >= SAMPLE && rate > 0 ? rate : undefined // a few milliseconds give no rate
   }
 
   /** Removes the bar. */
@@ -141,7 +141,7 @@ function bar (share) {
   return `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}]`
 }
 
-/** Of an archive that is read before its tiles are known: `onReading` of its source. */
+/** Progress of an archive that is read before its tiles are known: `onReading` of its source. */
 export class ReadingProgress extends ProgressLine {
   constructor (output) {
     super(output, '', { title: 'Reading', amount: bytes })
@@ -151,7 +151,7 @@ export class ReadingProgress extends ProgressLine {
   show = ({ bytes: done, total }) => this.draw(done, total)
 }
 
-/** How much of an index is built, or of a database compacted: `onProgress` of publish, push, upgrade and compact. */
+/** Progress of building an index or compacting a database: `onProgress` of publish, push, upgrade and compact. */
 export class IndexProgress extends ProgressLine {
   constructor (output) {
     super(output, 'changes', { title: 'Index' })
@@ -166,7 +166,7 @@ export class IndexProgress extends ProgressLine {
 
 /**
  * `onProgress` of push, publish and upgrade.
- * @param {import('./output.js').Output} output @param {string} verb what is said of a design document
+ * @param {import('./output.js').Output} output @param {string} verb printed after the id of a design document
  * @returns {(event: import('../couchapp/push.js').PushEvent) => void}
  */
 export function pushReport (output, verb) {
@@ -177,7 +177,7 @@ export function pushReport (output, verb) {
   }
 }
 
-/** Of tiles that are counted meanwhile, since counting takes long in a folder, or where an index is built first. */
+/** Progress of tiles that are counted meanwhile: counting is slow in a folder, or if an index must be built first. */
 export class CountingProgress extends ProgressLine {
   /** @type {number | undefined} undefined while it is not known */
   total

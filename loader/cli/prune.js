@@ -13,7 +13,7 @@ import { runStoreTask } from './task.js'
 
 /** @typedef {import('../maintain/prune/index.js').PruneRound} PruneRound */
 
-const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
+const SHOWN = 100 // moments, and documents that could not be removed, in the output; --json has more
 const HOUR = 3600 // seconds
 const NAMED = 5 // moments that a question names
 
@@ -82,7 +82,7 @@ async function runPrune (context, options, layers) {
   }))
 }
 
-/** The rules that were typed. @param {any} options @param {string[]} layers */
+/** The retention policy of the options. @param {any} options @param {string[]} layers */
 function checkPolicy (options, [layer, ...more]) {
   const { all = false, dryRun, live } = options
   if (more.length) refuse('LAYER', [layer, ...more].join(' '), 'name one layer, or add --all')
@@ -126,7 +126,7 @@ const planReport = (output, progress, dryRun, confirm) => async ({ layer, policy
   progress.restart()
 }
 
-/** Some of the moments that go. */
+/** Names some of the moments that will be lost. */
 function goingWords (listed) {
   const going = listed.filter(({ by }) => !by.length).map(({ time }) => time)
   return going.length ? `: ${going.slice(0, NAMED).join(', ')}${going.length > NAMED ? ' …' : ''}` : ''
@@ -160,16 +160,16 @@ function roundLines ({ layers, failed }, compaction, dryRun) {
 
 /** @param {import('../maintain/prune/index.js').PruneSummary} summary @param {boolean} dryRun */
 function layerLines (summary, dryRun) {
-  const { layer, moments, tiles, versions, heads, editions, changed, refused, named, missing } = summary
+  const { layer, moments, tiles, versions, heads, editions, changed, refused, named: examples, missing } = summary
   const removed = `${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(summary.bytes)})`
-  const all = `${removed}${editions ? ` and ${plural(editions, 'edition')}` : ''}`
+  const content = `${removed}${editions ? ` and ${plural(editions, 'edition')}` : ''}`
   const kept = `${plural(moments.kept, 'moment')} of ${count(moments.total)}`
-  const reasons = named.filter(({ what }) => what === 'refused').slice(0, SHOWN)
+  const reasons = examples.filter(({ what }) => what === 'refused').slice(0, SHOWN)
   return [
     dryRun && momentTable(summary),
     missing.map(time => `${layer} has no edition ${time}, which its policy names`),
     versions || editions
-      ? `${layer}: ${all} ${dryRun ? 'would be removed' : 'removed'}; ${kept} ${dryRun ? 'would stay' : 'stayed'}`
+      ? `${layer}: ${content} ${dryRun ? 'would be removed' : 'removed'}; ${kept} ${dryRun ? 'would stay' : 'stayed'}`
       : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need every version`,
     heads && `  ${plural(heads, 'tile')} had only versions that say it is gone`,
     changed && `  ${plural(changed, 'document')} changed meanwhile: run it again`,

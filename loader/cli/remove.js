@@ -60,9 +60,9 @@ async function runRemove (context, options, layer) {
     const selection = { ...parts, edition: edition === undefined ? undefined : await editionOf(store, layer, edition) }
     const remove = await removalOf(store, layer, selection)
     const progress = new ProgressLine(output, 'tiles', { title: 'Counting' })
-    const counting = ({ tiles, versions }) => progress.draw(tiles, undefined, () => [plural(versions, 'version')])
-    const plan = await remove({ dryRun: true, purge, signal, onProgress: counting }).finally(() => progress.end())
-    output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sums(plan)}`)
+    const drawCounts = ({ tiles, versions }) => progress.draw(tiles, undefined, () => [plural(versions, 'version')])
+    const plan = await remove({ dryRun: true, purge, signal, onProgress: drawCounts }).finally(() => progress.end())
+    output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sumWords(plan)}`)
     if (plan.unpurged) output.note(`To be purged as well: ${plural(plan.unpurged, 'deletion')} of an earlier removal`)
     if (dryRun) {
       output.result({ ...plan, dryRun }, [plan.editions && `  with ${plural(plan.editions, 'edition document')}`])
@@ -93,7 +93,7 @@ async function removeStyleCommand (context, options, layer) {
   const { style, dryRun = false, purge = false } = options
   const confirm = confirmation(context, options, layer)
   return withPatientStore(context, options, async store => {
-    const time = onlyTime('style', style, await store.styles(layer)) // one that is not valid is removed as well
+    const time = onlyTime('style', style, await store.styles(layer)) // an invalid style is removed as well
     if (!await store.couch.get(styleId(layer, time))) {
       throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: style })
     }
@@ -101,18 +101,18 @@ async function removeStyleCommand (context, options, layer) {
     if (dryRun) return void output.result({ layer, time, dryRun }, [])
     await confirm()
     const summary = await removeStyle(store, layer, time, { purge, signal })
-    const { styles, refused, changed, named } = summary
+    const { styles, refused, changed, named: examples } = summary
     const change = /** @type {const} */ ({ what: 'style', done: 'removed', layer, edition: time })
     await recordActivity(store.couch, 'remove', styles > 0 && change)
     output.result({ layer, time, ...summary }, [
       styles && `Removed the style ${layer}@${time}`,
-      named.map(({ id, reason }) => `${id}: ${reason}`)
+      examples.map(({ id, reason }) => `${id}: ${reason}`)
     ])
     return refused + changed ? 1 : 0
   })
 }
 
-/** @returns {import('../../core/activity.js').Change | undefined} nothing: nothing was removed */
+/** @returns {import('../../core/activity.js').Change | undefined} undefined: nothing was removed */
 function changeOf (layer, { all, edition }, { tiles, versions, editions }) {
   const fields = removedFields({ tiles, versions, editions })
   if (all) return { what: 'layer', done: 'removed', layer, fields }
@@ -122,12 +122,12 @@ function changeOf (layer, { all, edition }, { tiles, versions, editions }) {
     : { what: 'edition', done: 'removed', layer, edition, fields }
 }
 
-/** What is to be removed: exactly one kind. */
+/** The parts of the layer to remove; refuses options that name none. */
 async function partsOf (options) {
   const { edition, all, tiles, since, until } = options
   const { area, zooms } = await partOf(options)
-  const some = Boolean(area || zooms || tiles !== undefined || since !== undefined || until !== undefined)
-  if (!all && !some && edition === undefined) {
+  const hasPart = Boolean(area || zooms || tiles !== undefined || since !== undefined || until !== undefined)
+  if (!all && !hasPart && edition === undefined) {
     const why = 'name it with --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'
     refuse('what to remove', undefined, why)
   }
@@ -148,24 +148,24 @@ async function removalOf (store, layer, { all, edition, file, area, zooms, since
   return options => removeTiles(store, layer, { area, zooms, only: tiles, since, until, ...options })
 }
 
-async function editionOf (store, layer, written) {
+async function editionOf (store, layer, period) {
   // the document of the layer need not be valid
   await store.layer(layer).catch(error => { if (error.code !== 'BAD_DOCUMENT') throw error })
-  return onlyTime('edition', written, await store.editions(layer), ', or use --since and --until')
+  return onlyTime('edition', period, await store.editions(layer), ', or use --since and --until')
 }
 
-/** The time of the one edition or style of a period; without a document of it, its start. */
-function onlyTime (what, written, docs, alternative = '') {
-  const [start, end] = [startOf(written), endOf(written)]
+/** The time of the only edition or style in a period; the start of the period if there is none. */
+function onlyTime (kind, period, docs, alternative = '') {
+  const [start, end] = [startOf(period), endOf(period)]
   const times = docs.map(({ time }) => time).filter(time => time >= start && time <= end)
   if (times.length > 1) {
-    const some = `${count(times.length)} ${what}s, such as ${times[0]} and ${times[1]}`
-    refuse(`--${what}`, written, `there are ${some}: name one${alternative}`)
+    const examples = `${count(times.length)} ${kind}s, such as ${times[0]} and ${times[1]}`
+    refuse(`--${kind}`, period, `there are ${examples}: name one${alternative}`)
   }
   return times[0] ?? start
 }
 
-/** Tiles of a list. They are kept in memory, so that those that were announced are removed. */
+/** Reads a list of tiles. It is kept in memory, so that exactly the announced tiles are removed. */
 async function readTileList (file) {
   const tiles = []
   try {
@@ -182,14 +182,14 @@ async function readTileList (file) {
 }
 
 /** @param {import('../maintain/remove/remover.js').Removed} tally */
-const sums = ({ tiles, versions, bytes: size, fallen }) => linesOf([
+const sumWords = ({ tiles, versions, bytes: size, fallen }) => linesOf([
   `${plural(versions, 'version')} of ${plural(tiles, 'tile')}, ${bytes(size)}`,
   fallen && `${plural(fallen, 'tile')} fall${fallen === 1 ? 's' : ''} back to the version before`
 ]).join('; ')
 
 /** @param {import('../maintain/remove/remover.js').Removed & {editions: number, left?: number}} summary */
 const removedLines = summary => [
-  `Removed ${sums(summary)}`,
+  `Removed ${sumWords(summary)}`,
   summary.editions && `  with ${plural(summary.editions, 'edition document')}`,
   summary.purged && `  ${plural(summary.purged, 'deletion')} purged`,
   summary.left && `  ${plural(summary.left, 'document')} under its name left: they are no tiles`,

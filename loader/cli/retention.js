@@ -10,9 +10,9 @@ const UNITS = { year: 31536000, week: 604800, day: 86400, hour: 3600, minute: 60
 export const retentionOptions = [
   ['--keep-last <n>', 'keep the newest n moments at which anything changed or an edition was loaded', { digits: 7 }],
   ...Object.entries(PERIODS).map(([rule, period]) => {
-    const which = rule === 'weekly' ? ' (ISO weeks; all in UTC)' : ''
+    const note = rule === 'weekly' ? ' (ISO weeks; all in UTC)' : ''
     return /** @type {import('./command.js').DeclaredOption} */ ([`--keep-${rule} <n>`,
-      `keep the newest moment of each of the last n ${period}s that have any${which}`, { digits: 7 }])
+      `keep the newest moment of each of the last n ${period}s that have any${note}`, { digits: 7 }])
   }),
   ['--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d',
     { parse: parseDuration }],
@@ -20,7 +20,7 @@ export const retentionOptions = [
     { parse: collect }]
 ]
 
-/** The policy that was typed; nothing when none was. @param {Record<string, any>} options */
+/** The policy of the options; undefined if they have none. @param {Record<string, any>} options */
 export function retentionOf (options) {
   const { keepLast: last, keepHourly: hourly, keepDaily: daily, keepWeekly: weekly, keepMonthly: monthly } = options
   const { keepYearly: yearly, keepWithin: within, keepEdition } = options
@@ -35,7 +35,7 @@ export function retentionWords ({ last, within, editions, ...counts }) {
   return linesOf([
     last && (last === 1 ? 'the newest moment' : `the newest ${count(last)} moments`),
     periods.length && `the newest moment of each of the last ${list(periods)} that have any`,
-    within && `everything since ${span(within)} before the newest moment`,
+    within && `everything since ${durationWords(within)} before the newest moment`,
     editions === true && 'every edition',
     Array.isArray(editions) && editions.length && `the editions ${list(editions)}`
   ])
@@ -43,8 +43,8 @@ export function retentionWords ({ last, within, editions, ...counts }) {
 
 const list = words => words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}` : words[0]
 
-/** In the largest unit that gives a whole number. */
-function span (seconds) {
-  const [unit, length] = Object.entries(UNITS).find(([, each]) => seconds % each === 0) ?? ['second', 1]
+/** A duration in the largest unit that gives a whole number. */
+function durationWords (seconds) {
+  const [unit, length] = Object.entries(UNITS).find(([, unitSeconds]) => seconds % unitSeconds === 0) ?? ['second', 1]
   return plural(seconds / length, unit)
 }

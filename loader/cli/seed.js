@@ -57,11 +57,11 @@ async function seedArea (context, options, layer, seeding) {
     command: 'seed',
     layer,
     unit: 'tiles',
-    figures: ({ tiles, failed: failures, failures: named, fetched, fresh, missing, bytes: size }) => ({
+    figures: ({ tiles, failed: failures, failures: examples, fetched, fresh, missing, bytes: size }) => ({
       done: tiles,
       total: plan?.tiles,
       failed: failures,
-      failures: named,
+      failures: examples,
       about: { fetched, fresh, missing, bytes: size }
     }),
     async run (onProgress) {
@@ -69,7 +69,7 @@ async function seedArea (context, options, layer, seeding) {
       const list = failed && !dryRun ? new JsonLines(failed, { gathered: 0, errorOf: notWritable }) : undefined
       return seed(store, layer, {
         ...settings,
-        onPlan: made => { plan = made; announce(output, layer, made) },
+        onPlan: newPlan => { plan = newPlan; announce(output, layer, newPlan) },
         onProgress,
         onFailure: failure => list?.add(failure),
         onTrouble: error => output.note(`Waiting: ${error.message}`)
@@ -84,7 +84,7 @@ async function seedArea (context, options, layer, seeding) {
 const notWritable = (file, error) =>
   new TilecouchError('BAD_OPTION', { option: '--failed', value: `${file}: ${error.message}` }, { cause: error })
 
-/** The tiles to seed: of an area, or those that failed before. */
+/** The tiles to seed: those of an area, or tiles that failed before. */
 async function tilesOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
   if (retryFailed === undefined) return { area: await areaOf({ bbox, polygon }), zooms: parseZooms(zoom ?? '') }
   if (failed !== undefined && path.resolve(failed) === path.resolve(retryFailed)) {

@@ -1,4 +1,4 @@
-// tilecouch settings: what the viewer shows of its operator, and how long activity is kept.
+// tilecouch settings: the title, logo, colours and base map of the viewer, and how long activity is kept.
 import { changedFields, recordActivity } from '../store/activity.js'
 import { LARGEST_LOGO } from '../store/marker.js'
 import { changeSettings, readSettings } from '../store/settings.js'
@@ -45,8 +45,8 @@ function runSettings (context, options) {
     const settings = await changeSettings(store, changes, { dryRun })
     if (!dryRun) await recordActivity(store.couch, 'settings', changeOf(before, settings))
     const settingLines = lines(settings)
-    const planned = ['It would be:', ...settingLines.map(line => `  ${line}`), 'Nothing was changed.']
-    output.result({ ...settings, dryRun }, dryRun ? planned : settingLines)
+    const plannedLines = ['It would be:', ...settingLines.map(line => `  ${line}`), 'Nothing was changed.']
+    output.result({ ...settings, dryRun }, dryRun ? plannedLines : settingLines)
     if (leadsElsewhere(changes)) {
       output.note('Another origin: a gateway lets the viewer read from there by itself. If CouchDB serves the ' +
         'viewer, run')
@@ -61,7 +61,7 @@ function changeOf (before, after) {
   return fields && { what: 'store', done: 'changed', fields }
 }
 
-/** What was typed; null takes a setting back. @returns {import('../store/settings.js').Changes} */
+/** The settings in the options; null takes a setting back. @returns {import('../store/settings.js').Changes} */
 function changesOf ({ title, description, logo, colourLight, colourDark, opens, baseMap, gazetteer, activityDays }) {
   const colours = statedOf({ light: colourLight, dark: colourDark })
   return statedOf({

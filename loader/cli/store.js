@@ -1,4 +1,4 @@
-// The store of a command: opens it, and says which one it is when the command line does not.
+// Opens the store of a command, and says which one it is if the command line does not name it.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { scrub } from '../../core/index.js'
@@ -17,7 +17,7 @@ import { Store } from '../store/index.js'
  * @param {Context} context
  * @param {Target} options
  * @param {(url: string, folder?: string) => Promise<T>} action folder: of an embedded store that ends with the command
- * @param {{creates?: boolean}} [more] creates: a command that makes stores; others leave no folder behind
+ * @param {{creates?: boolean}} [more] creates: the command makes stores; others leave no folder behind
  */
 export async function withDatabase ({ output, openEmbedded }, { db, data }, action, { creates = false } = {}) {
   const { url, namedBy } = await findDatabase(db, { data })
@@ -25,9 +25,9 @@ export async function withDatabase ({ output, openEmbedded }, { db, data }, acti
     if (namedBy) output.note(`Store: ${scrub(url)} (${namedBy})`)
     return action(url)
   }
-  const isThere = existsSync(path.join(data, 'databases'))
-  if (!isThere && !creates) throw new TilecouchError('DATABASE_NOT_FOUND', { folder: data })
-  output.note(isThere
+  const hasStore = existsSync(path.join(data, 'databases'))
+  if (!hasStore && !creates) throw new TilecouchError('DATABASE_NOT_FOUND', { folder: data })
+  output.note(hasStore
     ? `Store: the embedded one in ${data}`
     : `Store: a new embedded one in ${path.resolve(data)}. For another one: --db or --data.`)
   const embedded = await openEmbedded(data)
@@ -42,10 +42,10 @@ export async function withDatabase ({ output, openEmbedded }, { db, data }, acti
 export const withStore = (context, options, action) =>
   withDatabase(context, options, async url => action(await Store.open(url, { retries: 3 })))
 
-const LIVE_RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
+const LIVE_RETRIES = 2 // of a request with --live: a missing store is reported soon, then the command waits for it
 
 /**
- * As withStore, for long commands: once open, they wait when the store restarts.
+ * Like withStore, for long commands: after the store was opened, they wait when it restarts.
  * @template T
  * @param {Context} context @param {Target & {live?: boolean}} options @param {(store: Store) => Promise<T>} action
  */

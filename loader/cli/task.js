@@ -24,8 +24,8 @@ import { withPatientStore } from './store.js'
  * @typedef {object} TaskParts
  * @property {(onProgress: (tally: any) => void, work: Pick<Work, 'show'>) => Promise<any>} run
  * @property {(tally: any) => TaskFigures} [figures] of a tally during the task, and of its summary
- * @property {(summary: any, seconds: number, ended: string) => import('./output.js').Row[] | void} [report] what
- *   people read; nothing: it is printed otherwise. ended: such as ` (stopped)`
+ * @property {(summary: any, seconds: number, ended: string) => import('./output.js').Row[] | void} [report] rows
+ *   for people; none: the task prints its result itself. ended: such as ` (stopped)`
  * @property {() => Record<string, any>} [facts] what --json prints beside the summary
  * @property {(summary: any) => any} [isFaulty] whether the exit code is 1
  * @property {ProgressLine} [progress]
@@ -45,20 +45,20 @@ export async function runTask (context, couch, task) {
   const { run, figures = () => ({}), report, facts, isFaulty, progress, follows, command, ...about } = task
   const { output } = context
   const line = /** @type {ProgressLine & {total?: number}} */ (progress ?? new ProgressLine(output, about.unit))
-  const recorded = command === undefined ? undefined : couch
-  const summary = await withWork(context, recorded, { command: command ?? '', follows, ...about }, work => {
+  const workCouch = command === undefined ? undefined : couch
+  const summary = await withWork(context, workCouch, { command: command ?? '', follows, ...about }, work => {
     const figuresOf = tally => {
-      const { total = line.total, ...others } = /** @type {TaskFigures} */ (figures(tally))
-      return { ...others, ...(total !== undefined && { total }) }
+      const { total = line.total, ...otherFigures } = /** @type {TaskFigures} */ (figures(tally))
+      return { ...otherFigures, ...(total !== undefined && { total }) }
     }
     const show = tally => {
-      const shown = figuresOf(tally)
-      line.drawFigures(shown)
-      work.show(shown)
+      const taskFigures = figuresOf(tally)
+      line.drawFigures(taskFigures)
+      work.show(taskFigures)
     }
-    return reportEnd(line, () => run(show, work), (ended, seconds, how) => {
+    return reportEnd(line, () => run(show, work), (ended, seconds, ending) => {
       work.show(figuresOf(ended))
-      const rows = report?.(ended, seconds, how ? ` (${how})` : '')
+      const rows = report?.(ended, seconds, ending ? ` (${ending})` : '')
       if (rows) output.result({ ...ended, ...facts?.(), seconds }, rows)
     })
   })
@@ -76,7 +76,7 @@ export const runStoreTask = (context, options, task) => withPatientStore(context
   runTask(context, options.dryRun ? undefined : store.couch, typeof task === 'function' ? await task(store) : task))
 
 /**
- * Runs a task, and reports its summary at the end; when it is stopped or fails, what it did until then.
+ * Runs a task, and reports its summary at the end. If it is stopped or fails, reports the work until then.
  * @template T
  * @param {ProgressLine} progress
  * @param {() => Promise<T>} task
@@ -92,8 +92,8 @@ async function reportEnd (progress, task, report) {
     return summary
   } catch (error) {
     progress.end()
-    const how = error.code === 'ABORTED' ? 'stopped' : 'failed'
-    if (error.summary) report(error.summary, secondsSince(started), how)
+    const ending = error.code === 'ABORTED' ? 'stopped' : 'failed'
+    if (error.summary) report(error.summary, secondsSince(started), ending)
     throw error
   }
 }
@@ -101,7 +101,7 @@ async function reportEnd (progress, task, report) {
 const NOWHERE = { show () {} }
 
 /**
- * Runs a task, and says in the store how far it is and how it ended.
+ * Runs a task, and records in the store how far it is and how it ended.
  * @template T
  * @param {{args?: string[], signal: AbortSignal}} context
  * @param {import('../store/couch.js').Couch | undefined} couch undefined: the store has no document of it

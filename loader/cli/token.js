@@ -45,12 +45,12 @@ function printKey (output, options, layers) {
     'Tokens of other keys stay valid as long as their keys are in the file.')
 }
 
-/** From a file or the environment: everybody on the machine can see the command line. */
+/** Reads keys from a file or the environment: everybody on the machine can see the command line. */
 async function keysOf ({ accessKeysFile }, env) {
   const file = accessKeysFile ?? env.TILECOUCH_ACCESS_KEYS_FILE
   /** @type {import('../store/token.js').Keys} */
   const keys = {}
-  if (env.TILECOUCH_ACCESS_KEYS && !accessKeysFile) Object.assign(keys, parsed(env.TILECOUCH_ACCESS_KEYS))
+  if (env.TILECOUCH_ACCESS_KEYS && !accessKeysFile) Object.assign(keys, parseKeyText(env.TILECOUCH_ACCESS_KEYS))
   if (file) Object.assign(keys, await readKeys(file))
   if (!Object.keys(keys).length) {
     refuse('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` ' +
@@ -59,7 +59,7 @@ async function keysOf ({ accessKeysFile }, env) {
   return keys
 }
 
-function parsed (text) {
+function parseKeyText (text) {
   try {
     return parseKeys(text)
   } catch (error) {
@@ -67,7 +67,7 @@ function parsed (text) {
   }
 }
 
-/** In seconds; now: milliseconds. */
+/** The end of a token, in seconds since 1970; now: in milliseconds. */
 function untilOf ({ for: time, until }, now) {
   if ((time === undefined) === (until === undefined)) {
     refuse('--for', time ?? null, 'give the time that the token is valid: --for 7d, or --until 2026-12-24T18:00:00Z')

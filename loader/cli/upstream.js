@@ -28,7 +28,7 @@ export function readJson (file) {
   }
 }
 
-/** How tile servers are asked. */
+/** Options of the requests to tile servers. */
 export function askingOf ({ rate, concurrency, iHavePermission, contact, upstreamNetworks }) {
   return {
     rate: rate === undefined ? undefined : rateOf(rate),

@@ -69,7 +69,7 @@ export const clientBundles = {
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
 
-/** What other people's pages may need besides, from npm or from the store. @type {Record<string, Bundle>} */
+/** Further files that other people's pages may need, from npm or from the store. @type {Record<string, Bundle>} */
 export const besides = {
   'pouchdb.js': { entry: 'attachments/pouchdb.js', format: 'iife' } // for offline areas
 }
@@ -163,7 +163,7 @@ const allBundles = { ...viewerBundles, ...layersBundles, ...adminBundles, ...cli
  */
 export async function shipBundles (bundles = allBundles, folder = root) {
   const target = path.join(folder, SHIPPED)
-  await rm(target, { recursive: true, force: true }) // those of an earlier run may hold older libraries
+  await rm(target, { recursive: true, force: true }) // bundles of an earlier run may hold older libraries
   const shipped = new BundleCache(path.resolve(folder), target, true)
   for (const [name, built] of Object.entries(await bundle(bundles, folder))) {
     await shipped.write(name, bundles[name], built)
@@ -187,22 +187,22 @@ async function bundleOne (esbuild, { entry, format, leaflet, grids }, folder) {
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'silent',
-    define: { global: 'globalThis' }, // PouchDB's name for it
+    define: { global: 'globalThis' }, // PouchDB uses `global`
     loader: { '.svg': 'dataurl', '.png': 'dataurl' },
     tsconfigRaw: '{}', // ignores a tsconfig.json of a parent folder
     external: leaflet === 'external' ? mapLibraries : [],
     plugins
   }
   /** @type {string[]} */
-  const ofWorkers = []
-  options.plugins = [...plugins, workersAsText(esbuild, { ...options }, ofWorkers)]
-  const failed = error => refuse(folder, entry, error.errors ?? [{ text: error.message }])
-  const { outputFiles: [file], warnings, metafile } = await esbuild.build(options).catch(failed)
+  const workerInputs = []
+  options.plugins = [...plugins, workersAsText(esbuild, { ...options }, workerInputs)]
+  const refuseFailure = error => refuse(folder, entry, error.errors ?? [{ text: error.message }])
+  const { outputFiles: [file], warnings, metafile } = await esbuild.build(options).catch(refuseFailure)
   if (warnings.length) refuse(folder, entry, warnings) // such as an import of something that is not exported
   const [{ imports }] = Object.values(metafile.outputs)
   return {
     bytes: Buffer.from(file.contents),
-    inputs: [...Object.keys(metafile.inputs).filter(name => !name.startsWith('worker:')), ...ofWorkers].sort(),
+    inputs: [...Object.keys(metafile.inputs).filter(name => !name.startsWith('worker:')), ...workerInputs].sort(),
     imports: [...new Set(imports.map(({ path: name }) => name))]
   }
 }
@@ -260,8 +260,8 @@ const { version: ESBUILD } = createRequire(import.meta.url)('esbuild/package.jso
 /** @typedef {{bytes: Buffer, inputs: string[], imports: string[]}} Built */
 
 /**
- * Where finished bundles may be: in the package, and in node_modules/.cache of a clone, so that a deployment builds
- * only bundles whose sources changed. Without node_modules nothing is kept.
+ * Finished bundles are in the package, and in node_modules/.cache of a clone, so that a deployment builds only bundles
+ * whose sources changed. Without node_modules no bundle is kept.
  * @param {string} folder absolute; of the sources @returns {BundleCache[]} bundles are written to the last one
  */
 function cachesOf (folder) {
@@ -324,7 +324,7 @@ class BundleCache {
     return digest(digests.join(' '))
   }
 
-  /** Modules that a plugin makes are no files: they change with the code that makes them. */
+  /** A module that a plugin makes is not a file. It changes only with the code of this file, which is in the key. */
   #digest (file) {
     let pending = this.#digests.get(file)
     if (!pending) this.#digests.set(file, pending = readFile(file).then(digest, () => ''))

@@ -59,7 +59,7 @@ const contentTypes = {
  * @returns {Promise<DesignDocument[]>}
  */
 export async function compose (folder = root) {
-  const designs = await readTree(path.join(folder, '_design'), folder, { wanted: true })
+  const designs = await readTree(path.join(folder, '_design'), folder, { isRequired: true })
   const views = await readTree(path.join(folder, 'views'), folder)
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
   const isOwn = path.resolve(folder) === path.resolve(root)
@@ -80,7 +80,7 @@ export async function compose (folder = root) {
     for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (designViews ?? {}))) {
       if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
     }
-    const files = name === VIEWER ? inline(attachments) : {}
+    const files = name === VIEWER ? toAttachments(attachments) : {}
     docs.push({
       _id: `_design/${name}`,
       language: 'javascript',
@@ -93,22 +93,22 @@ export async function compose (folder = root) {
   return docs.sort((a, b) => Number(!a.views) - Number(!b.views) || (a._id < b._id ? -1 : 1))
 }
 
-const composeOwn = shared(() => compose().then(frozen))
+const composeOwn = shared(() => compose().then(deepFreeze))
 
 /** The design documents of this package, composed once and frozen. */
 export const ownDesigns = async () => [...await composeOwn()]
 
 /** @template T @param {T} value @returns {T} */
-function frozen (value) {
+function deepFreeze (value) {
   if (typeof value !== 'object' || value === null) return value
-  Object.values(value).forEach(frozen)
+  Object.values(value).forEach(deepFreeze)
   return Object.freeze(value)
 }
 
 /** A folder as an object: folders nest, file names without extension are keys. */
-async function readTree (folder, top, { wanted = false } = {}) {
+async function readTree (folder, top, { isRequired = false } = {}) {
   const tree = {}
-  for (const { name, file, stat } of await entries(folder, wanted)) {
+  for (const { name, file, stat } of await readEntries(folder, isRequired)) {
     const extension = path.extname(name)
     const key = stat.isDirectory() ? name : name.slice(0, name.length - extension.length)
     if (Object.hasOwn(tree, key)) fail(file, `two sources for "${key}"`)
@@ -139,7 +139,7 @@ function parseFile (file, extension, text) {
   return source
 }
 
-// Decided by parsing, without running anything: between ? and : there is no comma, and a method ends with its brace
+// Parses the source without running it: between ? and : there is no comma, and a method ends with its brace
 function isOneFunction (source) {
   if (!/^\(function\s*\(/.test(source) || !source.endsWith('})')) return false
   const inner = source.slice(1, -1)
@@ -150,28 +150,28 @@ function isOneFunction (source) {
   }
 }
 
-const forPages = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
+const pageBundles = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
 
 /** Whether a file belongs to the viewer, and so to its version. @param {string} name */
-export const isOfViewer = name => !Object.hasOwn(forPages, name) && ![LAYERS, ADMIN, ADMIN_WORDS].includes(name)
+export const isOfViewer = name => !Object.hasOwn(pageBundles, name) && ![LAYERS, ADMIN, ADMIN_WORDS].includes(name)
 
 /** The attachments of this package: modules and styles as bundles, everything else unchanged. */
 async function ownAttachments () {
   const isPart = name => /\.(js|css)$/.test(name)
   const [files, bundles] = await Promise.all([
     readAttachments(path.join(root, 'attachments'), { except: isPart, modules: vendored }),
-    bundle({ ...viewerBundles, ...forPages })
+    bundle({ ...viewerBundles, ...pageBundles })
   ])
   for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
   stamp(files, isOfViewer)
-  return sorted(files)
+  return sortFiles(files)
 }
 
 /** @param {string} folder @param {{except?: (name: string) => boolean, modules?: Record<string, string>}} [options] */
 async function readAttachments (folder, { except = () => false, modules = {} } = {}) {
   const files = {}
   const walk = async (directory, prefix) => {
-    for (const { name, file, stat } of await entries(directory)) {
+    for (const { name, file, stat } of await readEntries(directory)) {
       if (stat.isDirectory()) await walk(file, `${prefix}${name}/`)
       else if (!except(prefix + name)) add(files, prefix + name, file, await readFile(file))
     }
@@ -181,7 +181,7 @@ async function readAttachments (folder, { except = () => false, modules = {} } =
     const file = fileURLToPath(import.meta.resolve(module))
     add(files, name, file, await readFile(file))
   }
-  return sorted(files)
+  return sortFiles(files)
 }
 
 function add (files, name, file, bytes) {
@@ -191,14 +191,14 @@ function add (files, name, file, bytes) {
   files[name] = { type, bytes }
 }
 
-const sorted = files => Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1))
+const sortFiles = files => Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1))
 
-async function entries (folder, wanted = false) {
+async function readEntries (folder, isRequired = false) {
   let names
   try {
     names = await readdir(folder)
   } catch (error) {
-    if (error.code === 'ENOENT' && !wanted) return []
+    if (error.code === 'ENOENT' && !isRequired) return []
     return fail(folder, error.code === 'ENOENT' ? 'no such folder' : error.message)
   }
   const files = []
@@ -211,19 +211,18 @@ async function entries (folder, wanted = false) {
   return files
 }
 
-const inline = files => Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>
+const toAttachments = files => Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>
   [name, { content_type: type, data: bytes.toString('base64') }]))
 
 /**
- * As in couchapp: CouchDB compresses text attachments, so its digests cannot be compared with files.
+ * Signatures as in couchapp: CouchDB compresses text attachments, so its digests cannot be compared with files.
  * @param {Record<string, {data: string}>} [attachments] with their bytes in base64
  */
 export const signaturesOf = (attachments = {}) => Object.fromEntries(Object.entries(attachments)
   .map(([name, { data }]) => [name, createHash('md5').update(data, 'base64').digest('hex')]))
 
-// Writes design documents as classic couchapp folders, which couchapp, erica and couchdb-push deploy unchanged.
-
 /**
+ * Writes design documents as classic couchapp folders, which couchapp, erica and couchdb-push deploy unchanged.
  * @param {string} target folder; the folders of these design documents in it are replaced
  * @param {string} [source] folder with _design/, views/ and attachments/ (default: those of this package)
  * @returns {Promise<string[]>} the folders, one per design document

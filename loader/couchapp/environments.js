@@ -1,4 +1,4 @@
-// Which database a command means: an environment of .couchapprc, a URL, or a database on this machine, as in couchapp.
+// Finds the database of a command: an environment of .couchapprc, a URL, or a database on this machine, as in couchapp.
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { findEmbedded } from '../store/embedded.js'
@@ -25,11 +25,11 @@ const DATABASE = 'tiles' // of an embedded store
  *
  * @typedef {object} FoundDatabase
  * @property {string | null} url of a database; null: the embedded store
- * @property {string} [namedBy] what named it, unless it was typed
+ * @property {string} [namedBy] the variable or file that named it, unless it was typed
  */
 
 /**
- * The database that a command means: what was typed, else COUCHDB_URL, else the environment "default".
+ * Finds the database of a command: the typed name or URL, else COUCHDB_URL, else the environment "default".
  * @param {string} [target] from --db
  * @param {DatabaseOptions} [options]
  * @returns {Promise<FoundDatabase>}
@@ -42,22 +42,22 @@ export async function findDatabase (target, options = {}) {
     const running = await findEmbedded(data)
     if (running) return { url: databaseAt(running), namedBy: `\`tilecouch up\` in ${data}` }
   }
-  const by = target ? {} : { namedBy: env.COUCHDB_URL ? 'COUCHDB_URL' : namedBy }
-  if (!url || !side) return { url, ...by }
+  const nameSource = target ? {} : { namedBy: env.COUCHDB_URL ? 'COUCHDB_URL' : namedBy }
+  if (!url || !side) return { url, ...nameSource }
   if (file) refuseForeignServer(url, file, side, env)
   warnIfUnencrypted(url, side, env)
-  return { url: await withPassword(url, env, side), ...by }
+  return { url: await withPassword(url, env, side), ...nameSource }
 }
 
 /**
- * As findDatabase: only the address.
+ * Like findDatabase, but returns only the URL.
  * @param {string} [target]
  * @param {DatabaseOptions} [options]
  * @returns {Promise<string | null>}
  */
 export const resolveDatabase = async (target, options) => (await findDatabase(target, options)).url
 
-/** The address at which `tilecouch up` serves a store unless the port is taken: then the store has another one. */
+/** Whether `tilecouch up` serves a store at this address by default. If the port is taken, it uses another one. */
 function isUsual (url) {
   const { protocol, hostname, port, pathname } = new URL(url)
   return protocol === 'http:' && LOOPBACK.test(hostname) && port === PORT && pathname === `/${DATABASE}`
@@ -71,23 +71,23 @@ async function addressOf (target, { cwd, home, typed }) {
   if (target && (IS_URL.test(target) || !typed)) return { url: checkNamed(target) }
   const name = target ?? 'default'
   const { file, environments } = await projectEnvironments(cwd)
-  const by = where => target ? {} : { namedBy: `"default" in ${where}` }
-  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file, ...by(file) }
+  const nameSourceOf = where => target ? {} : { namedBy: `"default" in ${where}` }
+  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file, ...nameSourceOf(file) }
   const userSettings = await userEnvironments(home)
-  if (Object.hasOwn(userSettings, name)) return { url: urlOf(userSettings[name]), ...by(USER_FILE) }
-  return { url: target ? local(target) : null }
+  if (Object.hasOwn(userSettings, name)) return { url: urlOf(userSettings[name]), ...nameSourceOf(USER_FILE) }
+  return { url: target ? localUrl(target) : null }
 }
 
-const urlOf = ({ db }) => IS_URL.test(db) ? checkNamed(db) : local(db)
+const urlOf = ({ db }) => IS_URL.test(db) ? checkNamed(db) : localUrl(db)
 
-/** A database on this machine. A URL without its beginning is refused; the error does not show its password. */
-function local (name) {
+/** The URL of a database on this machine. A URL without its scheme is refused; the error does not show its password. */
+function localUrl (name) {
   if (/[:@]|\.\./.test(name)) throw new TilecouchError('BAD_DATABASE', { value: name.replace(/.*@/s, '…@') })
   parseDatabaseUrl(LOCAL + name)
   return LOCAL + name
 }
 
-/** The URL of a database. One that names only a server is refused: a load would fill a database that nobody named. */
+/** The URL of a database. One that names only a server is refused: a load would fill an unintended database. */
 export function checkNamed (url) {
   let parsed
   try {
@@ -105,7 +105,7 @@ export const databaseAt = server => `${server.replace(/\/$/, '')}/${DATABASE}`
 /** The nearest .couchapprc from here upwards. It is committed with the project, so it must not contain a password. */
 async function projectEnvironments (folder) {
   const file = path.join(folder, '.couchapprc')
-  // in a folder like /tmp anybody could have put it there
+  // in a folder like /tmp any user could have put it there
   const environments = isWorldWritable(folder) ? null : await readEnvironments(file)
   if (environments) {
     const isUnsafe = Object.values(environments).some(({ db }) => IS_URL.test(db) && hasUser(db))

@@ -1,4 +1,4 @@
-// The Content-Security-Policy under which browsers run the viewer, and what other policies allow.
+// Writes the Content-Security-Policy under which browsers run the viewer, and reads what other policies allow.
 import { ADMIN, VIEWER, ownDesigns } from './compose.js'
 
 /**
@@ -10,8 +10,8 @@ import { ADMIN, VIEWER, ownDesigns } from './compose.js'
 /** @type {Origins} */
 export const NO_ORIGINS = { images: [], requests: [] }
 
-/** What both policies have at the end. @param {string[]} [images] origins */
-const restOf = (images = []) => `img-src ${["'self'", 'data:', 'blob:', ...images].join(' ')}; ` +
+/** The directives that both policies share. @param {string[]} [images] origins */
+const commonPart = (images = []) => `img-src ${["'self'", 'data:', 'blob:', ...images].join(' ')}; ` +
   "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'"
 
 const WORKERS = 'blob:' // workers whose code is part of a script that may run; and the service worker
@@ -25,11 +25,11 @@ const framedBy = embed => `frame-ancestors ${embed.includes('*') ? '*' : ["'self
  * @param {Origins} [origins] that the operator names
  */
 export function viewerPolicy (embed = [], { images, requests } = NO_ORIGINS) {
-  const asked = requests.length ? `connect-src 'self' ${requests.join(' ')}; ` : ''
-  return `default-src 'self'; ${restOf(images)}; ${asked}worker-src 'self' ${WORKERS}; ${framedBy(embed)}`
+  const connectSources = requests.length ? `connect-src 'self' ${requests.join(' ')}; ` : ''
+  return `default-src 'self'; ${commonPart(images)}; ${connectSources}worker-src 'self' ${WORKERS}; ${framedBy(embed)}`
 }
 
-/** The same without frames in pages of other origins, and without other origins. */
+/** The policy of a gateway that names no other origins, also for frames. */
 export const VIEWER_CSP = viewerPolicy()
 
 /**
@@ -37,15 +37,15 @@ export const VIEWER_CSP = viewerPolicy()
  * @param {string} policy
  */
 export function isViewerPolicy (policy) {
-  const start = `default-src 'self'; ${restOf()}; `
+  const start = `default-src 'self'; ${commonPart()}; `
   return policy.startsWith(start) && /^(worker-src [^;]*; )?frame-ancestors [^;]*$/.test(policy.slice(start.length))
 }
 
 /**
  * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer,
- * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own. A service
- * worker has no digest, so it is allowed by its path in each store, where only an admin can put one. A page elsewhere
- * that runs the viewer's code would register the worker that lies beside it.
+ * by their digests: a page attached to another database can run the viewer's code, but none of its own. A service
+ * worker has no digest, so it is allowed by its path in each store, where only an admin can put one. A page in another
+ * database that runs the viewer's code would register the worker beside it.
  * @param {object} [options]
  * @param {string[]} [options.embed] origins whose pages may show the viewer in a frame, or `*` for all
  * @param {string[]} [options.stores] paths of the databases of the server that have the viewer
@@ -53,9 +53,9 @@ export function isViewerPolicy (policy) {
  */
 export async function couchPolicy ({ embed = [], stores = [], origins: { images, requests } = NO_ORIGINS } = {}) {
   const workers = stores.map(path => `*:*${path}${WORKER}`) // whatever the server is called
-  return `default-src 'none'; script-src ${(await digests()).join(' ')}; ` +
+  return `default-src 'none'; script-src ${(await readDigests()).join(' ')}; ` +
     `connect-src ${["'self'", ...requests].join(' ')}; worker-src ${[...workers, WORKERS].join(' ')}; ` +
-    `manifest-src 'self'; ${restOf(images)}; ${framedBy(embed)}`
+    `manifest-src 'self'; ${commonPart(images)}; ${framedBy(embed)}`
 }
 
 const WORKER = `/_design/${VIEWER}/_rewrite/sw.js` // below a database
@@ -66,13 +66,13 @@ export function storesIn (policy) {
     .map(source => source.slice(3, -WORKER.length))
 }
 
-/** What a directive of a policy lists. @param {string} policy @param {string} directive */
+/** The sources that a directive of a policy lists. @param {string} policy @param {string} directive */
 function sourcesIn (policy, directive) {
   const [, sources = ''] = new RegExp(`(?:^|;)\\s*${directive}\\s+([^;]*)`, 'i').exec(policy) ?? []
   return sources.trim().split(/\s+/)
 }
 
-async function digests () {
+async function readDigests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
   const textOf = name => Buffer.from(design?._attachments?.[name].data ?? '', 'base64').toString()
   const pages = ['index.html', ADMIN].map(textOf)
@@ -81,19 +81,19 @@ async function digests () {
 
 /**
  * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server,
- * with the session of the visitor: none; those named by their digest; those of everybody who may attach a page
+ * with the session of the visitor. digests: those named by their digest; anything: those of all who may attach a page
  */
 
 /** @param {string | null} policy null: none is sent @returns {Lets} */
 export function letsRun (policy) {
-  // the first one of a name counts
+  // of several directives with one name, the first one counts
   const parts = (policy ?? '').toLowerCase().split(';').map(text => text.trim().split(/\s+/)).reverse()
   const directives = new Map(parts.map(([name, ...values]) => [name, values]))
   const sandbox = directives.get('sandbox')
   if (sandbox && !(sandbox.includes('allow-scripts') && sandbox.includes('allow-same-origin'))) return 'nothing'
   const scripts = directives.get('script-src') ?? directives.get('default-src')
-  const lets = ['script-src-elem', 'script-src-attr'].map(name => sourcesLet(directives.get(name) ?? scripts))
-  return /** @type {const} */ (['anything', 'digests', 'nothing']).find(each => lets.includes(each)) ?? 'anything'
+  const kinds = ['script-src-elem', 'script-src-attr'].map(name => sourcesLet(directives.get(name) ?? scripts))
+  return /** @type {const} */ (['anything', 'digests', 'nothing']).find(kind => kinds.includes(kind)) ?? 'anything'
 }
 
 /** @returns {Lets} */
@@ -123,8 +123,8 @@ export const originsIn = policy => ({
 const SUBDOMAINS = ['a', 'b', 'c'] // that Leaflet puts in the place of {s}
 
 /**
- * The origins that the viewer reads from because its operator says so. Only origins: nothing else of what stands in a
- * document gets into a policy.
+ * The origins that the settings of the operator let the viewer read from. Only origins get into a policy, no other
+ * text of a document.
  * @param {import('../../core/settings.js').Settings} settings @returns {Origins}
  */
 export function originsOf ({ base, gazetteer }) {
@@ -142,15 +142,15 @@ const originsAmong = addresses =>
 /**
  * Whether two policies differ only in their digests, workers and the origins that are read, as those of two versions of
  * tilecouch or of two operators do.
- * @param {string} one @param {string} other
+ * @param {string} policy @param {string} other
  */
-export const differsInLists = (one, other) => one !== other && withoutLists(one) === withoutLists(other)
+export const differsInLists = (policy, other) => policy !== other && withoutLists(policy) === withoutLists(other)
 
 const withoutLists = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '').replace(/ worker-src [^;]*;/, '')
   .replace(/(?<=(?:img|connect)-src [^;]*) https?:\/\/[^\s;]+/g, '')
 
 /** Whether the viewer of this tilecouch runs under a policy. @param {string | null} policy from a server */
 export async function runsViewer (policy) {
-  const lets = letsRun(policy)
-  return lets === 'anything' || (lets === 'digests' && (await digests()).every(digest => policy?.includes(digest)))
+  const kind = letsRun(policy)
+  return kind === 'anything' || (kind === 'digests' && (await readDigests()).every(digest => policy?.includes(digest)))
 }

@@ -33,20 +33,20 @@ async function openOnce (store) {
 }
 
 /**
- * Lets everybody read, unless somebody has set the rights. A list of writers stays.
+ * Lets everybody read, unless the rights were set before. A list of writers stays.
  * @param {import('../store/index.js').Store} store
  * @returns {Promise<boolean>} whether that changed anything
  */
 export async function makePublic (store) {
   const security = await store.security()
-  const open = isUntouched(security)
-  if (open) await store.secure({ ...security, members: PUBLIC_SECURITY.members })
-  return open
+  const canOpen = isUntouched(security)
+  if (canOpen) await store.secure({ ...security, members: PUBLIC_SECURITY.members })
+  return canOpen
 }
 
 /**
  * Whether the store has been published, and so may have readers. A couchapp tool leaves no mark: its design documents
- * count once somebody has set the rights.
+ * count once the rights were set.
  * @param {import('../store/index.js').Store} store
  */
 export async function isPublished (store) {

@@ -38,7 +38,7 @@ const COMMIT = 30_000 // milliseconds to wait until an index is committed; Couch
 export async function push (couch, docs, { dryRun = false, signal, onProgress } = {}) {
   const pushed = /** @type {Pushed[]} */ ([])
   for (const doc of docs) {
-    const fields = difference(await readStored(couch, doc), doc)
+    const fields = differingFields(await readStored(couch, doc), doc)
     const changeAction = fields?.length ? 'changed' : 'unchanged'
     const action = fields ? changeAction : 'new'
     pushed.push({ id: doc._id, action, fields: fields ?? [] })
@@ -50,17 +50,17 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
       continue
     }
     // a changed index is built while the old one still serves; a new one has no readers yet
-    const staged = doc.views && fields?.some(field => field === 'views' || field === 'language')
-    if (staged) await buildIndex(couch, doc, signal, onProgress)
+    const isStaged = doc.views && fields?.some(field => field === 'views' || field === 'language')
+    if (isStaged) await buildIndex(couch, doc, signal, onProgress)
     onProgress?.({ id: doc._id, step: 'swap' })
-    await couch.update(doc._id, stored => difference(stored, doc)?.length === 0 ? undefined : doc)
+    await couch.update(doc._id, stored => differingFields(stored, doc)?.length === 0 ? undefined : doc)
     if (doc.views) await warmViews(couch, doc._id, doc, signal, onProgress)
-    if (staged) {
-      await untilCommitted(couch, doc._id, signal)
+    if (isStaged) {
+      await waitForCommit(couch, doc._id, signal)
       await removeStaging(couch, doc)
     }
   }
-  for (const id of await retiredBy(couch, docs)) {
+  for (const id of await findRetired(couch, docs)) {
     pushed.push({ id, action: 'removed', fields: [] })
     if (!dryRun) await couch.update(id, stored => stored && { _deleted: true })
   }
@@ -70,8 +70,8 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
   return pushed
 }
 
-/** Those whose views are all in what is deployed: another couchapp may have documents of these names. */
-async function retiredBy (couch, docs) {
+/** Finds retired documents whose views are all deployed. Another couchapp may have documents of the same names. */
+async function findRetired (couch, docs) {
   const views = docs.find(({ _id }) => _id === SUCCESSOR)?.views
   if (!views) return []
   const rows = await Promise.all(RETIRED.map(id => couch.get(id)))
@@ -80,26 +80,26 @@ async function retiredBy (couch, docs) {
 }
 
 /**
- * What is stored. Without the signatures of its attachments, which couchdb-push does not write, they are read as well.
+ * Reads the stored document. couchdb-push writes no signatures of attachments: then the attachments are read as well.
  * @param {import('../store/couch.js').Couch} couch @param {import('./compose.js').DesignDocument} doc
  */
 async function readStored (couch, { _id: id, _attachments }) {
   const stored = await couch.get(id)
   if (!stored || !_attachments || stored.couchapp?.signatures) return stored
-  const whole = await couch.find({ path: encodeId(id), qs: { attachments: true } })
-  return whole && { ...whole, couchapp: { signatures: signaturesOf(whole._attachments) } }
+  const fullDoc = await couch.find({ path: encodeId(id), qs: { attachments: true } })
+  return fullDoc && { ...fullDoc, couchapp: { signatures: signaturesOf(fullDoc._attachments) } }
 }
 
-/** Fields that differ from what is stored; nothing when nothing is stored. */
-function difference (stored, doc) {
+/** Fields that differ from the stored document; null if there is no stored document. */
+function differingFields (stored, doc) {
   if (!stored) return null
   const names = new Set([...Object.keys(stored), ...Object.keys(doc)])
   names.delete('_rev')
-  return [...names].filter(name => !isDeepStrictEqual(comparable(name, stored[name]), comparable(name, doc[name])))
+  return [...names].filter(name => !isDeepStrictEqual(comparedPart(name, stored[name]), comparedPart(name, doc[name])))
 }
 
-/** Of a field what counts: couchapp tools write more about attachments, and other content types of the same meaning. */
-function comparable (name, value) {
+/** The part of a field that is compared: couchapp tools write other details and content types of attachments. */
+function comparedPart (name, value) {
   if (name === 'couchapp') return value?.signatures ?? {}
   if (name === '_attachments') return typesOf(value)
   return value
@@ -119,9 +119,9 @@ async function buildIndex (couch, doc, signal, onProgress) {
     try {
       return await warmViews(couch, doc._id + STAGING, doc, signal, onProgress)
     } catch (error) {
-      // another push ended meanwhile and removed it; if it deployed the same document, the index is built
+      // another push removed the staging document; if it deployed the same document, the index is built
       if (error.details?.status !== 404 || attempt >= ATTEMPTS) throw error
-      if (difference(await couch.get(doc._id), doc)?.length === 0) return
+      if (differingFields(await couch.get(doc._id), doc)?.length === 0) return
     }
   }
 }
@@ -131,10 +131,10 @@ const warmViews = (couch, id, doc, signal, onProgress) => warm(couch, id, Object
 })
 
 /**
- * CouchDB commits indexes only every few seconds. When the staging document is removed, what was not committed would
- * have to be built again, with readers waiting.
+ * CouchDB commits indexes only every few seconds. If the staging document is removed before, CouchDB builds the
+ * uncommitted part again while readers wait.
  */
-async function untilCommitted (couch, id, signal) {
+async function waitForCommit (couch, id, signal) {
   for (const end = Date.now() + COMMIT; Date.now() < end; await sleep(100, undefined, { signal }).catch(() => {})) {
     const { view_index: index } = await couch.request({ path: `${encodeId(id)}/_info`, signal })
     if (!index?.waiting_commit) return

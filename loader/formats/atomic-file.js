@@ -1,5 +1,5 @@
-// Where commands write: a file that gets its final name only when it is complete, or a stream such as standard output.
-// Readers of the name see the old content or the new one.
+// The outputs of commands: a file that gets its final name only when it is complete, or a stream such as standard
+// output. Readers of the file see either the old content or the new one.
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../errors.js'
@@ -12,7 +12,7 @@ const BUFFER = 65536 // bytes that are gathered before they are written
 // codes of errors of the system and of SQLite, with which a target cannot be written
 const OF_SYSTEM = /^(E[A-Z0-9]+|SQLITE_(IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|BUSY|LOCKED)\w*)$/
 
-/** Failures of the file system, as errors of the catalogue. */
+/** Turns failures of the file system into errors of the catalogue. */
 export function targetError (error, target) {
   if (error instanceof TilecouchError) return error
   if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
@@ -99,7 +99,7 @@ export class AtomicFile {
     await writingTo(this.name, () => this.#handle.appendFile(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)))
   }
 
-  /** Forgets what was written. */
+  /** Discards everything written so far. */
   async restart () {
     this.#pieces = []
     this.#buffered = 0
@@ -123,7 +123,7 @@ export class AtomicFile {
     await this.#unlock()
   }
 
-  /** Removes what is not finished. May be called after finish(). */
+  /** Removes the unfinished file. May be called after finish(). */
   async discard () {
     if (this.#isOpen) await this.#handle.close().catch(() => {})
     this.#isOpen = false
@@ -132,7 +132,7 @@ export class AtomicFile {
   }
 }
 
-/** An empty file in place of one that was left. A link that somebody put there is not followed. */
+/** Creates an empty file in place of a leftover one. A link with this name is not followed. */
 async function openNew (file, mode) {
   await rm(file, { force: true })
   return open(file, 'wx', mode)
@@ -144,7 +144,7 @@ async function syncFolder (folder) {
   try {
     await handle.sync()
   } catch (error) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // file systems that need none
+    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // these file systems need no sync
   } finally {
     await handle.close()
   }

@@ -27,7 +27,7 @@ export function readSmallFile (file, most = SETTINGS, { links = true } = {}) {
   }
 }
 
-/** The text of such a file; undefined if there is none. @param {string} file @param {{links?: boolean}} [options] */
+/** The text of a small file, if the file exists. @param {string} file @param {{links?: boolean}} [options] */
 export function readTextIfThere (file, options) {
   try {
     return String(readSmallFile(file, undefined, options))
@@ -36,10 +36,10 @@ export function readTextIfThere (file, options) {
   }
 }
 
-/** For `catch`: nothing if there is no such file. */
+/** For `catch`: returns undefined if the file does not exist. */
 export const ifMissing = ignoring('ENOENT', 'ENOTDIR')
 
-/** A file, open for reading. @param {boolean} [links] its name may be a link */
+/** Opens a regular file for reading. @param {boolean} [links] its name may be a link */
 export function openRegular (file, links = true) {
   const handle = openSync(file, flagsOf(links))
   try {
@@ -52,7 +52,7 @@ export function openRegular (file, links = true) {
 }
 
 /**
- * As openRegular, for reading without waiting.
+ * Like openRegular, for asynchronous reading.
  * @param {string} file @param {{links?: boolean}} [options] links: its name may be a link (else ELOOP)
  */
 export async function openFile (file, { links = true } = {}) {
@@ -68,7 +68,7 @@ export async function openFile (file, { links = true } = {}) {
 const [openDescriptor, statDescriptor, readDescriptor] = [promisify(fs.open), promisify(fs.fstat), promisify(fs.read)]
 
 /**
- * The bytes of one file of many, without waiting: a descriptor costs less than half of what a handle does.
+ * Reads one of many files asynchronously. A descriptor costs less than half as much as a file handle.
  * @param {string} file
  * @param {{most?: number, links?: boolean}} [options] most: bytes; links: as openFile
  */
@@ -91,15 +91,15 @@ function check (stats, most = Infinity) {
   return stats
 }
 
-// Folders below a target that an export writes into: others may have planted links there.
+// Folders below the target of an export: other users may have put links there.
 
-/** Whether a folder is there. Throws if it is a link or a file. @param {string} folder @returns {Promise<boolean>} */
+/** Whether a folder exists. Throws if it is a link or a file. @param {string} folder @returns {Promise<boolean>} */
 export async function isOwnFolder (folder) {
   const stats = await lstat(folder).catch(ifMissing)
   if (!stats) return false
   if (stats.isDirectory()) return true
-  const what = stats.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'
-  throw new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: `it is ${what}` })
+  const kind = stats.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'
+  throw new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: `it is ${kind}` })
 }
 
 // Reads and writes ranges of files to their end: one call of the system may do less than it was asked for.
@@ -150,7 +150,7 @@ export class LocalFile {
     this.size = fstatSync(this.#file).size
   }
 
-  /** Bytes, at once: they are in the page cache most of the time, and a promise would take longer than reading them. */
+  /** Reads synchronously: the bytes are mostly in the page cache, and a promise would take longer than reading them. */
   readSync (offset, length) {
     if (!(offset + length <= this.size)) throw new Error(`it ends at byte ${this.size}, before byte ${offset + length}`)
     const bytes = Buffer.allocUnsafe(length)

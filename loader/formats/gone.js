@@ -1,5 +1,5 @@
-// The tiles that a diff says are gone. In a folder they are listed in `gone.txt` beside the zooms: one z/x/y a line,
-// with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they are rows
+// Reads the tiles that a diff marks as gone. In a folder they are listed in `gone.txt` beside the zooms: one z/x/y a
+// line, with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they are rows
 // without bytes.
 import { compareIds, gridOf, parseTilePath } from '../../core/index.js'
 import { attempt } from '../../core/values.js'
@@ -9,7 +9,7 @@ import { Spool } from './spool.js'
 
 export const GONE_LIST = 'gone.txt'
 
-// metadata of MBTiles that only a diff has, as martin has them: what all tiles hash to once it is applied, and before
+// metadata of MBTiles that only a diff has, as martin writes them: hashes of all tiles after and before it is applied
 export const DIFF_KEYS = ['agg_tiles_hash_after_apply', 'agg_tiles_hash_before_apply']
 
 /** Tables in which martin keeps differences within tiles, which need the tiles they were made from. */
@@ -37,19 +37,19 @@ export async function readGone (bytes, { file, tms, grid, signal }) {
 }
 
 async function * lines (bytes, file, signal) {
-  let rest = ''
+  let remainder = ''
   let number = 0
   for await (const chunk of bytes) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    const parts = (rest + chunk.toString('latin1')).split('\n')
-    rest = parts.pop() ?? ''
+    const parts = (remainder + chunk.toString('latin1')).split('\n')
+    remainder = parts.pop() ?? ''
     for (const part of parts) {
       number++
       if (part.trim()) yield { line: part.trim(), number }
     }
-    if (rest.length > LONGEST_LINE) throw invalid(file, `line ${number + 1} is no z/x/y`)
+    if (remainder.length > LONGEST_LINE) throw invalid(file, `line ${number + 1} is no z/x/y`)
   }
-  if (rest.trim()) yield { line: rest.trim(), number: number + 1 }
+  if (remainder.trim()) yield { line: remainder.trim(), number: number + 1 }
 }
 
 function parse (line, number, file) {
@@ -59,29 +59,29 @@ function parse (line, number, file) {
 }
 
 /**
- * Tiles and gone tiles together, in the order of ids. A tile that is both fails when it is read.
+ * Merges tiles and gone tiles in the order of ids. A tile that is in both fails when it is read.
  * @param {AsyncIterable<import('../load/sources/index.js').SourceTile>} tiles
- * @param {(z: number, x: number, y: number) => boolean} selected
+ * @param {(z: number, x: number, y: number) => boolean} isSelected
  * @param {string} file the list, as a message names it
  * @returns {AsyncGenerator<import('../load/sources/index.js').SourceTile>}
  */
-export async function * withGone (tiles, spool, selected, file) {
+export async function * withGone (tiles, spool, isSelected, file) {
   const list = spool.tiles()[Symbol.asyncIterator]()
   const next = async () => {
     for (;;) {
       const { value } = await list.next()
-      if (!value || selected(value.z, value.x, value.y)) return value
+      if (!value || isSelected(value.z, value.x, value.y)) return value
     }
   }
   let gone = await next()
-  let refused // both there and gone
+  let refused // the last tile that is both stored and gone
   for await (const tile of tiles) {
     for (; gone && compareIds(placeOf(gone), placeOf(tile)) < 0; gone = await next()) {
       if (gone !== refused) yield goneTile(gone)
     }
-    const both = gone && placeOf(gone) === placeOf(tile)
-    if (both) refused = gone
-    yield both ? contradiction(tile, file) : tile
+    const isBoth = gone && placeOf(gone) === placeOf(tile)
+    if (isBoth) refused = gone
+    yield isBoth ? contradiction(tile, file) : tile
   }
   for (; gone; gone = await next()) {
     if (gone !== refused) yield goneTile(gone)

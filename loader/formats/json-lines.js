@@ -16,7 +16,7 @@ export class JsonLines {
    * @param {string} name of the file, which is emptied; `-` is the stream
    * @param {object} [options]
    * @param {NodeJS.WritableStream} [options.stdout]
-   * @param {number} [options.gathered] characters written at once: what is lost at most when the process is killed
+   * @param {number} [options.gathered] characters written at once, and lost at most if the process is killed
    * @param {(name: string, error: any) => TilecouchError} [options.errorOf] where the file cannot be written
    */
   constructor (name, { stdout = process.stdout, gathered = GATHERED, errorOf = notWritable } = {}) {

@@ -10,8 +10,8 @@ import { readTextIfThere } from './files.js'
 import { isRunning } from './system.js'
 
 export const lockDefaults = {
-  pause: 20, // milliseconds before looking again, while another one removes a stale lock
-  clearing: 10000, // milliseconds after which a process that was removing it, or writing its name, was killed
+  pause: 20, // milliseconds before looking again, while another process removes a stale lock
+  clearing: 10000, // milliseconds after which a process that removes a lock, or writes its name, counts as killed
   boot: 60000 // milliseconds by which the clock may have been wrong when the system started
 }
 
@@ -21,7 +21,7 @@ const ownLocks = new Set()
 /**
  * @param {string} file of the lock
  * @param {string} target as the message names it
- * @returns {Promise<() => Promise<void>>} gives it back
+ * @returns {Promise<() => Promise<void>>} gives the lock back
  */
 export async function lock (file, target) {
   const id = randomUUID()
@@ -39,12 +39,12 @@ export async function lock (file, target) {
   }
 }
 
-async function acquire (file, own, target) {
-  while (!await take(file, own)) {
+async function acquire (file, content, target) {
+  while (!await take(file, content)) {
     const text = readTextIfThere(file)
-    if (text === undefined) continue // given back since
+    if (text === undefined) continue // the lock was given back
     const holder = parse(text)
-    if (!holder && await age(file) < lockDefaults.clearing) {
+    if (!holder && await ageOf(file) < lockDefaults.clearing) {
       await sleep(lockDefaults.pause) // it is just being written
       continue
     }
@@ -58,46 +58,46 @@ async function acquire (file, own, target) {
   }
 }
 
-async function take (file, own) {
+async function take (file, content) {
   try {
-    await writeFile(file, own, { flag: 'wx' })
+    await writeFile(file, content, { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false
-    await rm(file, { force: true }) // made, but the disk is full
+    await rm(file, { force: true }) // the file exists, but the disk is full
     throw error
   }
 }
 
-/** Milliseconds since it was written; of what is not there, less than any. */
-async function age (file) {
+/** Milliseconds since a file was written; -Infinity if it does not exist. */
+async function ageOf (file) {
   const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }))
   return Date.now() - mtimeMs
 }
 
-/** Nothing if the process was killed while it wrote its name. */
+/** Returns undefined if the process was killed while it wrote its name. */
 function parse (text) {
   const { pid, host, id } = jsonOf(text) ?? {}
   return Number.isInteger(pid) && pid > 0 ? { pid, host, id } : undefined
 }
 
 async function isAlive ({ pid, host, id }, file) {
-  if (host !== hostname()) return true // nobody here can know
+  if (host !== hostname()) return true // processes of other machines cannot be looked up
   if (pid === process.pid) return ownLocks.has(id)
-  // from before the system started: another process has the number now
-  if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false
+  // the lock is older than the start of the system: another process may have the number now
+  if (await ageOf(file) > uptime() * 1000 + lockDefaults.boot) return false
   return isRunning(pid)
 }
 
 /**
- * Removes a lock that nobody holds. Of many that found it, one at a time looks again and removes it; otherwise the
- * second would remove the new lock of the first.
+ * Removes a stale lock. Several processes may find it: one at a time reads it again and removes it. Otherwise the
+ * second process would remove the new lock of the first.
  */
 async function clear (file, stale) {
   const guard = `${file}-clearing`
   if (!await take(guard, '')) {
     await sleep(lockDefaults.pause)
-    if (await age(guard) > lockDefaults.clearing) await rm(guard, { force: true })
+    if (await ageOf(guard) > lockDefaults.clearing) await rm(guard, { force: true })
     return
   }
   try {

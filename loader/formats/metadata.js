@@ -1,5 +1,5 @@
 // The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
-// mbutil writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
+// mbutil writes and reads it. Reading leaves out invalid values: the tiles do not depend on them.
 import { PLAIN_NAME, gridOf, isExactTime, isLayerField, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
 import { attempt, jsonOf } from '../../core/values.js'
 import { extensionOf } from './names.js'
@@ -7,19 +7,19 @@ import { extensionOf } from './names.js'
 /** The file beside the tiles of a folder. */
 export const METADATA = 'metadata.json'
 
-/** What some programs write instead. */
+/** The file that some programs write instead. */
 export const TILEJSON = 'tilejson.json'
 
-/** What gdal2tiles and other writers of TMS leave there. */
+/** The file that gdal2tiles and other writers of TMS leave there. */
 export const TILEMAP = 'tilemapresource.xml'
 
-/** Where an export of ours says when the map looked like this. */
+/** The key under which our exports store the time of the map. */
 const TIME_KEY = 'tilecouch:time'
 
 // the names MBTiles has for formats; it wants media types for others
-const names = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/avif' }
+const formatNames = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/avif' }
 
-const MIDDLE = 2 // zooms beyond the one at which the bounds fill one tile: where a map of them may begin
+const MIDDLE = 2 // zooms from the one at which the bounds fill one tile to the one at which a map may begin
 
 /**
  * @param {string | Buffer} text JSON of another program @param {(why: string) => void} [onBad] called if it is invalid
@@ -52,19 +52,19 @@ export function layerFieldsOf (metadata, onBad = () => {}) {
     version: version === undefined ? undefined : String(version),
     encoding,
     format: extensionOf(format) ?? format,
-    minzoom: number(minzoom),
-    maxzoom: number(maxzoom),
+    minzoom: numberOf(minzoom),
+    maxzoom: numberOf(maxzoom),
     bounds: attempt(() => parseBbox(bounds)),
     center: typeof center === 'string' ? center.split(',').map(Number) : center,
-    tileSize: number(metadata.tileSize), // only our own exports have it
+    tileSize: numberOf(metadata.tileSize), // only our own exports have it
     grid: gridIn(metadata),
     vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(metadata.json).vector_layers)
   }
   const isMissing = value => value === undefined || value === null
   const isValid = field => !isMissing(candidates[field]) && isLayerField(field, candidates[field])
   const isStated = field => !isMissing(metadata[field]) && metadata[field] !== ''
-  const invalid = Object.keys(candidates).filter(field => isStated(field) && !isValid(field))
-  for (const field of invalid) onBad(`${field} ${JSON.stringify(metadata[field])}`)
+  const invalidFields = Object.keys(candidates).filter(field => isStated(field) && !isValid(field))
+  for (const field of invalidFields) onBad(`${field} ${JSON.stringify(metadata[field])}`)
   return Object.fromEntries(Object.entries(candidates).filter(([field]) => isValid(field)))
 }
 
@@ -72,32 +72,32 @@ export function layerFieldsOf (metadata, onBad = () => {}) {
 const DEGREES = /^(?:(?:global-)?geodetic|(?:EPSG:|.*[:/])(?:4326|4258)|(?:OGC:|.*[:/])CRS84)$/i
 const MERCATOR = /^(?:(?:global-)?mercator|.*[:/]?(?:3857|900913|3785|102100))$/i
 
-/** The grid that metadata name: ours write `grid`, others the coordinate system or a profile. */
+/** The grid in metadata: our exports write `grid`, other programs the coordinate system or a profile. */
 function gridIn (/** @type {Record<string, any>} */ { grid, crs, srs, profile }) {
-  const stated = typeof grid === 'string' && grid.startsWith('{') ? jsonOf(grid) : grid
-  if (stated !== undefined && stated !== null) return attempt(() => gridOf({ grid: stated }) && stated)
+  const statedGrid = typeof grid === 'string' && grid.startsWith('{') ? jsonOf(grid) : grid
+  if (statedGrid !== undefined && statedGrid !== null) return attempt(() => gridOf({ grid: statedGrid }) && statedGrid)
   return DEGREES.test(String(crs ?? srs ?? profile ?? '')) ? 'WorldCRS84Quad' : undefined
 }
 
 /**
- * What metadata say of a grid that is neither Web Mercator nor known.
+ * The name in metadata of a grid that is neither Web Mercator nor known.
  * @param {Record<string, any>} metadata @returns {string | undefined}
  */
 export function otherGridOf (metadata) {
-  const said = metadata.crs ?? metadata.srs ?? metadata.profile
-  if (gridIn(metadata) !== undefined || typeof said !== 'string' || !said || MERCATOR.test(said)) return undefined
-  return said.slice(0, 100)
+  const name = metadata.crs ?? metadata.srs ?? metadata.profile
+  if (gridIn(metadata) !== undefined || typeof name !== 'string' || !name || MERCATOR.test(name)) return undefined
+  return name.slice(0, 100)
 }
 
 /**
- * What a tilemapresource.xml says of the tiles beside it.
+ * Reads the bounds and the grid of tiles from the tilemapresource.xml beside them.
  * @param {string} xml
  * @returns {{bounds?: import('../../core/grid.js').Bbox, profile?: string, grid?: string}} profile: where the grid is
  *   not known
  */
 export function readTileMap (xml) {
-  const [box = ''] = /<BoundingBox\b[^<>]*>/.exec(xml) ?? []
-  const side = name => Number(new RegExp(`\\b${name}="([^"]*)"`).exec(box)?.[1] ?? NaN)
+  const [boxTag = ''] = /<BoundingBox\b[^<>]*>/.exec(xml) ?? []
+  const side = name => Number(new RegExp(`\\b${name}="([^"]*)"`).exec(boxTag)?.[1] ?? NaN)
   const [, profile = ''] = /<TileSets\b[^<>]*\bprofile="([^"]*)"/.exec(xml) ?? []
   return {
     bounds: attempt(() => parseBbox(['minx', 'miny', 'maxx', 'maxy'].map(side))),
@@ -109,7 +109,7 @@ export function readTileMap (xml) {
 /** The time in metadata, if it is valid. @param {Record<string, any>} metadata @returns {string | undefined} exact */
 export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
 
-const number = value => value === undefined || value === '' ? undefined : Number(value)
+const numberOf = value => value === undefined || value === '' ? undefined : Number(value)
 
 /**
  * @param {Record<string, any>} doc the layer document
@@ -117,15 +117,15 @@ const number = value => value === undefined || value === '' ? undefined : Number
  * @param {Partial<import('../export/target.js').TargetOptions> & {layer: string}} options
  * @returns {Record<string, string>}
  */
-export function metadataOf (doc, facts, { layer, time, named, area, scheme }) {
+export function metadataOf (doc, facts, { layer, time, named: namedTime, area, scheme }) {
   // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
   const bounds = area ? facts.bounds : doc.bounds ?? facts.bounds
-  // of tiles that were there from a run before the type is not known
+  // the types of tiles from an earlier run are not known
   const format = (facts.areTypesKnown ? facts.format : doc.format) ?? doc.format ?? facts.format
   const values = {
-    name: nameAt(doc.name ?? layer, named),
-    [PLAIN_NAME]: named && (doc.name ?? layer),
-    format: format && names[format],
+    name: nameAt(doc.name ?? layer, namedTime),
+    [PLAIN_NAME]: namedTime && (doc.name ?? layer),
+    format: format && formatNames[format],
     bounds: bounds?.join(','),
     center: bounds && centerOf(doc, bounds, facts).join(','),
     minzoom: facts.minzoom,
@@ -140,13 +140,13 @@ export function metadataOf (doc, facts, { layer, time, named, area, scheme }) {
     tileSize: doc.tileSize,
     ...gridTexts(doc),
     [TIME_KEY]: time ?? facts.last,
-    scheme: scheme === 'tms' ? scheme : undefined // rows from the north are the rule
+    scheme: scheme === 'tms' ? scheme : undefined // rows from the north are the default
   }
-  const stated = Object.entries(values).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(stated.map(([name, value]) => [name, String(value)]))
+  const statedValues = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(statedValues.map(([name, value]) => [name, String(value)]))
 }
 
-/** What metadata say of a grid that is not Web Mercator, so that it is read back as it was. */
+/** The metadata of a grid that is not Web Mercator. Reading them gives the same grid. */
 function gridTexts (doc) {
   const grid = gridOf(doc)
   if (grid.isWebMercator) return {}
@@ -175,6 +175,7 @@ function centerOf (doc, bounds, { minzoom = 0, maxzoom = 0 }) {
 /** The zoom at which a map of some bounds may begin. @param {import('../../core/grids/grid.js').Grid} grid */
 function viewZoom (grid, bounds) {
   if (grid.isWebMercator) return Math.floor(Math.log2(360 / Math.max(bounds[2] - bounds[0], 1e-6))) + MIDDLE
-  const fits = ({ z }) => grid.ranges(bounds, z).every(({ x0, x1, y0, y1 }) => Math.max(x1 - x0, y1 - y0) < 2 ** MIDDLE)
-  return grid.matrices.findLast(fits)?.z ?? grid.firstZoom
+  const isSmall = ({ z }) =>
+    grid.ranges(bounds, z).every(({ x0, x1, y0, y1 }) => Math.max(x1 - x0, y1 - y0) < 2 ** MIDDLE)
+  return grid.matrices.findLast(isSmall)?.z ?? grid.firstZoom
 }

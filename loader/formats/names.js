@@ -1,4 +1,4 @@
-// Names of files in folders: which are tiles, and which look like it and are none.
+// Recognises the tiles in a folder by their file names, and reports names that only look like tiles.
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_ZOOM, formats } from '../../core/index.js'
@@ -6,20 +6,20 @@ import { ifMissing } from './files.js'
 
 export const NUMBER = /^(0|[1-9]\d{0,9})$/
 
-/** What the names of tiles end with, the commonest first: exports write these; synonyms are read, too. */
+/** The extensions of tiles, the commonest first. Exports write these; readers also accept synonyms. */
 export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
 const synonyms = { __proto__: null, jpeg: 'jpg', mvt: 'pbf' }
 
 const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(?:${EXTENSIONS.join('|')})$`)
 const TILE = /^(\d+)\.([a-z0-9]+)$/i
 const NEARLY = /^-?\d/ // a number, and something more
-const COMPANIONS = /\.(kml|xml|json|txt|html|wld|[a-z]{2}w|aux\.xml|md5|etag)$/i // what tile tools leave beside tiles
+const COMPANIONS = /\.(kml|xml|json|txt|html|wld|[a-z]{2}w|aux\.xml|md5|etag)$/i // files of tile tools beside tiles
 
-/** `jpeg` -> `jpg`; nothing for what no tile's name ends with. */
+/** `jpeg` -> `jpg`; undefined for an extension that tiles do not have. */
 export const extensionOf = ext => synonyms[ext] ?? (EXTENSIONS.includes(ext) ? ext : undefined)
 
 /**
- * The row of a file in the folder of a column, as exports write it and counted as in the folder; nothing for others.
+ * The row in a file name of a column, as exports write it, in the numbering of the folder. Undefined for other names.
  * @param {string} name
  */
 export function rowOfFile (name) {
@@ -28,8 +28,8 @@ export function rowOfFile (name) {
 }
 
 /**
- * A file in the folder of a column. What no tile can have is a fault; a tile outside of the pyramid is returned with
- * `isOutside`.
+ * Parses the name of a file in the folder of a column. A name that no tile can have is a fault. A tile outside of the
+ * pyramid is returned with `isOutside`.
  * @param {number} z @param {number} x @param {string} name
  * @param {(code: string, why?: string) => void} onFault
  * @returns {{z: number, x: number, y: number, ext: string, isOutside: boolean} | undefined}
@@ -68,5 +68,5 @@ export async function readColumn (directory) {
   return rows
 }
 
-/** The names in a folder; none when it is not there. */
+/** The names in a folder; none if the folder does not exist. */
 export const namesIn = async directory => await readdir(directory).catch(ifMissing) ?? []

@@ -1,5 +1,5 @@
-// Files that people have and that hold no tiles: what each is, and the commands that make tiles of it. They are known
-// by their first bytes, else by their names.
+// Describes files that hold no tiles, and names the commands that make tiles of them. Files are recognised by their
+// first bytes, else by their names.
 import path from 'node:path'
 import { formatOf, scrub } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -13,23 +13,23 @@ import { TilecouchError } from '../errors.js'
 
 export const loadCommand = (source, more = '') => `tilecouch load ${quoted(source)} --layer NAME${more}`
 
-const cut = (file, stem) => {
-  const made = `${stem}-tiles`
-  return [`gdal2tiles.py --xyz -w none ${quoted(file)} ${quoted(made)}`, loadCommand(made)]
+const cutIntoTiles = (file, stem) => {
+  const target = `${stem}-tiles`
+  return [`gdal2tiles.py --xyz -w none ${quoted(file)} ${quoted(target)}`, loadCommand(target)]
 }
 const toVectorTiles = (file, stem) =>
   [`ogr2ogr -f MBTILES ${quoted(`${stem}.mbtiles`)} ${quoted(file)} -dsco MAXZOOM=12`, loadCommand(`${stem}.mbtiles`)]
 const toImages = (file, stem) => {
-  const made = quoted(`${stem}.mbtiles`)
-  const translating = `gdal_translate -of MBTILES ${quoted(file)} ${made}`
-  return [translating, `gdaladdo -r average ${made} 2 4 8 16`, loadCommand(`${stem}.mbtiles`)]
+  const target = quoted(`${stem}.mbtiles`)
+  const translateCommand = `gdal_translate -of MBTILES ${quoted(file)} ${target}`
+  return [translateCommand, `gdaladdo -r average ${target} 2 4 8 16`, loadCommand(`${stem}.mbtiles`)]
 }
-const either = (file, stem) => [
+const toEither = (file, stem) => [
   '# if it holds images:', ...toImages(file, stem),
   '# if it holds points, lines and areas:', ...toVectorTiles(file, stem)
 ]
 
-const drawn = (file, stem) => [loadCommand(`${stem}.mbtiles`)]
+const loadDrawn = (file, stem) => [loadCommand(`${stem}.mbtiles`)]
 
 const unpacking = commandFor => (file, stem) => {
   const [before, after] = commandFor(quoted(stem))
@@ -43,14 +43,14 @@ const QGIS = 'Open it in QGIS, run Processing > Toolbox > Generate XYZ tiles (MB
 
 /** @type {Record<string, Kind>} */
 const kinds = {
-  tiff: { what: 'a TIFF image, such as a GeoTIFF: one large image, no tiles', how: CUT, next: cut },
-  raster: { what: 'one large raster, no tiles', how: CUT, next: cut },
+  tiff: { what: 'a TIFF image, such as a GeoTIFF: one large image, no tiles', how: CUT, next: cutIntoTiles },
+  raster: { what: 'one large raster, no tiles', how: CUT, next: cutIntoTiles },
   image: {
     what: 'a single image, no tiles',
     how: 'If you know where on the map it lies, say so to GDAL, cut it into tiles, then load these',
     next: (file, stem) => [
       `gdal_translate -a_srs EPSG:4326 -a_ullr WEST NORTH EAST SOUTH ${quoted(file)} ${quoted(`${stem}.tif`)}`,
-      ...cut(`${stem}.tif`, stem)
+      ...cutIntoTiles(`${stem}.tif`, stem)
     ]
   },
   shapefile: {
@@ -66,12 +66,12 @@ const kinds = {
     ]
   },
   geopackage: {
-    what: 'a GeoPackage, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: either
+    what: 'a GeoPackage, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: toEither
   },
   kml: {
     what: 'KML for Google Earth, which tilecouch does not read',
     how: 'Make MBTiles of it, then load these',
-    next: either
+    next: toEither
   },
   osm: {
     what: 'raw data of OpenStreetMap, no tiles',
@@ -81,20 +81,20 @@ const kinds = {
       loadCommand(`${stem}.pmtiles`)
     ]
   },
-  qgis: { what: 'a QGIS project, which only QGIS can draw', how: QGIS, next: drawn },
-  qlr: { what: 'a layer definition of QGIS: it says where data are, and holds none', how: QGIS, next: drawn },
+  qgis: { what: 'a QGIS project, which only QGIS can draw', how: QGIS, next: loadDrawn },
+  qlr: { what: 'a layer definition of QGIS: it says where data are, and holds none', how: QGIS, next: loadDrawn },
   esri: {
     what: 'an Esri cache, which tilecouch does not read',
     how: 'Make MBTiles of it (docs/sources.md, Esri caches), then load these',
     next: () => [loadCommand('cache.mbtiles')]
   },
   zip: {
-    what: 'a zip, which tilecouch does not read', how: UNPACK, next: unpacking(made => ['unzip -q', `-d ${made}`])
+    what: 'a zip, which tilecouch does not read', how: UNPACK, next: unpacking(folder => ['unzip -q', `-d ${folder}`])
   },
   tar: {
     what: 'a tar, which tilecouch does not read',
     how: UNPACK,
-    next: unpacking(made => [`mkdir ${made} && tar xf`, `-C ${made}`])
+    next: unpacking(folder => [`mkdir ${folder} && tar xf`, `-C ${folder}`])
   },
   html: {
     what: 'a web page, no tiles',
@@ -103,24 +103,24 @@ const kinds = {
   }
 }
 
-/** Of a tile server, which does not say where it has tiles. */
+/** The command for a tile server, which does not say where it has tiles. */
 export const serverCommand = address => loadCommand(address, ' --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12')
 
 /** @type {[kind: string, offset: number, text: string][]} */
 const magics = [
   ['tiff', 0, 'II*\0'],
   ['tiff', 0, 'MM\0*'],
-  ['tiff', 0, 'II+\0'], // of more than 4 GB
+  ['tiff', 0, 'II+\0'], // larger than 4 GB
   ['tiff', 0, 'MM\0+'],
   ['raster', 4, 'jP  '], // JPEG 2000
   ['shapefile', 0, '\0\0\x27\x0a\0\0\0\0'],
   ['osm', 6, 'OSMHeader'],
   ['zip', 0, 'PK\x03\x04'],
-  ['zip', 0, 'PK\x05\x06'], // one without files
-  ['tar', 257, 'ustar'] // every one since 1988
+  ['zip', 0, 'PK\x05\x06'], // a zip without files
+  ['tar', 257, 'ustar'] // every tar since 1988
 ]
 
-/** By the name of the first element of XML. */
+/** Kinds by the name of the first element of XML. */
 const roots = {
   __proto__: null, qgis: 'qgis', qlr: 'qlr', kml: 'kml', osm: 'osm', VRTDataset: 'raster', html: 'html', HTML: 'html'
 }
@@ -164,7 +164,7 @@ export function kindOfBytes (begin) {
 
 const PACKED = /\.(?:kmz|qgz)$/i // a zip by its bytes, but of one kind
 
-/** By its first bytes, else by its name. @param {string} name @param {Buffer} begin */
+/** The kind of a file by its first bytes, else by its name. @param {string} name @param {Buffer} begin */
 export function kindOfFile (name, begin) {
   const kind = kindOfBytes(begin)
   return kind && !(kind === 'zip' && PACKED.test(name)) ? kind : kindOfName(name)
@@ -195,12 +195,12 @@ export function notTiles (kind, name, { inside, made = inside, before = [] } = {
   const { what, how, next } = kinds[kind]
   const isRemote = /^https?:\/\//i.test(name)
   const file = made ?? (isRemote ? path.posix.basename(new URL(name).pathname) : name)
-  const fetching = isRemote && kind !== 'html' ? [`curl -fLO ${quoted(name)}`] : []
-  return refusal(name, what, { inside, how, lines: [...fetching, ...before, ...next(file, stemOf(file))] })
+  const fetchCommands = isRemote && kind !== 'html' ? [`curl -fLO ${quoted(name)}`] : []
+  return refusal(name, what, { inside, how, lines: [...fetchCommands, ...before, ...next(file, stemOf(file))] })
 }
 
 /**
- * An error whose advice is what to type next.
+ * Makes an error whose advice lists the commands to type next.
  * @param {string} value @param {string} what it is
  * @param {{inside?: string, how: string, lines: string[]}} next
  */
@@ -211,11 +211,11 @@ export function refusal (value, what, { inside, how, lines }) {
   return Object.assign(error, { advice: adviceOf(how, lines) })
 }
 
-/** Names of files and in documents may hold anything; some of it controls a terminal. @param {string[]} lines */
+/** Joins lines for a terminal. Characters of names that could control it are replaced. @param {string[]} lines */
 export const adviceOf = (how, lines) =>
   scrub([`${how}:`, ...lines].map(line => line.replace(/\p{Cc}/gu, '\ufffd')).join('\n    '))
 
 const stemOf = file => path.basename(file).replace(/\.(?:osm\.pbf|osm\.bz2|tar\.gz|[^.]+)$/i, '') || 'tiles'
 
-/** As a shell takes it. */
+/** Quotes a text for a shell. */
 export const quoted = text => /^[\w./:@%+=,~-]+$/.test(text) ? text : `"${text.replace(/(["\\$`])/g, '\\$1')}"`

@@ -1,4 +1,4 @@
-// What reading every format needs: errors that name the file, faults as errors, and breaks for others.
+// Helpers for the readers of all formats: errors that name the file, faults as errors, breaks for other work, limits.
 //
 // Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/check/files/faults.js, and
 // go on. Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
@@ -7,12 +7,12 @@ import { TilecouchError } from '../errors.js'
 
 /** @typedef {(code: string, where: string, why?: string, cause?: Error) => void} OnFault */
 
-const BREAK = 10000 // tiles or files listed before others may go on
+const BREAK = 10000 // tiles or files listed before other work gets a turn
 const LONGEST = 300 // letters of an error
 const HARMLESS = new Set(['bad-metadata', 'not-a-tile-name', 'odd-structure', 'outside-pyramid', 'unused-bytes'])
 
 /**
- * The text may quote names in the archive, which are as long as they like and could write anywhere on a terminal.
+ * The text may quote names in the archive, which may have any length and could control a terminal.
  * @param {Error} [cause]
  */
 export const invalid = (file, why, cause) =>
@@ -44,7 +44,7 @@ export async function reading (file, work) {
  * Reads the metadata of a file. Where faults are reported, metadata that cannot be read is one of them, and the tiles
  * are read without it.
  * @param {OnFault | undefined} onFault
- * @param {() => Promise<Record<string, any> | undefined>} readValues nothing where the writer left the metadata out
+ * @param {() => Promise<Record<string, any> | undefined>} readValues undefined if there is no metadata
  */
 export async function readingMetadata (onFault, readValues) {
   try {
@@ -56,18 +56,18 @@ export async function readingMetadata (onFault, readValues) {
   }
 }
 
-/** An error of what cannot be read, as one of the catalogue. */
+/** Turns a failure to read into an error of the catalogue. */
 export const unreadable = (file, error) => error instanceof TilecouchError
   ? error
   : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
 
-/** The same of a file that may be missing. */
+/** The same for a file that may be missing. */
 export const sourceError = (file, error) => error.code === 'ENOENT'
   ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
   : unreadable(file, error)
 
 /**
- * Counts what is listed, and asks for a break now and then: awaiting each time would take longer than listing.
+ * Counts listed tiles or files, and returns a break to await now and then: awaiting each time would take longer.
  * @param {AbortSignal} [signal]
  * @returns {() => Promise<void> | undefined}
  */
@@ -83,7 +83,7 @@ async function takeBreak (signal) {
   if (signal?.aborted) throw new TilecouchError('ABORTED')
 }
 
-// Limits of what is read from any source. What is beyond them is refused before the bytes are in memory.
+// Limits of every source. Anything larger is refused before its bytes are in memory.
 
 export const sourceLimits = {
   tile: 64e6, // bytes of a tile, packed or unpacked

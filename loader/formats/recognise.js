@@ -1,4 +1,4 @@
-// What format a file or folder has, by its first bytes. Names come second: a .dat may hold MBTiles.
+// Recognises the format of a file or folder by its first bytes, else by its name: a .dat may hold MBTiles.
 import { stat } from 'node:fs/promises'
 import { openFile, readAll } from './files.js'
 import { isArchive, isGeoPackage, kindOfBytes, kindOfFile, notTiles } from './other-kinds.js'
@@ -13,7 +13,7 @@ const endings = { pmtiles: /\.pmtiles$/i, mbtiles: /\.(?:mbtiles|sqlite|db)$/i }
 
 /**
  * @param {string} name of a file or folder
- * @returns {Promise<string | undefined>} folder, mbtiles or pmtiles; nothing for other files. A zip or tar is refused
+ * @returns {Promise<string | undefined>} folder, mbtiles or pmtiles; undefined for other files. A zip or tar is refused
  */
 export async function recognise (name) {
   try {

@@ -1,7 +1,6 @@
-// A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as
-// wanted and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they
-// have no other place. The files lose their names as soon as they are open, so that nothing is left of a process that
-// is killed.
+// A list of tiles that need not fit into memory. Tiles are entered in any order, and read in the order of their ids,
+// any number of times and by several readers at once. The list is in temporary files, which may also hold bytes of
+// tiles. The files lose their names as soon as they are open, so that a killed process leaves no files.
 import { closeSync, ftruncateSync, openSync } from 'node:fs'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,7 +35,7 @@ export class Spool {
 
   /** @param {{folder?: string}} [options] folder: where the temporary files lie */
   static open (options) {
-    return TemporaryDatabase.open((scratch, own) => new Spool(scratch, own), options)
+    return TemporaryDatabase.open((scratch, folder) => new Spool(scratch, folder), options)
   }
 
   /** Use `Spool.open`. @param {string} folder of its own */
@@ -50,7 +49,7 @@ export class Spool {
   }
 
   /**
-   * Enters a tile. One that is there already is replaced.
+   * Enters a tile. It replaces an earlier entry of the same tile.
    * @param {...Field} fields up to two, given back as they are
    */
   add (z, x, y, ...fields) {
@@ -64,7 +63,7 @@ export class Spool {
   }
 
   /**
-   * The tiles in the order of their ids. What is added meanwhile comes too, where it lies ahead.
+   * The tiles in the order of their ids. A tile that is added meanwhile comes too if it lies ahead.
    * @returns {AsyncGenerator<SpooledTile>}
    */
   async * tiles () {
@@ -98,12 +97,12 @@ export class Spool {
     })
   }
 
-  /** Keeps bytes at a place that the caller chooses. Gaps need no room. */
+  /** Stores bytes at an offset that the caller chooses. Gaps take no disk space. */
   place (offset, bytes) {
     this.#scratch.work(() => writeAllSync(this.#data, bytes, offset))
   }
 
-  /** Bytes that were kept. */
+  /** Returns stored bytes. */
   slice (offset, length) {
     const bytes = Buffer.allocUnsafe(length)
     const read = this.#scratch.work(() => readAllSync(this.#data, bytes, offset))
@@ -117,7 +116,7 @@ export class Spool {
   }
 }
 
-/* A temporary folder with a small database, for what does not fit into memory. */
+/* A temporary folder with a small database, for data that may not fit into memory. */
 
 export const temporaryDefaults = {
   cache: 32e6, // bytes of the database that are kept in memory
@@ -166,13 +165,13 @@ export class TemporaryDatabase {
 
   /**
    * @template T
-   * @param {() => T} work with the files
+   * @param {() => T} action with the files
    * @returns {T}
    */
-  work (work) {
+  work (action) {
     if (this.#closed) throw new TilecouchError('INTERNAL', { why: 'the spool is closed' })
     try {
-      return work()
+      return action()
     } catch (error) {
       throw spoolError(error, path.dirname(this.#folder))
     }
@@ -191,9 +190,9 @@ export class TemporaryDatabase {
   }
 }
 
-const remove = folder => rm(folder, { recursive: true, force: true }).catch(() => {}) // it is found by removeStale
+const remove = folder => rm(folder, { recursive: true, force: true }).catch(() => {}) // removeStale removes it later
 
-// what a process left that was killed where files in use keep their names, or in its very first moment
+// removes folders of killed processes: on systems where open files keep their names, or of a kill right at the start
 async function removeStale (folder) {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {

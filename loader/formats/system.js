@@ -1,4 +1,4 @@
-// What the operating system knows: its processes, its disks and its network addresses.
+// Asks the operating system about its processes, disks and network addresses.
 import { readdir, stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import path from 'node:path'

@@ -1,5 +1,5 @@
-// Unpacks bytes of others: tiles, parts of files, answers of servers. A few kilobytes may become a gigabyte, so it
-// stops at a limit. It works beside the main thread, and large contents are unpacked one after the other.
+// Unpacks tiles, parts of files and answers of servers. They are not trusted: a few kilobytes may become a gigabyte, so
+// it stops at a limit. It works beside the main thread, and unpacks large contents one after the other.
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { inspectTile } from '../../core/index.js'
@@ -8,7 +8,7 @@ import { sourceLimits } from './reading.js'
 
 export const unpackDefaults = {
   bytes: sourceLimits.tile, // of a tile at most, packed or unpacked
-  alone: 4e6, // unpacked bytes from which on a content waits for others of its size
+  alone: 4e6, // unpacked bytes from which on contents are unpacked one after the other
   small: 1e6 // unpacked bytes up to which another thread costs more than unpacking
 }
 
@@ -63,16 +63,16 @@ export const isGzip = bytes => bytes[0] === 0x1f && bytes[1] === 0x8b
 export const isRawVectorTile = bytes => bytes[0] === 0x1a
 
 /**
- * The format of a tile, as inspectTile says it, with the inside of a vector tile looked at.
+ * The format of a tile, as inspectTile returns it. A vector tile is unpacked and inspected as well.
  * @returns {Promise<{type: string, ext: string}>}
  */
 export async function inspectWhole (bytes) {
   if (!isGzip(bytes)) return inspectTile(bytes)
-  const inside = await insideOf(bytes).then(content => () => content, error => () => { throw error })
-  return inspectTile(bytes, { gunzip: inside })
+  const getInside = await insideOf(bytes).then(content => () => content, error => () => { throw error })
+  return inspectTile(bytes, { gunzip: getInside })
 }
 
-/** Unpacks gzip that is mostly small: without another thread, up to a limit. */
+/** Unpacks gzip that is mostly small: in this thread, up to a limit. */
 export async function insideOf (bytes) {
   try {
     return zlib.gunzipSync(bytes, { maxOutputLength: unpackDefaults.small })

@@ -28,7 +28,7 @@ export class FolderReader {
    * @param {string} folder
    * @param {{scheme?: string, grid?: string | object, signal?: AbortSignal,
    *   onFault?: import('../reading.js').OnFault}} [options] onFault:
-   *   throws what cannot be read unless given
+   *   by default read errors are thrown
    */
   constructor (folder, { scheme, grid, signal, onFault = throwCause } = {}) {
     this.#folder = folder
@@ -69,40 +69,40 @@ export class FolderReader {
     return tiles.sort((a, b) => compareRows(a.y, b.y) || (a.path < b.path ? -1 : 1))
   }
 
-  async * #listed (below, wanted) {
+  async * #listed (below, isWanted) {
     try {
-      yield * this.list(below, wanted)
+      yield * this.list(below, isWanted)
     } catch (error) {
       if (error.code === 'ABORTED') throw error
       this.#onFault('unreadable-tile', below || '.', error.message, error)
     }
   }
 
-  /** A file beside the tiles, if it is there. @param {string} name @returns {Promise<string | undefined>} */
+  /** The text of a file beside the tiles, if it exists. @param {string} name @returns {Promise<string | undefined>} */
   async text (name) {
     return await this.has(name) ? String(await this.read(name, sourceLimits.metadata)) : undefined
   }
 
-  /** What is gone, in a diff; to be closed. @param {string} [file] for messages */
+  /** The gone tiles of a diff, which the caller closes. @param {string} [file] for messages */
   async gone (file = GONE_LIST) {
     if (!await this.has(GONE_LIST)) return undefined
-    const how = { file, tms: this.#tms, grid: this.#grid.field, signal: this.#signal }
-    return readGone(await this.stream(GONE_LIST), how)
+    const options = { file, tms: this.#tms, grid: this.#grid.field, signal: this.#signal }
+    return readGone(await this.stream(GONE_LIST), options)
   }
 
   /**
-   * What lies in a folder of it, in any order.
+   * Lists the entries of a folder, in any order.
    * @param {string} below its path from here
-   * @param {(name: string) => boolean} wanted by its name
+   * @param {(name: string) => boolean} isWanted by its name
    */
-  async * list (below, wanted) {
+  async * list (below, isWanted) {
     const breathe = breather(this.#signal)
     let count = 0
     try {
       for await (const entry of await opendir(path.join(this.#folder, below), { bufferSize: BUFFER })) {
         const pause = breathe()
         if (pause) await pause
-        if (!wanted(entry.name)) continue
+        if (!isWanted(entry.name)) continue
         if (++count > sourceLimits.names) throw new Error(`it holds more than ${sourceLimits.names} files`)
         yield entry
       }
@@ -111,14 +111,14 @@ export class FolderReader {
     }
   }
 
-  /** Whether what was listed is a folder, or a link to one in here. @param {import('node:fs').Dirent} entry */
+  /** Whether a listed entry is a folder, or a link to one in here. @param {import('node:fs').Dirent} entry */
   async isFolder (below, entry) {
     const name = path.join(below, entry.name)
     if (!entry.isSymbolicLink()) return entry.isDirectory()
     return this.#reading(name, async () => (await stat(await this.#inside(name))).isDirectory())
   }
 
-  /** Whether what was listed is no link that leads out of here. @param {import('node:fs').Dirent} entry */
+  /** Whether a listed entry is no link that leads out of here. @param {import('node:fs').Dirent} entry */
   async isHere (below, entry) {
     if (!entry.isSymbolicLink()) return true
     return this.#inside(path.join(below, entry.name)).then(() => true, error => error.code !== undefined)
@@ -129,7 +129,7 @@ export class FolderReader {
     return this.#reading(name, () => this.#find(name, file => readRegular(file, { most, links: false })))
   }
 
-  /** Its bytes one after the other: for a list, however long. */
+  /** Reads a file as a stream, for lists of any length. */
   async stream (name) {
     const { handle } = await this.#reading(name, () => this.#find(name, file => openFile(file, { links: false })))
     return handle.createReadStream()
@@ -155,12 +155,12 @@ export class FolderReader {
     }
   }
 
-  /** Where a link leads to. */
+  /** The target of a link, which must be in the folder. */
   async #inside (name) {
     const root = await this.#root()
     const file = await realpath(path.join(this.#folder, name))
-    const way = path.relative(root, file)
-    if (way === '..' || way.startsWith(`..${path.sep}`) || path.isAbsolute(way)) {
+    const relativePath = path.relative(root, file)
+    if (relativePath === '..' || relativePath.startsWith(`..${path.sep}`) || path.isAbsolute(relativePath)) {
       throw new Error('it is a link that leads out of the folder')
     }
     return file

@@ -1,7 +1,7 @@
-// Writes a folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears complete, with the time
+// Writes a folder of z/x/y.ext files, as tile tools and web servers use it. Each file appears complete, with the time
 // of its version. Place, time and content tell which version a file is, so that an export can be resumed, or run again
 // to bring the folder up to date. A file that replaces another image of the same time gets the next second: web servers
-// compare only that to know whether a cached image is still valid. Links in the folder are not followed: somebody else
+// compare only times to know whether a cached image is still valid. Links in the folder are not followed: other users
 // may have put them there.
 import { lstat, mkdir, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -30,7 +30,7 @@ export const lockOf = folder => path.join(folder, '.tilecouch.part-lock')
 const fileTime = time => Math.max(toSeconds(time) * 1000, EARLIEST)
 
 /** Whether a file may be a version, by its time. */
-const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= fileTime(time) + MOVED
+const hasTimeOf = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= fileTime(time) + MOVED
 
 /** @type {import('../../export/target.js').Kind['open']} */
 export async function open (folder, { layer, scheme = 'xyz', force, ...options }) {
@@ -67,7 +67,7 @@ class FolderWriter {
   #written = 0
   /** Files by row, of the columns looked at last. @type {LRUCache<string, Promise<Map<number, string[]>>>} */
   #columns = new LRUCache({ max: folderDefaults.columns })
-  #made = ''
+  #lastFolder = ''
   #isTidying = false
 
   constructor (folder, options, resumed) {
@@ -80,7 +80,7 @@ class FolderWriter {
   async has ({ z, x, y, time, size, digest }) {
     for (const file of await this.#filesOf(z, x, y)) {
       const stats = await lstat(file)
-      if (stats.size === size && fits(stats, time) && digestOf(await readFile(file)) === digest) return true
+      if (stats.size === size && hasTimeOf(stats, time) && digestOf(await readFile(file)) === digest) return true
     }
     return false
   }
@@ -120,19 +120,19 @@ class FolderWriter {
     await writeFile(part, bytes)
     const directory = path.join(this.#folder, `${z}`, `${x}`)
     const target = path.join(directory, `${this.#row(z, y)}.${extensionOf(type)}`)
-    const before = this.resumed ? await lstat(target).catch(() => undefined) : undefined
-    const when = new Date(before && fits(before, time) ? before.mtimeMs + 1000 : fileTime(time))
-    await utimes(part, when, when)
-    if (this.#made !== directory) {
+    const oldStats = this.resumed ? await lstat(target).catch(() => undefined) : undefined
+    const fileDate = new Date(oldStats && hasTimeOf(oldStats, time) ? oldStats.mtimeMs + 1000 : fileTime(time))
+    await utimes(part, fileDate, fileDate)
+    if (this.#lastFolder !== directory) {
       await mkdir(await this.#column(z, x), { recursive: true })
-      this.#made = directory
+      this.#lastFolder = directory
     }
     await rename(part, target)
   }
 
   /**
-   * A file is removed only when it is another version of its tile: then an export wrote it. What is
-   * shown must be there before: a tile that changed since it was written keeps its file.
+   * Removes a file only if it is another version of its tile: then an export wrote it. The shown version must have its
+   * file first, so a tile that changed after its file was written keeps that file.
    * @param {import('../../store/list.js').ListedTile} tile @param {string} [shown] time
    */
   async tidy ({ z, x, y, versions }, shown) {
@@ -143,12 +143,12 @@ class FolderWriter {
     }
     const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
     const candidates = await Promise.all(files.map(async file => ({ file, stats: await lstat(file) })))
-    const isVersion = (stats, { time, size, gone }) => !gone && stats.size === size && fits(stats, time)
+    const isVersion = (stats, { time, size, gone }) => !gone && stats.size === size && hasTimeOf(stats, time)
     const versionOf = ({ stats }) => versions.findLast(version => isVersion(stats, version))
-    if (shown !== undefined && !candidates.some(one => versionOf(one)?.time === shown)) return 0
-    const old = candidates.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
-    for (const { file } of old) await rm(file)
-    return old.length
+    if (shown !== undefined && !candidates.some(candidate => versionOf(candidate)?.time === shown)) return 0
+    const outdated = candidates.filter(candidate => ![undefined, shown].includes(versionOf(candidate)?.time))
+    for (const { file } of outdated) await rm(file)
+    return outdated.length
   }
 
   async #allWritten () {

@@ -1,5 +1,5 @@
-// Reads MBTiles: the tables and views of a SQLite file, and its metadata. Texts come as blobs: what is no UTF-8 would
-// end the process that reads.
+// Reads MBTiles: the tables and views of a SQLite file, and its metadata. Texts come as blobs: a text that is not
+// UTF-8 would end the process that reads.
 import { isUtf8 } from 'node:buffer'
 import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../reading.js'
@@ -14,9 +14,9 @@ const ROW = 100 // bytes that a row is counted as, besides its value
 const SIZE = 'length(CAST(value AS BLOB))'
 
 /**
- * Which of the tables and views that matter there are, with the names of their columns.
+ * Lists the tables and views that are read, with the names of their columns.
  * @param {import('./sqlite.js').SqliteFile} db
- * @returns {Promise<Record<string, string[]> | undefined>} nothing when none of them can be read
+ * @returns {Promise<Record<string, string[]> | undefined>} undefined if none of them can be read
  */
 export async function readTables (db, onFault) {
   /** @type {Record<string, string[]>} */
@@ -62,7 +62,7 @@ export async function checkPages (db, onFault) {
   }
 }
 
-/** Why there cannot be tiles. @param {Record<string, string[]>} tables */
+/** Returns why the file can have no tiles, if so. @param {Record<string, string[]>} tables */
 export function missingTiles ({ tiles }) {
   if (!tiles) return 'there is no table or view called tiles'
   const missing = TILE_COLUMNS.filter(name => !tiles.includes(name))
@@ -72,14 +72,14 @@ export function missingTiles ({ tiles }) {
 /**
  * @param {import('./sqlite.js').SqliteFile} db
  * @param {Record<string, string[]>} tables
- * @returns {Promise<Record<string, any> | undefined>} names and values; nothing when there is no such table
+ * @returns {Promise<Record<string, any> | undefined>} names and values; undefined if there is no such table
  */
 export async function readMetadata (db, tables, onFault) {
   if (!['name', 'value'].every(name => tables.metadata?.includes(name))) return undefined
   /** @type {Record<string, any>} */
   const values = {}
   for await (const cells of metadataRows(db)) {
-    if (cells.some(one => one && !isUtf8(one))) onFault('bad-metadata', 'metadata', 'a text that is no UTF-8')
+    if (cells.some(blob => blob && !isUtf8(blob))) onFault('bad-metadata', 'metadata', 'a text that is no UTF-8')
     const [name, value] = cells.map(textOf)
     if (Object.hasOwn(values, name)) onFault('bad-metadata', 'metadata', `${name} is there more than once`)
     values[name] = value
@@ -93,12 +93,12 @@ export async function readMetadata (db, tables, onFault) {
  * @returns {AsyncGenerator<(Uint8Array | null)[]>}
  */
 async function * metadataRows (db) {
-  let left = sourceLimits.metadata
+  let remaining = sourceLimits.metadata
   const sql = `SELECT substr(CAST(name AS BLOB), 1, ${NAME}), CASE WHEN ${SIZE} <= ${SMALL} THEN CAST(value AS BLOB) ` +
     `END, ${SIZE} FROM metadata`
   for await (const [name, value, size] of db.rows(sql)) {
-    left -= ROW + (size ?? 0)
-    if (left < 0) throw new Error(`its metadata have more than ${sourceLimits.metadata} bytes`)
+    remaining -= ROW + (size ?? 0)
+    if (remaining < 0) throw new Error(`its metadata have more than ${sourceLimits.metadata} bytes`)
     yield [name, size > SMALL ? await largeValue(db, name, size) : value]
   }
 }

@@ -1,5 +1,5 @@
-// Reads a SQLite file of others in another process (see sqlite-child.js), which can be stopped and has a limit of
-// memory. Texts should be asked for as blobs, with `cell`: what is no UTF-8 ends the other process.
+// Reads an untrusted SQLite file in another process (see sqlite-child.js), which can be stopped and has a limit of
+// memory. Texts should be asked for as blobs, with `cell`: a text that is not UTF-8 ends the other process.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -8,13 +8,13 @@ import { sourceLimits } from '../reading.js'
 
 const CHILD = fileURLToPath(new URL('sqlite-child.js', import.meta.url))
 const SHOWN = 200 // bytes of a cell that is no number
-const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'] // and no password
+const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'] // environment, without passwords
 
-/** A number as it is, and of anything else no more than its beginning, as a blob. */
+/** SQL for a column: a number as it is, and only the beginning of any other value, as a blob. */
 export const cell = column =>
   `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(CAST(${column} AS BLOB), 1, ${SHOWN}) ELSE ${column} END`
 
-/** Blobs as the texts that they are. */
+/** Turns a blob into a text. */
 export const textOf = value => value instanceof Uint8Array ? Buffer.from(value).toString() : value
 
 /** @typedef {{rows: any[], done: boolean, error?: string}} Answer */
@@ -28,7 +28,7 @@ export class SqliteFile {
   #cursor = 0
   #isSilent = false
 
-  /** @param {AbortSignal} [signal] ends what is being asked, however long it would take */
+  /** @param {AbortSignal} [signal] ends the process, however long its question would take */
   constructor (file, signal) {
     this.file = file
     this.#signal = signal
@@ -39,16 +39,16 @@ export class SqliteFile {
 
   /**
    * The rows of a statement, for each of a list of parameters. They must be small: some hundred are in memory at once.
-   * @param {any[][]} [each]
+   * @param {any[][]} [parameterLists]
    * @returns {AsyncGenerator<any[]>}
    */
-  async * rows (sql, each) {
+  async * rows (sql, parameterLists) {
     const cursor = ++this.#cursor
-    let answer = await this.#send({ ask: sql, each, cursor })
+    let answer = await this.#send({ ask: sql, each: parameterLists, cursor })
     try {
       for (;;) {
         if (answer.error !== undefined) throw new Error(answer.error)
-        // the next are on their way while these are looked at
+        // the next rows are fetched while these are used
         const next = answer.done ? undefined : this.#send({ more: cursor })
         next?.catch(() => {}) // thrown when it is awaited
         yield * answer.rows
@@ -61,21 +61,22 @@ export class SqliteFile {
   }
 
   /**
-   * One row for each of a list of parameters: as many of them as are good to have in memory at once, and one at least.
-   * @param {any[][]} each
+   * One row for each of a list of parameters: as many rows as fit into one answer, and one at least.
+   * @param {any[][]} parameterLists
    * @returns {Promise<(any[] | null | Error)[]>} null: there is none; an error: why it cannot be read
    */
-  async get (sql, each) {
+  async get (sql, parameterLists) {
     try {
-      const { rows, error } = await this.#send({ get: sql, each })
+      const { rows, error } = await this.#send({ get: sql, each: parameterLists })
       return error === undefined ? rows : [...rows, new Error(error)]
     } catch (error) {
       if (error instanceof TilecouchError) throw error
-      return each.length === 1 ? [error] : this.get(sql, each.slice(0, 1)) // it ended the process: which of them did?
+      // a row ended the process: find out which
+      return parameterLists.length === 1 ? [error] : this.get(sql, parameterLists.slice(0, 1))
     }
   }
 
-  /** Whether a table or view comes about by a recursion, which may have no end. */
+  /** Whether a table or view is recursive, so that reading it may never end. */
   async isRecursive (table) {
     for await (const [, , , step] of this.rows(`EXPLAIN QUERY PLAN SELECT * FROM ${table}`)) {
       if (/RECURSIVE STEP/.test(step)) return true
@@ -93,7 +94,7 @@ export class SqliteFile {
         this.#kill()
       }, sourceLimits.silence)
       this.#waiting.push({ resolve, reject, timer })
-      child.send(message, () => {}) // that it is gone, its exit says
+      child.send(message, () => {}) // a failure shows in the event `exit`
     })
   }
 
@@ -102,27 +103,27 @@ export class SqliteFile {
     const child = fork(CHILD, [this.file, String(sourceLimits.sqlite), String(process.pid)], {
       serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], env
     })
-    child.on('message', (/** @type {Answer} */ answer) => this.#next()?.resolve(answer))
-    child.once('exit', (code, signal) => this.#ended(child, signal ?? code))
-    child.once('error', error => this.#ended(child, error.message))
+    child.on('message', (/** @type {Answer} */ answer) => this.#takeWaiting()?.resolve(answer))
+    child.once('exit', (code, signal) => this.#onEnd(child, signal ?? code))
+    child.once('error', error => this.#onEnd(child, error.message))
     return child
   }
 
-  #next () {
+  #takeWaiting () {
     const first = this.#waiting.shift()
     clearTimeout(first?.timer)
     return first
   }
 
-  #ended (child, how) {
+  #onEnd (child, how) {
     if (child !== this.#child) return
-    this.#child = undefined // another one answers the next question
+    this.#child = undefined // another process answers the next question
     const error = this.#signal?.aborted
       ? new TilecouchError('ABORTED')
       : new Error(this.#isSilent ? `it gave no answer for ${sourceLimits.silence / 1000} ` +
         'seconds' : `reading it ended the process that did (${how})`)
     this.#isSilent = false
-    while (this.#waiting.length) this.#next()?.reject(error)
+    while (this.#waiting.length) this.#takeWaiting()?.reject(error)
   }
 
   async close () {

@@ -1,10 +1,10 @@
 // Writes MBTiles 1.3: one SQLite file. Equal images are in it once: `tiles` is a view over `map` and `images`, as most
-// programs write it and all read it. With `cache` it is a tile cache as martin has it, each tile with when it was
-// fetched and expires.
+// programs write it and all read it. With `cache` it is a tile cache like that of martin: each tile has the times at
+// which it was fetched and expires.
 //
 // While the tables are filled they have no index of places: rows come from north to south, which is backwards in
-// MBTiles, and an index that grows backwards is twice as large as one made at the end. Their column `time` is ours:
-// which version a tile is, in seconds since 1970, for a run that goes on.
+// MBTiles, and an index that grows backwards is twice as large as one made at the end. The column `time` is ours: the
+// time of the version of a tile, in seconds since 1970, by which a later run can resume.
 import { createHash } from 'node:crypto'
 import { lstat, open as openFile, rename, rm, stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -22,9 +22,9 @@ export const mbtilesDefaults = {
 const APPLICATION_ID = 0x4d504258 // "MPBX", says the specification
 
 const PAGE = 100 // tiles read at once for the hash of all of them
-const extras = ['-journal', '-wal', '-shm'] // what SQLite has beside a file
+const extras = ['-journal', '-wal', '-shm'] // files of SQLite beside a database
 
-/** `tiles` as a view over places and images, what martin calls normalized. */
+/** `tiles` as a view over places and images, which martin calls normalized. */
 const deduplicated = {
   tables: `
     CREATE TABLE map (
@@ -49,7 +49,7 @@ const deduplicated = {
   distinct: 'SELECT count(*) AS contents FROM images'
 }
 
-/** One table with when each tile was fetched and expires, as martin's caches have it. */
+/** One table with the times at which each tile was fetched and expires, as in martin's caches. */
 const cached = {
   tables: `
     CREATE TABLE tile_cache (
@@ -69,8 +69,8 @@ export async function open (file, options) {
   const part = `${file}.part`
   const run = JSON.stringify({ run: options.run, cache: Boolean(options.cache) })
   const schema = options.cache ? cached : deduplicated
-  const left = await isOwnFile(part) ? reopen(part, run, schema) : undefined
-  if (left) return new MbtilesWriter(file, left, schema, options, true)
+  const resumedDb = await isOwnFile(part) ? reopen(part, run, schema) : undefined
+  if (resumedDb) return new MbtilesWriter(file, resumedDb, schema, options, true)
   await removePart(part)
   const db = connect(part)
   try {
@@ -89,7 +89,7 @@ class MbtilesWriter {
   #db
   #schema
   #options
-  #insert
+  #sql
   #waiting = { tiles: 0, bytes: 0 }
   #isFinishing = false
   #grid
@@ -101,12 +101,12 @@ class MbtilesWriter {
     this.#options = options
     this.#grid = gridOf(options.doc)
     this.resumed = resumed
-    this.#insert = { tile: db.prepare(schema.insert), ...(schema.image && { image: db.prepare(schema.image) }) }
+    this.#sql = { tile: db.prepare(schema.insert), ...(schema.image && { image: db.prepare(schema.image) }) }
     if (resumed) {
-      this.#insert.had = db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
-      this.#insert.met = db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
-      this.#insert.bytes = db.prepare(schema.bytes)
-      this.#insert.remove = db.prepare(`DELETE FROM ${schema.rows} WHERE rowid = ?`)
+      this.#sql.had = db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
+      this.#sql.met = db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
+      this.#sql.bytes = db.prepare(schema.bytes)
+      this.#sql.remove = db.prepare(`DELETE FROM ${schema.rows} WHERE rowid = ?`)
     }
     db.exec('BEGIN')
   }
@@ -114,17 +114,17 @@ class MbtilesWriter {
   /** @param {import('../../export/target.js').Known} tile */
   has ({ z, x, y, time, digest }) {
     const row = this.#grid.flipY(z, y)
-    const had = this.#insert.had.get(z, x, row)
-    const isSame = had?.time === toSeconds(time) && digestOf(this.#insert.bytes.get(had.place).tile_data) === digest
-    if (isSame) this.#insert.met.run(z, x, row)
+    const old = this.#sql.had.get(z, x, row)
+    const isSame = old?.time === toSeconds(time) && digestOf(this.#sql.bytes.get(old.place).tile_data) === digest
+    if (isSame) this.#sql.met.run(z, x, row)
     return isSame
   }
 
   #replace (z, x, row) {
-    const had = this.#insert.had?.get(z, x, row)
-    if (!had) return
-    this.#insert.remove.run(had.place)
-    this.#insert.met.run(z, x, row)
+    const old = this.#sql.had?.get(z, x, row)
+    if (!old) return
+    this.#sql.remove.run(old.place)
+    this.#sql.met.run(z, x, row)
   }
 
   add (tile) {
@@ -132,8 +132,8 @@ class MbtilesWriter {
     const row = this.#grid.flipY(z, tile.y)
     const id = idOf(tile)
     this.#replace(z, x, row)
-    this.#insert.image?.run(id, bytes)
-    this.#insert.tile.run(...this.#schema.values({
+    this.#sql.image?.run(id, bytes)
+    this.#sql.tile.run(...this.#schema.values({
       z,
       x,
       row,
@@ -159,7 +159,7 @@ class MbtilesWriter {
     const { doc, ...options } = this.#options
     this.#commit()
     this.#isFinishing = true
-    if (this.resumed) this.#forget()
+    if (this.resumed) this.#removeMissing()
     this.#db.exec(`DELETE FROM metadata; ${this.#schema.finish} DROP TABLE part;`)
     const insert = this.#db.prepare('INSERT INTO metadata VALUES (?, ?)')
     const fields = metadataOf(doc, facts, { ...options, scheme: undefined })
@@ -175,7 +175,7 @@ class MbtilesWriter {
     return { size: (await stat(this.#file)).size, ...(distinct !== undefined && { distinct }) }
   }
 
-  #forget () {
+  #removeMissing () {
     this.#db.exec(`DELETE FROM ${this.#schema.rows} WHERE rowid IN (SELECT place FROM had)`)
     if (this.#schema.removeUnused) this.#db.exec(this.#schema.removeUnused)
   }
@@ -185,7 +185,7 @@ class MbtilesWriter {
     try {
       if (this.#db.inTransaction) this.#db.exec(this.#isFinishing ? 'ROLLBACK' : 'COMMIT')
     } catch {
-      // the disk is full: what was committed before is there
+      // the disk is full: earlier commits are safe
     }
     this.#db.close()
   }
@@ -205,7 +205,7 @@ function hasTables (db, schema) {
   const memoryDb = new Database(':memory:')
   try {
     memoryDb.exec(tablesOf(schema))
-    const [[storedSchema], [ownSchema]] = [db, memoryDb].map(each => each.prepare(SCHEMA_TEXT).raw().get())
+    const [[storedSchema], [ownSchema]] = [db, memoryDb].map(database => database.prepare(SCHEMA_TEXT).raw().get())
     return storedSchema === ownSchema
   } finally {
     memoryDb.close()
@@ -222,8 +222,8 @@ function connect (file) {
 }
 
 /**
- * What an earlier run of the same export wrote, if it can be resumed. A tile that is written again leaves the table
- * `had`; the rest of that table is no longer in the layer.
+ * Opens the file of an earlier run of the same export, if it can be resumed. The table `had` has its tiles: a tile that
+ * this run meets leaves the table. The other tiles are no longer in the layer.
  */
 function reopen (part, run, schema) {
   let db

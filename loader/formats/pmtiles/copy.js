@@ -34,19 +34,19 @@ export async function copyPieces (source, target, position, pieces, limits = cop
   }
 }
 
-/** What fits into one buffer: pieces are joined to the one before them where they touch, and cut at its end. */
+/** Groups pieces by buffer. Adjacent pieces are joined, and a piece that exceeds the buffer is cut. */
 function * windows (pieces, { window }) {
   let parts = /** @type {{at: number, length: number, to: number}[]} */ ([])
   let filled = 0
   for (let { at, length } of pieces) {
     while (length) {
-      const fits = Math.min(length, window - filled)
+      const partLength = Math.min(length, window - filled)
       const last = parts.at(-1)
-      if (last && last.at + last.length === at) last.length += fits
-      else parts.push({ at, length: fits, to: filled })
-      at += fits
-      length -= fits
-      filled += fits
+      if (last && last.at + last.length === at) last.length += partLength
+      else parts.push({ at, length: partLength, to: filled })
+      at += partLength
+      length -= partLength
+      filled += partLength
       if (filled === window) {
         yield { parts, length: filled }
         parts = []
@@ -58,20 +58,20 @@ function * windows (pieces, { window }) {
 }
 
 async function gather (source, buffer, parts, scratches, limits) {
-  const jobs = reads(parts, limits)
+  const jobs = joinReads(parts, limits)
   await Promise.all(scratches.map(async scratch => {
-    for (const { at, end, of } of jobs) {
-      if (of.length === 1) await read(source, buffer.subarray(of[0].to, of[0].to + of[0].length), at)
+    for (const { at, end, of: group } of jobs) {
+      if (group.length === 1) await read(source, buffer.subarray(group[0].to, group[0].to + group[0].length), at)
       else {
         await read(source, scratch.subarray(0, end - at), at)
-        for (const part of of) scratch.copy(buffer, part.to, part.at - at, part.at - at + part.length)
+        for (const part of group) scratch.copy(buffer, part.to, part.at - at, part.at - at + part.length)
       }
     }
   }))
 }
 
-/** Parts that lie near one another, in one read. */
-function * reads (parts, limits) {
+/** Joins parts that lie near one another into one read. */
+function * joinReads (parts, limits) {
   parts.sort((a, b) => a.at - b.at)
   let job
   for (const part of parts) {

@@ -17,7 +17,7 @@ export const directoryLimits = {
 
 export const directoryDefaults = {
   root: FIRST_BYTES - HEADER_BYTES, // bytes of a root directory that is written, at most
-  tried: 16384, // entries: with more of them it is not even tried whether they fit into a root
+  tried: 16384, // entries from which on a root without leaves is not even tried
   leaf: 4096, // entries of a leaf, at least; as many as the official tools put into it
   leaves: 3500, // about so many fit into a root
   growth: 1.2 // of leaves whose root was too long
@@ -35,7 +35,7 @@ const USUAL_DEPTH = 2 // directories on the way to a tile: the format advises ag
 
 /**
  * Reads all directories, and checks everything in them: ids ascend through the whole archive, everything lies inside
- * its section, and together the leaves are no longer than theirs. Unreadable parts cost only their own entries.
+ * its section, and the leaves together are no longer than their section. An unreadable part costs only its own entries.
  */
 export class Directories {
   #file
@@ -45,14 +45,14 @@ export class Directories {
   #leafBytes = 0
   entries = 0
   addressed = 0
-  /** Whether nothing had to be left out. */
+  /** False after a fault: then some entries may have been left out. */
   isWhole = true
 
   /**
    * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>}} file
    * @param {import('./header.js').Header} header @param {import('../reading.js').OnFault} onFault
-   * @param {(from: number, to: number) => boolean} isWanted whether any of the ids from `from` to before `to` is;
-   *   leaves without are skipped
+   * @param {(from: number, to: number) => boolean} isWanted whether any of the ids from `from` to before `to` is
+   *   wanted; leaves without wanted ids are skipped
    */
   constructor (file, header, onFault, isWanted) {
     this.#file = file
@@ -61,7 +61,7 @@ export class Directories {
     this.#isWanted = isWanted
   }
 
-  /** @returns {AsyncGenerator<Entry[]>} the entries of tiles in their order, some together */
+  /** @returns {AsyncGenerator<Entry[]>} groups of the entries of tiles, in order */
   async * tiles () {
     const { root, leaves, packing } = this.#header
     if (!canUnpack(packing)) return this.#damaged('root directory', cannotUnpack(packing))
@@ -101,7 +101,7 @@ export class Directories {
       this.#leafBytes += length
       if (this.#leafBytes > this.#header.leaves.length) {
         this.#wrong(`tile id ${id}`, 'leaf directories lead to one another, or share bytes')
-        this.#leafBytes = Infinity // once is enough
+        this.#leafBytes = Infinity // report it only once
         break
       }
       const limit = Math.max(id, index + 1 < entries.length ? Math.min(to, entries[index + 1].id) : to)
@@ -145,26 +145,26 @@ export class Directories {
 
 /**
  * @param {Uint8Array} bytes unpacked
- * @param {(why: string) => void} wrong called with faults that do not prevent reading
+ * @param {(why: string) => void} reportFault called with faults that do not prevent reading
  * @returns {Entry[]}
  */
-export function parseDirectory (bytes, wrong) {
+export function parseDirectory (bytes, reportFault) {
   if (!bytes.length || bytes[bytes.length - 1] & 0x80) throw new Error('it ends in the middle of a number')
-  const at = { buf: bytes, pos: 0 }
-  const number = () => {
-    if (at.pos === bytes.length) throw new Error('it ends before its last entry')
-    const value = readVarint(at)
+  const cursor = { buf: bytes, pos: 0 }
+  const readNumber = () => {
+    if (cursor.pos === bytes.length) throw new Error('it ends before its last entry')
+    const value = readVarint(cursor)
     if (!Number.isSafeInteger(value)) throw new Error(`it holds a number of ${value}`)
     return value
   }
-  const count = number()
+  const count = readNumber()
   // an entry takes four bytes or more
   if (count > directoryLimits.entries || count > bytes.length / 4) {
     throw new Error(`${bytes.length} bytes cannot hold ${count} entries`)
   }
-  const column = () => Float64Array.from({ length: count }, number)
-  const [steps, runs, lengths, offsets] = [column(), column(), column(), column()]
-  if (at.pos !== bytes.length) wrong(`${bytes.length - at.pos} bytes behind its end`)
+  const readColumn = () => Float64Array.from({ length: count }, readNumber)
+  const [steps, runs, lengths, offsets] = [readColumn(), readColumn(), readColumn(), readColumn()]
+  if (cursor.pos !== bytes.length) reportFault(`${bytes.length - cursor.pos} bytes behind its end`)
   const entries = []
   for (let index = 0, id = 0, end = 0; index < count; index++) {
     id += steps[index]
@@ -196,7 +196,7 @@ export function serialize (entries) {
 }
 
 /**
- * Writes leaves where they are needed. Readers ask twice at most: there are no leaves of leaves.
+ * Writes leaves if the entries do not fit into the root. Leaves have no leaves, so readers ask at most twice.
  * @param {{count: number, groups: (size?: number) => Iterable<Entry[]>}} entries
  * @param {{clear: () => Promise<void>, write: (bytes: Buffer) => Promise<void>}} leaves cleared for each attempt
  * @param {typeof directoryDefaults} [limits]

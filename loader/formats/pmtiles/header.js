@@ -1,5 +1,5 @@
-// The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed
-// with, what the map is like.
+// Reads and writes the header of a PMTiles archive, its first 127 bytes, and reads its metadata. The header says where
+// the sections are, how they are packed, and which zooms and bounds the map has.
 import { formats } from '../../../core/index.js'
 import { byCount } from '../../../core/values.js'
 import { canUnpack, unpack } from '../unpack.js'
@@ -33,25 +33,25 @@ const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
  */
 export async function readHeader (file, onFault) {
   const bytes = await file.read(0, Math.min(HEADER_BYTES, file.size), FIRST_BYTES)
-  const damaged = why => { onFault('damaged-file', 'header', why) }
+  const reportDamage = why => { onFault('damaged-file', 'header', why) }
   if (bytes.toString('latin1', 0, 2) === 'PM' && bytes[2] > 0 && bytes[2] < 3) {
-    return void damaged(`it is of version ${bytes[2]} of the format; \`pmtiles convert\` makes version 3 of it`)
+    return void reportDamage(`it is of version ${bytes[2]} of the format; \`pmtiles convert\` makes version 3 of it`)
   }
-  if (bytes.toString('latin1', 0, 7) !== 'PMTiles') return void damaged('it does not begin as PMTiles do')
-  if (bytes.length < HEADER_BYTES) return void damaged(`it has only ${bytes.length} bytes`)
-  const wrong = why => onFault('bad-structure', 'header', why)
-  if (bytes[7] !== 3) return void wrong(`it is of version ${bytes[7]} of the format, not 3`)
+  if (bytes.toString('latin1', 0, 7) !== 'PMTiles') return void reportDamage('it does not begin as PMTiles do')
+  if (bytes.length < HEADER_BYTES) return void reportDamage(`it has only ${bytes.length} bytes`)
+  const addFault = why => onFault('bad-structure', 'header', why)
+  if (bytes[7] !== 3) return void addFault(`it is of version ${bytes[7]} of the format, not 3`)
 
-  const places = readSections(bytes, file.size, wrong)
+  const places = readSections(bytes, file.size, addFault)
   const [packing, tilePacking, type] = bytes.subarray(97, 100)
-  if (!packings[packing]) wrong(`its directories are packed in a way (${packing}) that the format does not have`)
-  if (!packings[tilePacking]) wrong(`its tiles are packed in a way (${tilePacking}) that the format does not have`)
-  const degrees = at => bytes.readInt32LE(at) / 1e7
+  if (!packings[packing]) addFault(`its directories are packed in a way (${packing}) that the format does not have`)
+  if (!packings[tilePacking]) addFault(`its tiles are packed in a way (${tilePacking}) that the format does not have`)
+  const degrees = offset => bytes.readInt32LE(offset) / 1e7
   return {
     ...places,
     // 0 when not counted
-    addressed: number(bytes, 72),
-    entries: number(bytes, 80),
+    addressed: readNumber(bytes, 72),
+    entries: readNumber(bytes, 80),
     packing: packingOf(packing),
     tilePacking: packingOf(tilePacking),
     type: types[type] ?? 'unknown',
@@ -63,35 +63,35 @@ export async function readHeader (file, onFault) {
   }
 }
 
-/** Where the header does not say it, the bytes are looked at. */
+/** 0: the header does not say it, and readers look at the bytes. */
 const packingOf = code => code ? packings[code] ?? 'unknown' : 'none'
 
-// beyond 2^53 it is the length of nothing
-const number = (bytes, at) => Number(bytes.readBigUInt64LE(at))
+// a number beyond 2^53 is not exact, but no file is that long
+const readNumber = (bytes, offset) => Number(bytes.readBigUInt64LE(offset))
 
 /** @returns {{root: Section, metadata: Section, leaves: Section, data: Section}} no longer than the file */
-function readSections (bytes, size, wrong) {
-  const read = (name, at) => ({ name, offset: number(bytes, at), length: number(bytes, at + 8) })
-  const list = Object.entries(sections).map(([name, at]) => read(name, at))
+function readSections (bytes, size, addFault) {
+  const read = (name, start) => ({ name, offset: readNumber(bytes, start), length: readNumber(bytes, start + 8) })
+  const list = Object.entries(sections).map(([name, position]) => read(name, position))
   let end = HEADER_BYTES
-  let before = 'header'
+  let previousName = 'header'
   for (const section of [...list].sort((a, b) => a.offset - b.offset || a.length - b.length)) {
     const { name, offset, length } = section
     if (!length) continue
     if (!Number.isSafeInteger(offset + length) || offset + length > size) {
-      wrong(`${name} would end at byte ${offset + length}, but the file has only ${size}: it was cut off`)
+      addFault(`${name} would end at byte ${offset + length}, but the file has only ${size}: it was cut off`)
       section.length = Math.max(0, Math.min(length, size - offset))
     }
-    if (offset < end) wrong(`${name} and ${before} overlap at byte ${offset}`)
+    if (offset < end) addFault(`${name} and ${previousName} overlap at byte ${offset}`)
     end = Math.max(end, offset + length)
-    before = name
+    previousName = name
   }
   return /** @type {any} */ (Object.fromEntries(list.map(({ name, ...section }) => [name, section])))
 }
 
 /**
  * @param {{read: (offset: number, length: number) => Promise<Buffer>}} file
- * @returns {Promise<string>} JSON, or nothing; throws when it cannot be unpacked
+ * @returns {Promise<string>} JSON; empty if there is none; throws if it cannot be unpacked
  */
 export async function readMetadata (file, { metadata: { offset, length }, packing }) {
   if (!length) return ''
@@ -111,7 +111,7 @@ export const cannotUnpack = packing =>
     : `it is packed in an unknown way (${packing})`
 
 /**
- * Where images are of several types the header names the commonest: viewers recognise images by themselves.
+ * If images have several types, the header names the commonest. Viewers recognise images by themselves.
  * @param {Record<number, number>} counts tiles of each type
  */
 export const commonestType = counts => Number(byCount(counts)[0])
@@ -124,10 +124,10 @@ export const commonestType = counts => Number(byCount(counts)[0])
 export function headerBytes ({ lengths, counts, type, zooms, bounds, center: [lon, lat, zoom] }) {
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.write('PMTiles\x03', 'latin1')
-  let at = 8
-  const u64 = value => { at = bytes.writeBigUInt64LE(BigInt(value), at) }
-  const u8 = value => { at = bytes.writeUInt8(value, at) }
-  const degrees = value => { at = bytes.writeInt32LE(Math.round(value * 1e7), at) }
+  let position = 8
+  const u64 = value => { position = bytes.writeBigUInt64LE(BigInt(value), position) }
+  const u8 = value => { position = bytes.writeUInt8(value, position) }
+  const degrees = value => { position = bytes.writeInt32LE(Math.round(value * 1e7), position) }
 
   let offset = HEADER_BYTES
   for (const length of [lengths.root, lengths.metadata, lengths.leaves, lengths.data]) {

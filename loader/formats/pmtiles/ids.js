@@ -4,27 +4,27 @@ import { tileIdToZxy } from 'pmtiles'
 
 export const LAST_ZOOM = 26 // the ids of deeper zooms are no exact numbers, and readers refuse them
 
-/** The first id of each zoom, and of the one after the last. */
+/** The first id of each zoom, and of the zoom after the last. */
 const firstIds = Array.from({ length: LAST_ZOOM + 2 }, (_, z) => (4 ** z - 1) / 3)
 
-/** Ids are smaller. */
+/** All ids are smaller. */
 export const ID_LIMIT = firstIds[LAST_ZOOM + 1]
 
 export const zoomOf = id => firstIds.findLastIndex(first => first <= id)
 
 /**
- * What of the ids is wanted.
+ * Selects ids by their area and zooms.
  * @param {{area?: import('../../../core/area.js').Area, zooms?: import('../../../core/grid.js').Zooms}} selection
  */
 export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
-  /** Whether any tile is wanted of those that a tile is split into, k zooms further down. */
+  /** Whether any of the tiles that a tile is split into, k zooms further down, is selected. */
   function touches ([z, x, y], k = 0) {
     if (!area || area.grid.isWebMercator) return !area || area.has(z, x, y)
     const side = 2 ** k
     return area.touches(z + k, { x0: x * side, x1: (x + 1) * side - 1, y0: y * side, y1: (y + 1) * side - 1 })
   }
 
-  /** The zooms of ids from `from` to before `to`, each with its part of them, counted from its first id. */
+  /** Splits the ids from `from` to before `to` by zoom. Ids of a part are counted from the first id of its zoom. */
   function * parts (from, to) {
     for (let z = zooms.min; z <= Math.min(zooms.max, LAST_ZOOM); z++) {
       const [first, next] = [firstIds[z], firstIds[z + 1]]
@@ -32,23 +32,23 @@ export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
     }
   }
 
-  /** Wanted tiles of the square of 4^k ids at `at`, as far as it lies from `from` to before `to`. */
-  function * square (z, k, at, from, to) {
+  /** The selected tiles of the square of 4^k ids from `start` on, as far as it lies from `from` to before `to`. */
+  function * square (z, k, start, from, to) {
     const size = 4 ** k
-    if (at >= to || at + size <= from) return
-    const tile = tileIdToZxy(firstIds[z - k] + at / size)
+    if (start >= to || start + size <= from) return
+    const tile = tileIdToZxy(firstIds[z - k] + start / size)
     if (!touches(tile, k)) return
     if (k === 0) yield tile
-    else for (let quarter = 0; quarter < 4; quarter++) yield * square(z, k - 1, at + quarter * size / 4, from, to)
+    else for (let quarter = 0; quarter < 4; quarter++) yield * square(z, k - 1, start + quarter * size / 4, from, to)
   }
 
-  /** The wanted tiles among the ids from `from` to before `to`. @returns {Generator<[number, number, number]>} */
+  /** The selected tiles among the ids from `from` to before `to`. @returns {Generator<[number, number, number]>} */
   function * tiles (from, to) {
     for (const part of parts(from, to)) {
       if (area && part.to - part.from > 1) yield * square(part.z, part.z, 0, part.from, part.to)
       else {
-        for (let at = part.from; at < part.to; at++) {
-          const tile = tileIdToZxy(firstIds[part.z] + at)
+        for (let index = part.from; index < part.to; index++) {
+          const tile = tileIdToZxy(firstIds[part.z] + index)
           if (touches(tile)) yield tile
         }
       }
@@ -57,7 +57,7 @@ export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
 
   return {
     tiles,
-    /** Whether any of the ids from `from` to before `to` is wanted. */
+    /** Whether any of the ids from `from` to before `to` is selected. */
     any: (from, to) => !tiles(from, to).next().done
   }
 }

@@ -12,7 +12,7 @@ export const remoteDefaults = {
   concurrency: 4, // requests in flight
   attempts: 5, // failures one after the other without a byte between them
   backoff: 500, // milliseconds before the second attempt; then twice as long each time
-  timeout: 30e3, // milliseconds without a sign of the server
+  timeout: 30e3, // milliseconds without bytes from the server
   redirects: 3 // followed one after the other
 }
 
@@ -31,13 +31,13 @@ export class RemoteFile {
   constructor (address, signal) {
     const url = this.#url = new URL(address)
     this.#signal = signal
-    /** Without what may be secret: a name and password, and the query, which may be a signature. */
+    /** The address without its secrets: a name and password, and the query, which may be a signature. */
     this.shown = `${url.origin}${url.pathname}`
   }
 
   /**
    * @param {number} length fewer come where the file ends
-   * @param {number} [until] where what is likely to be read next ends
+   * @param {number} [until] end of the bytes that are likely to be read next
    */
   async read (offset, length, until = offset + length) {
     const { offset: begin, bytes } = this.#block
@@ -58,52 +58,52 @@ export class RemoteFile {
    */
   async fetch (ranges, base, place) {
     await pMap(ranges, async ({ from, to }) => {
-      let at = base + from
-      await this.#range(at, base + to, chunk => {
-        place(at, chunk)
-        at += chunk.length
+      let offset = base + from
+      await this.#range(offset, base + to, chunk => {
+        place(offset, chunk)
+        offset += chunk.length
       })
     }, { concurrency: remoteDefaults.concurrency })
   }
 
   async #range (from, to, take) {
     let failures = 0
-    for (let at = from; at < Math.min(to, this.size);) {
-      const before = at
+    for (let offset = from; offset < Math.min(to, this.size);) {
+      const start = offset
       try {
-        for await (const chunk of this.#request(at, to)) {
+        for await (const chunk of this.#request(offset, to)) {
           take(chunk)
-          at += chunk.length
+          offset += chunk.length
         }
-        if (at === before) throw new Lost('it sent nothing')
+        if (offset === start) throw new Lost('it sent nothing')
         failures = 0
       } catch (error) {
         if (this.#signal?.aborted) throw new TilecouchError('ABORTED')
         if (error instanceof TilecouchError) throw error
-        failures = at > before ? 1 : failures + 1
+        failures = offset > start ? 1 : failures + 1
         if (failures >= remoteDefaults.attempts) throw this.#failed(whyOf(error), error)
         await pause(remoteDefaults.backoff * 2 ** (failures - 1), this.#signal)
       }
     }
   }
 
-  /** The bytes of one request, no more than were asked for. */
+  /** The bytes of one request, no more than requested. */
   async * #request (from, to) {
     const answer = await this.#follow({
       range: `bytes=${from}-${to - 1}`,
       'accept-encoding': 'identity',
       'user-agent': userAgentOf(),
-      // only a strong tag may be used so
+      // If-Match takes only strong tags
       ...(this.#state?.etag?.startsWith('"') && { 'if-match': this.#state.etag })
     })
     try {
       const last = this.#check(answer, from)
-      let left = Math.min(to, last + 1) - from
+      let remaining = Math.min(to, last + 1) - from
       for await (const chunk of answer.body) {
-        yield chunk.length > left ? chunk.subarray(0, left) : chunk
-        if ((left -= chunk.length) <= 0) return
+        yield chunk.length > remaining ? chunk.subarray(0, remaining) : chunk
+        if ((remaining -= chunk.length) <= 0) return
       }
-      if (left > 0) throw new Lost('it closed the connection')
+      if (remaining > 0) throw new Lost('it closed the connection')
     } finally {
       answer.body.on('error', () => {}).destroy()
     }
@@ -127,7 +127,7 @@ export class RemoteFile {
     }
   }
 
-  /** Whether an answer is a part of the file that the first one was of; where that part ends. */
+  /** Checks that an answer is a part of the same file as the first answer. Returns the last byte of that part. */
   #check ({ statusCode: status, headers }, from) {
     if (status === 404 || status === 410) throw new TilecouchError('SOURCE_NOT_FOUND', { value: this.shown })
     if (status === 401 || status === 403) {
@@ -184,7 +184,7 @@ const FAILURES = {
   UND_ERR_BODY_TIMEOUT: 'no answer in time'
 }
 
-// messages of errors may quote what was sent; their codes do not
+// messages of errors may quote the request; their codes do not
 function whyOf (error) {
   if (error instanceof Lost) return error.message
   return FAILURES[error.code] ?? `the connection failed${error.code ? ` (${error.code})` : ''}`
@@ -193,11 +193,11 @@ function whyOf (error) {
 export const blockDefaults = {
   size: 65536, // bytes of a part; it is fetched completely or not at all
   most: 2 ** 23, // parts at most; those of longer files are larger
-  gap: 4, // parts that are fetched although they are not wanted, rather than asking twice
+  gap: 4, // unneeded parts that are fetched to save a request
   run: 8e6 // bytes asked for at once
 }
 
-/** Which parts of a long file are wanted, in memory that does not grow with what is wanted. */
+/** Marks the parts of a long file that are needed. Its memory does not grow with their number. */
 export class Blocks {
   #bits
   #length
@@ -215,14 +215,14 @@ export class Blocks {
     }
   }
 
-  /** Bytes that `ranges` comes to. */
+  /** The sum of the bytes of `ranges`. */
   get bytes () {
     let bytes = 0
     for (const { from, to } of this.ranges()) bytes += to - from
     return bytes
   }
 
-  /** What is to be fetched, ascending. @returns {Generator<{from: number, to: number}>} */
+  /** The ranges to fetch, ascending. @returns {Generator<{from: number, to: number}>} */
   * ranges () {
     const most = Math.max(1, Math.floor(blockDefaults.run / this.size))
     let [first, last] = [-1, -1]

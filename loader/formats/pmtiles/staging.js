@@ -1,15 +1,15 @@
-// The tiles of an archive that is not complete yet: their bytes in one file, each content once, and an index of them in
-// another. Both survive the process: what the index says is on disk, so that a later run can resume.
+// Stores the tiles of an unfinished archive: one file has their bytes, each content once, and another one an index.
+// Both survive the process: all bytes in the index are on disk, so that a later run can resume.
 import { open, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
 import { writeAll } from '../files.js'
 
-const FORMAT = 1 // of these two files; others are begun again
+const FORMAT = 1 // of these two files; files of another format are discarded
 
 export const stagingDefaults = {
   buffer: 2 ** 20, // bytes gathered before they are written
-  tiles: 4096, // entered before they are committed: what is lost at most when the process is killed
-  bytes: 64e6, // of them
+  tiles: 4096, // entered before they are committed: at most so many are lost if the process is killed
+  bytes: 64e6, // of tiles that are not committed
   time: 1000, // milliseconds until they are committed
   page: 5000 // tiles read from the index at once
 }
@@ -36,11 +36,11 @@ export class StagedTiles {
   /** @type {Uint8Array[]} */
   #chunks = []
   #buffered = 0
-  #uncommitted = nothing()
+  #uncommitted = emptyBatch()
   #busy = /** @type {Promise<void> | undefined} */ (undefined)
   #failed = false // or closed: nothing more is committed
 
-  /** @param {string} run what it is an archive of: what was gathered for another one is thrown away */
+  /** @param {string} run identifies the archive: tiles that were gathered for another one are discarded */
   static async open (base, run) {
     const { data, index } = files(base)
     let db = await reopen(base, run)
@@ -48,11 +48,11 @@ export class StagedTiles {
     try {
       if (!db) {
         await removeStaged(base)
-        db = database(index)
+        db = openDatabase(index)
         db.exec(`${SCHEMA} INSERT INTO facts VALUES ('format', ${FORMAT}), ('seen', 0)`)
         db.prepare("INSERT INTO facts VALUES ('run', ?)").run([run])
       }
-      // bytes that no index knows, written before the process was killed, are written over
+      // bytes of a killed process that are not in the index are overwritten
       return new StagedTiles(db, await open(data, resumed ? 'r+' : 'w+'), endOf(db), resumed)
     } catch (error) {
       db?.close()
@@ -93,12 +93,12 @@ export class StagedTiles {
     return this.#end === 0
   }
 
-  /** Whether a tile is there in just this version; it belongs to the archive then. */
+  /** Whether a tile is stored in just this version. Then it belongs to the archive. */
   has (id, time, digest) {
     const row = this.#sql.find.get([id])
-    const same = row !== undefined && row[0] === time && row[1] === digest
-    if (same) this.#sql.see.run([this.#seen, id])
-    return same
+    const isSame = row !== undefined && row[0] === time && row[1] === digest
+    if (isSame) this.#sql.see.run([this.#seen, id])
+    return isSame
   }
 
   /** @param {number} id @param {{time: string, digest: string, type: number, bytes: Uint8Array}} tile */
@@ -119,7 +119,7 @@ export class StagedTiles {
     if (due || this.#buffered >= stagingDefaults.buffer) await this.#alone(() => due ? this.#commit() : this.#write())
   }
 
-  /** While something is written, nothing is entered: a commit is of what is on disk. */
+  /** No tile is entered during a write: a commit covers only bytes that are on disk. */
   async #alone (work) {
     this.#busy = work()
     try {
@@ -141,12 +141,12 @@ export class StagedTiles {
 
   async #commit () {
     await this.#write()
-    await this.#data.datasync() // before the index says that it is there
+    await this.#data.datasync() // before the index lists the bytes
     this.#db.exec('COMMIT; BEGIN')
-    this.#uncommitted = nothing()
+    this.#uncommitted = emptyBatch()
   }
 
-  /** Brings everything to disk; after a failure only what was there before it counts. */
+  /** Writes everything to disk. After a failure only the commits before it count. */
   async flush () {
     while (this.#busy) await this.#busy
     if (!this.#failed) await this.#alone(() => this.#commit())
@@ -167,7 +167,7 @@ export class StagedTiles {
     }
   }
 
-  /** Where a content that several tiles share lies in the archive. Forgotten by `forgetPlaces`. */
+  /** The offset in the archive of a content that several tiles share. `forgetPlaces` discards it. */
   placeOf (at) {
     return this.#sql.placed.get([at])?.[0]
   }
@@ -183,15 +183,15 @@ export class StagedTiles {
   async close () {
     if (!this.#db.open) return
     this.#failed = true
-    this.#db.exec('ROLLBACK') // closing alone would not give it up before its statements are collected
+    this.#db.exec('ROLLBACK') // closing alone would not end the transaction before its statements are collected
     this.#db.close()
     await this.#data.close()
   }
 }
 
-const nothing = () => ({ tiles: 0, bytes: 0, since: performance.now() })
+const emptyBatch = () => ({ tiles: 0, bytes: 0, since: performance.now() })
 
-function database (index) {
+function openDatabase (index) {
   const db = new Database(index)
   const settings = ['page_size = 8192', 'journal_mode = TRUNCATE', 'synchronous = NORMAL', 'cache_size = -32000']
   for (const setting of settings) db.exec(`PRAGMA ${setting}`)
@@ -205,10 +205,10 @@ async function reopen (base, run) {
   if (!sizes[0] || !sizes[1]) return
   let db
   try {
-    db = database(index)
+    db = openDatabase(index)
     if (fact(db, 'format') === FORMAT && fact(db, 'run') === run && endOf(db) <= sizes[0]) return db
   } catch {
-    // damaged, or something else altogether
+    // damaged, or another kind of file
   }
   db?.close()
 }

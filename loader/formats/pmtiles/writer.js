@@ -1,5 +1,5 @@
 // Writes PMTiles v3. Tiles come in any order and are staged beside the file; at the end they are put in the order of
-// the format, each content once, and the file gets its name. What may not fit into memory waits in files beside it.
+// the format, each content once, and the file gets its name. Data too large for memory waits in files beside it.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -25,10 +25,10 @@ const waitingFiles = part => ({ entries: `${part}-entries`, leaves: `${part}-lea
 export async function open (file, options) {
   const { doc, zooms, run } = options
   const deepest = Math.min(zooms?.max ?? Infinity, doc.maxzoom ?? 0)
-  if (deepest > LAST_ZOOM) throw tooDeep(file, deepest)
+  if (deepest > LAST_ZOOM) throw tooDeepError(file, deepest)
   const part = `${file}.part`
-  // of a run that was killed while it assembled
-  for (const left of [part, ...Object.values(waitingFiles(part))]) await rm(left, { force: true })
+  // files of a run that was killed while it assembled the archive
+  for (const leftover of [part, ...Object.values(waitingFiles(part))]) await rm(leftover, { force: true })
   return new PmtilesWriter(file, options, await StagedTiles.open(part, run))
 }
 
@@ -53,7 +53,7 @@ class PmtilesWriter {
   }
 
   async add ({ z, x, y, time, type, bytes, digest = digestOf(bytes) }) {
-    if (z > LAST_ZOOM) throw tooDeep(this.#file, z)
+    if (z > LAST_ZOOM) throw tooDeepError(this.#file, z)
     if (!bytes.length) throw new TilecouchError('EMPTY_IMAGE')
     const number = tileTypes[type]
     if (!number) throw this.#unwritable(`PMTiles has no tiles of the type ${type}`)
@@ -88,14 +88,14 @@ class PmtilesWriter {
     const part = this.#part
     const files = waitingFiles(part)
     const entries = new EntryFile(files.entries)
-    const waiting = await openFile(files.leaves, 'w+')
+    const leavesFile = await openFile(files.leaves, 'w+')
     const target = await openFile(part, 'w')
     try {
       const { counts, types, length, zooms } = await placeContents(this.#staged, entries)
       for (const type of Object.keys(types)) this.#check(+type)
       const { root, leaves } = await writeDirectories(entries, {
-        clear: () => waiting.truncate(0),
-        write: bytes => waiting.appendFile(bytes)
+        clear: () => leavesFile.truncate(0),
+        write: bytes => leavesFile.appendFile(bytes)
       })
       const { metadata: fields, bounds, center } = describe(this.#options, facts, types)
       const metadata = gzipSync(JSON.stringify(fields), { level: 9 })
@@ -103,7 +103,7 @@ class PmtilesWriter {
       const header = headerBytes({ lengths, counts, type: commonestType(types), zooms, bounds, center })
       const front = Buffer.concat([header, root, metadata])
       await target.writeFile(front)
-      await copyPieces(waiting, target, front.length, [{ at: 0, length: leaves }])
+      await copyPieces(leavesFile, target, front.length, [{ at: 0, length: leaves }])
       await copyPieces(this.#staged.data, target, front.length + leaves, contents(entries))
       await target.sync()
       return { size: front.length + leaves + length, distinct: counts.contents }
@@ -112,7 +112,7 @@ class PmtilesWriter {
       throw error
     } finally {
       entries.close()
-      await Promise.all([target.close(), waiting.close()])
+      await Promise.all([target.close(), leavesFile.close()])
       await rm(files.leaves, { force: true })
     }
   }
@@ -127,7 +127,7 @@ class PmtilesWriter {
   }
 }
 
-const tooDeep = (file, z) => new TilecouchError('TARGET_UNWRITABLE', {
+const tooDeepError = (file, z) => new TilecouchError('TARGET_UNWRITABLE', {
   value: file,
   why: `it would hold zoom ${z}, and PMTiles are read up to zoom ${LAST_ZOOM}; use --zoom 0-${LAST_ZOOM}`
 })
@@ -165,7 +165,7 @@ async function placeContents (staged, entries) {
 }
 
 /**
- * The contents in their new order: an entry whose place is the end of all before it is the first to show its content.
+ * The contents in their new order. An entry is the first with its content if its offset is the end of all before it.
  */
 function * contents (entries) {
   let end = 0
@@ -184,32 +184,32 @@ function * contents (entries) {
  * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
  */
 function describe ({ layer, doc, time, named, area }, facts, types) {
-  const layerDoc = { ...doc, bounds: doc.bounds && widened(doc.bounds) }
+  const layerDoc = { ...doc, bounds: doc.bounds && widen(doc.bounds) }
   const values = metadataOf(layerDoc, facts, { layer, time, named, area })
   const { bounds, center, minzoom, maxzoom, json, ...fields } = values
   const type = commonestType(types)
-  const mixed = Object.keys(types).length > 1
+  const isMixed = Object.keys(types).length > 1
   return {
     metadata: {
       ...fields,
       format: extensionOfType(type),
-      ...(mixed && { formats: Object.keys(types).map(extensionOfType).join(',') }),
+      ...(isMixed && { formats: Object.keys(types).map(extensionOfType).join(',') }),
       ...(type === VECTOR && { vector_layers: doc.vector_layers ?? [] })
     },
-    bounds: bounds ? numbers(bounds) : WORLD,
-    center: center ? numbers(center) : [0, 0, 0]
+    bounds: bounds ? parseNumbers(bounds) : WORLD,
+    center: center ? parseNumbers(center) : [0, 0, 0]
   }
 }
 
-const numbers = text => text.split(',').map(Number)
+const parseNumbers = text => text.split(',').map(Number)
 
 // a box that crosses the antimeridian cannot be written: readers want west < east
-const widened = ([west, south, east, north]) => west < east ? [west, south, east, north] : [-180, south, 180, north]
+const widen = ([west, south, east, north]) => west < east ? [west, south, east, north] : [-180, south, 180, north]
 
 const FIELDS = 5
 const CHUNK = 8192 // entries read and written at once
 
-/** @typedef {import('./directory.js').Entry & {at?: number}} PlacedEntry at: where the content lies now */
+/** @typedef {import('./directory.js').Entry & {at?: number}} PlacedEntry at: where the content is staged */
 
 /** The entries of an archive, ascending, in a temporary file: written once, read in order as often as wanted. */
 export class EntryFile {
@@ -240,7 +240,7 @@ export class EntryFile {
     this.#filled = 0
   }
 
-  /** Groups of so many entries; the last may have fewer. @param {number} [size] @returns {Generator<PlacedEntry[]>} */
+  /** Groups of `size` entries; the last may have fewer. @param {number} [size] @returns {Generator<PlacedEntry[]>} */
   * groups (size = CHUNK) {
     this.#flush()
     const chunk = new Float64Array(FIELDS * CHUNK)
