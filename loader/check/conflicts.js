@@ -109,7 +109,7 @@ class Resolver {
   /** Resolves conflicts until none is left that can be resolved, then settles the other tiles. */
   async run () {
     const { dryRun, limits, tally } = this
-    const changes = () => tally.ended + tally.past + tally.promoted + tally.merged
+    const changes = () => tally.ended + tally.past + tally.contested + tally.promoted + tally.merged
     for (let pass = 0; pass < limits.passes; pass++) {
       const changesBefore = changes()
       await this.#resolveAll()

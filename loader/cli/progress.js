@@ -98,13 +98,13 @@ export class ProgressLine {
 
   /** The recent rate per second. @returns {number | undefined} */
   #rateOf (done, time) {
+    if (done < this.#samples[this.#samples.length - 1].done) this.#samples = [{ time, done }] // the count began again
     const samples = this.#samples
-    if (done < samples[samples.length - 1].done) this.#samples = [{ time, done }] // the count began again
     while (samples.length > 1 && time - samples[1].time >= WINDOW) samples.shift()
-    const [first] = this.#samples
+    const [first] = samples
     const span = time - first.time
     const rate = 1000 * (done - first.done) / span
-    if (time - this.#samples[this.#samples.length - 1].time >= SAMPLE) this.#samples.push({ time, done })
+    if (time - samples[samples.length - 1].time >= SAMPLE) samples.push({ time, done })
     return span >= SAMPLE && rate > 0 ? rate : undefined // a few milliseconds give no rate
   }
 

@@ -1,7 +1,7 @@
 // Locks a target, so that one process at a time writes it. The lock is a file that names its holder: the lock of a
 // process that was killed can be told from that of a running one.
 import { randomUUID } from 'node:crypto'
-import { rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { jsonOf } from '../../core/values.js'
@@ -42,7 +42,10 @@ export async function lock (file, target) {
 async function acquire (file, content, target) {
   while (!await take(file, content)) {
     const text = readTextIfThere(file)
-    if (text === undefined) continue // the lock was given back
+    if (text === undefined) {
+      await refuseLink(file, target)
+      continue // the lock was given back
+    }
     const holder = parse(text)
     if (!holder && await ageOf(file) < lockDefaults.clearing) {
       await sleep(lockDefaults.pause) // it is just being written
@@ -56,6 +59,13 @@ async function acquire (file, content, target) {
     }
     await clear(file, text)
   }
+}
+
+/** A link to a missing file can neither be read nor created. */
+async function refuseLink (file, target) {
+  const entry = await lstat(file).catch(() => undefined)
+  if (!entry?.isSymbolicLink()) return
+  throw new TilecouchError('TARGET_UNWRITABLE', { value: target, why: `${file} is a link; remove it` })
 }
 
 async function take (file, content) {

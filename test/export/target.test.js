@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync
+} from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import path from 'node:path'
 import { lock } from '../../loader/formats/lock.js'
@@ -162,6 +164,12 @@ describe('a lock', () => {
       await got[0]()
       assert.deepEqual(readdirSync(folder.dir), [], `round ${round}`)
     }
+  })
+
+  it('is refused when its file is a link to nothing, which stays', async () => {
+    symlinkSync('missing', file())
+    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /x\.part-lock is a link; remove it/ })
+    assert.deepEqual(readdirSync(folder.dir), ['x.part-lock'])
   })
 
   it('is respected when its process belongs to another user', function () {

@@ -193,9 +193,13 @@ function checkLayer (layer, names, findings) {
   // keys and values may follow the features that refer to them: they are counted first
   while (layer.next()) {
     if (layer.field === 1) name = layer.text('the name of a layer').toString()
-    else if (layer.field === 3) keys += Number(Boolean(layer.text('a key')))
-    else if (layer.field === 4) values += checkValue(layer.inner('a value'), findings)
-    else if (layer.field === 5) checkExtent(layer.number('the extent'))
+    else if (layer.field === 3) {
+      layer.text('a key')
+      keys++
+    } else if (layer.field === 4) {
+      checkValue(layer.inner('a value'), findings)
+      values++
+    } else if (layer.field === 5) checkExtent(layer.number('the extent'))
     else if (layer.field === 15) version = layer.number('the version of a layer')
     else layer.skip()
   }
@@ -215,7 +219,6 @@ function checkExtent (extent) {
   if (extent === 0) throw damaged('an extent of 0')
 }
 
-/** Checks one value. Returns 1, to be added to the number of values. */
 function checkValue (value, findings) {
   let count = 0
   while (value.next()) {
@@ -227,7 +230,6 @@ function checkValue (value, findings) {
     value.skip()
   }
   if (count !== 1) findings.add(`a value of ${count} kinds`)
-  return 1
 }
 
 function checkFeature (feature, keys, values, findings) {

@@ -25,6 +25,7 @@ process.on('message', (/** @type {any} */ question) => {
     answerQuestion(question, answer)
   } catch (error) {
     const isLarge = /out of memory/i.test(error.message)
+    cursors.delete(question.more ?? question.cursor)
     Object.assign(answer, { error: isLarge ? `it takes more than ${memoryLimit} bytes of memory` : error.message })
   }
   if (process.connected) /** @type {any} */ (process).send(answer)
